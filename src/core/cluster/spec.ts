@@ -1,0 +1,37 @@
+export type Precision = 'fp32' | 'fp16' | 'bf16';
+
+/** One GPU as data sheets and measurements give it. SI units: bytes, bytes per second, FLOP per second. */
+export interface GpuSpec {
+  readonly name: string;
+  readonly memoryBytes: number;
+  /** Dense (not sparse) peak per data type, in TFLOP/s. */
+  readonly peakTflops: Readonly<Record<Precision, number>>;
+  /** Device memory bandwidth, TB/s. */
+  readonly memoryTBps: number;
+  /** `e` of facts/time: fraction of peak a GEMM of infinite size reaches. */
+  readonly gemmEfficiency: number;
+  /** Where `gemmEfficiency` comes from: fitted to measurements of this GPU, or carried over from another. Decides the error bar. */
+  readonly gemmEfficiencyKnown: boolean;
+  /** One sentence: data sheet, page, measurement. */
+  readonly source: string;
+}
+
+/** Links inside a node and between nodes. GB/s are 1e9 bytes per second. */
+export interface LinkSpec {
+  /** All-reduce bus bandwidth inside a node for a group of 2, 4 and 8 ranks, GB/s. */
+  readonly nodeBusGBps: { readonly 2: number; readonly 4: number; readonly 8: number };
+  /** `lat0` and `lat1` of an all-reduce: lat0 + lat1 log2(ranks), microseconds. */
+  readonly allReduceLatencyUs: { readonly base: number; readonly perDoubling: number };
+  /** Network bandwidth of a whole node, GB/s, and the fraction of it that is reached. */
+  readonly nicGBps: number;
+  readonly nicEfficiency: number;
+  readonly source: string;
+}
+
+/** What the run has: nodes of equal GPUs. */
+export interface ClusterSpec {
+  readonly gpu: GpuSpec;
+  readonly links: LinkSpec;
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+}

@@ -1,0 +1,44 @@
+import type { ClusterSpec } from '../cluster/spec';
+import type { CostConstants } from '../cost/constants';
+import type { CostTable } from '../cost/slice-cost';
+import type { Located, LocatedFields, Place } from '../located';
+import type { ModelSpec } from '../model/spec';
+import type { Layout, TrainingSpec } from '../planner/request';
+import type { ScheduleName } from '../schedule/schedule';
+import type { Scheme } from '../solver/slicing';
+
+export type ConfigFormat = 'huggingface' | 'terapipe';
+
+/** The fields of `T` that some file (or override) gives; what is missing is filled later and said. */
+export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };
+
+/** What the files of one run say, located; defaults of the model family included and marked, nothing else filled in. */
+export interface Run {
+  /** The file that was opened, and every file it drew from (itself first). */
+  readonly file: string;
+  readonly files: readonly string[];
+  readonly format: ConfigFormat;
+  /** Short display name: folder or file name. */
+  readonly title: string;
+  /** Where to put a remark about the whole run: its first key, or the start of the file. */
+  readonly place: Place;
+  readonly model: LocatedFields<ModelSpec>;
+  /** Preset with overrides applied; absent when no file names a GPU. */
+  readonly gpu?: Located<ClusterSpec['gpu']>;
+  readonly links?: Located<ClusterSpec['links']>;
+  readonly nodes?: Located<number>;
+  readonly gpusPerNode?: Located<number>;
+  readonly training: Given<TrainingSpec>;
+  readonly layout: Given<Layout>;
+  readonly schedule?: Located<ScheduleName>;
+  readonly unit?: Located<number>;
+  readonly scheme?: Located<Scheme>;
+  readonly constants: Given<CostConstants>;
+  readonly costTable?: Located<CostTable>;
+}
+
+/**
+ * Reads another file named by a config: path as written, relative to the file that names it. Resolves to its identity and text.
+ * Rejects with an `ExpectedError` (not found, unreadable, binary, too large) whose place the caller replaces by the naming value.
+ */
+export type ReadReferenced = (from: string, path: string) => Promise<{ readonly file: string; readonly text: string }>;

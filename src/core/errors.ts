@@ -1,0 +1,30 @@
+import type { Place } from './located';
+
+/** A failure that the user can understand and mend: a stable code, one sentence, what to do, and where. */
+export class ExpectedError extends Error {
+  override readonly name = 'ExpectedError';
+  constructor(
+    /** Stable, kebab-case, documented: e.g. `config-json-syntax`. */
+    readonly code: string,
+    message: string,
+    /** What to do about it, as one sentence. */
+    readonly remedy: string,
+    /** Where in which file, when it comes from one. */
+    readonly place?: Place,
+  ) {
+    super(message);
+  }
+}
+
+/** The user (or a newer request) cancelled the work. Silent everywhere. */
+export class CancelledError extends Error {
+  override readonly name = 'CancelledError';
+  constructor() {
+    super('Cancelled');
+  }
+}
+
+/** @throws CancelledError when the signal is aborted. */
+export function throwIfCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new CancelledError();
+}

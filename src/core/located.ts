@@ -1,0 +1,33 @@
+/** A half-open range of UTF-16 offsets in a text, as VS Code's `TextDocument.positionAt` counts. */
+export interface TextRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A range in a named file. `file` is whatever the face that read it uses as identity: a path or a URI string. */
+export interface Place {
+  readonly file: string;
+  readonly range: TextRange;
+}
+
+/** Where a value comes from. Every number on screen can say this. */
+export type Source =
+  | { readonly kind: 'file'; readonly place: Place; readonly key: string }
+  /** Not in any file: a documented default, with the sentence that documents it. */
+  | { readonly kind: 'default'; readonly because: string }
+  /** Given on the command line or by a control. */
+  | { readonly kind: 'override' };
+
+/** A value together with where it was read from, kept from the first parse on. */
+export interface Located<T> {
+  readonly value: T;
+  readonly source: Source;
+}
+
+/** The fields of `T`, each with its source. */
+export type LocatedFields<T> = { readonly [K in keyof T]: Located<T[K]> };
+
+/** Drops the sources: `LocatedFields<T>` to plain `T`. */
+export function valuesOf<T extends object>(fields: LocatedFields<T>): T {
+  return Object.fromEntries(Object.entries(fields).map(([key, located]) => [key, (located as Located<unknown>).value])) as T;
+}

@@ -1,0 +1,71 @@
+import type { CostProvenance } from '../cost/slice-cost';
+import type { MemoryProfile } from '../memory/profile';
+import type { ScheduleName, Timeline } from '../schedule/schedule';
+import type { Scheme } from '../solver/slicing';
+import type { PlanRequest } from './request';
+
+/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. */
+export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given'] as const;
+export type CandidateId = (typeof candidateIds)[number];
+
+/** One way to run the step, predicted. Times in ms; the timeline covers the pipeline part, gradient exchange and optimizer follow it. */
+export interface Candidate {
+  readonly id: CandidateId;
+  /** `TeraPipe`, `best uniform, 16 slices`, ... */
+  readonly name: string;
+  readonly schedule: ScheduleName;
+  readonly scheme: Scheme;
+  readonly iterationMs: number;
+  readonly pipelineMs: number;
+  readonly gradientExchangeMs: number;
+  readonly optimizerMs: number;
+  /** Idle share of the pipeline part: 1 - mean busy time of a stage / longest span. */
+  readonly bubbleRate: number;
+  /** Busy ms of each stage. */
+  readonly busyMs: Float64Array;
+  readonly tokensPerSecond: number;
+  /** Model FLOPs per second over peak, no recompute counted. */
+  readonly mfu: number;
+  /** Null when it has more operations than `maximumTimelineOperations`. */
+  readonly timeline: Timeline | null;
+  readonly memory: MemoryProfile;
+  readonly fits: boolean;
+  /** What the solver proved, for solved schemes. */
+  readonly certificate: Certificate | null;
+}
+
+export interface Certificate {
+  /** Objective of eq. 5: sum of slice times + (K-1) slowest. */
+  readonly optimumMs: number;
+  readonly lowerBoundMs: number;
+  /** Thresholds solved. */
+  readonly evaluations: number;
+  readonly note: string;
+}
+
+/** One choice that no file made, said with the plan. */
+export interface Assumption {
+  /** As in terapipe.json: `training.microBatch`. */
+  readonly key: string;
+  readonly value: string;
+  readonly because: string;
+}
+
+/** The answer: candidates side by side, the chosen one and why. Plain data with typed arrays: crosses threads and into the page. */
+export interface Plan {
+  readonly request: PlanRequest;
+  readonly chosen: CandidateId;
+  readonly candidates: readonly Candidate[];
+  readonly cost: CostProvenance;
+  readonly parameters: number;
+  readonly assumptions: readonly Assumption[];
+  /** One line each: why this plan. */
+  readonly reasons: readonly string[];
+}
+
+/** The candidate a plan chose. */
+export function chosenOf(plan: Plan): Candidate {
+  const found = plan.candidates.find((candidate) => candidate.id === plan.chosen);
+  if (found === undefined) throw new Error(`plan chose ${plan.chosen}, which is not among its candidates`);
+  return found;
+}

@@ -1,0 +1,59 @@
+import type { ClusterSpec, Precision } from '../cluster/spec';
+import type { CostTable } from '../cost/slice-cost';
+import type { CostConstants } from '../cost/constants';
+import type { ModelSpec } from '../model/spec';
+import type { ScheduleName } from '../schedule/schedule';
+import type { Scheme } from '../solver/slicing';
+
+/** What is trained and how. */
+export interface TrainingSpec {
+  readonly sequenceLength: number;
+  /** Sequences of one micro-batch of 1F1B and GPipe. TeraPipe chooses its own batch slices. */
+  readonly microBatch: number;
+  /** Sequences of one step over all replicas. */
+  readonly globalBatch: number;
+  readonly precision: Precision;
+  readonly optimizer: 'adam' | 'sgd' | 'none';
+  /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
+  readonly zeroStage: 0 | 1 | 2 | 3;
+  readonly recompute: 'none' | 'selective' | 'full';
+  readonly attention: 'flash' | 'unfused';
+  readonly sequenceParallel: boolean;
+  readonly fusedCrossEntropy: boolean;
+  readonly dropout: boolean;
+  /** Whether main gradients accumulate in fp32 (Megatron) or in the training precision. */
+  readonly fp32Gradients: boolean;
+}
+
+/** Sizes of the parallel groups. tensor * pipeline * data * context = GPUs used. */
+export interface Layout {
+  readonly tensor: number;
+  readonly pipeline: number;
+  readonly data: number;
+  readonly context: number;
+  readonly expert: number;
+  readonly virtualStages: number;
+}
+
+export interface SlicingSpec {
+  /** Slice lengths are multiples of this many tokens; null: chosen. */
+  readonly unit: number | null;
+  /** A scheme to predict as it stands instead of solving for one. */
+  readonly scheme: Scheme | null;
+}
+
+/** Everything `plan()` needs, resolved to numbers. Plain data: crosses threads. */
+export interface PlanRequest {
+  readonly title: string;
+  readonly model: ModelSpec;
+  readonly cluster: ClusterSpec;
+  readonly training: TrainingSpec;
+  readonly layout: Layout;
+  /** Fixed by the user, or null: the best that fits is chosen. */
+  readonly schedule: ScheduleName | null;
+  readonly slicing: SlicingSpec;
+  /** Constants of the analytic model, all shown and editable. */
+  readonly constants: CostConstants;
+  /** Measured slice times; when present they replace the analytic slice cost. */
+  readonly costTable: CostTable | null;
+}

@@ -1,0 +1,73 @@
+import type { Finding } from '../core/findings';
+import type { CandidateId, Plan } from '../core/planner/plan';
+import type { Place } from '../core/located';
+
+/** Which page the bundle shows: the narrow live view or the editor tab. */
+export type PageKind = 'side' | 'tab';
+
+export const tabs = ['timeline', 'memory', 'slices', 'compare'] as const;
+export type TabId = (typeof tabs)[number];
+
+/** An expected error as a page shows it; `place` makes it clickable. */
+export interface PageError {
+  readonly code: string;
+  readonly message: string;
+  readonly remedy: string;
+  readonly place: Place | null;
+  /** `file:line:column` for the eye, when there is a place. */
+  readonly placeText: string | null;
+}
+
+/** Everything a page shows. Always sent whole: a hidden page may have missed any earlier one. */
+export interface PageState {
+  readonly page: PageKind;
+  readonly trusted: boolean;
+  /** Display path of the config, null when nothing is open. */
+  readonly file: string | null;
+  readonly plan: Plan | null;
+  /** Solving now; 0..1, or null when idle. The old plan stays on screen. */
+  readonly progress: number | null;
+  /** Edits since `plan` was made: 0 when it is current. */
+  readonly staleEdits: number;
+  readonly error: PageError | null;
+  readonly findings: readonly (Finding & { readonly placeText: string })[];
+  /** Where each assumption or value can be edited: key to place. */
+  readonly places: Readonly<Record<string, Place>>;
+}
+
+/** Host to page. */
+export type HostMessage = { readonly type: 'state'; readonly state: PageState };
+
+/** Commands a page may ask for; the host refuses others. */
+export const pageCommands = [
+  'terapipe.openTimeline',
+  'terapipe.openSample',
+  'terapipe.createConfig',
+  'terapipe.chooseCluster',
+  'terapipe.exportPlan',
+  'terapipe.showLog',
+  'terapipe.plan',
+] as const;
+export type PageCommand = (typeof pageCommands)[number];
+
+/** Controls of the tab's toolbar: written into terapipe.json by the host as an undoable edit. */
+export interface ControlChange {
+  readonly key: 'schedule' | 'training.recompute' | 'training.microBatch' | 'slicing.unit';
+  /** null removes the key: "chosen by the planner". */
+  readonly value: string | number | null;
+}
+
+/** Page to host. */
+export type PageMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'command'; readonly command: PageCommand }
+  | { readonly type: 'reveal'; readonly place: Place }
+  | { readonly type: 'change'; readonly change: ControlChange }
+  | { readonly type: 'openTab'; readonly tab: TabId; readonly candidate: CandidateId | null }
+  | {
+      readonly type: 'save';
+      readonly name: string;
+      readonly mime: 'image/svg+xml' | 'application/json' | 'text/tab-separated-values';
+      readonly text: string;
+    }
+  | { readonly type: 'log'; readonly level: 'error' | 'info'; readonly message: string };
