@@ -24,7 +24,12 @@ export class CancelledError extends Error {
   }
 }
 
+/** Anything that can say it was cancelled: an `AbortSignal`, or a flag shared between threads. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+}
+
 /** @throws CancelledError when the signal is aborted. */
-export function throwIfCancelled(signal: AbortSignal | undefined): void {
+export function throwIfCancelled(signal: CancelSignal | undefined): void {
   if (signal?.aborted === true) throw new CancelledError();
 }

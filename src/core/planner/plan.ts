@@ -43,14 +43,6 @@ export interface Certificate {
   readonly note: string;
 }
 
-/** One choice that no file made, said with the plan. */
-export interface Assumption {
-  /** As in terapipe.json: `training.microBatch`. */
-  readonly key: string;
-  readonly value: string;
-  readonly because: string;
-}
-
 /** The answer: candidates side by side, the chosen one and why. Plain data with typed arrays: crosses threads and into the page. */
 export interface Plan {
   readonly request: PlanRequest;
@@ -58,7 +50,6 @@ export interface Plan {
   readonly candidates: readonly Candidate[];
   readonly cost: CostProvenance;
   readonly parameters: number;
-  readonly assumptions: readonly Assumption[];
   /** One line each: why this plan. */
   readonly reasons: readonly string[];
 }

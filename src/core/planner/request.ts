@@ -42,6 +42,14 @@ export interface SlicingSpec {
   readonly scheme: Scheme | null;
 }
 
+/** One choice that no file made, said with the plan. */
+export interface Assumption {
+  /** As in terapipe.json: `training.microBatch`. */
+  readonly key: string;
+  readonly value: string;
+  readonly because: string;
+}
+
 /** Everything `plan()` needs, resolved to numbers. Plain data: crosses threads. */
 export interface PlanRequest {
   readonly title: string;
@@ -56,4 +64,6 @@ export interface PlanRequest {
   readonly constants: CostConstants;
   /** Measured slice times; when present they replace the analytic slice cost. */
   readonly costTable: CostTable | null;
+  /** What no file said and was filled in; passed through to be shown with the plan. */
+  readonly assumptions: readonly Assumption[];
 }
