@@ -1,0 +1,134 @@
+/** A number as text and its unit apart, for faces that set the unit smaller. */
+export interface Quantity {
+  readonly value: string;
+  readonly unit: string;
+}
+
+interface Unit {
+  readonly unit: string;
+  /** In the base unit of the quantity. */
+  readonly size: number;
+}
+
+const durationUnits: readonly Unit[] = [
+  { unit: 'µs', size: 1e-3 },
+  { unit: 'ms', size: 1 },
+  { unit: 's', size: 1e3 },
+  { unit: 'min', size: 60e3 },
+  { unit: 'h', size: 3600e3 },
+  { unit: 'd', size: 86400e3 },
+];
+
+/**
+ * 1 GB is 2^30 bytes here, everywhere in text: GPU vendors label memory so (a "16 GB" V100 has 16 * 2^30 bytes), and PyTorch and nvidia-smi
+ * count so, only calling it GiB.
+ */
+export const bytesPerGB = 2 ** 30;
+
+const byteUnits: readonly Unit[] = [
+  { unit: 'bytes', size: 1 },
+  { unit: 'KB', size: 2 ** 10 },
+  { unit: 'MB', size: 2 ** 20 },
+  { unit: 'GB', size: bytesPerGB },
+  { unit: 'TB', size: 2 ** 40 },
+];
+
+const countUnits: readonly Unit[] = [
+  { unit: '', size: 1 },
+  { unit: 'K', size: 1e3 },
+  { unit: 'M', size: 1e6 },
+  { unit: 'B', size: 1e9 },
+  { unit: 'T', size: 1e12 },
+];
+
+const notANumber = '–';
+
+/** At most three significant digits, trailing zeros dropped, digits before the point kept and grouped: 1.48, 9.1, 16, 1,024. */
+export function formatNumber(value: number): string {
+  if (!Number.isFinite(value)) return notANumber;
+  if (Math.abs(value) >= 1e21) return value.toPrecision(3);
+  const rounded = Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
+  return group(rounded);
+}
+
+/** A duration in ms, in the unit that leaves 1 to 999 before it (60 for seconds and minutes): `1.48 s`. */
+export function formatDuration(ms: number): string {
+  return joined(durationQuantity(ms));
+}
+
+/** As `formatDuration`, number and unit apart. */
+export function durationQuantity(ms: number): Quantity {
+  return ms === 0 ? { value: '0', unit: 'ms' } : quantity(ms, durationUnits);
+}
+
+/** Memory in bytes: `9.1 GB`. See `bytesPerGB` for what a GB is. */
+export function formatBytes(bytes: number): string {
+  return joined(bytesQuantity(bytes));
+}
+
+/** As `formatBytes`, number and unit apart. */
+export function bytesQuantity(bytes: number): Quantity {
+  const result = quantity(bytes, byteUnits);
+  return result.value === '1' && result.unit === 'bytes' ? { value: '1', unit: 'byte' } : result;
+}
+
+/** Used of available memory in one unit, that of what is available: `9.1 / 16 GB`. */
+export function formatBytesOf(usedBytes: number, capacityBytes: number): string {
+  const { size, unit } = unitFor(capacityBytes, byteUnits);
+  return `${formatNumber(usedBytes / size)} / ${formatNumber(capacityBytes / size)} ${unit}`;
+}
+
+/** A count: exact and grouped below 100,000 (`50,257`), with the field's suffix above (`175B`, `1.5M`). */
+export function formatCount(count: number): string {
+  if (!Number.isFinite(count)) return notANumber;
+  if (Math.abs(count) < 1e5 && Number.isInteger(count)) return group(count);
+  const { value, unit } = quantity(count, countUnits);
+  return value + unit;
+}
+
+/** A fraction as percent: 0.098 is `9.8 %`. */
+export function formatPercent(fraction: number): string {
+  return Number.isFinite(fraction) ? `${formatNumber(fraction * 100)} %` : notANumber;
+}
+
+/** `2,048 tokens`. */
+export function formatTokens(tokens: number): string {
+  return `${formatCount(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`;
+}
+
+/** `slice` and `slices` by number: `plural(3, 'slice')` is `3 slices`. */
+export function plural(count: number, singular: string, many = `${singular}s`): string {
+  return `${formatCount(count)} ${count === 1 ? singular : many}`;
+}
+
+function quantity(amount: number, units: readonly Unit[]): Quantity {
+  const { size, unit } = unitFor(amount, units);
+  const value = formatNumber(amount / size);
+  return { value, unit: value === notANumber ? '' : unit };
+}
+
+/** The largest unit of which there is at least one after rounding to three digits, so that 999.7 ms is 1 s. */
+function unitFor(amount: number, units: readonly Unit[]): Unit {
+  const magnitude = Math.abs(amount);
+  const fitting = units.filter(({ size }) => Number((magnitude / size).toPrecision(3)) >= 1);
+  const found = fitting.at(-1) ?? units[0];
+  if (found === undefined) throw new RangeError('no units');
+  const next = units[units.indexOf(found) + 1];
+  if (next !== undefined && Number((magnitude / found.size).toPrecision(3)) * found.size >= next.size) return next;
+  return found;
+}
+
+function group(value: number): string {
+  const [whole = '', fraction] = Object.is(value, -0) ? ['0'] : decimal(value).split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+function decimal(value: number): string {
+  const text = String(value);
+  return text.includes('e') ? value.toFixed(20).replace(/\.?0+$/, '') : text;
+}
+
+function joined({ value, unit }: Quantity): string {
+  return unit === '' ? value : `${value} ${unit}`;
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import {
+  bytesPerGB,
+  durationQuantity,
+  formatBytes,
+  formatBytesOf,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatTokens,
+  plural,
+} from '../../../src/core/format';
+
+describe('format', () => {
+  it('gives durations three significant digits in the unit that fits', () => {
+    assert.equal(formatDuration(1481.2345), '1.48 s');
+    assert.equal(formatDuration(0.0123), '12.3 µs');
+    assert.equal(formatDuration(0), '0 ms');
+    assert.equal(formatDuration(45.67), '45.7 ms');
+    assert.equal(formatDuration(999.7), '1 s');
+    assert.equal(formatDuration(59_970), '1 min');
+    assert.equal(formatDuration(90_000), '1.5 min');
+    assert.equal(formatDuration(7_200_000), '2 h');
+    assert.equal(formatDuration(86_400_000 * 1200), '1,200 d');
+  });
+
+  it('counts a gigabyte as GPU vendors do', () => {
+    assert.equal(formatBytes(16 * bytesPerGB), '16 GB');
+    assert.equal(formatBytes(9.1 * bytesPerGB), '9.1 GB');
+    assert.equal(formatBytes(1023.9 * 2 ** 20), '1 GB');
+    assert.equal(formatBytes(1), '1 byte');
+    assert.equal(formatBytes(0), '0 bytes');
+    assert.equal(formatBytesOf(9.1 * bytesPerGB, 16 * bytesPerGB), '9.1 / 16 GB');
+    assert.equal(formatBytesOf(0.5 * bytesPerGB, 80 * bytesPerGB), '0.5 / 80 GB');
+  });
+
+  it('keeps small counts exact and shortens large ones', () => {
+    assert.equal(formatCount(50257), '50,257');
+    assert.equal(formatCount(174_600_000_000), '175B');
+    assert.equal(formatCount(1.5e6), '1.5M');
+    assert.equal(formatCount(999_999), '1M');
+    assert.equal(formatCount(-1234), '-1,234');
+  });
+
+  it('spells percent, tokens and plurals', () => {
+    assert.equal(formatPercent(0.098), '9.8 %');
+    assert.equal(formatPercent(0), '0 %');
+    assert.equal(formatTokens(2048), '2,048 tokens');
+    assert.equal(formatTokens(1), '1 token');
+    assert.equal(plural(1, 'slice'), '1 slice');
+    assert.equal(plural(2, 'entry', 'entries'), '2 entries');
+  });
+
+  it('has a dash for what is no number and never an exponent for small ones', () => {
+    for (const text of [formatNumber(NaN), formatDuration(Infinity), formatBytes(NaN), formatCount(-Infinity), formatPercent(NaN)])
+      assert.equal(text, '–');
+    assert.equal(formatNumber(1.5e-8), '0.000000015');
+    assert.equal(formatNumber(-0), '0');
+  });
+
+  it('parts number and unit', () => {
+    assert.deepEqual(durationQuantity(1481), { value: '1.48', unit: 's' });
+  });
+});
