@@ -21,6 +21,8 @@ export interface PageError {
 /** Everything a page shows. Always sent whole: a hidden page may have missed any earlier one. */
 export interface PageState {
   readonly page: PageKind;
+  /** Identity (URI) of the config shown. A page keeps it in its own state (`setState({ document, ... })`), so that a restored tab finds it again. */
+  readonly document?: string | null;
   readonly trusted: boolean;
   /** Display path of the config, null when nothing is open. */
   readonly file: string | null;
@@ -35,8 +37,10 @@ export interface PageState {
   readonly places: Readonly<Record<string, Place>>;
 }
 
-/** Host to page. */
-export type HostMessage = { readonly type: 'state'; readonly state: PageState };
+/** Host to page. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
+export type HostMessage =
+  | { readonly type: 'state'; readonly state: PageState }
+  | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null };
 
 /** Commands a page may ask for; the host refuses others. */
 export const pageCommands = [
