@@ -1,15 +1,15 @@
 import type { GpuSpec, LinkSpec } from './spec';
 
-const gib = 2 ** 30;
+const mib = 2 ** 20;
 
 /**
- * Fractions `gemmEfficiency` are those of the analytic time model (cost/layer-time.ts): 0.958 fitted on 45 multi-node A100 runs of vTrain's artefact, carried unchanged to V100
+ * Memory is the total that `nvidia-smi` (or `rocm-smi`) lists for the card. Fractions `gemmEfficiency` are those of the analytic time model (cost/layer-time.ts): 0.958 fitted on 45 multi-node A100 runs of vTrain's artefact, carried unchanged to V100
  * (TeraPipe's ten settings), 0.527 fitted on nine dense B200 runs, 0.75 from one published Llama 3 405B row on H100. Where none was measured, H100's is carried over and marked.
  */
 const gpus = {
   'V100-16GB': {
     name: 'V100-16GB',
-    memoryBytes: 16 * gib,
+    memoryBytes: 16_384 * mib,
     peakTflops: { fp16: 125, bf16: 15.7, fp32: 15.7 },
     memoryTBps: 0.9,
     gemmEfficiency: 0.96,
@@ -18,7 +18,7 @@ const gpus = {
   },
   'V100-32GB': {
     name: 'V100-32GB',
-    memoryBytes: 32 * gib,
+    memoryBytes: 32_768 * mib,
     peakTflops: { fp16: 125, bf16: 15.7, fp32: 15.7 },
     memoryTBps: 0.9,
     gemmEfficiency: 0.96,
@@ -27,7 +27,7 @@ const gpus = {
   },
   'A100-40GB': {
     name: 'A100-40GB',
-    memoryBytes: 40 * gib,
+    memoryBytes: 40_960 * mib,
     peakTflops: { fp16: 312, bf16: 312, fp32: 19.5 },
     memoryTBps: 1.555,
     gemmEfficiency: 0.958,
@@ -36,7 +36,7 @@ const gpus = {
   },
   'A100-80GB': {
     name: 'A100-80GB',
-    memoryBytes: 80 * gib,
+    memoryBytes: 81_920 * mib,
     peakTflops: { fp16: 312, bf16: 312, fp32: 19.5 },
     memoryTBps: 2.0,
     gemmEfficiency: 0.958,
@@ -45,7 +45,7 @@ const gpus = {
   },
   'H100-80GB': {
     name: 'H100-80GB',
-    memoryBytes: 80 * gib,
+    memoryBytes: 81_559 * mib,
     peakTflops: { fp16: 989, bf16: 989, fp32: 67 },
     memoryTBps: 3.35,
     gemmEfficiency: 0.75,
@@ -54,7 +54,7 @@ const gpus = {
   },
   H200: {
     name: 'H200',
-    memoryBytes: 141 * 1e9,
+    memoryBytes: 143_771 * mib,
     peakTflops: { fp16: 989, bf16: 989, fp32: 67 },
     memoryTBps: 4.8,
     gemmEfficiency: 0.75,
@@ -63,7 +63,7 @@ const gpus = {
   },
   B200: {
     name: 'B200',
-    memoryBytes: 180 * 1e9,
+    memoryBytes: 183_359 * mib,
     peakTflops: { fp16: 2250, bf16: 2250, fp32: 75 },
     memoryTBps: 8.0,
     gemmEfficiency: 0.527,
@@ -72,7 +72,7 @@ const gpus = {
   },
   L40S: {
     name: 'L40S',
-    memoryBytes: 48 * 1e9,
+    memoryBytes: 46_068 * mib,
     peakTflops: { fp16: 362, bf16: 362, fp32: 91.6 },
     memoryTBps: 0.864,
     gemmEfficiency: 0.75,
@@ -81,7 +81,7 @@ const gpus = {
   },
   RTX4090: {
     name: 'RTX4090',
-    memoryBytes: 24 * gib,
+    memoryBytes: 24_564 * mib,
     peakTflops: { fp16: 165.2, bf16: 165.2, fp32: 82.6 },
     memoryTBps: 1.008,
     gemmEfficiency: 0.75,
@@ -90,7 +90,7 @@ const gpus = {
   },
   MI300X: {
     name: 'MI300X',
-    memoryBytes: 192 * gib,
+    memoryBytes: 196_592 * mib,
     peakTflops: { fp16: 1307.4, bf16: 1307.4, fp32: 163.4 },
     memoryTBps: 5.3,
     gemmEfficiency: 0.75,

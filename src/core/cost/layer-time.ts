@@ -1,0 +1,185 @@
+import type { ModelSpec } from '../model/spec';
+import { layerMatrixParameters } from '../model/parameters';
+import type { Layout, TrainingSpec } from '../planner/request';
+import type { ClusterSpec } from '../cluster/spec';
+import type { CostConstants } from './constants';
+import { allReduceSeconds, gatherSeconds, nodeBusBandwidth } from './collectives';
+
+/** What the analytic model needs to time one layer on one rank. */
+export interface CostInputs {
+  readonly model: ModelSpec;
+  readonly training: TrainingSpec;
+  readonly layout: Layout;
+  readonly cluster: ClusterSpec;
+  readonly constants: CostConstants;
+}
+
+/** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
+export interface LayerSeconds {
+  readonly forward: number;
+  readonly backward: number;
+  /** Forward work that a selective recompute repeats: attention scores, softmax, dropout and context (nothing with fused attention). */
+  readonly selective: number;
+  /** Seconds added by the floor l over the operations' own device time, forward and backward. */
+  readonly idleOnFloor: number;
+}
+
+/** Bytes of one element in the training precision. */
+export function elementBytes(training: TrainingSpec): number {
+  return training.precision === 'fp32' ? 4 : 2;
+}
+
+/** Rates of the GPU in SI units: `gemm(m, n, k, batch)` and `traffic(bytes)` give seconds of device time. */
+export function deviceRates({ cluster, training, constants }: CostInputs) {
+  const peak = cluster.gpu.peakTflops[training.precision] * 1e12;
+  const bandwidth = cluster.gpu.memoryTBps * 1e12 * constants.memoryEfficiency;
+  const best = peak * cluster.gpu.gemmEfficiency;
+  const element = elementBytes(training);
+  const floor = constants.issueFloorUs * 1e-6;
+  return {
+    floor,
+    /** [m x k][k x n] repeated `batch` times: the slower of arithmetic, with efficiency g/(g+q) at g = cube root of mnk, and moving the three matrices. */
+    gemm: (m: number, n: number, k: number, batch = 1): number => {
+      const size = Math.cbrt(m * n * k);
+      const arithmetic = (2 * m * n * k * batch * (size + constants.gemmHalfSize)) / (best * size);
+      return Math.max(arithmetic, (element * batch * (m * k + k * n + m * n)) / bandwidth);
+    },
+    /** Formulas count bytes for two-byte elements; other precisions scale. */
+    traffic: (bytesAtTwo: number): number => (bytesAtTwo * element) / 2 / bandwidth,
+    /** Fused attention, forward: FLOPs at 0.7 of the best GEMM rate. */
+    fused: (flops: number): number => flops / (best * 0.7),
+  };
+}
+
+/**
+ * Time of one layer for a slice of `tokens` tokens of each of `batch` sequences after `context` earlier ones. The operations, their bytes and the floor are those of
+ * "An analytic step-time model", section 3 (cube-root form). Split in a part that does not depend on `context`, cached by (batch, tokens), and attention, which does.
+ *
+ * @returns a function of (batch, tokens, context); all >= 1 but context >= 0, integers.
+ */
+export function layerTime(inputs: CostInputs): (batch: number, tokens: number, context: number) => LayerSeconds {
+  const cached = new Map<number, LayerSeconds>();
+  return (batch, tokens, context) => {
+    const key = batch * 2 ** 30 + tokens;
+    let base = cached.get(key);
+    if (base === undefined) cached.set(key, (base = tokenwiseSeconds(inputs, batch, tokens)));
+    const attention = attentionSeconds(inputs, batch, tokens, context);
+    return {
+      forward: base.forward + attention.forward,
+      backward: base.backward + attention.backward,
+      selective: attention.selective,
+      idleOnFloor: base.idleOnFloor + attention.idleOnFloor,
+    };
+  };
+}
+
+/** Sums operations, each at least the issue floor. */
+function tally(floor: number) {
+  let forward = 0;
+  let backward = 0;
+  let deviceTime = 0;
+  const floored = (seconds: number) => {
+    deviceTime += seconds;
+    return Math.max(seconds, floor);
+  };
+  return {
+    add(forwardSeconds: number, ...backwardSeconds: number[]): void {
+      forward += floored(forwardSeconds);
+      for (const seconds of backwardSeconds) backward += floored(seconds);
+    },
+    addBackward(seconds: number, times: number): void {
+      for (let i = 0; i < times; i++) backward += floored(seconds);
+    },
+    result: () => ({ forward, backward, idleOnFloor: forward + backward - deviceTime }),
+  };
+}
+
+function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): LayerSeconds {
+  const { model, training, layout } = inputs;
+  const { gemm, traffic, floor } = deviceRates(inputs);
+  const { hidden: h, heads, kvHeads, headDim } = model;
+  const t = layout.tensor;
+  const n = (batch * tokens) / layout.context;
+  const qkv = ((heads + 2 * kvHeads) * headDim) / t;
+  const out = (heads * headDim) / t;
+  const up = model.gatedMlp ? 2 : 1;
+  const f = model.ffn / t;
+  const sequenceShare = training.sequenceParallel ? 1 / t : 1;
+  const dropout = training.dropout ? 1 : 0;
+
+  const sum = tally(floor);
+  for (let i = 0; i < 2; i++) sum.add(traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
+  for (const [columns, inner] of [
+    [qkv, h],
+    [h, out],
+    [up * f, h],
+    [h, f],
+  ] as const) {
+    sum.add(gemm(n, columns, inner), gemm(n, inner, columns), gemm(inner, columns, n));
+  }
+  sum.add(traffic(4 * n * qkv), traffic(4 * n * qkv));
+  for (let i = 0; i < 2; i++) sum.add(traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
+  sum.add(traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
+  sum.addBackward(traffic((6 * layerMatrixParameters(model)) / t / 4), 4);
+
+  const compute = sum.result();
+  const communication = tensorParallelSeconds(inputs, n);
+  return {
+    forward: compute.forward + communication.forward,
+    backward: compute.backward + communication.backward,
+    selective: 0,
+    idleOnFloor: compute.idleOnFloor,
+  };
+}
+
+function tensorParallelSeconds(
+  { model, training, layout, cluster }: CostInputs,
+  localTokens: number,
+): { forward: number; backward: number } {
+  const bytes = elementBytes(training) * localTokens * model.hidden;
+  if (training.sequenceParallel) {
+    const exchange = gatherSeconds(bytes, layout.tensor, cluster);
+    return { forward: 4 * exchange, backward: 6 * exchange };
+  }
+  const exchange = allReduceSeconds(bytes, layout.tensor, cluster);
+  return { forward: 2 * exchange, backward: 2 * exchange };
+}
+
+function attentionSeconds(inputs: CostInputs, batch: number, tokens: number, context: number): LayerSeconds {
+  const { model, training, layout } = inputs;
+  const { gemm, traffic, fused, floor } = deviceRates(inputs);
+  const d = model.headDim;
+  const headBatches = (batch * model.heads) / layout.tensor;
+  const sum = tally(floor);
+  if (training.attention === 'flash') {
+    const seconds = fused((4 * headBatches * tokens * d * (tokens / 2 + context)) / layout.context);
+    sum.add(seconds, 2.5 * seconds);
+  } else {
+    const queries = tokens / layout.context;
+    const keys = tokens + context;
+    const scores = gemm(queries, keys, d, headBatches);
+    const mixed = gemm(queries, d, keys, headBatches);
+    const cells = headBatches * queries * keys;
+    sum.add(scores, scores, scores);
+    sum.add(mixed, mixed, mixed);
+    sum.add(traffic(4 * cells), traffic(6 * cells));
+    if (training.dropout) sum.add(traffic(5 * cells), traffic(5 * cells));
+  }
+  const compute = sum.result();
+  const exchange = contextParallelSeconds(inputs, (batch * tokens) / layout.context);
+  return {
+    forward: compute.forward + exchange,
+    backward: compute.backward + exchange,
+    selective: training.attention === 'flash' ? 0 : compute.forward,
+    idleOnFloor: compute.idleOnFloor,
+  };
+}
+
+/** Context parallelism by all-to-all of q, k, v and the output (heads for tokens). */
+function contextParallelSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
+  const ranks = layout.context;
+  if (ranks <= 1) return 0;
+  const width = ((2 * model.heads + 2 * model.kvHeads) * model.headDim) / layout.tensor;
+  const bytes = elementBytes(training) * localTokens * width;
+  return ((ranks - 1) / ranks) * (bytes / nodeBusBandwidth(cluster.links, ranks));
+}

@@ -1,0 +1,131 @@
+import { paddedVocab, layerMatrixParameters } from '../model/parameters';
+import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { deviceRates, elementBytes, layerTime, type CostInputs } from './layer-time';
+import type { SliceCost, SliceTime } from './slice-cost';
+
+/** Which end of the pipeline a stage is. With one stage it is both. */
+export interface StageEnds {
+  readonly first: boolean;
+  readonly last: boolean;
+}
+
+/** Times of the boundary between two stages for a work unit, ms. */
+export interface BoundaryTime {
+  readonly forwardMs: number;
+  readonly backwardMs: number;
+}
+
+/**
+ * Cost of a slice on one stage: its layers, the embedding on the first and the head on the last. Recompute `full` adds the layers' forward to backward, `selective` the
+ * unfused attention core's.
+ *
+ * @param layers layers of the stage; may be fractional where a schedule divides evenly only on average.
+ */
+export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): SliceCost {
+  const layer = layerTime(inputs);
+  return (batch, tokens, context): SliceTime => {
+    const one = layer(batch, tokens, context);
+    const recompute = inputs.training.recompute === 'full' ? one.forward : inputs.training.recompute === 'selective' ? one.selective : 0;
+    const localTokens = (batch * tokens) / inputs.layout.context;
+    const first = ends.first ? embeddingSeconds(inputs, localTokens) : 0;
+    const last = ends.last ? headSeconds(inputs, localTokens) : { forward: 0, backward: 0 };
+    return {
+      forwardMs: 1e3 * (layers * one.forward + first / 2 + last.forward),
+      backwardMs: 1e3 * (layers * (one.backward + recompute) + first / 2 + last.backward),
+    };
+  };
+}
+
+/** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`. */
+export function floorShare(inputs: CostInputs, batch: number, tokens: number): number {
+  const one = layerTime(inputs)(batch, tokens, 0);
+  return one.idleOnFloor / (one.forward + one.backward);
+}
+
+/** Embedding look-up and its gradient, with the tensor-parallel all-reduce: 12 bytes per element of the hidden states, both directions together, seconds. */
+function embeddingSeconds(inputs: CostInputs, localTokens: number): number {
+  const { model, layout, cluster, training } = inputs;
+  if (model.vocab === 0) return 0;
+  const traffic = deviceRates(inputs).traffic(12 * localTokens * model.hidden);
+  return traffic + allReduceSeconds(elementBytes(training) * localTokens * model.hidden, layout.tensor, cluster);
+}
+
+/** Head: logits GEMM forward, two backward, the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
+function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number } {
+  const { model, layout, cluster, training } = inputs;
+  if (model.vocab === 0) return { forward: 0, backward: 0 };
+  const { gemm, traffic, floor } = deviceRates(inputs);
+  const h = model.hidden;
+  const columns = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
+  const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
+  const exchange = allReduceSeconds(elementBytes(training) * localTokens * h, layout.tensor, cluster);
+  return {
+    forward: Math.max(gemm(localTokens, columns, h), floor) + loss / 2,
+    backward: Math.max(gemm(localTokens, h, columns), floor) + Math.max(gemm(h, columns, localTokens), floor) + loss / 2 + exchange,
+  };
+}
+
+/**
+ * Sending a boundary of `batch * tokens` hidden states to the next stage, one way, ms, as Megatron-LM places ranks (tensor, data, pipeline): split over the tensor-parallel ranks, up to 8 ranks
+ * share the node's network card, the parts gathered over the node's links; over those links alone when the whole job fits in a node.
+ */
+export function megatronBoundary(inputs: CostInputs, batch: number, tokens: number): number {
+  const { layout, cluster } = inputs;
+  const bytes = boundaryBytes(inputs, batch, tokens);
+  const node = nodeBusBandwidth(cluster.links, cluster.gpusPerNode);
+  const gather = layout.tensor > 1 ? bytes / node : 0;
+  const gpus = layout.tensor * layout.data * layout.context * layout.pipeline;
+  const link =
+    gpus <= cluster.gpusPerNode
+      ? bytes / layout.tensor / node
+      : (bytes * Math.min(8, layout.tensor * layout.data * layout.context)) / layout.tensor / networkBandwidth(cluster.links);
+  return 1e3 * (link + sendLatencySeconds + gather);
+}
+
+/** The same as TeraPipe's runtime does it: ranks of a pipeline lie together, one copy of the boundary crosses the network, and the sender waits, ms. */
+export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: number): number {
+  const { layout, cluster } = inputs;
+  const oneNode = layout.tensor * layout.pipeline * layout.data * layout.context <= cluster.gpusPerNode;
+  const bandwidth = oneNode ? nodeBusBandwidth(cluster.links, cluster.gpusPerNode) : networkBandwidth(cluster.links);
+  return 1e3 * (boundaryBytes(inputs, batch, tokens) / bandwidth + sendLatencySeconds);
+}
+
+const sendLatencySeconds = 20e-6;
+
+function boundaryBytes({ model, training, layout }: CostInputs, batch: number, tokens: number): number {
+  return (elementBytes(training) * batch * tokens * model.hidden) / layout.context;
+}
+
+/** Parameters that one rank of an inner stage updates: its layers' share and, as a bound for the end stages, one vocabulary matrix. */
+export function localParameters({ model, layout }: CostInputs, layers: number): number {
+  return (layerMatrixParameters(model) * layers + paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+}
+
+/**
+ * Gradient exchange between replicas after the last backward, not overlapped, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the
+ * weights; otherwise an all-reduce. `ranksSharingNetwork`: groups that send through one node's card at once.
+ */
+export function gradientExchange(inputs: CostInputs, layers: number, ranksSharingNetwork: number): number {
+  const { layout, training, cluster } = inputs;
+  const ranks = layout.data * layout.context;
+  if (ranks <= 1) return 0;
+  const parameters = localParameters(inputs, layers);
+  const element = elementBytes(training);
+  const gradient = training.fp32Gradients ? 4 : element;
+  const bytesPerParameter = training.zeroStage >= 1 ? gradient + element : 2 * element;
+  const volume = ((ranks - 1) / ranks) * bytesPerParameter * parameters;
+  const inside = layout.tensor * ranks <= cluster.gpusPerNode;
+  const bandwidth = inside ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / Math.min(ranksSharingNetwork, 8);
+  const latency = inside ? allReduceSeconds(0, ranks, cluster) : 0;
+  return 1e3 * (volume / bandwidth + latency);
+}
+
+/** Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam; the distributed optimizer updates its share and touches 8 bytes of every parameter besides. */
+export function optimizerTime(inputs: CostInputs, layers: number): number {
+  const { layout, training } = inputs;
+  if (training.optimizer === 'none') return 0;
+  const parameters = localParameters(inputs, layers);
+  const state = training.optimizer === 'adam' ? 30 : 14;
+  const bytes = training.zeroStage >= 1 ? (state / (layout.data * layout.context) + 8) * parameters : state * parameters;
+  return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
+}

@@ -1,0 +1,144 @@
+import { operationKind, type Schedule, type WorkUnit } from '../schedule/schedule';
+import type { MemoryPart, MemoryProfile, StageMemory } from './profile';
+import {
+  backwardOperations,
+  embeddingBackwardBytes,
+  keyValueBytes,
+  runtimeName,
+  savedBytes,
+  staticBytes,
+  type BackwardOperation,
+  type MemoryInputs,
+  type SavedBytes,
+  type StageShape,
+} from './runtime';
+
+const contextBytes = 2 ** 30;
+const fragmentation = 0.03;
+
+/**
+ * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, and each backward operation is tried for the peak.
+ *
+ * @param shapes one per stage: its layers and whether it carries the embedding or the head.
+ * @param capacityBytes of one GPU.
+ */
+export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], capacityBytes: number): MemoryProfile {
+  const perShape = new Map<string, UnitTables>();
+  const stages = shapes.map((shape, stage) => {
+    const key = `${shape.layers},${shape.first},${shape.last}`;
+    let tables = perShape.get(key);
+    if (tables === undefined) perShape.set(key, (tables = unitTables(inputs, schedule.units, shape)));
+    return stageMemory(inputs, schedule, stage, shape, tables);
+  });
+  const worst = Math.max(...stages.map((stage) => stage.peakBytes));
+  return {
+    runtime: runtimeName,
+    stages,
+    capacityBytes,
+    marginBytes: contextBytes + fragmentation * worst,
+    marginBecause:
+      "1 GiB for the CUDA context and NCCL buffers (0.5 to 2 GB on real runs) and 3 % of the peak for the allocator's fragmentation",
+  };
+}
+
+/** Whether the worst stage and the margin stay within the card. */
+export function fitsMemory(profile: MemoryProfile): boolean {
+  return Math.max(...profile.stages.map((stage) => stage.peakBytes)) + profile.marginBytes <= profile.capacityBytes;
+}
+
+interface UnitTables {
+  readonly saved: readonly SavedBytes[];
+  readonly total: Float64Array;
+  /** Largest backward operation of each unit. */
+  readonly operation: readonly BackwardOperation[];
+  /** Gradients of the keys and values of the unit's whole sequence, alive in its backward; 0 when it is not sliced. */
+  readonly keyValueGradients: Float64Array;
+}
+
+/** Byte tables per unit; equal unit shapes are computed once. */
+function unitTables(inputs: MemoryInputs, units: readonly WorkUnit[], shape: StageShape): UnitTables {
+  const slicesOf = new Map<number, { slices: number; tokens: number }>();
+  for (const unit of units) {
+    const chunk = slicesOf.get(unit.microBatch) ?? { slices: 0, tokens: 0 };
+    slicesOf.set(unit.microBatch, { slices: chunk.slices + 1, tokens: chunk.tokens + unit.tokens });
+  }
+  const known = new Map<string, { saved: SavedBytes; operation: BackwardOperation; gradients: number }>();
+  const rows = units.map((unit) => {
+    const chunk = slicesOf.get(unit.microBatch);
+    const sliced = chunk !== undefined && chunk.slices > 1;
+    const key = `${unit.batch},${unit.tokens},${unit.context},${sliced ? chunk.tokens : 0}`;
+    let row = known.get(key);
+    if (row === undefined) {
+      const operations = backwardOperations(inputs, shape, unit);
+      row = {
+        saved: savedBytes(inputs, shape, unit, sliced),
+        operation: operations.reduce((a, b) => (b.bytes > a.bytes ? b : a), { name: 'forward', bytes: 0 }),
+        gradients: sliced ? shape.layers * keyValueBytes(inputs, (unit.batch * chunk.tokens) / inputs.layout.context) : 0,
+      };
+      known.set(key, row);
+    }
+    return row;
+  });
+  return {
+    saved: rows.map((row) => row.saved),
+    total: Float64Array.from(rows, ({ saved }) => saved.activations + saved.keysValues + saved.logits),
+    operation: rows.map((row) => row.operation),
+    keyValueGradients: Float64Array.from(rows, (row) => row.gradients),
+  };
+}
+
+function stageMemory(inputs: MemoryInputs, schedule: Schedule, stage: number, shape: StageShape, tables: UnitTables): StageMemory {
+  const always = staticBytes(inputs, shape);
+  const embedding = embeddingBackwardBytes(inputs, shape);
+  const start = schedule.rowStart[stage] ?? 0;
+  const end = schedule.rowStart[stage + 1] ?? start;
+
+  let live: SavedBytes = { activations: 0, keysValues: 0, logits: 0 };
+  let inFlight = 0;
+  let mostInFlight = 0;
+  let peak = { bytes: -1, operation: 'none', working: 0, gradients: 0, live };
+  const consider = (operation: string, working: number, gradients: number) => {
+    const bytes = live.activations + live.keysValues + live.logits + working + gradients;
+    if (bytes > peak.bytes) peak = { bytes, operation, working, gradients, live };
+  };
+  for (let row = start; row < end; row++) {
+    const unit = schedule.unit[row] ?? 0;
+    const saved = tables.saved[unit];
+    const operation = tables.operation[unit];
+    if (saved === undefined || operation === undefined) continue;
+    if (schedule.kind[row] === operationKind.forward) {
+      live = plus(live, saved, 1);
+      mostInFlight = Math.max(mostInFlight, ++inFlight);
+    } else {
+      const gradients = tables.keyValueGradients[unit] ?? 0;
+      consider(operation.name, operation.bytes, gradients);
+      live = plus(live, saved, -1);
+      inFlight--;
+      if (embedding > 0) consider('embedding backward', embedding, gradients);
+    }
+  }
+  const parts: Record<MemoryPart, number> = {
+    ...always,
+    activations: peak.live.activations,
+    keysValues: peak.live.keysValues + peak.gradients,
+    logits: peak.live.logits,
+    backwardOperation: peak.working,
+  };
+  return {
+    stage,
+    parts,
+    peakBytes: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0),
+    peakOperation: peak.operation,
+    staticBytes: always.weights + always.gradients + always.optimizer + always.dummyGradients,
+    unitBytes: tables.total,
+    unitsInFlight: mostInFlight,
+  };
+}
+
+function plus(live: SavedBytes, unit: SavedBytes, sign: 1 | -1): SavedBytes {
+  return {
+    activations: live.activations + sign * unit.activations,
+    keysValues: live.keysValues + sign * unit.keysValues,
+    logits: live.logits + sign * unit.logits,
+  };
+}

@@ -1,0 +1,179 @@
+import type { ModelSpec } from '../model/spec';
+import { embeddingParameters, layerMatrixParameters, layerParameters, paddedVocab } from '../model/parameters';
+import type { Layout, TrainingSpec } from '../planner/request';
+import type { WorkUnit } from '../schedule/schedule';
+
+/*
+ * Tensors that Megatron-LM with Transformer Engine keeps, counted one by one. Source: "What a measured peak is made of" (project facts on memory), where the list was worked out against
+ * 8-GPU B200 runs; 34 s b h of unfused attention with dropout is Korthikanti et al. 2022 (arXiv 2205.05198), equation 1.
+ */
+
+export const runtimeName = 'Megatron-LM with Transformer Engine';
+
+/** What one stage holds, as far as counting needs it. */
+export interface StageShape {
+  readonly layers: number;
+  readonly first: boolean;
+  readonly last: boolean;
+}
+
+export interface MemoryInputs {
+  readonly model: ModelSpec;
+  readonly training: TrainingSpec;
+  readonly layout: Layout;
+}
+
+/** Parameters of one rank of the stage. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
+export function rankParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
+  const { tensor, pipeline } = layout;
+  const norm = model.hidden * (model.norm === 'layernorm' ? 2 : 1);
+  const padding = (paddedVocab(model.vocab, tensor) - model.vocab) * model.hidden;
+  let parameters = stage.layers * (layerMatrixParameters(model) / tensor + layerParameters(model).normsAndBiases);
+  if (stage.first && model.vocab > 0) parameters += (embeddingParameters(model) + padding) / tensor;
+  if (stage.last) parameters += norm;
+  if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && pipeline === 1))
+    parameters += (model.vocab * model.hidden + padding) / tensor;
+  return parameters;
+}
+
+export interface StaticBytes {
+  readonly weights: number;
+  readonly gradients: number;
+  readonly optimizer: number;
+  /** Transformer Engine >= 2.3: one dummy weight gradient per distinct weight shape, whatever the number of layers. */
+  readonly dummyGradients: number;
+}
+
+/** Bytes that are always there on one rank. */
+export function staticBytes(inputs: MemoryInputs, stage: StageShape): StaticBytes {
+  const { model, training, layout } = inputs;
+  const parameters = rankParameters(inputs, stage);
+  const element = weightBytes(training);
+  const shards = layout.data * layout.context;
+  const share = (fromStage: number) => (training.zeroStage >= fromStage ? 1 / shards : 1);
+  const master = training.precision === 'fp32' ? 0 : 4;
+  const state = training.optimizer === 'adam' ? master + 8 : training.optimizer === 'sgd' ? master + 4 : 0;
+  return {
+    weights: element * parameters * share(3),
+    gradients: (training.fp32Gradients ? 4 : element) * parameters * share(2),
+    optimizer: state * parameters * share(1),
+    dummyGradients: stage.layers > 0 ? (element * layerMatrixParameters(model)) / layout.tensor : 0,
+  };
+}
+
+/** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
+export interface SavedBytes {
+  readonly activations: number;
+  /** Contiguous keys and values kept for the later slices of the same sequences; 0 for whole sequences. */
+  readonly keysValues: number;
+  readonly logits: number;
+}
+
+export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit, sliced: boolean): SavedBytes {
+  const tokens = localTokens(inputs, unit);
+  const { model, training, layout } = inputs;
+  const element = weightBytes(training);
+  const perLayer = training.recompute === 'full' ? element * tokens * model.hidden * hiddenShare(inputs) : layerSavedBytes(inputs, unit);
+  const hasHead = stage.last && model.vocab > 0;
+  const finalNorm = hasHead ? 2 * element * tokens * model.hidden * hiddenShare(inputs) : 0;
+  const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
+  return {
+    activations: stage.layers * perLayer + finalNorm,
+    keysValues: sliced ? stage.layers * keyValueBytes(inputs, tokens) : 0,
+    logits: hasHead ? tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
+  };
+}
+
+/** Keys and values of `tokens` tokens in one layer. */
+export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens: number): number {
+  return (weightBytes(training) * 2 * model.kvHeads * model.headDim * tokens) / layout.tensor;
+}
+
+/** What one operation of a backward pass holds beyond everything saved. */
+export interface BackwardOperation {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** The backward operations that can make the peak, each with what it holds besides the saved tensors. */
+export function backwardOperations(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): BackwardOperation[] {
+  const { model, training, layout } = inputs;
+  const t = layout.tensor;
+  const element = weightBytes(training);
+  const tokens = localTokens(inputs, unit);
+  const hidden = element * tokens * model.hidden;
+  const gathered = t > 1 && training.sequenceParallel ? hidden : 0;
+  const f = (element * tokens * model.ffn) / t;
+  const up = model.gatedMlp ? 2 * f : f;
+  const attention = (element * tokens * (2 * model.heads + 2 * model.kvHeads) * model.headDim) / t;
+  const scores = training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0;
+  const recreated = recreatedBytes(inputs, unit);
+  const vocabulary = (element * paddedVocab(model.vocab, t) * model.hidden) / t;
+
+  const operations: BackwardOperation[] = [];
+  if (stage.last && model.vocab > 0) operations.push({ name: 'head backward', bytes: hidden + gathered + vocabulary });
+  if (stage.layers > 0) {
+    operations.push(
+      { name: 'second feed-forward backward', bytes: recreated + gathered + f },
+      { name: 'activation backward', bytes: recreated + up + hidden * hiddenShare(inputs) },
+      { name: 'first feed-forward backward', bytes: recreated + up + 2 * gathered },
+      { name: 'attention backward', bytes: recreated + attention + scores },
+    );
+  }
+  return operations;
+}
+
+/** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */
+export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+  if (!stage.first || model.vocab === 0) return 0;
+  return (weightBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+}
+
+/** Recompute re-creates one layer's set (full) or one layer's attention scores (selective) at its backward. */
+function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit): number {
+  const { training } = inputs;
+  if (training.recompute === 'none') return 0;
+  return training.recompute === 'full'
+    ? layerSavedBytes({ ...inputs, training: { ...training, recompute: 'none' } }, unit)
+    : scoreBytes(inputs, unit);
+}
+
+function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit): number {
+  const { model, training, layout } = inputs;
+  const t = layout.tensor;
+  const element = weightBytes(training);
+  const query = model.heads * model.headDim;
+  const qkv = (model.heads + 2 * model.kvHeads) * model.headDim;
+  const rotaryCopy = model.positions === 'rotary' ? qkv : 0;
+  const logSumExp = training.attention === 'flash' ? (4 * model.heads) / t : 0;
+  // layer input, norm 1 output, residual, norm 2 output; two one-byte dropout masks
+  const hiddenSized = model.hidden * hiddenShare(inputs) * (4 * element + (training.dropout ? 2 : 0));
+  const split = (element * (qkv + rotaryCopy + query + (model.gatedMlp ? 2 : 1) * model.ffn + model.ffn)) / t;
+  const scores = training.recompute === 'selective' ? 0 : scoreBytes(inputs, unit);
+  return localTokens(inputs, unit) * (hiddenSized + split + logSumExp) + scores;
+}
+
+/** Saved attention scores of one layer without fused attention: softmax output, and with dropout its mask and output. */
+function scoreBytes(inputs: MemoryInputs, unit: WorkUnit): number {
+  if (inputs.training.attention === 'flash') return 0;
+  const element = weightBytes(inputs.training);
+  return scoreCells(inputs, unit) * (inputs.training.dropout ? 2 * element + 1 : element);
+}
+
+/** Cells of the attention matrices of one layer on one rank: heads x queries x keys. */
+function scoreCells({ model, layout }: MemoryInputs, unit: WorkUnit): number {
+  return (unit.batch * model.heads * unit.tokens * (unit.tokens + unit.context)) / layout.tensor / layout.context;
+}
+
+function localTokens({ layout }: MemoryInputs, unit: WorkUnit): number {
+  return (unit.batch * unit.tokens) / layout.context;
+}
+
+/** Sequence parallelism splits what lies outside attention and feed-forward over the tensor-parallel ranks. */
+function hiddenShare({ training, layout }: MemoryInputs): number {
+  return training.sequenceParallel ? 1 / layout.tensor : 1;
+}
+
+function weightBytes(training: TrainingSpec): number {
+  return training.precision === 'fp32' ? 4 : 2;
+}

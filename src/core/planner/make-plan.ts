@@ -1,0 +1,233 @@
+import { rooflineProvenance, tableProvenance } from '../cost/provenance';
+import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
+import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../format';
+import { parameterCount } from '../model/parameters';
+import type { ScheduleName } from '../schedule/schedule';
+import { uniformScheme } from '../solver/baselines';
+import type { Scheme } from '../solver/slicing';
+import { solveSlicing } from '../solver/solve';
+import type { Candidate, CandidateId, Plan } from './plan';
+import { operationCount, pipelineOf, predict, slicingCost, type CandidateSpec, type Pipeline } from './predict';
+import type { PlanRequest } from './request';
+
+export interface PlanOptions {
+  readonly signal?: CancelSignal | undefined;
+  /** Called with 0..1. */
+  readonly onProgress?: ((fraction: number) => void) | undefined;
+}
+
+/** More operations than this are not simulated. */
+const maximumOperations = 20_000_000;
+/** Chunks of more sequences than this are not tried: far beyond where a GPU is saturated. */
+const maximumBatchSlice = 8;
+/** About as many units a sequence is cut into when the unit is not given. */
+const defaultUnits = 256;
+/** Slice times the solver may look at: about a second on one core. */
+const visitBudget = 6e8;
+
+/**
+ * The plan for a request: the TeraPipe optimum beside the same pipeline without token slices, its best equal slices, 1F1B and GPipe; the one chosen is the schedule asked for, or the fastest that
+ * fits memory.
+ *
+ * @throws ExpectedError `plan-*` when the request cannot run at all; CancelledError.
+ */
+export function makePlan(request: PlanRequest, { signal, onProgress }: PlanOptions = {}): Plan {
+  requireRunnable(request);
+  const pipeline = pipelineOf(request);
+  const candidates: Candidate[] = [];
+  const specs = candidateSpecs(request, pipeline, signal, (fraction) => onProgress?.(0.7 * fraction));
+  for (const spec of specs) {
+    throwIfCancelled(signal);
+    if (operationCount(spec.scheme, request.layout.pipeline) <= maximumOperations) candidates.push(predict(pipeline, spec));
+    onProgress?.(0.7 + (0.3 * candidates.length) / specs.length);
+  }
+  const chosen = choose(request, candidates);
+  if (chosen === undefined) {
+    throw new ExpectedError(
+      'plan-too-large',
+      `The step has more than ${formatCount(maximumOperations)} operations`,
+      'Raise training.microBatch or lower training.globalBatch',
+    );
+  }
+  const { training, costTable } = request;
+  return {
+    request,
+    chosen: chosen.id,
+    candidates,
+    cost:
+      costTable === null
+        ? rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength)
+        : tableProvenance(costTable.tokens.length * costTable.contexts.length),
+    parameters: parameterCount(request.model),
+    reasons: reasonsFor(chosen, candidates),
+  };
+}
+
+function requireRunnable({ model, training, layout }: PlanRequest): void {
+  if (layout.pipeline > model.layers)
+    throw new ExpectedError(
+      'plan-more-stages-than-layers',
+      `${plural(layout.pipeline, 'stage')} for ${plural(model.layers, 'layer')} leaves stages empty`,
+      `Use at most ${formatCount(model.layers)} stages`,
+    );
+  if (training.globalBatch % layout.data !== 0)
+    throw new ExpectedError(
+      'plan-batch-not-divisible',
+      `A global batch of ${formatCount(training.globalBatch)} cannot be split over ${plural(layout.data, 'replica')}`,
+      `Use a multiple of ${formatCount(layout.data)}`,
+    );
+}
+
+function candidateSpecs(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  signal: CancelSignal | undefined,
+  onProgress: (fraction: number) => void,
+): CandidateSpec[] {
+  const { training, layout, slicing } = request;
+  const batch = training.globalBatch / layout.data;
+  const { sequenceLength } = training;
+  const microBatches: Scheme =
+    batch % training.microBatch === 0 ? repeated(training.microBatch, [sequenceLength], batch / training.microBatch) : [];
+  const specs: CandidateSpec[] = [];
+  if (slicing.scheme !== null) {
+    requireComplete(slicing.scheme, batch, sequenceLength);
+    specs.push({ id: 'given', name: 'slices as given', schedule: 'TeraPipe', scheme: slicing.scheme, certificate: null });
+  }
+  if (layout.virtualStages === 1) specs.push(...slicedSpecs(request, pipeline, batch, signal, onProgress));
+  if (microBatches.length > 0) {
+    specs.push({
+      id: '1f1b',
+      name: layout.virtualStages > 1 ? `interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',
+      schedule: '1F1B',
+      scheme: microBatches,
+      certificate: null,
+    });
+    if (layout.virtualStages === 1) specs.push({ id: 'gpipe', name: 'GPipe', schedule: 'GPipe', scheme: microBatches, certificate: null });
+  }
+  return specs;
+}
+
+/** TeraPipe's own: solved, best uniform and whole sequences. With one stage there is no pipeline to fill. */
+function slicedSpecs(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  batch: number,
+  signal: CancelSignal | undefined,
+  onProgress: (fraction: number) => void,
+): CandidateSpec[] {
+  const { training, layout, slicing, costTable } = request;
+  const tokens = training.sequenceLength;
+  const unit = slicing.unit ?? Math.max(8, 8 * Math.ceil(tokens / defaultUnits / 8));
+  const units = Math.ceil(tokens / unit);
+  const largestChunk = costTable === null ? Math.min(batch, maximumBatchSlice) : 1;
+  const solution = solveSlicing(
+    {
+      batch,
+      tokens,
+      unit,
+      stages: layout.pipeline,
+      cost: slicingCost(pipeline),
+      maximumBatchSlice: largestChunk,
+      maximumEvaluations: Math.max(16, Math.floor(visitBudget / ((units * units * largestChunk) / 2))),
+    },
+    { signal, onProgress },
+  );
+  const { slices } = solution.baselines.uniform;
+  return [
+    {
+      id: 'terapipe',
+      name: 'TeraPipe',
+      schedule: 'TeraPipe',
+      scheme: solution.scheme,
+      certificate: {
+        optimumMs: solution.latencyMs,
+        lowerBoundMs: solution.lowerBoundMs,
+        evaluations: solution.evaluations,
+        note: certificateNote(pipeline, solution.exact, unit, largestChunk, batch),
+      },
+    },
+    {
+      id: 'uniform',
+      name: `best uniform, ${plural(slices, 'slice')}`,
+      schedule: 'TeraPipe',
+      scheme: uniformScheme({ batch, tokens, unit }, slices),
+      certificate: null,
+    },
+    { id: 'whole', name: 'whole sequences', schedule: 'TeraPipe', scheme: repeated(1, [tokens], batch), certificate: null },
+  ];
+}
+
+function certificateNote(pipeline: Pipeline, exact: boolean, unit: number, largestChunk: number, batch: number): string {
+  const limits = `slices in multiples of ${unit} tokens${largestChunk < batch ? `, at most ${largestChunk} sequences at a time` : ''}`;
+  const uneven =
+    new Set(pipeline.costs).size > 1
+      ? "; stages differ at the ends, so this is the bottleneck stage's optimum and the simulation judges it"
+      : '';
+  return `${exact ? 'proved optimal' : 'best found, bound not closed'} for equal stages, ${limits}${uneven}`;
+}
+
+function repeated(batch: number, tokens: readonly number[], times: number): Scheme {
+  return Array.from({ length: times }, () => ({ batch, tokens }));
+}
+
+function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
+  const sequences = scheme.reduce((sum, chunk) => sum + chunk.batch, 0);
+  const broken = scheme.find((chunk) => chunk.tokens.reduce((sum, length) => sum + length, 0) !== tokens);
+  if (sequences !== batch || broken !== undefined)
+    throw new ExpectedError(
+      'plan-scheme-incomplete',
+      `The scheme covers ${formatCount(sequences)} of ${formatCount(batch)} sequences${broken === undefined ? '' : ', one of them not to its end'}`,
+      `Cut ${plural(batch, 'sequence')} of ${formatCount(tokens)} tokens`,
+    );
+}
+
+const preferred: Readonly<Record<ScheduleName, readonly CandidateId[]>> = {
+  TeraPipe: ['given', 'terapipe', 'whole'],
+  '1F1B': ['1f1b'],
+  GPipe: ['gpipe'],
+};
+
+function choose({ schedule, slicing }: PlanRequest, candidates: readonly Candidate[]): Candidate | undefined {
+  const asked = schedule ?? (slicing.scheme === null ? null : 'TeraPipe');
+  if (asked !== null)
+    return preferred[asked].map((id) => candidates.find((candidate) => candidate.id === id)).find((candidate) => candidate !== undefined);
+  const fitting = candidates.filter((candidate) => candidate.fits);
+  if (fitting.length > 0) return least(fitting, (candidate) => candidate.iterationMs);
+  return least(candidates, worstBytes);
+}
+
+function least(candidates: readonly Candidate[], key: (candidate: Candidate) => number): Candidate | undefined {
+  return candidates.reduce<Candidate | undefined>(
+    (best, candidate) => (best === undefined || key(candidate) < key(best) ? candidate : best),
+    undefined,
+  );
+}
+
+function worstBytes({ memory }: Candidate): number {
+  return Math.max(...memory.stages.map((stage) => stage.peakBytes));
+}
+
+function reasonsFor(chosen: Candidate, candidates: readonly Candidate[]): string[] {
+  const against = (id: CandidateId, words: string): string[] => {
+    const other = candidates.find((candidate) => candidate.id === id);
+    if (other === undefined || other.id === chosen.id) return [];
+    const ratio = other.iterationMs / chosen.iterationMs;
+    const comparison =
+      ratio >= 1.005
+        ? `${formatNumber(ratio)}x over ${words}`
+        : ratio <= 0.995
+          ? `${formatNumber(1 / ratio)}x slower than ${words}`
+          : `a tie with ${words}`;
+    return [
+      `${comparison} (${formatDuration(other.iterationMs)}${other.fits ? '' : `, which needs ${formatBytes(worstBytes(other))} and does not fit`})`,
+    ];
+  };
+  const uniform = candidates.find((candidate) => candidate.id === 'uniform');
+  return [
+    ...against('whole', 'whole sequences'),
+    ...against('uniform', uniform === undefined ? 'best uniform' : uniform.name),
+    ...against('1f1b', '1F1B'),
+    ...against('terapipe', 'TeraPipe'),
+  ];
+}
