@@ -1,6 +1,7 @@
 import type { ClusterSpec } from '../cluster/spec';
 import type { CostConstants } from '../cost/constants';
 import type { CostTable } from '../cost/slice-cost';
+import type { Finding } from '../findings';
 import type { Located, LocatedFields, Place } from '../located';
 import type { ModelSpec } from '../model/spec';
 import type { Layout, TrainingSpec } from '../planner/request';
@@ -35,6 +36,10 @@ export interface Run {
   readonly scheme?: Located<Scheme>;
   readonly constants: Given<CostConstants>;
   readonly costTable?: Located<CostTable>;
+  /** What the readers noticed: unknown keys with a likely meaning, parts of the file that planning does not model. */
+  readonly remarks?: readonly Finding[];
+  /** Text of each of `files`, for quick fixes that insert or remove. */
+  readonly texts?: ReadonlyMap<string, string>;
 }
 
 /**

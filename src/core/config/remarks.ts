@@ -1,0 +1,38 @@
+import { modify } from 'jsonc-parser';
+import type { Finding, Fix } from '../findings';
+import { quoted } from '../text';
+import { placeOf, type JsonDocument, type Member } from './json-document';
+import { closest } from './suggest';
+
+/** A key that the reader does not know, with the known one it probably means. */
+export function unknownKey(
+  document: JsonDocument,
+  member: Member,
+  parents: readonly string[],
+  present: ReadonlySet<string>,
+  known: readonly string[],
+): Finding {
+  const place = placeOf(document, member.key);
+  const meant = closest(
+    member.name,
+    known.filter((key) => !present.has(key)),
+  );
+  const rename: Fix[] =
+    meant === null ? [] : [{ title: `Rename to "${meant}"`, preferred: true, edits: [{ place, newText: JSON.stringify(meant) }] }];
+  const where = parents.length === 0 ? 'terapipe.json' : parents.join('.');
+  return {
+    code: 'unknown-key',
+    severity: 'warning',
+    place,
+    message: `${quoted(member.name)} is not a key of ${where} and is ignored`,
+    remedy: meant === null ? `remove it; known keys are ${known.join(', ')}` : `did you mean "${meant}"?`,
+    fixes: [...rename, { title: `Remove ${quoted(member.name)}`, preferred: false, edits: removal(document, [...parents, member.name]) }],
+  };
+}
+
+function removal(document: JsonDocument, path: string[]): Fix['edits'] {
+  return modify(document.text, path, undefined, {}).map(({ offset, length, content }) => ({
+    place: { file: document.file, range: { start: offset, end: offset + length } },
+    newText: content,
+  }));
+}
