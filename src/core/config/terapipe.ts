@@ -1,0 +1,126 @@
+import type { Finding } from '../findings';
+import type { Located, Place } from '../located';
+import type { ModelSpec } from '../model/spec';
+import type { Layout, TrainingSpec } from '../planner/request';
+import type { ScheduleName } from '../schedule/schedule';
+import type { Scheme } from '../solver/slicing';
+import { clusterKeys, gpuKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
+import { costKeys, readCost, type GivenCost } from './cost-section';
+import { configError } from './errors';
+import {
+  latencyFields,
+  layoutFields,
+  modelFields,
+  nodeBusFields,
+  peakTflopsFields,
+  scheduleRule,
+  slicingFields,
+  tableFields,
+  trainingFields,
+} from './fields';
+import { parseDocument, placeOf, startOf, type JsonDocument } from './json-document';
+import { path } from './rules';
+import type { Given } from './run';
+import { openChild, openSection, readField, readFields, type Section } from './section';
+
+/** Keys of the root of a terapipe.json. */
+export const rootKeys = ['$schema', 'model', 'cluster', 'training', 'layout', 'schedule', 'slicing', 'cost'] as const;
+
+/** Every object of a terapipe.json by its path, with the keys it may have; the JSON schema is held against this. */
+export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
+  '': rootKeys,
+  model: ['from', ...Object.keys(modelFields)],
+  cluster: clusterKeys,
+  'cluster.gpu': gpuKeys,
+  'cluster.gpu.peakTflops': Object.keys(peakTflopsFields),
+  'cluster.links': linkKeys,
+  'cluster.links.nodeBusGBps': Object.keys(nodeBusFields),
+  'cluster.links.allReduceLatencyUs': Object.keys(latencyFields),
+  training: Object.keys(trainingFields),
+  layout: Object.keys(layoutFields),
+  slicing: Object.keys(slicingFields),
+  cost: costKeys,
+  'cost.table': Object.keys(tableFields),
+};
+
+/** What `model` says: another config to start from, numbers, or both (the numbers win). */
+export interface GivenModel {
+  readonly from?: Located<string>;
+  readonly numbers: Given<ModelSpec>;
+  readonly place: Place;
+}
+
+/** One terapipe.json, its references not followed yet. */
+export interface TerapipeFile {
+  readonly document: JsonDocument;
+  /** Its first key, for remarks on the whole run. */
+  readonly place: Place;
+  readonly model: GivenModel;
+  readonly cluster: GivenCluster;
+  readonly training: Given<TrainingSpec>;
+  readonly layout: Given<Layout>;
+  readonly schedule?: Located<ScheduleName>;
+  readonly unit?: Located<number>;
+  readonly scheme?: Located<Scheme>;
+  readonly cost: GivenCost;
+  readonly remarks: readonly Finding[];
+}
+
+/**
+ * Reads a terapipe.json (JSON with comments), every value judged and located, unknown keys remarked on.
+ * @throws ExpectedError as `parseDocument`, `readByRule`, `readCluster`, `readCost`; `config-model-missing` without `model`. All placed.
+ */
+export function readTerapipe(file: string, text: string): TerapipeFile {
+  const document = parseDocument(file, text, 'jsonc');
+  const remarks: Finding[] = [];
+  const root = openSection(document, document.root, [], rootKeys, remarks);
+  const firstKey = document.root.children?.[0]?.children?.[0];
+  const place = firstKey === undefined ? startOf(file) : placeOf(document, firstKey);
+  const schedule = readField(root, 'schedule', scheduleRule);
+  const slicing = readFields(openChild(root, 'slicing', Object.keys(slicingFields)), slicingFields);
+  const model = readModel(root, place);
+  return {
+    document,
+    place,
+    model,
+    cluster: readCluster(root),
+    training: readFields(openChild(root, 'training', Object.keys(trainingFields)), trainingFields),
+    layout: readFields(openChild(root, 'layout', Object.keys(layoutFields)), layoutFields),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(slicing.unit === undefined ? {} : { unit: slicing.unit }),
+    ...(slicing.scheme === undefined ? {} : { scheme: { ...slicing.scheme, value: schemeOf(slicing.scheme.value) } }),
+    cost: readCost(root),
+    remarks,
+  };
+}
+
+/** The paper's `[[batch, [tokens, ...]], ...]` as a scheme. */
+export function schemeOf(written: readonly (readonly [number, readonly number[]])[]): Scheme {
+  return written.map(([batch, tokens]) => ({ batch, tokens }));
+}
+
+function readModel(root: Section, rootPlace: Place): GivenModel {
+  const member = root.members.get('model');
+  if (member === undefined)
+    throw configError(
+      'config-model-missing',
+      'terapipe.json has no model',
+      'add "model": "config.json", or an object of its numbers',
+      rootPlace,
+    );
+  const place = placeOf(root.document, member.value);
+  if (member.value.type === 'string') {
+    const from = readField(root, 'model', path);
+    return { numbers: {}, place, ...(from === undefined ? {} : { from }) };
+  }
+  if (member.value.type !== 'object')
+    throw configError(
+      'config-wrong-type',
+      'model is neither a path nor an object',
+      'write "model": "config.json" or { "layers": ... }',
+      place,
+    );
+  const model = openChild(root, 'model', terapipeKeys['model'] ?? []);
+  const from = model === undefined ? undefined : readField(model, 'from', path);
+  return { numbers: readFields<Omit<ModelSpec, 'modelType'>>(model, modelFields), place, ...(from === undefined ? {} : { from }) };
+}
