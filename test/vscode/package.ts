@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { installVsix, startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
+import { makePackage } from '../harness/package.mjs';
+import { root } from '../harness/setup.mjs';
+import { walkSteps, type Step, type TierInput, type TierResult } from '../harness/tier-result';
+import { launchBrowser, openFile, openWorkbench, planShown } from './workbench';
+
+const sizeBudgetBytes = 1_500_000;
+/** All that the extension may hold; `.vsixmanifest` is written by the installer. */
+const allowed = [
+  /^package(\.nls)?\.json$/,
+  /^(README|readme)\.md$/,
+  /^(CHANGELOG|changelog)\.md$/,
+  /^LICENSE(\.txt|\.md)?$/,
+  /^dist\/[\w-]+\.(js|css)(\.LEGAL\.txt)?$/,
+  /^media\/[\w./-]+\.(svg|png|json|md)$/,
+  /^l10n\/bundle[\w.-]*\.json$/,
+  /^docs\/[\w./-]+\.(md|png)$/,
+  /^\.vsixmanifest$/,
+];
+const needed = ['package.json', 'dist/extension.js', 'dist/worker.js', 'dist/cli.js', 'dist/webview.js', 'dist/page.css'];
+
+/** The VSIX that `npm run package` makes: what is in it, and that it installs into a fresh VS Code and shows the sample's plan. */
+export async function runPackageTests({ chromiumPath, screenshotsDir, tools }: TierInput): Promise<TierResult> {
+  const vsix = await makePackage();
+  const extensionsFolder = path.join(temporaryFolder('terapipe-vsix'), 'extensions');
+  const browser = await launchBrowser(chromiumPath);
+  const steps: readonly Step[] = [
+    {
+      name: `the VSIX is under ${sizeBudgetBytes / 1e6} MB`,
+      act: () => {
+        assert.ok(vsix.bytes < sizeBudgetBytes, `it has ${vsix.bytes} bytes`);
+        return Promise.resolve();
+      },
+    },
+    { name: 'it installs into a fresh VS Code', act: () => installVsix(tools, vsix.file, extensionsFolder) },
+    {
+      name: 'it holds what the extension needs and nothing else',
+      act: () => {
+        const files = installedFiles(extensionsFolder);
+        const names = files.map(({ name }) => name);
+        assert.deepEqual(
+          names.filter((name) => !allowed.some((pattern) => pattern.test(name))),
+          [],
+        );
+        assert.deepEqual(
+          needed.filter((name) => !names.includes(name)),
+          [],
+        );
+        assert.deepEqual(
+          files.filter(({ bytes }) => bytes.includes(root)).map(({ name }) => name),
+          [],
+          'names a path of this machine',
+        );
+        return Promise.resolve();
+      },
+    },
+    {
+      name: 'installed, it shows the plan of the sample',
+      act: async () => {
+        const workspace = path.join(temporaryFolder('terapipe-vsix-workspace'), 'gpt3-175b');
+        cpSync(path.join(root, 'media/samples/gpt3-175b'), workspace, { recursive: true });
+        const server = await startCodeServer(tools, { extensionsFolder });
+        const { page } = await openWorkbench(browser, server.url(workspace));
+        try {
+          await openFile(page, 'terapipe.json');
+          await page.locator('.activitybar .action-label[aria-label="TeraPipe"]').click();
+          await planShown(page, 'side');
+        } finally {
+          mkdirSync(screenshotsDir, { recursive: true });
+          await page.screenshot({ path: path.join(screenshotsDir, 'vscode-vsix.png') });
+          await server.stop();
+        }
+      },
+    },
+  ];
+  try {
+    const result = await walkSteps(steps, () => Promise.resolve());
+    const note = `${path.basename(vsix.file)}: ${(vsix.bytes / 1000).toFixed(0)} kB, ${vsix.contents.length} files`;
+    return { ...result, notes: [note] };
+  } finally {
+    await browser.close();
+  }
+}
+
+function installedFiles(extensionsFolder: string): { name: string; bytes: Buffer }[] {
+  const folder = readdirSync(extensionsFolder).find((name) => name.startsWith('terapipe.terapipe-'));
+  if (folder === undefined) throw new Error(`no terapipe.terapipe in ${readdirSync(extensionsFolder).join(', ')}`);
+  const top = path.join(extensionsFolder, folder);
+  return readdirSync(top, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .map((file) => ({ name: path.relative(top, file).replaceAll('\\', '/'), bytes: readFileSync(file) }));
+}

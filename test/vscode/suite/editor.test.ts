@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+
+const folder = vscode.workspace.workspaceFolders![0]!.uri;
+
+async function until<T>(what: string, ask: () => T | undefined | Promise<T | undefined>, limitMs = 15_000): Promise<T> {
+  const giveUpMs = performance.now() + limitMs;
+  while (performance.now() < giveUpMs) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`no ${what} within ${limitMs} ms`);
+}
+
+const codeOf = (diagnostic: vscode.Diagnostic) =>
+  typeof diagnostic.code === 'object' ? String(diagnostic.code.value) : String(diagnostic.code ?? '');
+
+/** Our own remarks on a file; VS Code's JSON support makes others. */
+const remarks = (uri: vscode.Uri) => vscode.languages.getDiagnostics(uri).filter(({ source }) => source === 'terapipe');
+
+/** Writes a `terapipe.json` into a folder of its own beside a copy of the sample's model, and shows it. */
+async function openConfig(name: string, text: string): Promise<vscode.TextDocument> {
+  const target = vscode.Uri.joinPath(folder, name);
+  await vscode.workspace.fs.createDirectory(target);
+  await vscode.workspace.fs.copy(vscode.Uri.joinPath(folder, 'config.json'), vscode.Uri.joinPath(target, 'config.json'), {
+    overwrite: true,
+  });
+  const uri = vscode.Uri.joinPath(target, 'terapipe.json');
+  await vscode.workspace.fs.writeFile(uri, Buffer.from(text));
+  const document = await vscode.workspace.openTextDocument(uri);
+  await vscode.window.showTextDocument(document);
+  return document;
+}
+
+async function lensTitles(uri: vscode.Uri): Promise<string[]> {
+  const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 10);
+  return lenses.flatMap(({ command }) => (command?.command.startsWith('terapipe.') === true ? [command.title] : []));
+}
+
+async function hoverText(uri: vscode.Uri, position: vscode.Position): Promise<string> {
+  const hovers = await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', uri, position);
+  return hovers
+    .flatMap(({ contents }) => contents)
+    .map((content) => (content instanceof vscode.MarkdownString ? content.value : JSON.stringify(content)))
+    .join('\n');
+}
+
+async function applyFix(document: vscode.TextDocument, diagnostic: vscode.Diagnostic): Promise<vscode.CodeAction> {
+  const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>(
+    'vscode.executeCodeActionProvider',
+    document.uri,
+    diagnostic.range,
+  );
+  const fix = actions.find(({ isPreferred, edit }) => isPreferred === true && edit !== undefined);
+  assert.ok(fix?.edit !== undefined, `no preferred fix among ${actions.map(({ title }) => title).join(', ')}`);
+  assert.ok(await vscode.workspace.applyEdit(fix.edit));
+  return fix;
+}
+
+describe('the editor', () => {
+  afterEach(() => vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor'));
+
+  it('finds nothing wrong in the sample', async () => {
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder, 'terapipe.json'));
+    await vscode.window.showTextDocument(document);
+    await until('code lens', async () => ((await lensTitles(document.uri)).some((title) => /\d.* s\b/.test(title)) ? true : undefined));
+    assert.deepEqual(
+      remarks(document.uri).filter(({ severity }) => severity === vscode.DiagnosticSeverity.Error),
+      [],
+    );
+  });
+
+  it('shows the step time and the worst stage as lenses on a Hugging Face config alone', async () => {
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder, 'config.json'));
+    await vscode.window.showTextDocument(document);
+    const titles = await until('code lenses', async () => {
+      const found = await lensTitles(document.uri);
+      return found.some((title) => /\d/.test(title)) ? found : undefined;
+    });
+    assert.match(titles.join('\n'), /step/);
+    assert.match(titles.join('\n'), /GB/);
+  });
+
+  it('explains a value on hover', async () => {
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder, 'config.json'));
+    await vscode.window.showTextDocument(document);
+    const position = document.positionAt(document.getText().indexOf('"n_layer"') + 3);
+    const text = await until('hover', async () => (await hoverText(document.uri, position)) || undefined);
+    assert.match(text, /layer/i);
+    assert.match(text, /96/);
+  });
+
+  it('marks layers that the stages do not divide, and the quick fix mends it', async () => {
+    const document = await openConfig(
+      'uneven',
+      `{
+  // 96 layers over 90 stages
+  "model": "config.json",
+  "cluster": { "gpu": "V100-16GB", "nodes": 45, "gpusPerNode": 8 },
+  "training": { "sequenceLength": 2048, "globalBatch": 2, "precision": "fp16" },
+  "layout": { "tensor": 4, "pipeline": 90, "data": 1 }
+}
+`,
+    );
+    const found = await until('remark', () => remarks(document.uri).find((remark) => codeOf(remark).includes('layers')));
+    assert.equal(document.getText(found.range), '90');
+    await applyFix(document, found);
+    await until('mended file', () => (remarks(document.uri).some((remark) => codeOf(remark) === codeOf(found)) ? undefined : true));
+    assert.match(document.getText(), /96 layers over 90 stages/, 'the comment is gone');
+  });
+
+  it('marks a sequence that is longer than the positions of the model', async () => {
+    const document = await openConfig('long', '{ "model": "config.json", "training": { "sequenceLength": 8192 } }\n');
+    const found = await until('remark', () => remarks(document.uri).find((remark) => document.getText(remark.range).includes('8192')));
+    assert.match(found.message, /2,?048/);
+  });
+
+  it('marks an unknown key where it stands, and the quick fix corrects the spelling', async () => {
+    const document = await openConfig('unknown', '{ "model": "config.json", "layuot": { "tensor": 4 } }\n');
+    const found = await until('remark', () => remarks(document.uri).find((remark) => document.getText(remark.range).includes('layuot')));
+    await applyFix(document, found);
+    assert.match(document.getText(), /"layout"/);
+  });
+
+  it('marks the place of a JSON error', async () => {
+    const document = await openConfig('truncated', '{ "model": "config.json", "training": { "sequenceLength": \n');
+    const found = await until('remark', () => remarks(document.uri)[0]);
+    assert.equal(found.severity, vscode.DiagnosticSeverity.Error);
+  });
+
+  it('marks a model file that is not there', async () => {
+    const document = await openConfig('missing', '{ "model": "nowhere.json" }\n');
+    const found = await until('remark', () => remarks(document.uri).find((remark) => document.getText(remark.range).includes('nowhere')));
+    assert.match(found.message, /nowhere\.json/);
+  });
+
+  it('takes its remarks back when the file is closed', async () => {
+    const document = await openConfig('closed', '{ "model": "nowhere.json" }\n');
+    await until('remark', () => remarks(document.uri)[0]);
+    await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+    await until('empty list', () => (remarks(document.uri).length === 0 ? true : undefined));
+  });
+});
