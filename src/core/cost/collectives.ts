@@ -24,9 +24,7 @@ export function allReduceSeconds(bytes: number, ranks: number, { links, gpusPerN
   return ranks > gpusPerNode ? volume / networkBandwidth(links) + 2 * latency : volume / nodeBusBandwidth(links, ranks) + latency;
 }
 
-/** Seconds of an all-gather or a reduce-scatter whose full tensor has `bytes`: half the volume of an all-reduce, the same latency. */
+/** Seconds of an all-gather or a reduce-scatter whose full tensor has `bytes`: half an all-reduce, of which it is one of the two phases. */
 export function gatherSeconds(bytes: number, ranks: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
-  if (ranks <= 1) return 0;
-  const latency = allReduceSeconds(0, ranks, cluster);
-  return latency + (allReduceSeconds(bytes, ranks, cluster) - latency) / 2;
+  return allReduceSeconds(bytes, ranks, cluster) / 2;
 }

@@ -101,11 +101,14 @@ export function localParameters({ model, layout }: CostInputs, layers: number): 
   return (layerMatrixParameters(model) * layers + paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }
 
+/** Which ranks lie next to each other beyond tensor parallelism: replicas (Megatron-LM) or the stages of a pipeline (TeraPipe's runtime). */
+export type RankOrder = 'data' | 'pipeline';
+
 /**
  * Gradient exchange between replicas after the last backward, not overlapped, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the
- * weights; otherwise an all-reduce. `ranksSharingNetwork`: groups that send through one node's card at once.
+ * weights; otherwise an all-reduce. Across nodes the groups that pass through one node share its network: one per tensor-parallel rank, or eight when pipelines lie together.
  */
-export function gradientExchange(inputs: CostInputs, layers: number, ranksSharingNetwork: number): number {
+export function gradientExchange(inputs: CostInputs, layers: number, order: RankOrder): number {
   const { layout, training, cluster } = inputs;
   const ranks = layout.data * layout.context;
   if (ranks <= 1) return 0;
@@ -114,10 +117,10 @@ export function gradientExchange(inputs: CostInputs, layers: number, ranksSharin
   const gradient = training.fp32Gradients ? 4 : element;
   const bytesPerParameter = training.zeroStage >= 1 ? gradient + element : 2 * element;
   const volume = ((ranks - 1) / ranks) * bytesPerParameter * parameters;
-  const inside = layout.tensor * ranks <= cluster.gpusPerNode;
-  const bandwidth = inside ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / Math.min(ranksSharingNetwork, 8);
-  const latency = inside ? allReduceSeconds(0, ranks, cluster) : 0;
-  return 1e3 * (volume / bandwidth + latency);
+  const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
+  if (reach <= cluster.gpusPerNode) return 1e3 * (volume / nodeBusBandwidth(cluster.links, ranks) + allReduceSeconds(0, ranks, cluster));
+  const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
+  return (1e3 * volume * sharing) / networkBandwidth(cluster.links);
 }
 
 /** Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam; the distributed optimizer updates its share and touches 8 bytes of every parameter besides. */

@@ -1,9 +1,10 @@
 import { operationKind, type Schedule, type WorkUnit } from '../schedule/schedule';
 import type { MemoryPart, MemoryProfile, StageMemory } from './profile';
 import {
-  backwardOperations,
   embeddingBackwardBytes,
+  headBackward,
   keyValueBytes,
+  layerBackwardOperations,
   runtimeName,
   savedBytes,
   staticBytes,
@@ -49,8 +50,9 @@ export function fitsMemory(profile: MemoryProfile): boolean {
 interface UnitTables {
   readonly saved: readonly SavedBytes[];
   readonly total: Float64Array;
-  /** Largest backward operation of each unit. */
-  readonly operation: readonly BackwardOperation[];
+  readonly head: readonly BackwardOperation[];
+  /** Largest operation of a layer's backward, per unit. */
+  readonly layer: readonly BackwardOperation[];
   /** Gradients of the keys and values of the unit's whole sequence, alive in its backward; 0 when it is not sliced. */
   readonly keyValueGradients: Float64Array;
 }
@@ -62,17 +64,17 @@ function unitTables(inputs: MemoryInputs, units: readonly WorkUnit[], shape: Sta
     const chunk = slicesOf.get(unit.microBatch) ?? { slices: 0, tokens: 0 };
     slicesOf.set(unit.microBatch, { slices: chunk.slices + 1, tokens: chunk.tokens + unit.tokens });
   }
-  const known = new Map<string, { saved: SavedBytes; operation: BackwardOperation; gradients: number }>();
+  const known = new Map<string, { saved: SavedBytes; head: BackwardOperation; layer: BackwardOperation; gradients: number }>();
   const rows = units.map((unit) => {
     const chunk = slicesOf.get(unit.microBatch);
     const sliced = chunk !== undefined && chunk.slices > 1;
     const key = `${unit.batch},${unit.tokens},${unit.context},${sliced ? chunk.tokens : 0}`;
     let row = known.get(key);
     if (row === undefined) {
-      const operations = backwardOperations(inputs, shape, unit);
       row = {
         saved: savedBytes(inputs, shape, unit, sliced),
-        operation: operations.reduce((a, b) => (b.bytes > a.bytes ? b : a), { name: 'forward', bytes: 0 }),
+        head: headBackward(inputs, shape, unit),
+        layer: layerBackwardOperations(inputs, shape, unit).reduce((a, b) => (b.bytes > a.bytes ? b : a), { name: 'forward', bytes: 0 }),
         gradients: sliced ? shape.layers * keyValueBytes(inputs, (unit.batch * chunk.tokens) / inputs.layout.context) : 0,
       };
       known.set(key, row);
@@ -82,7 +84,8 @@ function unitTables(inputs: MemoryInputs, units: readonly WorkUnit[], shape: Sta
   return {
     saved: rows.map((row) => row.saved),
     total: Float64Array.from(rows, ({ saved }) => saved.activations + saved.keysValues + saved.logits),
-    operation: rows.map((row) => row.operation),
+    head: rows.map((row) => row.head),
+    layer: rows.map((row) => row.layer),
     keyValueGradients: Float64Array.from(rows, (row) => row.gradients),
   };
 }
@@ -104,15 +107,18 @@ function stageMemory(inputs: MemoryInputs, schedule: Schedule, stage: number, sh
   for (let row = start; row < end; row++) {
     const unit = schedule.unit[row] ?? 0;
     const saved = tables.saved[unit];
-    const operation = tables.operation[unit];
-    if (saved === undefined || operation === undefined) continue;
+    const head = tables.head[unit];
+    const layer = tables.layer[unit];
+    if (saved === undefined || head === undefined || layer === undefined) continue;
     if (schedule.kind[row] === operationKind.forward) {
       live = plus(live, saved, 1);
       mostInFlight = Math.max(mostInFlight, ++inFlight);
     } else {
       const gradients = tables.keyValueGradients[unit] ?? 0;
-      consider(operation.name, operation.bytes, gradients);
-      live = plus(live, saved, -1);
+      if (head.bytes > 0) consider(head.name, head.bytes, gradients);
+      live = { ...live, logits: live.logits - saved.logits };
+      consider(layer.name, layer.bytes, gradients);
+      live = plus(live, { ...saved, logits: 0 }, -1);
       inFlight--;
       if (embedding > 0) consider('embedding backward', embedding, gradients);
     }

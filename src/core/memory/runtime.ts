@@ -66,6 +66,7 @@ export interface SavedBytes {
   readonly activations: number;
   /** Contiguous keys and values kept for the later slices of the same sequences; 0 for whole sequences. */
   readonly keysValues: number;
+  /** Logits and the final norm's input and output, on the last stage; freed by the head's backward, before the layers'. */
   readonly logits: number;
 }
 
@@ -78,9 +79,9 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const finalNorm = hasHead ? 2 * element * tokens * model.hidden * hiddenShare(inputs) : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    activations: stage.layers * perLayer + finalNorm,
+    activations: stage.layers * perLayer,
     keysValues: sliced ? stage.layers * keyValueBytes(inputs, tokens) : 0,
-    logits: hasHead ? tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
+    logits: hasHead ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
   };
 }
 
@@ -95,8 +96,8 @@ export interface BackwardOperation {
   readonly bytes: number;
 }
 
-/** The backward operations that can make the peak, each with what it holds besides the saved tensors. */
-export function backwardOperations(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): BackwardOperation[] {
+/** The operations of a layer's backward that can make the peak, each with what it holds besides the saved tensors. */
+export function layerBackwardOperations(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): BackwardOperation[] {
   const { model, training, layout } = inputs;
   const t = layout.tensor;
   const element = weightBytes(training);
@@ -108,19 +109,23 @@ export function backwardOperations(inputs: MemoryInputs, stage: StageShape, unit
   const attention = (element * tokens * (2 * model.heads + 2 * model.kvHeads) * model.headDim) / t;
   const scores = training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0;
   const recreated = recreatedBytes(inputs, unit);
-  const vocabulary = (element * paddedVocab(model.vocab, t) * model.hidden) / t;
+  if (stage.layers === 0) return [];
+  return [
+    { name: 'second feed-forward backward', bytes: recreated + gathered + f },
+    { name: 'activation backward', bytes: recreated + up + hidden * hiddenShare(inputs) },
+    { name: 'first feed-forward backward', bytes: recreated + up + 2 * gathered },
+    { name: 'attention backward', bytes: recreated + attention + scores },
+  ];
+}
 
-  const operations: BackwardOperation[] = [];
-  if (stage.last && model.vocab > 0) operations.push({ name: 'head backward', bytes: hidden + gathered + vocabulary });
-  if (stage.layers > 0) {
-    operations.push(
-      { name: 'second feed-forward backward', bytes: recreated + gathered + f },
-      { name: 'activation backward', bytes: recreated + up + hidden * hiddenShare(inputs) },
-      { name: 'first feed-forward backward', bytes: recreated + up + 2 * gathered },
-      { name: 'attention backward', bytes: recreated + attention + scores },
-    );
-  }
-  return operations;
+/** The head's backward: gradient of its input, the input gathered over tensor-parallel ranks, a dummy gradient of its weight. Zero bytes where there is no head. */
+export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): BackwardOperation {
+  const { model, training, layout } = inputs;
+  const element = weightBytes(training);
+  const hidden = element * localTokens(inputs, unit) * model.hidden;
+  const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden : 0;
+  const weight = (element * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  return { name: 'head backward', bytes: stage.last && model.vocab > 0 ? hidden + gathered + weight : 0 };
 }
 
 /** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */

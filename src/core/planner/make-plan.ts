@@ -94,7 +94,8 @@ function candidateSpecs(
     requireComplete(slicing.scheme, batch, sequenceLength);
     specs.push({ id: 'given', name: 'slices as given', schedule: 'TeraPipe', scheme: slicing.scheme, certificate: null });
   }
-  if (layout.virtualStages === 1) specs.push(...slicedSpecs(request, pipeline, batch, signal, onProgress));
+  if (layout.virtualStages === 1 && (layout.pipeline > 1 || request.schedule === 'TeraPipe'))
+    specs.push(...slicedSpecs(request, pipeline, batch, signal, onProgress));
   if (microBatches.length > 0) {
     specs.push({
       id: '1f1b',
@@ -108,7 +109,7 @@ function candidateSpecs(
   return specs;
 }
 
-/** TeraPipe's own: solved, best uniform and whole sequences. With one stage there is no pipeline to fill. */
+/** TeraPipe's own: solved, best uniform and whole sequences. */
 function slicedSpecs(
   request: PlanRequest,
   pipeline: Pipeline,

@@ -67,7 +67,7 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
   const interleavedMs = layout.virtualStages > 1 && spec.schedule === '1F1B' ? interleavedTime(pipeline, schedule, durations) : null;
   const pipelineMs = interleavedMs ?? timeline.makespanMs;
   const layersPerStage = model.layers / layout.pipeline;
-  const gradientExchangeMs = gradientExchange(inputs, layersPerStage, spec.schedule === 'TeraPipe' ? 8 : layout.tensor);
+  const gradientExchangeMs = gradientExchange(inputs, layersPerStage, spec.schedule === 'TeraPipe' ? 'pipeline' : 'data');
   const optimizerMs = optimizerTime(inputs, layersPerStage);
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
 

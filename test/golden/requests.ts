@@ -1,0 +1,84 @@
+import { gpuPresets, type GpuPresetName } from '../../src/core/cluster/presets';
+import { defaultConstants } from '../../src/core/cost/constants';
+import type { ModelSpec } from '../../src/core/model/spec';
+import type { Layout, PlanRequest, TrainingSpec } from '../../src/core/planner/request';
+
+/** A GPT of the Megatron-LM papers: learned positions, LayerNorm, biases, feed-forward 4 h. */
+export function gpt(layers: number, hidden: number, heads: number, vocab: number, maxPositions = 2048): ModelSpec {
+  return {
+    modelType: 'custom',
+    layers,
+    hidden,
+    heads,
+    kvHeads: heads,
+    headDim: hidden / heads,
+    ffn: 4 * hidden,
+    gatedMlp: false,
+    vocab,
+    tiedEmbeddings: true,
+    maxPositions,
+    positions: 'learned',
+    norm: 'layernorm',
+    qkvBias: true,
+    attentionOutputBias: true,
+    mlpBias: true,
+    qkNorm: false,
+  };
+}
+
+/** Llama 3 with its number of layers cut down. */
+export function llama3(size: '70b' | '405b', layers: number): ModelSpec {
+  const widths = size === '70b' ? { hidden: 8192, heads: 64, ffn: 28672 } : { hidden: 16384, heads: 128, ffn: 53248 };
+  return {
+    ...gpt(layers, widths.hidden, widths.heads, 128256, 131072),
+    kvHeads: 8,
+    headDim: 128,
+    ffn: widths.ffn,
+    gatedMlp: true,
+    tiedEmbeddings: false,
+    positions: 'rotary',
+    norm: 'rmsnorm',
+    qkvBias: false,
+    attentionOutputBias: false,
+    mlpBias: false,
+  };
+}
+
+const training: TrainingSpec = {
+  sequenceLength: 2048,
+  microBatch: 1,
+  globalBatch: 1,
+  precision: 'fp16',
+  optimizer: 'adam',
+  zeroStage: 0,
+  recompute: 'none',
+  attention: 'unfused',
+  sequenceParallel: false,
+  fusedCrossEntropy: false,
+  dropout: true,
+  fp32Gradients: true,
+};
+const layout: Layout = { tensor: 1, pipeline: 1, data: 1, context: 1, expert: 1, virtualStages: 1 };
+
+/** A request of defaults as the reference runs had them, with what a row changes. Nodes follow from the layout. */
+export function request(
+  gpu: GpuPresetName,
+  model: ModelSpec,
+  changed: { training: Partial<TrainingSpec>; layout: Partial<Layout> },
+): PlanRequest {
+  const sizes = { ...layout, ...changed.layout };
+  const preset = gpuPresets[gpu];
+  const gpus = sizes.tensor * sizes.pipeline * sizes.data * sizes.context;
+  return {
+    title: '',
+    model,
+    cluster: { gpu: preset.gpu, links: preset.links, nodes: Math.ceil(gpus / preset.gpusPerNode), gpusPerNode: preset.gpusPerNode },
+    training: { ...training, ...changed.training },
+    layout: sizes,
+    schedule: null,
+    slicing: { unit: null, scheme: null },
+    constants: defaultConstants,
+    costTable: null,
+    assumptions: [],
+  };
+}

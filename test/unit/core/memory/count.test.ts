@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { countMemory, fitsMemory } from '../../../../src/core/memory/count';
+import { savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { memoryParts } from '../../../../src/core/memory/profile';
+import { stageShapes } from '../../../../src/core/planner/stages';
+import { generateSchedule } from '../../../../src/core/schedule/generate';
+import { gpt, llama3, request } from '../../../golden/requests';
+
+const whole = { microBatch: 0, slice: 0, batch: 1, tokens: 2048, context: 0 };
+const middle = { layers: 1, first: false, last: false };
+
+function chunks(count: number, tokens: readonly number[]) {
+  return Array.from({ length: count }, () => ({ batch: 1, tokens }));
+}
+
+describe('saved activations', () => {
+  const s = 2048;
+  const h = 4096;
+  const a = 32;
+
+  it('are s b h (34 + 5 a s / h) bytes a layer with dropout and unfused attention (arXiv 2205.05198, eq. 1)', () => {
+    const inputs: MemoryInputs = request('A100-80GB', gpt(4, h, a, 0), { training: { dropout: true }, layout: {} });
+    assert.equal(savedBytes(inputs, middle, whole, false).activations, s * h * (34 + (5 * a * s) / h));
+  });
+
+  it('are divided by the tensor parallel size with sequence parallelism (eq. 4)', () => {
+    const inputs: MemoryInputs = request('A100-80GB', gpt(4, h, a, 0), {
+      training: { dropout: true, sequenceParallel: true },
+      layout: { tensor: 8 },
+    });
+    assert.equal(savedBytes(inputs, middle, whole, false).activations, (s * h * (34 + (5 * a * s) / h)) / 8);
+  });
+
+  it('are the layer input alone with full recompute', () => {
+    const inputs: MemoryInputs = request('A100-80GB', gpt(4, h, a, 0), { training: { recompute: 'full' }, layout: {} });
+    assert.equal(savedBytes(inputs, middle, whole, false).activations, 2 * s * h);
+  });
+
+  it('drop the attention scores with selective recompute', () => {
+    const inputs: MemoryInputs = request('A100-80GB', gpt(4, h, a, 0), { training: { recompute: 'selective' }, layout: {} });
+    assert.equal(savedBytes(inputs, middle, whole, false).activations, s * h * 34);
+  });
+
+  it('of the token slices of a sequence add up to those of the whole with fused attention, plus the kept keys and values', () => {
+    const inputs: MemoryInputs = request('A100-80GB', gpt(4, h, a, 0), { training: { attention: 'flash' }, layout: {} });
+    const slice = (context: number) => savedBytes(inputs, middle, { ...whole, tokens: 1024, context }, true);
+    assert.equal(slice(0).activations + slice(1024).activations, savedBytes(inputs, middle, whole, false).activations);
+    assert.equal(slice(0).keysValues, 2 * 2 * 1024 * h);
+  });
+});
+
+describe('static memory', () => {
+  it('is 18 bytes a parameter with fp32 gradients and Adam, less what ZeRO shards', () => {
+    const at = (zeroStage: 0 | 1 | 2 | 3) =>
+      staticBytes(request('A100-80GB', gpt(1, 1024, 16, 0), { training: { zeroStage }, layout: { data: 4 } }), middle);
+    const { weights, gradients, optimizer } = at(0);
+    assert.equal((weights + gradients + optimizer) / weights, 9);
+    assert.equal(at(1).optimizer, optimizer / 4);
+    assert.equal(at(2).gradients, gradients / 4);
+    assert.equal(at(3).weights, weights / 4);
+  });
+});
+
+describe('peak memory', () => {
+  const inputs = request('A100-80GB', llama3('70b', 8), {
+    training: { sequenceLength: 4096, attention: 'flash', dropout: false, fusedCrossEntropy: true, sequenceParallel: true },
+    layout: { tensor: 8, pipeline: 4 },
+  });
+  const shapes = stageShapes(8, 4);
+  const profileOf = (name: 'TeraPipe' | 'GPipe' | '1F1B', tokens: readonly number[]) =>
+    countMemory(inputs, generateSchedule(name, chunks(8, tokens), 4), shapes, 80 * 2 ** 30);
+
+  it('is the sum of its named parts on every stage', () => {
+    for (const stage of profileOf('TeraPipe', [2048, 2048]).stages) {
+      const sum = memoryParts.reduce((total, part) => total + stage.parts[part], 0);
+      assert.equal(sum, stage.peakBytes);
+    }
+  });
+
+  it('holds p - stage micro-batches with 1F1B and all of them with GPipe', () => {
+    assert.deepEqual(
+      profileOf('1F1B', [4096]).stages.map((stage) => stage.unitsInFlight),
+      [4, 3, 2, 1],
+    );
+    assert.deepEqual(
+      profileOf('GPipe', [4096]).stages.map((stage) => stage.unitsInFlight),
+      [8, 8, 8, 8],
+    );
+  });
+
+  it('is made by the head on the last stage and by the activation before it', () => {
+    const names = profileOf('1F1B', [4096]).stages.map((stage) => stage.peakOperation);
+    assert.equal(names.at(-1), 'head backward');
+    assert.notEqual(names[0], 'head backward');
+  });
+
+  it('keeps keys and values, and their gradients in backward, only where sequences are sliced', () => {
+    assert.equal(profileOf('GPipe', [4096]).stages[0]!.parts.keysValues, 0);
+    assert.ok(profileOf('TeraPipe', [2048, 2048]).stages[0]!.parts.keysValues > 0);
+  });
+
+  it('fits only with its margin', () => {
+    const profile = profileOf('1F1B', [4096]);
+    const worst = Math.max(...profile.stages.map((stage) => stage.peakBytes));
+    assert.equal(fitsMemory({ ...profile, capacityBytes: worst + profile.marginBytes }), true);
+    assert.equal(fitsMemory({ ...profile, capacityBytes: worst + profile.marginBytes - 1 }), false);
+  });
+});
