@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { readHuggingFace } from '../../../../src/core/config/huggingface';
+import { familyNames, isFamily } from '../../../../src/core/config/families';
+import { valuesOf } from '../../../../src/core/located';
+import { parameterCount } from '../../../../src/core/model/parameters';
+import { fixtures } from './files';
+
+const shared = path.join(import.meta.dirname, '../../../../../shared');
+
+interface GoldenCase {
+  readonly id: string;
+  readonly format: string;
+  readonly expected: Readonly<Record<string, unknown>>;
+}
+
+function read(config: object) {
+  return readHuggingFace('config.json', JSON.stringify(config));
+}
+
+describe('HuggingFace config reader', () => {
+  it('keeps the place of every value', () => {
+    const file = path.join(fixtures, 'gpt2-tiny/config.json');
+    const text = readFileSync(file, 'utf8');
+    const { model } = readHuggingFace(file, text);
+    assert.equal(model.layers.value, 6);
+    assert.equal(model.layers.source.kind, 'file');
+    const { place, key } = model.layers.source;
+    assert.equal(key, 'n_layer');
+    assert.equal(text.slice(place.range.start, place.range.end), '6');
+    assert.equal(model.ffn.value, 1024);
+    assert.deepEqual(model.ffn.source, { kind: 'default', because: 'GPT2Config: without n_inner, 4 times the hidden size' });
+    assert.deepEqual(model.tiedEmbeddings.source, { kind: 'default', because: 'GPT2Config default: tie_word_embeddings true' });
+  });
+
+  it('fills each family by its documented defaults', () => {
+    const parameters = Object.fromEntries(familyNames.map((name) => [name, parameterCount(valuesOf(read({ model_type: name }).model))]));
+    // What the class of each family instantiated with its defaults reports as num_parameters().
+    assert.equal(parameters['gpt2'], 124_439_808);
+    assert.equal(parameters['llama'], 6_738_415_616);
+    assert.equal(parameters['mistral'], 7_241_732_096);
+    assert.equal(parameters['gpt_neox'], 20_554_567_680);
+  });
+
+  it('knows where each family has biases and norms', () => {
+    const traits = Object.fromEntries(
+      familyNames.map((name) => {
+        const { qkvBias, attentionOutputBias, mlpBias, norm, qkNorm, positions, gatedMlp } = valuesOf(read({ model_type: name }).model);
+        return [name, { qkvBias, attentionOutputBias, mlpBias, norm, qkNorm, positions, gatedMlp }];
+      }),
+    );
+    const gpt = { qkvBias: true, attentionOutputBias: true, mlpBias: true, norm: 'layernorm', qkNorm: false, gatedMlp: false };
+    const llama = { qkvBias: false, attentionOutputBias: false, mlpBias: false, norm: 'rmsnorm', qkNorm: false, gatedMlp: true };
+    assert.deepEqual(traits, {
+      gpt2: { ...gpt, positions: 'learned' },
+      gpt_neox: { ...gpt, positions: 'rotary' },
+      llama: { ...llama, positions: 'rotary' },
+      mistral: { ...llama, positions: 'rotary' },
+      qwen2: { ...llama, positions: 'rotary', qkvBias: true },
+      qwen3: { ...llama, positions: 'rotary', qkNorm: true },
+    });
+  });
+
+  it('takes attention_bias and mlp_bias where the family has them', () => {
+    const llama = valuesOf(read({ model_type: 'llama', attention_bias: true, mlp_bias: true }).model);
+    assert.deepEqual([llama.qkvBias, llama.attentionOutputBias, llama.mlpBias], [true, true, true]);
+    const mistral = valuesOf(read({ model_type: 'mistral', attention_bias: true }).model);
+    assert.equal(mistral.qkvBias, false);
+  });
+
+  it('reads null as transformers does', () => {
+    const mistral = valuesOf(read({ model_type: 'mistral', num_key_value_heads: null, head_dim: null }).model);
+    assert.deepEqual([mistral.kvHeads, mistral.headDim], [32, 128]);
+    const llama = valuesOf(read({ model_type: 'llama', num_key_value_heads: null, num_attention_heads: 16 }).model);
+    assert.deepEqual([llama.kvHeads, llama.headDim], [16, 256]);
+    assert.throws(() => read({ model_type: 'llama', num_hidden_layers: null }), { code: 'config-wrong-type' });
+  });
+
+  it('accepts the aliases of GPT-2 attributes', () => {
+    const model = valuesOf(read({ model_type: 'gpt2', hidden_size: 128, num_hidden_layers: 2, num_attention_heads: 4, n_ctx: 64 }).model);
+    assert.deepEqual([model.hidden, model.layers, model.heads, model.maxPositions], [128, 2, 4, 64]);
+  });
+
+  it('takes early GPT-2 configs without model_type', () => {
+    assert.equal(valuesOf(read({ n_embd: 64, n_layer: 2 }).model).modelType, 'gpt2');
+  });
+
+  it('notices a misspelt size, and only that', () => {
+    const { remarks } = read({
+      model_type: 'llama',
+      num_hiden_layers: 8,
+      hidden_act: 'silu',
+      rope_theta: 1e4,
+      use_cache: true,
+      bos_token_id: 1,
+    });
+    assert.deepEqual(
+      remarks.map(({ code, remedy }) => [code, remedy]),
+      [['unknown-key', 'did you mean "num_hidden_layers"?']],
+    );
+  });
+
+  it('says that a sliding window is not modelled', () => {
+    const codes = (config: object) => read(config).remarks.map(({ code }) => code);
+    assert.deepEqual(codes({ model_type: 'mistral', sliding_window: 4096 }), ['sliding-window-ignored']);
+    assert.deepEqual(codes({ model_type: 'mistral', sliding_window: null }), []);
+    assert.deepEqual(codes({ model_type: 'qwen2', sliding_window: 4096 }), []);
+    assert.deepEqual(codes({ model_type: 'qwen2', sliding_window: 4096, use_sliding_window: true }), ['sliding-window-ignored']);
+  });
+
+  it('extracts what the golden rows of these families expect', function () {
+    const golden = path.join(shared, 'golden/configs.json');
+    if (!existsSync(golden)) {
+      console.log('      skipped: ../shared/golden/configs.json is not here');
+      this.skip();
+    }
+    const { cases } = JSON.parse(readFileSync(golden, 'utf8')) as { cases: GoldenCase[] };
+    const ours = cases.filter(({ format, expected }) => format === 'hf' && isFamily(String(expected['model_type'])));
+    assert.ok(ours.length >= 5);
+    for (const { id, expected } of ours) {
+      const model = valuesOf(readHuggingFace(id, readFileSync(path.join(shared, id), 'utf8')).model);
+      const { layers, hidden, heads, kvHeads, headDim, ffn, vocab, maxPositions, tiedEmbeddings } = model;
+      const row = { layers, hidden, heads, kv_heads: kvHeads, head_dim: headDim, ffn, vocab, max_seq: maxPositions, tie: tiedEmbeddings };
+      for (const [key, value] of Object.entries(row)) assert.equal(value, expected[key], `${id}: ${key}`);
+    }
+  });
+});
