@@ -58,18 +58,28 @@ export function deviceRates({ cluster, training, constants }: CostInputs) {
  * @returns a function of (batch, tokens, context); all >= 1 but context >= 0, integers.
  */
 export function layerTime(inputs: CostInputs): (batch: number, tokens: number, context: number) => LayerSeconds {
-  const cached = new Map<number, LayerSeconds>();
+  const tokenwise = cachedBySlice((batch, tokens) => tokenwiseSeconds(inputs, batch, tokens));
+  const attentionOf = attentionTime(inputs);
   return (batch, tokens, context) => {
-    const key = batch * 2 ** 30 + tokens;
-    let base = cached.get(key);
-    if (base === undefined) cached.set(key, (base = tokenwiseSeconds(inputs, batch, tokens)));
-    const attention = attentionSeconds(inputs, batch, tokens, context);
+    const base = tokenwise(batch, tokens);
+    const attention = attentionOf(batch, tokens, context);
     return {
       forward: base.forward + attention.forward,
       backward: base.backward + attention.backward,
       selective: attention.selective,
       idleOnFloor: base.idleOnFloor + attention.idleOnFloor,
     };
+  };
+}
+
+/** Remembers what depends on (batch, tokens) only: the solver asks for each of them at hundreds of contexts. */
+export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T): (batch: number, tokens: number) => T {
+  const known = new Map<number, T>();
+  return (batch, tokens) => {
+    const key = batch * 2 ** 30 + tokens;
+    let value = known.get(key);
+    if (value === undefined) known.set(key, (value = compute(batch, tokens)));
+    return value;
   };
 }
 
@@ -145,33 +155,36 @@ function tensorParallelSeconds(
   return { forward: 2 * exchange, backward: 2 * exchange };
 }
 
-function attentionSeconds(inputs: CostInputs, batch: number, tokens: number, context: number): LayerSeconds {
+function attentionTime(inputs: CostInputs): (batch: number, tokens: number, context: number) => LayerSeconds {
   const { model, training, layout } = inputs;
   const { gemm, traffic, fused, floor } = deviceRates(inputs);
   const d = model.headDim;
-  const headBatches = (batch * model.heads) / layout.tensor;
-  const sum = tally(floor);
-  if (training.attention === 'flash') {
-    const seconds = fused((4 * headBatches * tokens * d * (tokens / 2 + context)) / layout.context);
-    sum.add(seconds, 2.5 * seconds);
-  } else {
-    const queries = tokens / layout.context;
-    const keys = tokens + context;
-    const scores = gemm(queries, keys, d, headBatches);
-    const mixed = gemm(queries, d, keys, headBatches);
-    const cells = headBatches * queries * keys;
-    sum.add(scores, scores, scores);
-    sum.add(mixed, mixed, mixed);
-    sum.add(traffic(4 * cells), traffic(6 * cells));
-    if (training.dropout) sum.add(traffic(5 * cells), traffic(5 * cells));
-  }
-  const compute = sum.result();
-  const exchange = contextParallelSeconds(inputs, (batch * tokens) / layout.context);
-  return {
-    forward: compute.forward + exchange,
-    backward: compute.backward + exchange,
-    selective: training.attention === 'flash' ? 0 : compute.forward,
-    idleOnFloor: compute.idleOnFloor,
+  const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));
+  return (batch, tokens, context) => {
+    const headBatches = (batch * model.heads) / layout.tensor;
+    const sum = tally(floor);
+    if (training.attention === 'flash') {
+      const seconds = fused((4 * headBatches * tokens * d * (tokens / 2 + context)) / layout.context);
+      sum.add(seconds, 2.5 * seconds);
+    } else {
+      const queries = tokens / layout.context;
+      const keys = tokens + context;
+      const product = gemm(queries, keys, d, headBatches);
+      const cells = headBatches * queries * keys;
+      // scores and context have the same sizes, cube root and matrices included
+      sum.add(product, product, product);
+      sum.add(product, product, product);
+      sum.add(traffic(4 * cells), traffic(6 * cells));
+      if (training.dropout) sum.add(traffic(5 * cells), traffic(5 * cells));
+    }
+    const compute = sum.result();
+    const exchanged = exchange(batch, tokens);
+    return {
+      forward: compute.forward + exchanged,
+      backward: compute.backward + exchanged,
+      selective: training.attention === 'flash' ? 0 : compute.forward,
+      idleOnFloor: compute.idleOnFloor,
+    };
   };
 }
 

@@ -1,6 +1,6 @@
 import { paddedVocab, layerMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
-import { deviceRates, elementBytes, layerTime, type CostInputs } from './layer-time';
+import { cachedBySlice, deviceRates, elementBytes, layerTime, type CostInputs } from './layer-time';
 import type { SliceCost, SliceTime } from './slice-cost';
 
 /** Which end of the pipeline a stage is. With one stage it is both. */
@@ -23,15 +23,20 @@ export interface BoundaryTime {
  */
 export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): SliceCost {
   const layer = layerTime(inputs);
-  return (batch, tokens, context): SliceTime => {
-    const one = layer(batch, tokens, context);
-    const recompute = inputs.training.recompute === 'full' ? one.forward : inputs.training.recompute === 'selective' ? one.selective : 0;
+  const { recompute } = inputs.training;
+  const endSeconds = cachedBySlice((batch, tokens) => {
     const localTokens = (batch * tokens) / inputs.layout.context;
     const first = ends.first ? embeddingSeconds(inputs, localTokens) : 0;
     const last = ends.last ? headSeconds(inputs, localTokens) : { forward: 0, backward: 0 };
+    return { forward: first / 2 + last.forward, backward: first / 2 + last.backward };
+  });
+  return (batch, tokens, context): SliceTime => {
+    const one = layer(batch, tokens, context);
+    const end = endSeconds(batch, tokens);
+    const again = recompute === 'full' ? one.forward : recompute === 'selective' ? one.selective : 0;
     return {
-      forwardMs: 1e3 * (layers * one.forward + first / 2 + last.forward),
-      backwardMs: 1e3 * (layers * (one.backward + recompute) + first / 2 + last.backward),
+      forwardMs: 1e3 * (layers * one.forward + end.forward),
+      backwardMs: 1e3 * (layers * (one.backward + again) + end.backward),
     };
   };
 }

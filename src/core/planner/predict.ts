@@ -1,5 +1,5 @@
 import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../cost/stage-time';
-import type { CostInputs } from '../cost/layer-time';
+import { cachedBySlice, type CostInputs } from '../cost/layer-time';
 import type { SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
 import { countMemory, fitsMemory } from '../memory/count';
@@ -40,7 +40,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const costs = shapes.map((shape) => {
     const key = `${shape.layers},${shape.first},${shape.last}`;
     let cost = known.get(key);
-    if (cost === undefined) known.set(key, (cost = remembering(stageCost(inputs, shape.layers, shape))));
+    if (cost === undefined) known.set(key, (cost = stageCost(inputs, shape.layers, shape)));
     return cost;
   });
   return { inputs, shapes, costs, measured: false };
@@ -99,24 +99,35 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
 export function slicingCost(pipeline: Pipeline): (batch: number, tokens: number, context: number) => number {
   const stages = [...new Set(pipeline.costs)];
   const boundaries = pipeline.measured || pipeline.shapes.length < 2 ? 0 : 2;
+  const transfers = cachedBySlice((batch, tokens) =>
+    boundaries === 0 ? 0 : boundaries * terapipeBoundary(pipeline.inputs, batch, tokens),
+  );
   return (batch, tokens, context) => {
     let slowest = 0;
     for (const cost of stages) {
       const { forwardMs, backwardMs } = cost(batch, tokens, context);
       slowest = Math.max(slowest, forwardMs + backwardMs);
     }
-    return boundaries === 0 ? slowest : slowest + boundaries * terapipeBoundary(pipeline.inputs, batch, tokens);
+    return slowest + transfers(batch, tokens);
   };
 }
 
 function durationsOf({ costs }: Pipeline, { units, stages }: Schedule): Durations {
   const forwardMs = new Float64Array(stages * units.length);
   const backwardMs = new Float64Array(stages * units.length);
+  const stageOf = new Map<SliceCost, number>();
   costs.forEach((cost, stage) => {
+    const from = stage * units.length;
+    const same = stageOf.get(cost);
+    if (same !== undefined) {
+      for (const column of [forwardMs, backwardMs]) column.copyWithin(from, same * units.length, (same + 1) * units.length);
+      return;
+    }
+    stageOf.set(cost, stage);
     units.forEach(({ batch, tokens, context }, unit) => {
       const time = cost(batch, tokens, context);
-      forwardMs[stage * units.length + unit] = time.forwardMs;
-      backwardMs[stage * units.length + unit] = time.backwardMs;
+      forwardMs[from + unit] = time.forwardMs;
+      backwardMs[from + unit] = time.backwardMs;
     });
   });
   return { forwardMs, backwardMs };
@@ -146,16 +157,6 @@ function interleavedTime({ inputs, measured }: Pipeline, { units, stages }: Sche
 
 function mean(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-function remembering(cost: SliceCost): SliceCost {
-  const known = new Map<string, ReturnType<SliceCost>>();
-  return (batch, tokens, context) => {
-    const key = `${batch},${tokens},${context}`;
-    let time = known.get(key);
-    if (time === undefined) known.set(key, (time = cost(batch, tokens, context)));
-    return time;
-  };
 }
 
 /** Operations that simulating `scheme` takes: forward and backward of each unit on each stage. */
