@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { CancelledError, ExpectedError } from '../../../../src/core/errors';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenOf } from '../../../../src/core/planner/plan';
+import { stageShapes } from '../../../../src/core/planner/stages';
+import type { PlanRequest } from '../../../../src/core/planner/request';
+import { gpt, llama3, request } from '../../../golden/requests';
+
+const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {
+  training: { globalBatch: 8, sequenceLength: 1024, attention: 'flash', dropout: false },
+  layout: { tensor: 2, pipeline: 4 },
+});
+
+function candidate(wanted: PlanRequest, id: string) {
+  const found = makePlan(wanted).candidates.find((one) => one.id === id);
+  assert.ok(found, id);
+  return found;
+}
+
+describe('plan', () => {
+  it('compares the TeraPipe optimum, best uniform, whole sequences, 1F1B and GPipe', () => {
+    assert.deepEqual(
+      makePlan(small).candidates.map(({ id }) => id),
+      ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe'],
+    );
+  });
+
+  it('chooses the fastest that fits when the schedule is open', () => {
+    const plan = makePlan(small);
+    const fitting = plan.candidates.filter(({ fits }) => fits).map(({ iterationMs }) => iterationMs);
+    assert.equal(chosenOf(plan).iterationMs, Math.min(...fitting));
+  });
+
+  it('chooses the least memory when nothing fits', () => {
+    const plan = makePlan({ ...small, cluster: { ...small.cluster, gpu: { ...small.cluster.gpu, memoryBytes: 2 ** 20 } } });
+    assert.equal(plan.chosen, '1f1b');
+    assert.equal(chosenOf(plan).fits, false);
+  });
+
+  it('predicts exactly the schedule that is fixed', () => {
+    for (const [schedule, id] of [
+      ['TeraPipe', 'terapipe'],
+      ['1F1B', '1f1b'],
+      ['GPipe', 'gpipe'],
+    ] as const)
+      assert.equal(makePlan({ ...small, schedule }).chosen, id);
+  });
+
+  it('predicts exactly the slices that are given', () => {
+    const scheme = Array.from({ length: 4 }, () => ({ batch: 2, tokens: [512, 256, 256] }));
+    const plan = makePlan({ ...small, slicing: { unit: 8, scheme } });
+    assert.equal(plan.chosen, 'given');
+    assert.deepEqual(chosenOf(plan).scheme, scheme);
+  });
+
+  it('refuses slices that do not cover the batch', () => {
+    const scheme = [{ batch: 2, tokens: [512, 256] }];
+    assert.throws(
+      () => makePlan({ ...small, slicing: { unit: 8, scheme } }),
+      (error) => error instanceof ExpectedError && error.code === 'plan-scheme-incomplete',
+    );
+  });
+
+  it('simulates the formula of fill-drain when all stages are equal', () => {
+    const equal = { ...small, model: gpt(8, 1024, 16, 0) };
+    const { certificate, pipelineMs } = candidate(equal, 'terapipe');
+    assert.ok(Math.abs(pipelineMs / certificate!.optimumMs - 1) < 1e-9);
+  });
+
+  it('adds gradient exchange and optimizer to the pipeline', () => {
+    const { iterationMs, pipelineMs, gradientExchangeMs, optimizerMs } = candidate(
+      { ...small, training: { ...small.training, globalBatch: 16 }, layout: { ...small.layout, data: 2 } },
+      '1f1b',
+    );
+    assert.ok(gradientExchangeMs > 0 && optimizerMs > 0);
+    assert.equal(iterationMs, pipelineMs + gradientExchangeMs + optimizerMs);
+  });
+
+  it('with one stage leaves token slices out: there is no pipeline to fill', () => {
+    assert.deepEqual(
+      makePlan({ ...small, layout: { ...small.layout, pipeline: 1 } }).candidates.map(({ id }) => id),
+      ['1f1b', 'gpipe'],
+    );
+  });
+
+  it('interleaves 1F1B over virtual stages by the formula, with a smaller bubble', () => {
+    const interleaved = candidate({ ...small, layout: { ...small.layout, virtualStages: 2 } }, '1f1b');
+    assert.ok(interleaved.pipelineMs < candidate(small, '1f1b').pipelineMs);
+    assert.equal(interleaved.timeline, null);
+  });
+
+  it('refuses more stages than layers and a batch that replicas cannot share', () => {
+    const code = (wanted: PlanRequest) => {
+      try {
+        makePlan(wanted);
+      } catch (error) {
+        return error instanceof ExpectedError ? error.code : String(error);
+      }
+      return 'no error';
+    };
+    assert.equal(code({ ...small, layout: { ...small.layout, pipeline: 9 } }), 'plan-more-stages-than-layers');
+    assert.equal(code({ ...small, layout: { ...small.layout, data: 3 } }), 'plan-batch-not-divisible');
+  });
+
+  it('stops when cancelled', () => {
+    assert.throws(() => makePlan(small, { signal: { aborted: true } }), CancelledError);
+  });
+
+  it('reports growing progress', () => {
+    const fractions: number[] = [];
+    makePlan(small, { onProgress: (fraction) => fractions.push(fraction) });
+    assert.deepEqual(
+      fractions,
+      [...fractions].sort((a, b) => a - b),
+    );
+    assert.ok(Math.abs(fractions.at(-1)! - 1) < 1e-9);
+  });
+
+  it('gives the same plan twice', () => {
+    assert.deepEqual(makePlan(small), makePlan(small));
+  });
+
+  it('takes measured slice times from a table, transfers included', () => {
+    const table = { tokens: [256, 1024], contexts: [0], forwardMs: [[2], [6]], backwardMs: [[4], [12]] };
+    const plan = makePlan({ ...small, costTable: table });
+    assert.equal(plan.cost.kind, 'table');
+    const whole = plan.candidates.find(({ id }) => id === 'whole')!;
+    assert.ok(Math.abs(whole.pipelineMs - (8 + 3) * 18) < 1e-9);
+  });
+
+  it('says that a Llama on Ethernet-class links is only good to 35 %', () => {
+    const plan = makePlan(request('V100-16GB', llama3('70b', 8), { training: { globalBatch: 4 }, layout: { tensor: 8, pipeline: 4 } }));
+    assert.equal(plan.cost.errorPercent, 35);
+  });
+});
+
+describe('layers of stages', () => {
+  it('are equal where they can be', () => {
+    assert.deepEqual(
+      stageShapes(96, 4).map(({ layers }) => layers),
+      [24, 24, 24, 24],
+    );
+  });
+
+  it('are lighter at the ends where they cannot', () => {
+    assert.deepEqual(
+      stageShapes(14, 4).map(({ layers }) => layers),
+      [3, 4, 4, 3],
+    );
+  });
+
+  it('mark both ends on a single stage', () => {
+    assert.deepEqual(stageShapes(3, 1), [{ layers: 3, first: true, last: true }]);
+  });
+});
