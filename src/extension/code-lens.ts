@@ -1,0 +1,61 @@
+import * as vscode from 'vscode';
+import { lensTexts } from './lens-text';
+import type { PlanSessions } from './plan-sessions';
+import { rangeOf } from './ranges';
+import { isEnabled } from './settings';
+import type { ShownConfig } from './shown-config';
+
+class ConfigLens extends vscode.CodeLens {
+  constructor(
+    range: vscode.Range,
+    readonly file: string,
+    readonly part: 'plan' | 'memory',
+  ) {
+    super(range);
+  }
+}
+
+/** Two lenses over every config: step time and bubble, memory of the worst stage. Where they stand is cheap; what they say is asked when they show. */
+export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
+  const changed = new vscode.EventEmitter<void>();
+  const said = new Map<string, string>();
+
+  const provider: vscode.CodeLensProvider<ConfigLens> = {
+    onDidChangeCodeLenses: changed.event,
+    provideCodeLenses: async ({ uri }) => {
+      if (!isEnabled('codeLens', uri)) return [];
+      const file = await shown.configOf(uri);
+      if (file === null) return [];
+      const state = sessions.get(file);
+      const place = state?.run?.place;
+      const range = state !== undefined && place?.file === uri.toString() ? rangeOf(place, state.texts) : new vscode.Range(0, 0, 0, 0);
+      return [new ConfigLens(range, file, 'plan'), new ConfigLens(range, file, 'memory')];
+    },
+    resolveCodeLens: (lens) => {
+      const state = sessions.get(lens.file);
+      const texts = state === undefined ? null : lensTexts(state, vscode.l10n.t);
+      const title = texts?.[lens.part] ?? (lens.part === 'plan' ? vscode.l10n.t('Plan') : vscode.l10n.t('Memory'));
+      const arguments_ = [vscode.Uri.parse(lens.file)];
+      lens.command =
+        (state?.plan ?? null) === null
+          ? { title, command: 'terapipe.plan', arguments: arguments_, tooltip: vscode.l10n.t('Plan this model') }
+          : { title, command: 'terapipe.openTimeline', arguments: arguments_, tooltip: vscode.l10n.t('Open timeline') };
+      return lens;
+    },
+  };
+
+  return vscode.Disposable.from(
+    changed,
+    vscode.languages.registerCodeLensProvider(selector, provider),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
+    }),
+    sessions.onDidChange((state) => {
+      const { plan, memory } = lensTexts(state, vscode.l10n.t);
+      const text = `${plan}\n${memory ?? ''}`;
+      if (said.get(state.file) === text) return;
+      said.set(state.file, text);
+      changed.fire();
+    }),
+  );
+}

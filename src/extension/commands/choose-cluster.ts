@@ -1,0 +1,74 @@
+import * as vscode from 'vscode';
+import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../../core/cluster/presets';
+import { CancelledError } from '../../core/errors';
+import { formatBytes, formatNumber } from '../../core/format';
+import { planDefaults, writePlanDefaults } from '../settings';
+import { changeConfig } from './change-config';
+import { uriOf, type ConfigCommands } from './target';
+
+/**
+ * Asks for GPU, nodes and GPUs per node, and writes them into the shown `terapipe.json`, or into the settings when a bare model config (or nothing) is
+ * shown.
+ */
+export async function chooseClusterCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
+  const { sessions, shown, log } = commands;
+  const uri = uriOf(argument);
+  const file = uri === null ? shown.file() : await shown.configOf(uri);
+  const session = file === null ? undefined : sessions.get(file);
+  const current = session?.plan?.request.cluster;
+  const defaults = planDefaults(file === null ? undefined : vscode.Uri.parse(file), log);
+  const gpu = await askGpu(current?.gpu.name ?? defaults.gpu);
+  const nodes = await askCount(vscode.l10n.t('Nodes'), current?.nodes ?? defaults.nodes ?? 1, 100_000);
+  const gpusPerNode = await askCount(
+    vscode.l10n.t('GPUs in each node'),
+    current?.gpu.name === gpu ? current.gpusPerNode : gpuPresets[gpu].gpusPerNode,
+    1024,
+  );
+  if (session?.format !== 'terapipe') {
+    await writePlanDefaults({ gpu, nodes, gpusPerNode });
+    return;
+  }
+  await changeConfig(vscode.Uri.parse(session.file), [
+    { path: ['cluster', 'gpu'], value: gpu },
+    { path: ['cluster', 'nodes'], value: nodes },
+    { path: ['cluster', 'gpusPerNode'], value: gpusPerNode },
+  ]);
+}
+
+async function askGpu(current: string): Promise<GpuPresetName> {
+  const items = gpuPresetNames.map((name) => {
+    const { gpu } = gpuPresets[name];
+    return {
+      name,
+      label: name,
+      description: vscode.l10n.t(
+        '{0}, {1} TFLOP/s bf16, {2} TB/s',
+        formatBytes(gpu.memoryBytes),
+        formatNumber(gpu.peakTflops.bf16),
+        formatNumber(gpu.memoryTBps),
+      ),
+      detail: gpu.source,
+      picked: name === current,
+    };
+  });
+  const picked = await vscode.window.showQuickPick(
+    [...items].sort((a, b) => Number(b.picked) - Number(a.picked)),
+    { title: vscode.l10n.t('Choose GPU'), placeHolder: vscode.l10n.t('GPU to plan for; now {0}', current), matchOnDescription: true },
+  );
+  if (picked === undefined) throw new CancelledError();
+  return picked.name;
+}
+
+async function askCount(title: string, current: number, maximum: number): Promise<number> {
+  const answer = await vscode.window.showInputBox({
+    title,
+    value: String(current),
+    prompt: vscode.l10n.t('A whole number from 1 to {0}', maximum),
+    validateInput: (text) =>
+      /^\d{1,6}$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= maximum
+        ? null
+        : vscode.l10n.t('A whole number from 1 to {0}', maximum),
+  });
+  if (answer === undefined) throw new CancelledError();
+  return Number(answer);
+}

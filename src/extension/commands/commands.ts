@@ -1,0 +1,49 @@
+import * as vscode from 'vscode';
+import { runCommand } from '../run-command';
+import type { TimelinePanels } from '../timeline-panels';
+import { chooseClusterCommand } from './choose-cluster';
+import { createConfigCommand } from './create-config';
+import { openSampleCommand } from './open-sample';
+import { planCommand } from './plan';
+import { exportPlanCommand } from './save';
+import { targetOf, type ConfigCommands } from './target';
+
+/** Every command we contribute, with what it takes: a file (URI, path or tree row) where it acts on one. */
+export interface Commands {
+  readonly 'terapipe.plan': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.openTimeline': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
+  readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.openSample': (folder?: unknown) => Promise<void>;
+  readonly 'terapipe.exportPlan': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.refreshExplorer': () => void;
+  readonly 'terapipe.showLog': () => void;
+}
+
+export interface CommandServices extends ConfigCommands {
+  readonly context: vscode.ExtensionContext;
+  readonly panels: TimelinePanels;
+  readonly refreshExplorer: () => void;
+}
+
+/** One row a command. */
+export function createCommands(services: CommandServices): Commands {
+  return {
+    'terapipe.plan': (config) => planCommand(services, config),
+    'terapipe.openTimeline': async (config) => services.panels.open(await targetOf(services.shown, config)),
+    'terapipe.createConfig': (model) => createConfigCommand(services, model),
+    'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
+    'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),
+    'terapipe.exportPlan': (config) => exportPlanCommand(services, config),
+    'terapipe.refreshExplorer': services.refreshExplorer,
+    'terapipe.showLog': () => services.log.show(),
+  };
+}
+
+/** Registers them, each with the one way of failing. */
+export function registerCommands(commands: Commands, log: vscode.LogOutputChannel): vscode.Disposable {
+  const registered = Object.entries(commands as unknown as Record<string, (argument?: unknown) => unknown>).map(([id, action]) =>
+    vscode.commands.registerCommand(id, (argument?: unknown) => runCommand(log, id, () => action(argument))),
+  );
+  return vscode.Disposable.from(...registered);
+}

@@ -1,0 +1,73 @@
+import * as vscode from 'vscode';
+import { CancelledError } from '../../core/errors';
+import { uriOf } from './target';
+
+const pending = 'terapipe.openSampleFile';
+const firstFile = ['gpt3-175b', 'terapipe.json'] as const;
+
+/**
+ * Copies the sample workspace to a folder and opens it. With a folder (URI or path) as argument nothing is asked; else the extension's own storage or a
+ * folder of the user's choice. Files that are there already are kept.
+ */
+export async function openSampleCommand(context: vscode.ExtensionContext, argument: unknown): Promise<void> {
+  const target = uriOf(argument) ?? (await askFolder(context.globalStorageUri));
+  await copyMissing(vscode.Uri.joinPath(context.extensionUri, 'media', 'samples'), target);
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  if (folders.some(({ uri }) => uri.toString() === target.toString())) {
+    await openFirstFile(target);
+    return;
+  }
+  await context.globalState.update(pending, target.toString());
+  await vscode.commands.executeCommand('vscode.openFolder', target, { forceNewWindow: folders.length > 0 });
+}
+
+/** In the window that `openSampleCommand` opened: shows the first config and its schedule, once. */
+export async function welcomeToSample(context: vscode.ExtensionContext): Promise<void> {
+  const target = context.globalState.get<unknown>(pending);
+  const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.toString() === target);
+  if (folder === undefined) return;
+  await context.globalState.update(pending, undefined);
+  await openFirstFile(folder.uri);
+}
+
+async function openFirstFile(folder: vscode.Uri): Promise<void> {
+  await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, ...firstFile));
+  await vscode.commands.executeCommand('terapipe.schedule.focus');
+}
+
+async function askFolder(storage: vscode.Uri): Promise<vscode.Uri> {
+  const own = { label: vscode.l10n.t("In TeraPipe's own storage"), description: vscode.l10n.t('nothing to choose') };
+  const chosen = { label: vscode.l10n.t('In a folder that I choose…') };
+  const pick = await vscode.window.showQuickPick([own, chosen], {
+    title: vscode.l10n.t('Open the sample workspace'),
+    placeHolder: vscode.l10n.t('Where should its files go?'),
+  });
+  if (pick === own) return vscode.Uri.joinPath(storage, 'samples');
+  if (pick === undefined) throw new CancelledError();
+  const picked = await vscode.window.showOpenDialog({
+    canSelectFiles: false,
+    canSelectFolders: true,
+    openLabel: vscode.l10n.t('Copy the sample here'),
+  });
+  const folder = picked?.[0];
+  if (folder === undefined) throw new CancelledError();
+  return vscode.Uri.joinPath(folder, 'terapipe-samples');
+}
+
+/** Copies a folder tree file by file; what exists at the target stays as it is. */
+async function copyMissing(from: vscode.Uri, to: vscode.Uri): Promise<void> {
+  await vscode.workspace.fs.createDirectory(to);
+  for (const [name, type] of await vscode.workspace.fs.readDirectory(from)) {
+    const [source, target] = [vscode.Uri.joinPath(from, name), vscode.Uri.joinPath(to, name)];
+    if ((type & vscode.FileType.Directory) !== 0) await copyMissing(source, target);
+    else await copyIfMissing(source, target);
+  }
+}
+
+async function copyIfMissing(source: vscode.Uri, target: vscode.Uri): Promise<void> {
+  try {
+    await vscode.workspace.fs.copy(source, target, { overwrite: false });
+  } catch (error) {
+    if (!(error instanceof vscode.FileSystemError && error.code === 'FileExists')) throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import * as vscode from 'vscode';
+import { CancelledError, ExpectedError } from '../../core/errors';
+import type { PageMessage } from '../../protocol/page';
+import { settled, targetOf, type ConfigCommands } from './target';
+import { planJson } from '../../core/export/plan-json';
+
+type SaveMessage = Extract<PageMessage, { readonly type: 'save' }>;
+
+/**
+ * Saves the plan of a config as JSON, as `terapipe plan --json` prints it.
+ * @throws ExpectedError `no-plan` while there is none.
+ */
+export async function exportPlanCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
+  const file = await targetOf(commands.shown, argument);
+  const { plan, error } = await settled(commands, file);
+  if (plan === null) throw error ?? new ExpectedError('no-plan', 'There is no plan yet', 'wait for planning to end, then export again');
+  const text = `${JSON.stringify(planJson(plan), null, 2)}\n`;
+  await saveText(vscode.Uri.parse(file), `${plan.request.title} plan.json`, { JSON: ['json'] }, text);
+}
+
+const filters: Readonly<Record<SaveMessage['mime'], Record<string, string[]>>> = {
+  'image/svg+xml': { SVG: ['svg'] },
+  'application/json': { JSON: ['json'] },
+  'text/tab-separated-values': { TSV: ['tsv', 'txt'] },
+};
+
+/** Saves what a page made (a picture, a table) where the user says. */
+export async function savePageText(beside: vscode.Uri | null, { name, mime, text }: SaveMessage): Promise<void> {
+  await saveText(beside, name, filters[mime], text);
+}
+
+async function saveText(beside: vscode.Uri | null, name: string, types: Record<string, string[]>, text: string): Promise<void> {
+  const safeName = name.replace(/[^\p{L}\p{N} ._-]+/gu, '-').replace(/^\.+/, '');
+  const folder = beside === null ? vscode.workspace.workspaceFolders?.[0]?.uri : vscode.Uri.joinPath(beside, '..');
+  const target = await vscode.window.showSaveDialog({
+    filters: types,
+    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, safeName) }),
+  });
+  if (target === undefined) throw new CancelledError();
+  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
+}

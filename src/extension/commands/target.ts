@@ -1,0 +1,48 @@
+import * as vscode from 'vscode';
+import { ExpectedError } from '../../core/errors';
+import type { SessionState } from '../plan-sessions';
+import type { PlanSessions } from '../plan-sessions';
+import type { ShownConfig } from '../shown-config';
+import { nameOf } from '../sources';
+
+/** What commands that act on a config share. */
+export interface ConfigCommands {
+  readonly sessions: PlanSessions;
+  readonly shown: ShownConfig;
+  readonly log: vscode.LogOutputChannel;
+}
+
+/**
+ * The config a command is for: the file or tree row it was called on, else the one that is shown (after a look at the workspace when none is).
+ * @throws ExpectedError `no-config` when there is none, or the file is none.
+ */
+export async function targetOf(shown: ShownConfig, argument: unknown): Promise<string> {
+  const uri = uriOf(argument) ?? activeUri();
+  const file = uri === null ? null : await shown.configOf(uri);
+  if (file !== null) return file;
+  if (uriOf(argument) !== null && uri !== null)
+    throw new ExpectedError('no-config', `${nameOf(uri)} is no model config that TeraPipe reads`, 'open a config.json or a terapipe.json');
+  if (shown.file() === null) await shown.suggest();
+  const fallback = shown.file();
+  if (fallback !== null) return fallback;
+  throw new ExpectedError('no-config', 'No model config is open', 'open a config.json or a terapipe.json, or the sample workspace');
+}
+
+/** The settled session of a config: waits for planning under way, starts it when there was none. */
+export async function settled({ sessions }: ConfigCommands, file: string): Promise<SessionState> {
+  return sessions.ensure(file, sessions.get(file)?.format ?? 'terapipe');
+}
+
+/** A URI given to a command: by the explorer and editor menus as such, by our tree as `{ file }`, from a script as a string. */
+export function uriOf(argument: unknown): vscode.Uri | null {
+  if (argument instanceof vscode.Uri) return argument;
+  if (typeof argument === 'string' && argument !== '')
+    return /^[a-z][a-z0-9+.-]+:\//i.test(argument) ? vscode.Uri.parse(argument) : vscode.Uri.file(argument);
+  if (typeof argument === 'object' && argument !== null && 'file' in argument && typeof argument.file === 'string')
+    return vscode.Uri.parse(argument.file);
+  return null;
+}
+
+function activeUri(): vscode.Uri | null {
+  return vscode.window.activeTextEditor?.document.uri ?? null;
+}

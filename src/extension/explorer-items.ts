@@ -1,0 +1,54 @@
+import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../core/format';
+import { chosenOf, type Candidate } from '../core/planner/plan';
+import type { SessionState } from './plan-sessions';
+import { memoryText, summaryOf } from './summary';
+import type { Translate } from './translate';
+
+/** A row of the tree of models and plans, as data. */
+export type ExplorerItem =
+  | { readonly kind: 'config'; readonly file: string; readonly format: 'huggingface' | 'terapipe' }
+  | { readonly kind: 'number'; readonly file: string; readonly label: string; readonly value: string; readonly icon: string }
+  | { readonly kind: 'stages'; readonly file: string; readonly label: string }
+  | { readonly kind: 'stage'; readonly file: string; readonly label: string; readonly value: string; readonly overCapacity: boolean };
+
+/** The rows under a config: the numbers of its plan, or what stops it. */
+export function planItems(state: SessionState, t: Translate): readonly ExplorerItem[] {
+  const { file, plan, error } = state;
+  const number = (label: string, value: string, icon: string): ExplorerItem => ({ kind: 'number', file, label, value, icon });
+  const problem = error === null ? [] : [number(t('Error'), error.message, 'error')];
+  if (plan === null) return problem;
+  const chosen = chosenOf(plan);
+  const summary = summaryOf(plan);
+  const { layout, cluster } = plan.request;
+  return [
+    ...problem,
+    number(t('Step'), summary.stepText, 'watch'),
+    number(t('Bubble'), summary.bubbleText, 'circle-outline'),
+    number(t('Memory'), memoryText(summary, t), summary.fits ? 'server' : 'warning'),
+    number(t('Schedule'), chosen.name, 'graph'),
+    number(t('Layout'), t('tensor {0}, pipeline {1}, data {2}', layout.tensor, layout.pipeline, layout.data), 'split-horizontal'),
+    number(t('Cluster'), t('{0} of {1} {2}', plural(cluster.nodes, 'node'), cluster.gpusPerNode, cluster.gpu.name), 'server-environment'),
+    number(t('Throughput'), t('{0} a second', formatTokens(Math.round(chosen.tokensPerSecond))), 'dashboard'),
+    { kind: 'stages', file, label: plural(chosen.memory.stages.length, 'stage') },
+  ];
+}
+
+/** One row a stage: busy time, idle share and peak memory. */
+export function stageItems(file: string, candidate: Candidate, t: Translate): readonly ExplorerItem[] {
+  const { memory, busyMs, pipelineMs } = candidate;
+  return memory.stages.map(({ stage, peakBytes }) => {
+    const busy = busyMs[stage] ?? 0;
+    return {
+      kind: 'stage',
+      file,
+      label: t('Stage {0}', stage),
+      value: t(
+        '{0} busy, {1} idle, {2}',
+        formatDuration(busy),
+        formatPercent(pipelineMs > 0 ? 1 - busy / pipelineMs : 0),
+        formatBytes(peakBytes),
+      ),
+      overCapacity: peakBytes + memory.marginBytes > memory.capacityBytes,
+    };
+  });
+}

@@ -1,0 +1,102 @@
+import * as vscode from 'vscode';
+import { createPlannerClient, type PlannerClient } from '../worker/client';
+import { registerCodeLens } from './code-lens';
+import { createCommands, registerCommands } from './commands/commands';
+import { welcomeToSample } from './commands/open-sample';
+import { registerDiagnostics } from './diagnostics';
+import { registerExplorer } from './explorer';
+import { followFiles } from './follow-files';
+import { registerHovers } from './hovers';
+import { actForPage } from './page-actions';
+import type { PageServices } from './page-host';
+import { createPlanSessions } from './plan-sessions';
+import { registerQuickFixes } from './quick-fixes';
+import { reportBug, runCommand } from './run-command';
+import { registerScheduleView } from './schedule-view';
+import { limitSessions } from './session-limit';
+import { affectsPlans, planDefaults, planDelayMs } from './settings';
+import { createShownConfig } from './shown-config';
+import { readText, resolvePath } from './sources';
+import { registerStatusBar } from './status-bar';
+import { createTimelinePanels, type TimelinePanels } from './timeline-panels';
+
+/** Files that may be configs: any JSON with or without comments. */
+const selector: vscode.DocumentSelector = [{ language: 'json' }, { language: 'jsonc' }];
+
+/** Builds everything bottom up; a failure is shown, since VS Code itself would be silent. */
+export function activate(context: vscode.ExtensionContext): void {
+  const startedMs = performance.now();
+  const log = vscode.window.createOutputChannel('TeraPipe', { log: true });
+  context.subscriptions.push(log);
+  try {
+    build(context, log);
+  } catch (error) {
+    reportBug(log, 'activation', error);
+    throw error;
+  }
+  log.debug(`Activated in ${(performance.now() - startedMs).toFixed(1)} ms`);
+}
+
+function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): void {
+  const keep = <T extends { dispose: () => unknown }>(part: T): T => {
+    context.subscriptions.push(part);
+    return part;
+  };
+  const onError = (error: unknown): void => reportBug(log, 'background', error);
+
+  const planner = keep(lazyPlanner(context.asAbsolutePath('dist/worker.js')));
+  const sessions = keep(
+    createPlanSessions({
+      readText,
+      resolvePath,
+      plan: (request, options) => planner.client().plan(request, options),
+      defaults: (file) => planDefaults(vscode.Uri.parse(file), log),
+      delayMs: planDelayMs,
+      reportBug: (error) => reportBug(log, 'planning', error),
+    }),
+  );
+  const shown = keep(createShownConfig(sessions, context.workspaceState, onError));
+  keep(followFiles(sessions, onError));
+
+  const commandParts = { sessions, shown, log };
+  const pages: PageServices = {
+    extensionUri: context.extensionUri,
+    sessions,
+    log,
+    act: (message, session) => void runCommand(log, `page ${message.type}`, () => actForPage(commandParts, () => panels, message, session)),
+  };
+  const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
+  keep(registerScheduleView(pages, shown, onError));
+  const explorer = keep(registerExplorer(sessions));
+  keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file)));
+
+  keep(registerCommands(createCommands({ ...commandParts, context, panels, refreshExplorer: explorer.refresh }), log));
+  keep(registerDiagnostics(sessions, documentationOf(context)));
+  keep(registerQuickFixes(sessions, selector));
+  keep(registerCodeLens(sessions, shown, selector));
+  keep(registerHovers(sessions, selector));
+  keep(registerStatusBar(sessions, shown));
+  keep(
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (affectsPlans(event)) for (const { file } of sessions.all()) void sessions.replan(file).catch(onError);
+    }),
+  );
+  void welcomeToSample(context).catch(onError);
+}
+
+/** The worker starts with the first plan, not with the window. */
+function lazyPlanner(workerFile: string): { client: () => PlannerClient; dispose: () => Promise<void> } {
+  let client: PlannerClient | null = null;
+  return {
+    client: () => (client ??= createPlannerClient(workerFile)),
+    dispose: () => client?.dispose() ?? Promise.resolve(),
+  };
+}
+
+/** docs/findings.md in the project's repository, where the codes of problems are explained. */
+function documentationOf({ extension, extensionUri }: vscode.ExtensionContext): vscode.Uri {
+  const manifest = extension.packageJSON as { readonly repository?: { readonly url?: unknown } };
+  const url = manifest.repository?.url;
+  if (typeof url !== 'string' || !url.startsWith('https://')) return vscode.Uri.joinPath(extensionUri, 'docs', 'findings.md');
+  return vscode.Uri.parse(`${url.replace(/(\.git)?\/?$/, '')}/blob/main/docs/findings.md`);
+}

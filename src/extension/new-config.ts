@@ -1,0 +1,32 @@
+import type { Run } from '../core/config/run';
+import type { ResolveDefaults } from '../core/planner/resolve';
+import { gpuPresets } from '../core/cluster/presets';
+import { printable } from '../core/text';
+
+/**
+ * A first `terapipe.json` for a model config, to be edited: the cluster of the settings, the training's lengths, and in comments what the planner chooses
+ * while it is left out.
+ * @param modelFile name of the model config, in the same folder.
+ * @param model null when it could not be read.
+ */
+export function newConfigText(modelFile: string, model: Run['model'] | null, defaults: ResolveDefaults): string {
+  const positions = model?.maxPositions.value ?? null;
+  const sequenceLength = Math.min(positions ?? 4096, 4096);
+  const { gpu, nodes, gpusPerNode } = defaults;
+  return `// How ${printable(modelFile)} is trained, and on what. TeraPipe chooses whatever is left out, and says so with the plan.
+{
+  "model": ${JSON.stringify(modelFile)},
+  "cluster": { "gpu": ${JSON.stringify(gpu)}, "nodes": ${nodes ?? 1}, "gpusPerNode": ${gpusPerNode ?? gpuPresets[gpu].gpusPerNode} },
+  "training": {
+    "sequenceLength": ${sequenceLength},
+    // Sequences of one step, over all replicas. Left out: four micro-batches a stage.
+    // "globalBatch": 256,
+    "recompute": "none"
+  }
+  // Sizes that must not change; their product is the number of GPUs. Left out: the least model parallelism that fits.
+  // , "layout": { "tensor": 8, "pipeline": 4, "data": 1 }
+  // Left out: the fastest schedule that fits. "TeraPipe" cuts sequences into token slices, "1F1B" does not.
+  // , "schedule": "TeraPipe"
+}
+`;
+}

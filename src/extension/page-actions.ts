@@ -1,0 +1,42 @@
+import * as vscode from 'vscode';
+import type { PageAction } from './page-host';
+import type { SessionState } from './plan-sessions';
+import { applyControl } from './commands/change-config';
+import { savePageText } from './commands/save';
+import type { ConfigCommands } from './commands/target';
+import { rangeOf } from './ranges';
+import type { TimelinePanels } from './timeline-panels';
+
+/** Does what a page asked for. A page can reach the files of its own session alone. */
+export async function actForPage(
+  commands: ConfigCommands,
+  panels: () => TimelinePanels,
+  message: PageAction,
+  session: SessionState | null,
+): Promise<void> {
+  switch (message.type) {
+    case 'command':
+      await vscode.commands.executeCommand(message.command, ...(session === null ? [] : [vscode.Uri.parse(session.file)]));
+      return;
+    case 'save':
+      await savePageText(session === null ? null : vscode.Uri.parse(session.file), message);
+      return;
+    case 'reveal': {
+      const { place } = message;
+      if (session === null || !commands.sessions.reads(session.file).has(place.file)) return;
+      const selection = rangeOf(place, session.texts);
+      await vscode.window.showTextDocument(vscode.Uri.parse(place.file), { selection, viewColumn: columnBeside() });
+      return;
+    }
+    case 'change':
+      if (session !== null) await applyControl(commands, session, message.change);
+      return;
+    case 'openTab':
+      if (session !== null) panels().open(session.file, message);
+  }
+}
+
+/** Where a text goes when asked for from a page: the first column with texts, else beside the page. */
+function columnBeside(): vscode.ViewColumn {
+  return vscode.window.visibleTextEditors[0]?.viewColumn ?? vscode.ViewColumn.One;
+}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import * as vscode from 'vscode';
+import type { CandidateId } from '../core/planner/plan';
+import type { HostMessage, PageKind, PageMessage, TabId } from '../protocol/page';
+import { pageStrings } from '../protocol/page-strings';
+import { pageHtml } from './page-html';
+import { parsePageMessage } from './page-messages';
+import { pageStateOf } from './page-state';
+import type { PlanSessions, SessionState } from './plan-sessions';
+import { displayPath } from './sources';
+import { transferable } from './transferable';
+
+/** A tenth of a second between states: progress moves smoothly and a large plan is not posted too often. */
+const postEveryMs = 100;
+
+/** What all pages share. */
+export interface PageServices {
+  readonly extensionUri: vscode.Uri;
+  readonly sessions: PlanSessions;
+  readonly log: vscode.LogOutputChannel;
+  /** Does what a page asks for; `ready` and `log` never get here. */
+  readonly act: (message: PageAction, session: SessionState | null) => void;
+}
+
+export type PageAction = Exclude<PageMessage, { readonly type: 'ready' | 'log' }>;
+
+export interface PageSource {
+  readonly page: PageKind;
+  readonly title: string;
+  /** The session to show now. */
+  readonly session: () => SessionState | null;
+  readonly isVisible: () => boolean;
+}
+
+export interface Page {
+  readonly dispose: () => void;
+  /** Posts the state soon, when the page is there to receive it. */
+  readonly refresh: () => void;
+  /** Brings one tab and candidate forward, now or as soon as the page is ready. */
+  readonly showTab: (tab: TabId, candidate: CandidateId | null) => void;
+}
+
+/** Fills a webview with our page and keeps it current. The page speaks first (`ready`) and gets a whole state; what it misses while hidden it gets then. */
+export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
+  const { extensionUri, sessions, log } = services;
+  let ready = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
+
+  webview.options = {
+    enableScripts: true,
+    localResourceRoots: [vscode.Uri.joinPath(extensionUri, 'dist'), vscode.Uri.joinPath(extensionUri, 'media')],
+  };
+
+  function post(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (!ready || !source.isVisible()) return;
+    const surroundings = { page: source.page, trusted: vscode.workspace.isTrusted, displayPath };
+    send({ type: 'state', state: transferable(pageStateOf(source.session(), surroundings)) });
+    if (wanted === null) return;
+    send(wanted);
+    wanted = null;
+  }
+
+  function send(message: HostMessage): void {
+    void webview.postMessage(message);
+  }
+
+  function refresh(): void {
+    timer ??= setTimeout(post, postEveryMs);
+  }
+
+  function receive(raw: unknown): void {
+    const message = parsePageMessage(raw);
+    if (message === null) {
+      log.warn(`The ${source.page} page sent a message that is not in the protocol; ignored.`);
+      return;
+    }
+    switch (message.type) {
+      case 'ready':
+        ready = true;
+        post();
+        return;
+      case 'log':
+        log[message.level](`${source.page} page: ${message.message}`);
+        return;
+      case 'command':
+      case 'reveal':
+      case 'change':
+      case 'openTab':
+      case 'save':
+        services.act(message, source.session());
+    }
+  }
+
+  const subscriptions = vscode.Disposable.from(
+    new vscode.Disposable(() => clearTimeout(timer)),
+    webview.onDidReceiveMessage(receive),
+    vscode.workspace.onDidGrantWorkspaceTrust(refresh),
+    sessions.onDidChange((state) => {
+      if (state.file === source.session()?.file) refresh();
+    }),
+  );
+
+  const asset = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, 'dist', name)).toString();
+  webview.html = pageHtml({
+    page: source.page,
+    title: source.title,
+    language: vscode.env.language,
+    scriptUri: asset('webview.js'),
+    styleUri: asset('page.css'),
+    cspSource: webview.cspSource,
+    nonce: randomBytes(18).toString('base64'),
+    strings: Object.fromEntries(Object.entries(pageStrings).map(([key, text]) => [key, vscode.l10n.t(text)])),
+  });
+
+  return {
+    refresh,
+    showTab: (tab, candidate) => {
+      wanted = { type: 'show', tab, candidate };
+      post();
+    },
+    dispose: () => void subscriptions.dispose(),
+  };
+}

@@ -1,0 +1,102 @@
+import type { Run } from '../core/config/run';
+import type { Located, Place } from '../core/located';
+import type { PageKind, PageState } from '../protocol/page';
+import { lineColumnAt } from '../core/text';
+import type { Plan } from '../core/planner/plan';
+import type { SessionState } from './plan-sessions';
+
+/** What a page needs beside the session. */
+export interface PageSurroundings {
+  readonly page: PageKind;
+  readonly trusted: boolean;
+  /** A file's path as people name it: relative to the workspace. */
+  readonly displayPath: (file: string) => string;
+}
+
+/** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session: see `transferable` before posting. */
+export function pageStateOf(session: SessionState | null, { page, trusted, displayPath }: PageSurroundings): PageState {
+  if (session === null)
+    return {
+      page,
+      document: null,
+      trusted,
+      file: null,
+      plan: null,
+      progress: null,
+      staleEdits: 0,
+      error: null,
+      findings: [],
+      places: {},
+    };
+  const placeText = (place: Place): string => placeTextOf(place, session.texts, displayPath);
+  const { error } = session;
+  return {
+    page,
+    document: session.file,
+    trusted,
+    file: displayPath(session.file),
+    plan: session.plan === null ? null : page === 'side' ? withChosenTimelineOnly(session.plan) : session.plan,
+    progress: session.progress,
+    staleEdits: session.staleEdits,
+    error:
+      error === null
+        ? null
+        : {
+            code: error.code,
+            message: error.message,
+            remedy: error.remedy,
+            place: error.place ?? null,
+            placeText: error.place === undefined ? null : placeText(error.place),
+          },
+    findings: session.findings.map((finding) => ({ ...finding, placeText: placeText(finding.place) })),
+    places: session.run === null ? {} : placesOf(session.run),
+  };
+}
+
+/** `file:line:column`, from 1; the file alone when its text was not read. */
+export function placeTextOf(place: Place, texts: ReadonlyMap<string, string>, displayPath: (file: string) => string): string {
+  const text = texts.get(place.file);
+  if (text === undefined) return displayPath(place.file);
+  const { line, column } = lineColumnAt(text, place.range.start);
+  return `${displayPath(place.file)}:${line}:${column}`;
+}
+
+/** Where each value that a file gives stands, under the key that `terapipe.json` uses; `''` is the run itself. */
+export function placesOf(run: Run): Readonly<Record<string, Place>> {
+  const places: Record<string, Place> = { '': run.place };
+  for (const [key, { source }] of locatedValues(run)) if (source.kind === 'file') places[key] = source.place;
+  return places;
+}
+
+/** Every value of a run with the key that `terapipe.json` uses for it: `training.microBatch`. */
+export function locatedValues(run: Run): (readonly [key: string, located: Located<unknown>])[] {
+  const groups: readonly (readonly [prefix: string, fields: object])[] = [
+    ['model.', run.model],
+    ['training.', run.training],
+    ['layout.', run.layout],
+    ['cost.', run.constants],
+  ];
+  const values: [string, Located<unknown>][] = groups.flatMap(([prefix, fields]) =>
+    Object.entries(fields as Record<string, Located<unknown> | undefined>).flatMap(([key, located]): [string, Located<unknown>][] =>
+      located === undefined ? [] : [[prefix + key, located]],
+    ),
+  );
+  const single: readonly (readonly [key: string, located: Located<unknown> | undefined])[] = [
+    ['cluster.gpu', run.gpu],
+    ['cluster.links', run.links],
+    ['cluster.nodes', run.nodes],
+    ['cluster.gpusPerNode', run.gpusPerNode],
+    ['schedule', run.schedule],
+    ['slicing.unit', run.unit],
+    ['slicing.scheme', run.scheme],
+    ['cost.table', run.costTable],
+  ];
+  for (const [key, located] of single) if (located !== undefined) values.push([key, located]);
+  return values;
+}
+
+/** The side view draws the chosen timeline alone; the others would only cost memory there. */
+function withChosenTimelineOnly(plan: Plan): Plan {
+  const candidates = plan.candidates.map((candidate) => (candidate.id === plan.chosen ? candidate : { ...candidate, timeline: null }));
+  return { ...plan, candidates };
+}

@@ -1,0 +1,220 @@
+import { loadRun } from '../core/config/load';
+import { recognise } from '../core/config/registry';
+import type { ConfigFormat, Run } from '../core/config/run';
+import { CancelledError, ExpectedError, throwIfCancelled } from '../core/errors';
+import type { Finding } from '../core/findings';
+import { findingsOf } from '../core/planner/findings';
+import type { Plan } from '../core/planner/plan';
+import type { PlanRequest } from '../core/planner/request';
+import { resolveRun, type ResolveDefaults } from '../core/planner/resolve';
+
+/** Everything known about one config file. Replaced whole on every change. */
+export interface SessionState {
+  /** Identity of the config: its URI. */
+  readonly file: string;
+  readonly format: ConfigFormat;
+  /** As `texts` read; null when they could not be read to the end. */
+  readonly run: Run | null;
+  /** The last good plan; of an older text while `staleEdits` is not 0. */
+  readonly plan: Plan | null;
+  /** 0..1 while planning, else null. */
+  readonly progress: number | null;
+  /** Edits since `plan` was made. */
+  readonly staleEdits: number;
+  readonly error: ExpectedError | null;
+  readonly findings: readonly Finding[];
+  /** The texts that `run`, `error` and `findings` point into, by file. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** The world as sessions see it; the extension gives VS Code's, tests give their own. */
+export interface SessionWorld {
+  /** Text of a file as the user sees it. Rejects with an `ExpectedError`. */
+  readonly readText: (file: string) => Promise<string>;
+  /** Identity of the file that `path`, written in `from`, names. @throws ExpectedError when it names none. */
+  readonly resolvePath: (from: string, path: string) => string;
+  readonly plan: (
+    request: PlanRequest,
+    options: { readonly signal: AbortSignal; readonly onProgress: (fraction: number) => void },
+  ) => Promise<Plan>;
+  readonly defaults: (file: string) => ResolveDefaults;
+  /** Pause after an edit before planning, ms; null: do not plan on edits. */
+  readonly delayMs: () => number | null;
+  /** Called with anything that is neither cancelled nor expected. */
+  readonly reportBug: (error: unknown) => void;
+}
+
+/** Plans of several configs, each kept current as its files change. */
+export interface PlanSessions {
+  readonly get: (file: string) => SessionState | undefined;
+  readonly all: () => readonly SessionState[];
+  /** Files the session read or tried to read, itself included. */
+  readonly reads: (file: string) => ReadonlySet<string>;
+  /** Starts a session when there is none yet; resolves when its current planning has ended, however it ended. */
+  readonly ensure: (file: string, format: ConfigFormat) => Promise<SessionState>;
+  /** Plans afresh, dropping what is under way. Rejects only with what `SessionWorld.reportBug` got too. */
+  readonly replan: (file: string) => Promise<SessionState>;
+  /** A file changed: every session that read it counts the edit and plans again after the pause. */
+  readonly changed: (file: string) => void;
+  readonly cancel: (file: string) => void;
+  readonly drop: (file: string) => void;
+  readonly onDidChange: (listener: (state: SessionState) => void) => { dispose: () => void };
+  readonly dispose: () => void;
+}
+
+interface Session {
+  state: SessionState;
+  edits: number;
+  plannedEdits: number;
+  reads: Set<string>;
+  abort: AbortController | null;
+  timer: ReturnType<typeof setTimeout> | null;
+  current: Promise<SessionState> | null;
+}
+
+/** Keeps one session a config. Results of older texts never replace newer ones; the last good plan stays through errors. */
+export function createPlanSessions(world: SessionWorld): PlanSessions {
+  const sessions = new Map<string, Session>();
+  const listeners = new Set<(state: SessionState) => void>();
+
+  function update(session: Session, change: Partial<SessionState>): void {
+    if (sessions.get(session.state.file) !== session) return;
+    const plan = change.plan ?? session.state.plan;
+    const staleEdits = plan === null ? 0 : session.edits - session.plannedEdits;
+    session.state = { ...session.state, ...change, staleEdits };
+    for (const listener of listeners) listener(session.state);
+  }
+
+  function open(file: string, format: ConfigFormat): Session {
+    const state: SessionState = {
+      file,
+      format,
+      run: null,
+      plan: null,
+      progress: null,
+      staleEdits: 0,
+      error: null,
+      findings: [],
+      texts: new Map(),
+    };
+    const session: Session = { state, edits: 0, plannedEdits: 0, reads: new Set([file]), abort: null, timer: null, current: null };
+    sessions.set(file, session);
+    return session;
+  }
+
+  function start(session: Session): Promise<SessionState> {
+    stop(session);
+    const abort = new AbortController();
+    session.abort = abort;
+    const promise = work(session, abort.signal).finally(() => {
+      if (session.current === promise) session.current = null;
+    });
+    session.current = promise;
+    return promise;
+  }
+
+  function stop(session: Session): void {
+    if (session.timer !== null) clearTimeout(session.timer);
+    session.timer = null;
+    session.abort?.abort();
+    session.abort = null;
+  }
+
+  async function work(session: Session, signal: AbortSignal): Promise<SessionState> {
+    const { file } = session.state;
+    const edits = session.edits;
+    const texts = new Map<string, string>();
+    const read = async (path: string): Promise<string> => {
+      session.reads.add(path);
+      const text = await world.readText(path);
+      texts.set(path, text);
+      return text;
+    };
+    update(session, { progress: 0 });
+    try {
+      const text = await read(file);
+      throwIfCancelled(signal);
+      const format = recognise(file, text) ?? session.state.format;
+      const run = await loadRun(file, text, async (from, path) => {
+        const referenced = world.resolvePath(from, path);
+        return { file: referenced, text: await read(referenced) };
+      });
+      throwIfCancelled(signal);
+      session.reads = new Set(run.files);
+      update(session, { run, texts, format, findings: findingsOf(run, null), error: null });
+      const plan = await world.plan(resolveRun(run, world.defaults(file)), {
+        signal,
+        onProgress: (progress) => {
+          if (!signal.aborted) update(session, { progress });
+        },
+      });
+      throwIfCancelled(signal);
+      session.plannedEdits = edits;
+      update(session, { plan, findings: findingsOf(run, plan), error: null, progress: null });
+    } catch (error) {
+      fail(session, signal, error, texts);
+    }
+    return session.state;
+  }
+
+  function fail(session: Session, signal: AbortSignal, error: unknown, texts: ReadonlyMap<string, string>): void {
+    if (signal.aborted || error instanceof CancelledError) {
+      const superseded = signal.aborted && session.abort !== null;
+      if (!superseded) update(session, { progress: null });
+      return;
+    }
+    const expected = error instanceof ExpectedError ? error : internalError();
+    if (expected !== error) world.reportBug(error);
+    const wasRead = session.state.texts === texts;
+    update(session, { progress: null, error: expected, texts, ...(wasRead ? {} : { run: null, findings: [] }) });
+  }
+
+  return {
+    get: (file) => sessions.get(file)?.state,
+    all: () => [...sessions.values()].map(({ state }) => state),
+    reads: (file) => sessions.get(file)?.reads ?? new Set(),
+    ensure: (file, format) => {
+      const known = sessions.get(file);
+      if (known === undefined) return start(open(file, format));
+      return known.current ?? Promise.resolve(known.state);
+    },
+    replan: (file) => {
+      const session = sessions.get(file);
+      return session === undefined ? Promise.reject(new Error(`no session for ${file}`)) : start(session);
+    },
+    changed: (file) => {
+      for (const session of sessions.values()) {
+        if (!session.reads.has(file)) continue;
+        session.edits += 1;
+        update(session, {});
+        const delayMs = world.delayMs();
+        if (delayMs === null) continue;
+        if (session.timer !== null) clearTimeout(session.timer);
+        session.timer = setTimeout(() => void start(session), delayMs);
+      }
+    },
+    cancel: (file) => {
+      const session = sessions.get(file);
+      if (session !== undefined) stop(session);
+    },
+    drop: (file) => {
+      const session = sessions.get(file);
+      if (session !== undefined) stop(session);
+      sessions.delete(file);
+    },
+    onDidChange: (listener) => {
+      listeners.add(listener);
+      return { dispose: () => listeners.delete(listener) };
+    },
+    dispose: () => {
+      for (const session of sessions.values()) stop(session);
+      sessions.clear();
+      listeners.clear();
+    },
+  };
+}
+
+/** What a page shows for a failure that is our fault; the details are in the log. */
+function internalError(): ExpectedError {
+  return new ExpectedError('internal', 'TeraPipe failed to plan this config', 'the log has the details; please report them');
+}

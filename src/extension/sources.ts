@@ -1,0 +1,55 @@
+import * as vscode from 'vscode';
+import { configError } from '../core/config/errors';
+import { maximumConfigSize, startOf } from '../core/config/json-document';
+
+/**
+ * Text of a file as the user sees it: the open document with its unsaved edits, else what is stored, through `workspace.fs` so that remote and
+ * virtual files work alike.
+ * @throws ExpectedError `config-not-found`, `config-unreadable`, `config-too-large` or `config-binary`, placed at the start of the file.
+ */
+export async function readText(file: string): Promise<string> {
+  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === file);
+  if (open !== undefined) return open.getText();
+  const uri = vscode.Uri.parse(file, true);
+  const place = startOf(file);
+  const name = nameOf(uri);
+  try {
+    const { size, type } = await vscode.workspace.fs.stat(uri);
+    if ((type & vscode.FileType.Directory) !== 0)
+      throw configError('config-unreadable', `${name} is a folder`, 'name the config file in it', place);
+    if (size > maximumConfigSize)
+      throw configError('config-too-large', `${name} is over 5 MB, too large for a config`, 'name the config file itself', place);
+    const bytes = await vscode.workspace.fs.readFile(uri);
+    if (bytes.includes(0)) throw configError('config-binary', `${name} is not text`, 'name a JSON config file', place);
+    return new TextDecoder('utf-8').decode(bytes);
+  } catch (error) {
+    if (!(error instanceof vscode.FileSystemError)) throw error;
+    if (error.code === 'FileNotFound') throw configError('config-not-found', `There is no file ${name}`, 'mend the path', place);
+    throw configError('config-unreadable', `${name} cannot be read`, 'check its permissions', place);
+  }
+}
+
+/**
+ * Identity of the file that `path` names inside the file `from`: relative to its folder, or absolute on the same file system.
+ * @throws ExpectedError `config-not-found` for a path that leads elsewhere (another machine, another scheme).
+ */
+export function resolvePath(from: string, path: string): string {
+  const base = vscode.Uri.parse(from, true);
+  const refused = (): Error =>
+    configError('config-not-found', 'The path leads to another machine', 'name a file on this one', startOf(from));
+  if (/^(\\\\|\/\/|[a-z][a-z0-9+.-]+:\/)/i.test(path) || path.includes('\0')) throw refused();
+  const windowsDrive = /^[a-z]:[\\/]/i.test(path);
+  if (windowsDrive) return base.with({ path: `/${path.replaceAll('\\', '/')}` }).toString();
+  if (path.startsWith('/')) return base.with({ path }).toString();
+  return vscode.Uri.joinPath(base, '..', base.scheme === 'file' ? path.replaceAll('\\', '/') : path).toString();
+}
+
+/** Last part of a URI's path, for a sentence. */
+export function nameOf(uri: vscode.Uri): string {
+  return uri.path.slice(uri.path.lastIndexOf('/') + 1);
+}
+
+/** A file's path as people name it: relative to its workspace folder where there is one. */
+export function displayPath(file: string): string {
+  return vscode.workspace.asRelativePath(vscode.Uri.parse(file));
+}

@@ -1,0 +1,61 @@
+import * as vscode from 'vscode';
+import { isEnabled } from './settings';
+import type { PlanSessions, SessionState } from './plan-sessions';
+import type { ShownConfig } from './shown-config';
+import { memoryText, planText, summaryOf } from './summary';
+import { displayPath } from './sources';
+
+/** One item: the step time of the shown config, red only when planning is stopped by an error. */
+export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): vscode.Disposable {
+  const item = vscode.window.createStatusBarItem('terapipe.status', vscode.StatusBarAlignment.Left, 0);
+  item.name = 'TeraPipe';
+
+  function refresh(): void {
+    const state = shown.session();
+    if (state === null || !isEnabled('statusBar')) {
+      item.hide();
+      return;
+    }
+    item.text = textOf(state);
+    item.tooltip = tooltipOf(state);
+    item.command = { title: vscode.l10n.t('Open timeline'), command: 'terapipe.openTimeline', arguments: [vscode.Uri.parse(state.file)] };
+    item.backgroundColor = state.error === null ? undefined : new vscode.ThemeColor('statusBarItem.errorBackground');
+    item.show();
+  }
+
+  return vscode.Disposable.from(
+    item,
+    shown.onDidChange(refresh),
+    sessions.onDidChange((state) => {
+      if (state.file === shown.file()) refresh();
+    }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('terapipe.statusBar')) refresh();
+    }),
+  );
+}
+
+function textOf({ plan, progress, error }: SessionState): string {
+  const icon =
+    progress !== null ? '$(sync~spin)' : error !== null ? '$(error)' : plan !== null && !summaryOf(plan).fits ? '$(warning)' : '$(graph)';
+  if (plan === null) return progress === null ? `${icon} TeraPipe` : `${icon} ${vscode.l10n.t('Planning')}`;
+  const { stepText, bubbleText } = summaryOf(plan);
+  return `${icon} ${vscode.l10n.t('{0} / step, bubble {1}', stepText, bubbleText)}`;
+}
+
+function tooltipOf({ file, plan, error, staleEdits }: SessionState): vscode.MarkdownString {
+  const tooltip = new vscode.MarkdownString('', true);
+  const line = (text: string): void => {
+    tooltip.appendText(text);
+    tooltip.appendMarkdown('\n\n');
+  };
+  line(displayPath(file));
+  if (plan !== null) {
+    const summary = summaryOf(plan);
+    line(planText(summary, vscode.l10n.t));
+    line(vscode.l10n.t('Memory: {0}', memoryText(summary, vscode.l10n.t)));
+    if (staleEdits > 0) line(vscode.l10n.t('From before the last edits'));
+  }
+  if (error !== null) line(`${error.message}; ${error.remedy}`);
+  return tooltip;
+}
