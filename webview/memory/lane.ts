@@ -1,0 +1,145 @@
+import { bytesPerGB, formatBytes } from '../../src/core/format';
+import { liveBytes, type LiveCurve } from '../../src/core/memory/live-curve';
+import type { MemoryProfile, StageMemory } from '../../src/core/memory/profile';
+import { css, mix, withAlpha } from '../color';
+import { h } from '../dom';
+import { t } from '../strings';
+import { makeSurface, type Surface } from '../surface';
+import { onThemeChange, theme, type Theme } from '../theme';
+import { gutters } from '../timeline/draw-frame';
+import type { Operations } from '../timeline/operations';
+import { hatchPattern } from '../timeline/paint';
+import { niceTicks } from '../timeline/ticks';
+import type { Viewport } from '../timeline/viewport';
+import { peaksPerColumn } from './curve';
+import { axisBytes, staticParts, usableBytes } from './summary';
+
+/** What the memory lane needs of its owner; null draws nothing. */
+export interface MemoryLaneOwner {
+  readonly viewport: () => Viewport;
+  readonly shown: () => { readonly operations: Operations; readonly profile: MemoryProfile; readonly stage: StageMemory } | null;
+}
+
+/** Memory in use on one stage under the timeline, on the same time axis. */
+export interface MemoryLane {
+  readonly element: HTMLElement;
+  readonly redraw: () => void;
+}
+
+/** Makes the lane. */
+export function makeMemoryLane(owner: MemoryLaneOwner): MemoryLane {
+  let cached: { readonly stage: StageMemory; readonly operations: Operations; readonly curve: LiveCurve } | null = null;
+  const title = h('div', { class: 'lane-title' });
+  const curveOf = (operations: Operations, stage: StageMemory): LiveCurve => {
+    if (cached?.stage !== stage || cached.operations !== operations)
+      cached = { stage, operations, curve: liveBytes(operations.timeline, stage.stage, stage.unitBytes, stage.staticBytes) };
+    return cached.curve;
+  };
+  const surface = makeSurface('memory-lane-curve', (target) => {
+    const shown = owner.shown();
+    if (shown === null) return;
+    drawCurve(target, theme(), owner.viewport(), shown.profile, shown.stage, curveOf(shown.operations, shown.stage));
+  });
+  const redraw = (): void => {
+    const shown = owner.shown();
+    element.hidden = shown === null;
+    if (shown === null) return;
+    title.textContent = t('Memory of stage {0} · peak {1} in the {2}', shown.stage.stage, formatBytes(shown.stage.peakBytes), shown.stage.peakOperation);
+    surface.redraw();
+  };
+  const element = h('div', { class: 'memory-lane' }, title, h('div', { class: 'lane-canvas' }, surface.canvas));
+  onThemeChange(redraw);
+  return { element, redraw };
+}
+
+function drawCurve(
+  surface: Surface,
+  colors: Theme,
+  viewport: Viewport,
+  profile: MemoryProfile,
+  stage: StageMemory,
+  curve: LiveCurve,
+): void {
+  const { context } = surface;
+  const scale = surface.scale();
+  const left = Math.round(gutters.leftPx * scale);
+  const width = Math.max(1, Math.round((surface.width() - gutters.leftPx - gutters.rightPx) * scale));
+  const height = surface.height() * scale;
+  const top = axisBytes(profile);
+  const y = (bytes: number): number => Math.round(height - (bytes / top) * height);
+  const peaks = peaksPerColumn(curve, viewport.startMs, (viewport.endMs - viewport.startMs) / width, width);
+  drawScale(surface, colors, top, left, width, y);
+  const steps = (floor: number): Path2D => {
+    const path = new Path2D();
+    path.moveTo(left, y(floor));
+    peaks.forEach((bytes, pixel) => {
+      path.lineTo(left + pixel, y(bytes));
+      path.lineTo(left + pixel + 1, y(bytes));
+    });
+    path.lineTo(left + width, y(floor));
+    path.closePath();
+    return path;
+  };
+  if (!colors.highContrast) {
+    context.fillStyle = css(mix(colors.forward, colors.background, 0.25));
+    context.fill(steps(stage.staticBytes));
+    let floor = 0;
+    for (const [part, bytes] of staticParts(stage)) {
+      context.fillStyle = css(colors.parts[part]);
+      context.fillRect(left, y(floor + bytes), width, y(floor) - y(floor + bytes));
+      floor += bytes;
+    }
+  } else {
+    const pattern = hatchPattern(context, css(colors.foreground), Math.round(6 * scale));
+    if (pattern !== null) {
+      context.fillStyle = pattern;
+      context.fill(steps(stage.staticBytes));
+    }
+    context.strokeStyle = css(colors.foreground);
+    context.lineWidth = Math.max(1, Math.round(scale));
+    context.stroke(steps(0));
+  }
+  drawCapacity(surface, colors, profile, left, width, y);
+}
+
+function drawScale(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {
+  const { context } = surface;
+  const scale = surface.scale();
+  const { values } = niceTicks(0, top / bytesPerGB, Math.max(2, Math.floor(surface.height() / 28)));
+  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
+  context.textBaseline = 'middle';
+  context.textAlign = 'right';
+  for (const gigabytes of values) {
+    const at = y(gigabytes * bytesPerGB);
+    context.fillStyle = css(colors.line);
+    context.fillRect(left, Math.min(at, surface.height() * scale - 1), width, Math.max(1, Math.round(scale / 2)));
+    if (gigabytes === 0 || at < 6 * scale) continue;
+    context.fillStyle = css(colors.dim);
+    context.fillText(formatBytes(gigabytes * bytesPerGB), left - 8 * scale, at);
+  }
+}
+
+/** The capacity as a line and the margin below it as a hatched band, both named at the right edge. */
+function drawCapacity(
+  surface: Surface,
+  colors: Theme,
+  profile: MemoryProfile,
+  left: number,
+  width: number,
+  y: (bytes: number) => number,
+): void {
+  const { context } = surface;
+  const scale = surface.scale();
+  const at = y(profile.capacityBytes);
+  const pattern = hatchPattern(context, css(withAlpha(colors.capacity, 0.5)), Math.round(6 * scale));
+  if (pattern !== null) {
+    context.fillStyle = pattern;
+    context.fillRect(left, at, width, y(usableBytes(profile)) - at);
+  }
+  context.fillStyle = css(colors.capacity);
+  context.fillRect(left, at, width, Math.max(1, Math.round(scale)));
+  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
+  context.textAlign = 'left';
+  context.textBaseline = 'middle';
+  context.fillText(formatBytes(profile.capacityBytes), left + width + 8 * scale, Math.max(7 * scale, at));
+}

@@ -1,0 +1,119 @@
+import { chosenOf, type Candidate, type Plan } from '../src/core/planner/plan';
+import type { PageState } from '../src/protocol/page';
+import { indexOperations, type Operations } from './timeline/operations';
+import { readViewState, type ViewState } from './view-state';
+import type { Host } from './host';
+
+/** What the host said last and how the person looks at it; views read it and are told when either changes. */
+export interface Store {
+  readonly host: Host;
+  readonly state: () => PageState;
+  readonly view: () => ViewState;
+  readonly receive: (state: PageState) => void;
+  readonly look: (change: Partial<ViewState>) => void;
+  readonly subscribe: (listener: (change: Change) => void) => void;
+}
+
+/** What listeners hear after a change: whether the host's part changed, and how the view was before. */
+export interface Change {
+  readonly state: boolean;
+  readonly before: ViewState;
+}
+
+/** Saving tells the host, which a drag must not do in every frame. */
+const saveDelayMs = 150;
+
+/** An empty page of the given kind, looked at as it was before the last reload. */
+export function makeStore(host: Host, page: PageState['page']): Store {
+  let state: PageState = {
+    page,
+    trusted: true,
+    file: null,
+    plan: null,
+    progress: null,
+    staleEdits: 0,
+    error: null,
+    findings: [],
+    places: {},
+  };
+  let view = readViewState(host.saved());
+  let documentId: string | null = null;
+  let saving: ReturnType<typeof setTimeout> | null = null;
+  const save = (): void => {
+    saving ??= setTimeout(() => {
+      saving = null;
+      host.save({ document: documentId, ...view });
+    }, saveDelayMs);
+  };
+  const listeners: ((change: Change) => void)[] = [];
+  const tell = (change: Change): void => {
+    for (const listener of listeners) listener(change);
+  };
+  return {
+    host,
+    state: () => state,
+    view: () => view,
+    receive: (next) => {
+      const before = view;
+      const isNewFile = state.file !== null && next.file !== null && next.file !== state.file;
+      state = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan) ? { ...next, plan: state.plan } : next;
+      documentId = next.document ?? null;
+      if (isNewFile) view = { ...view, candidate: null, compareWith: null, viewport: null, selection: null, stage: null };
+      save();
+      tell({ state: true, before });
+    },
+    look: (change) => {
+      const before = view;
+      view = { ...view, ...change };
+      save();
+      tell({ state: false, before });
+    },
+    subscribe: (listener) => void listeners.push(listener),
+  };
+}
+
+/** The candidate on screen: the one picked, else the one the plan chose. */
+export function shownCandidate(plan: Plan, view: ViewState): Candidate {
+  return plan.candidates.find(({ id }) => id === view.candidate) ?? chosenOf(plan);
+}
+
+/** The candidate to compare with, or null. Never the shown one. */
+export function comparedCandidate(plan: Plan, view: ViewState): Candidate | null {
+  const found = plan.candidates.find(({ id }) => id === view.compareWith);
+  return found === undefined || found.id === shownCandidate(plan, view).id ? null : found;
+}
+
+const indexed = new WeakMap<Candidate, Operations>();
+
+/** The indexed timeline of a candidate, or null when it has none. */
+export function operationsOf(candidate: Candidate): Operations | null {
+  if (candidate.timeline === null) return null;
+  const found = indexed.get(candidate) ?? indexOperations(candidate.timeline);
+  indexed.set(candidate, found);
+  return found;
+}
+
+/** Whether two plans answer the same request alike, so that progress messages, which carry the plan again, change nothing on screen. */
+export function isSamePlan(a: Plan, b: Plan): boolean {
+  const key = (plan: Plan): string =>
+    JSON.stringify([
+      plan.request,
+      plan.chosen,
+      plan.cost,
+      plan.reasons,
+      plan.candidates.map(({ id, name, scheme, iterationMs, bubbleRate, fits, timeline, memory }) => [
+        id,
+        name,
+        scheme,
+        iterationMs,
+        bubbleRate,
+        fits,
+        timeline?.makespanMs,
+        timeline?.kind.length,
+        memory.capacityBytes,
+        memory.marginBytes,
+        Math.max(...memory.stages.map(({ peakBytes }) => peakBytes)),
+      ]),
+    ]);
+  return a === b || key(a) === key(b);
+}

@@ -1,0 +1,211 @@
+import { operationKind } from '../../src/core/schedule/schedule';
+import { css } from '../color';
+import type { Theme } from '../theme';
+import { fillColumns, makeColumns, type Columns } from './columns';
+import { at, type Operations } from './operations';
+import { paintsOf, type Paints } from './paint';
+import { visibleRows, type Extent, type Viewport } from './viewport';
+
+/** Where lanes are drawn on a canvas whose unit is one device pixel. */
+export interface LaneArea {
+  readonly context: CanvasRenderingContext2D;
+  /** Device px per CSS px. */
+  readonly scale: number;
+  /** Left and top edge of the lanes, device px. */
+  readonly left: number;
+  readonly top: number;
+  /** Of the lanes alone, CSS px. */
+  readonly extent: Extent;
+  /** Names inside operations that have room for them. */
+  readonly names: boolean;
+}
+
+/** Buffers that one pane keeps from frame to frame. */
+export interface LaneBuffers {
+  columns: Columns | null;
+  strip: HTMLCanvasElement;
+  image: ImageData | null;
+}
+
+/** Empty buffers. */
+export function makeLaneBuffers(): LaneBuffers {
+  return { columns: null, strip: document.createElement('canvas'), image: null };
+}
+
+/**
+ * Draws the visible rows. Narrow operations go pixel by pixel into one image, a line per row, that is stretched over the rows; wide ones become
+ * rectangles. The work is bounded by pixels times rows, whatever the number of operations.
+ */
+export function drawLanes(area: LaneArea, operations: Operations, viewport: Viewport, theme: Theme, buffers: LaneBuffers): void {
+  const { context, scale, left, top, extent } = area;
+  const width = Math.max(1, Math.round(extent.widthPx * scale));
+  const { first, end } = visibleRows(viewport, extent);
+  if (end <= first) return;
+  if (buffers.columns?.forward.length !== width) buffers.columns = makeColumns(width);
+  const columns = buffers.columns;
+  const paints = paintsOf(theme, context);
+  const image = stripImage(buffers, width, end - first);
+  const msPerPx = (viewport.endMs - viewport.startMs) / width;
+  const rows: RowBox[] = [];
+  context.save();
+  context.beginPath();
+  context.rect(left, top, width, Math.round(extent.heightPx * scale));
+  context.clip();
+  for (let stage = first; stage < end; stage++) {
+    const box = rowBox(viewport, stage, area);
+    rows.push(box);
+    if (!theme.highContrast) {
+      context.fillStyle = css(theme.track);
+      context.fillRect(left, box.top, width, box.height);
+    }
+  }
+  const wides: { readonly box: RowBox; readonly wide: Uint32Array }[] = [];
+  rows.forEach((box, index) => {
+    fillColumns(operations, first + index, viewport.startMs, msPerPx, columns);
+    if (theme.highContrast) drawOutlinedRuns(context, columns, left, box, theme, paints);
+    else paintStrip(image, index, columns, paints);
+    wides.push({ box, wide: columns.wide.slice(0, columns.wideCount) });
+  });
+  if (!theme.highContrast) stretchStrip(context, buffers, image, rows, left, width);
+  for (const { box, wide } of wides) drawWide(area, operations, viewport, theme, paints, box, wide, msPerPx);
+  context.restore();
+}
+
+interface RowBox {
+  readonly top: number;
+  readonly height: number;
+}
+
+/** Device px box of a row; rows of at least 5 px leave a gap of one. */
+export function rowBox(viewport: Viewport, row: number, { scale, top }: Pick<LaneArea, 'scale' | 'top'>): RowBox {
+  const from = top + Math.round((row * viewport.rowPx - viewport.scrollPx) * scale);
+  const until = top + Math.round(((row + 1) * viewport.rowPx - viewport.scrollPx) * scale);
+  const gap = viewport.rowPx >= 5 ? Math.max(1, Math.round(scale)) : 0;
+  return { top: from, height: Math.max(1, until - from - gap) };
+}
+
+function stripImage(buffers: LaneBuffers, width: number, height: number): ImageData {
+  if (buffers.image?.width !== width || buffers.image.height < height) {
+    buffers.image = new ImageData(width, height);
+    buffers.strip.width = width;
+    buffers.strip.height = height;
+  }
+  return buffers.image;
+}
+
+function paintStrip(image: ImageData, line: number, columns: Columns, paints: Paints): void {
+  const { data, width } = image;
+  data.fill(0, line * width * 4, (line + 1) * width * 4);
+  for (let pixel = 0; pixel < width; pixel++) {
+    const forward = at(columns.forward, pixel);
+    const backward = at(columns.backward, pixel);
+    const covered = forward + backward;
+    if (covered <= 0) continue;
+    const [red, green, blue, alpha] = paints.blend(forward, backward, at(columns.shade, pixel) / covered);
+    const offset = (line * width + pixel) * 4;
+    data[offset] = red;
+    data[offset + 1] = green;
+    data[offset + 2] = blue;
+    data[offset + 3] = Math.round(alpha * 255);
+  }
+}
+
+function stretchStrip(
+  context: CanvasRenderingContext2D,
+  { strip }: LaneBuffers,
+  image: ImageData,
+  rows: readonly RowBox[],
+  left: number,
+  width: number,
+): void {
+  const pen = strip.getContext('2d');
+  if (pen === null) return;
+  pen.putImageData(image, 0, 0, 0, 0, width, rows.length);
+  context.imageSmoothingEnabled = false;
+  rows.forEach((box, line) => context.drawImage(strip, 0, line, width, 1, left, box.top, width, box.height));
+}
+
+/** High contrast has no fills: runs of covered columns become outlined boxes, backward ones hatched. */
+function drawOutlinedRuns(
+  context: CanvasRenderingContext2D,
+  columns: Columns,
+  left: number,
+  box: RowBox,
+  theme: Theme,
+  paints: Paints,
+): void {
+  const kindOf = (pixel: number): number => {
+    const [forward, backward] = [at(columns.forward, pixel), at(columns.backward, pixel)];
+    return forward + backward < 0.5 ? 0 : forward >= backward ? 1 : 2;
+  };
+  const width = columns.forward.length;
+  for (let from = 0; from < width; ) {
+    const kind = kindOf(from);
+    let until = from + 1;
+    while (until < width && kindOf(until) === kind) until++;
+    if (kind !== 0) outline(context, left + from, box, until - from, kind === 1, theme, paints);
+    from = until;
+  }
+}
+
+function outline(
+  context: CanvasRenderingContext2D,
+  x: number,
+  box: RowBox,
+  width: number,
+  isForward: boolean,
+  theme: Theme,
+  paints: Paints,
+): void {
+  if (!isForward && paints.hatch !== null) {
+    context.fillStyle = paints.hatch;
+    context.fillRect(x, box.top, width, box.height);
+  }
+  context.fillStyle = css(isForward ? theme.forward : theme.backward);
+  context.fillRect(x, box.top, width, 1);
+  context.fillRect(x, box.top + box.height - 1, width, 1);
+  context.fillRect(x, box.top, 1, box.height);
+  if (width > 1) context.fillRect(x + width - 1, box.top, 1, box.height);
+}
+
+function drawWide(
+  area: LaneArea,
+  { timeline }: Operations,
+  viewport: Viewport,
+  theme: Theme,
+  paints: Paints,
+  box: RowBox,
+  wide: Uint32Array,
+  msPerPx: number,
+): void {
+  const { context, scale, left } = area;
+  const right = left + Math.round(area.extent.widthPx * scale);
+  const hasText = area.names && box.height >= 13 * scale;
+  context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
+  context.textBaseline = 'middle';
+  context.textAlign = 'center';
+  for (const row of wide) {
+    const x0 = Math.max(left - 1, left + Math.round((at(timeline.startMs, row) - viewport.startMs) / msPerPx));
+    const x1 = Math.min(right + 1, left + Math.round((at(timeline.endMs, row) - viewport.startMs) / msPerPx));
+    const unit = timeline.units[at(timeline.unit, row)];
+    const isForward = at(timeline.kind, row) === operationKind.forward;
+    const microBatch = unit?.microBatch ?? 0;
+    const width = Math.max(1, x1 - x0 - 1);
+    if (theme.highContrast) outline(context, x0, box, width, isForward, theme, paints);
+    else {
+      context.fillStyle = paints.fill(isForward, microBatch);
+      context.fillRect(x0, box.top, width, box.height);
+    }
+    if (!hasText || width < 30 * scale || unit === undefined) continue;
+    const text = width >= 150 * scale ? `micro-batch ${microBatch} · slice ${unit.slice}` : `${microBatch}·${unit.slice}`;
+    if (text.length * 6.6 * scale > width) continue;
+    const middle = Math.round(box.top + box.height / 2 + scale * 0.5);
+    if (theme.highContrast && !isForward) {
+      const textWidth = context.measureText(text).width + 6 * scale;
+      context.fillStyle = css(theme.background);
+      context.fillRect((x0 + x1 - textWidth) / 2, box.top + 1, textWidth, box.height - 2);
+    }
+    context.fillStyle = theme.highContrast ? css(theme.foreground) : paints.text(isForward, microBatch);
+    context.fillText(text, (x0 + x1) / 2, middle);
+  }
+}

@@ -1,0 +1,74 @@
+import { operationKind, type OperationKind } from '../../src/core/schedule/schedule';
+import { at, operationAt, rowsOf, type Operation, type Operations } from './operations';
+
+/** What to look for; a field left out matches everything. */
+export interface Query {
+  readonly stage?: number;
+  readonly microBatch?: number;
+  readonly slice?: number;
+  readonly kind?: OperationKind;
+}
+
+const fieldNames: Readonly<Record<string, 'stage' | 'microBatch' | 'slice'>> = {
+  s: 'stage',
+  st: 'stage',
+  stage: 'stage',
+  m: 'microBatch',
+  mb: 'microBatch',
+  batch: 'microBatch',
+  sl: 'slice',
+  slice: 'slice',
+};
+
+/**
+ * Reads `stage 3 micro-batch 0 slice 4 backward`, short `st3 mb0 sl4 b`, or just `3 0 4` in that order.
+ * Null when there is nothing in it that can be understood.
+ */
+export function parseQuery(text: string): Query | null {
+  const tokens =
+    text
+      .toLowerCase()
+      .replace(/micro[\s-]*batch/g, 'mb')
+      .match(/[a-z]+|\d+/g) ?? [];
+  const found: { stage?: number; microBatch?: number; slice?: number; kind?: OperationKind } = {};
+  const order = ['stage', 'microBatch', 'slice'] as const;
+  let pending: (typeof order)[number] | null = null;
+  for (const token of tokens) {
+    if (/^\d+$/.test(token)) {
+      const field = pending ?? order.find((name) => found[name] === undefined);
+      if (field === undefined || found[field] !== undefined) return null;
+      found[field] = Number(token);
+      pending = null;
+    } else if (/^(?:f|fwd|forward)$/.test(token)) found.kind = operationKind.forward;
+    else if (/^(?:b|bwd|backward)$/.test(token)) found.kind = operationKind.backward;
+    else {
+      const field = Object.hasOwn(fieldNames, token) ? fieldNames[token] : undefined;
+      if (field === undefined) return null;
+      pending = field;
+    }
+  }
+  return pending === null && Object.keys(found).length > 0 ? found : null;
+}
+
+/** The next match after row `after` (all rows, stage by stage, wrapping round), or null. */
+export function findNext(operations: Operations, query: Query, after: number): Operation | null {
+  const { timeline, count, stages } = operations;
+  const inside = query.stage === undefined ? { first: 0, end: count } : query.stage < stages ? rowsOf(operations, query.stage) : null;
+  if (inside === null || inside.end === inside.first) return null;
+  const matches = (row: number): boolean => {
+    const unit = timeline.units[at(timeline.unit, row)];
+    return (
+      unit !== undefined &&
+      (query.microBatch === undefined || unit.microBatch === query.microBatch) &&
+      (query.slice === undefined || unit.slice === query.slice) &&
+      (query.kind === undefined || at(timeline.kind, row) === query.kind)
+    );
+  };
+  const length = inside.end - inside.first;
+  const start = after >= inside.first && after < inside.end ? after + 1 - inside.first : 0;
+  for (let step = 0; step < length; step++) {
+    const row = inside.first + ((start + step) % length);
+    if (matches(row)) return operationAt(operations, row);
+  }
+  return null;
+}

@@ -1,0 +1,284 @@
+import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
+import type { Candidate } from '../../src/core/planner/plan';
+import { h, icon } from '../dom';
+import { ease } from '../frame';
+import { makeMemoryLane } from '../memory/lane';
+import { worstStage } from '../memory/summary';
+import { t } from '../strings';
+import { comparedCandidate, operationsOf, shownCandidate, type Change, type Store } from '../store';
+import { isControl } from '../ui';
+import { criticalPath } from './dependencies';
+import { makeFindBar } from './find-bar';
+import { wirePointer } from './input';
+import { readKey, type KeyAction } from './keys';
+import { makeMinimap } from './minimap';
+import { edgeOf, stepFrom } from './navigate';
+import { operationAt, type Operation, type Operations } from './operations';
+import { makePane, type Pane, type PaneOwner, type Pointer } from './pane';
+import { makeOperationTable } from './table';
+import { gutters } from './draw-frame';
+import { between, clamp, fitAll, fitOperation, fitRange, panTime, reveal, scrollRows, timeAt, zoomRows, zoomTime } from './viewport';
+import type { Extent, Viewport } from './viewport';
+import { idleAt, kindName, spoken, unitText, waitText } from './words';
+
+/** The timeline of the shown candidate, of the one it is compared with, and the memory under it. */
+export interface TimelineView {
+  readonly element: HTMLElement;
+  /** Shows what changed; null shows everything. */
+  readonly update: (change: Change | null) => void;
+  readonly fitAll: () => void;
+  readonly openFind: () => void;
+}
+
+const zoomToFitMs = 120;
+
+/** Makes the view; `onHelp` opens the list of keys. */
+export function makeTimelineView(store: Store, onHelp: () => void): TimelineView {
+  const shown = (): Candidate | null => (store.state().plan === null ? null : shownCandidate(nonNull(store.state().plan), store.view()));
+  const compared = (): Candidate | null =>
+    store.state().plan === null ? null : comparedCandidate(nonNull(store.state().plan), store.view());
+  const operations = (): Operations | null => mapped(shown(), operationsOf);
+  const others = (): Operations | null => mapped(compared(), operationsOf);
+  const durationMs = (): number => Math.max(operations()?.timeline.makespanMs ?? 0, others()?.timeline.makespanMs ?? 0, Number.MIN_VALUE);
+  const viewportOf = (extent: Extent): Viewport => mapped(store.view().viewport, (viewport) => clamp(viewport, extent)) ?? fitAll(extent);
+  let stopEase = (): void => undefined;
+  const show = (viewport: Viewport | null): void => {
+    stopEase();
+    store.look({ viewport });
+  };
+  const easeTo = (target: Viewport | null): void => {
+    stopEase();
+    const from = viewportOf(pane.extent());
+    const to = target ?? fitAll(pane.extent());
+    stopEase = ease(zoomToFitMs, (fraction) => store.look({ viewport: fraction >= 1 ? target : between(from, to, fraction) }));
+  };
+
+  const path = cachedPath();
+  const owner = (of: () => Operations | null, isMain: boolean): PaneOwner => ({
+    operations: of,
+    durationMs,
+    viewport: viewportOf,
+    selection: () => (isMain ? store.view().selection : null),
+    stage: () => memoryStage()?.stage ?? null,
+    criticalPath: () => (store.view().criticalPath ? mapped(of(), path) : null),
+    tooltip: (pointer, extent) => tooltipLines(of(), pointer, viewportOf(extent), extent),
+  });
+  const pane = makePane(owner(operations, true));
+  const otherPane = makePane(owner(others, false));
+  const memoryStage = (): Candidate['memory']['stages'][number] | null => {
+    const profile = shown()?.memory;
+    if (profile === undefined) return null;
+    return profile.stages.find(({ stage }) => stage === store.view().stage) ?? worstStage(profile);
+  };
+  const lane = makeMemoryLane({
+    viewport: () => viewportOf(pane.extent()),
+    shown: () => {
+      const [candidate, stage, of] = [shown(), memoryStage(), operations()];
+      return candidate === null || stage === null || of === null ? null : { operations: of, profile: candidate.memory, stage };
+    },
+  });
+  const minimap = makeMinimap({
+    operations,
+    durationMs,
+    viewport: () => viewportOf(pane.extent()),
+    onWindow: (startMs, endMs) => {
+      const before = viewportOf(pane.extent());
+      const keepsWidth = Math.abs(endMs - startMs - (before.endMs - before.startMs)) < 1e-9 * durationMs();
+      const extent = pane.extent();
+      show(keepsWidth ? panTime(before, startMs - before.startMs, extent) : clamp({ ...before, startMs, endMs }, extent));
+    },
+  });
+
+  const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
+  const pick = (operation: Operation | null, stage: number | null): void => {
+    const selection = mapped(operation, (found) => ({ type: 'operation', stage: found.stage, kind: found.kind, unit: found.unitIndex }) as const);
+    store.look({ selection, stage: operation?.stage ?? stage ?? store.view().stage });
+  };
+  const goTo = (operation: Operation | null): void => {
+    const of = operations();
+    if (operation === null || of === null) return;
+    const viewport = reveal(viewportOf(pane.extent()), operation.stage, operation.startMs, operation.endMs, pane.extent());
+    if (store.view().viewport !== null) show(viewport);
+    pick(operation, null);
+    live.textContent = spoken(of, operation);
+  };
+  const selected = (): Operation | null => {
+    const selection = store.view().selection;
+    const of = operations();
+    if (selection?.type !== 'operation' || of === null) return null;
+    const row = of.rowOf(selection.stage, selection.kind, selection.unit);
+    return row < 0 ? null : operationAt(of, row);
+  };
+  const zoomTo = (operation: Operation): void => {
+    pick(operation, null);
+    easeTo(fitOperation(viewportOf(pane.extent()), operation.stage, operation.startMs, operation.endMs, pane.extent()));
+  };
+  const findBar = makeFindBar({
+    operations,
+    after: () => selected()?.row ?? -1,
+    found: goTo,
+    left: () => lanes.focus(),
+  });
+  const act = (action: KeyAction): void => {
+    const extent = pane.extent();
+    const viewport = viewportOf(extent);
+    const span = viewport.endMs - viewport.startMs;
+    const of = operations();
+    const operation = selected();
+    switch (action.do) {
+      case 'zoom':
+        return show(zoomTime(viewport, action.factor, mapped(operation, middleOf) ?? viewport.startMs + span / 2, extent));
+      case 'zoomRows':
+        return show(zoomRows(viewport, action.factor, extent.heightPx / 2, extent));
+      case 'pan':
+        return show(panTime(viewport, span * action.fraction, extent));
+      case 'scroll':
+        return show(scrollRows(viewport, extent.heightPx * action.fraction, extent));
+      case 'step':
+        if (of === null) return;
+        return goTo(operation === null ? edgeOf(of, memoryStage()?.stage ?? 0, 'first') : stepFrom(of, operation, action));
+      case 'edge':
+        return goTo(mapped(of, (known) => edgeOf(known, operation?.stage ?? memoryStage()?.stage ?? 0, action.end)));
+      case 'fitSelection': {
+        const selection = store.view().selection;
+        if (operation !== null) return zoomTo(operation);
+        return easeTo(selection?.type === 'range' ? fitRange(viewport, selection.startMs, selection.endMs, extent) : null);
+      }
+      case 'fitAll':
+        return easeTo(null);
+      case 'criticalPath':
+        return store.look({ criticalPath: !store.view().criticalPath });
+      case 'find':
+        return findBar.open();
+      case 'help':
+        return onHelp();
+      case 'back':
+        if (store.view().selection !== null) return store.look({ selection: null });
+        if (store.view().viewport !== null) easeTo(null);
+    }
+  };
+  const lanes = h('div', { class: 'lanes-region', role: 'application', tabindex: 0 }, pane.element, otherPane.element);
+  lanes.addEventListener('keydown', (event) => {
+    if (isControl(event.target)) return;
+    const action = readKey(event);
+    if (action === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act(action);
+  });
+  const actions = (of: () => Operations | null, own: Pane, isMain: boolean): Parameters<typeof wirePointer>[1] => ({
+    operations: of,
+    viewport: () => viewportOf(own.extent()),
+    show,
+    pick: (operation, stage) => {
+      lanes.focus({ preventScroll: true });
+      pick(isMain ? operation : null, stage);
+    },
+    pickRange: (startMs, endMs, firstStage, lastStage) => {
+      if (isMain) store.look({ selection: { type: 'range', startMs, endMs, firstStage, lastStage } });
+    },
+    zoomTo: (operation) => {
+      if (isMain) zoomTo(operation);
+    },
+  });
+  wirePointer(pane, actions(operations, pane, true));
+  wirePointer(otherPane, actions(others, otherPane, false));
+
+  const table = makeOperationTable({
+    operations,
+    stage: () => memoryStage()?.stage ?? 0,
+    selected: () => selected()?.row ?? null,
+    pick: goTo,
+  });
+  const missing = h('div', { class: 'placeholder' });
+  const body = h('div', { class: 'timeline-body' }, minimap.element, lanes, lane.element);
+  const element = h('div', { class: 'timeline-view' }, findBar.element, body, missing, table.element, live);
+
+  const update = (change: Change | null): void => {
+    const candidate = shown();
+    const of = operations();
+    body.hidden = of === null;
+    missing.hidden = of !== null || candidate === null;
+    if (candidate === null) return;
+    if (of === null) {
+      missing.replaceChildren(
+        icon('information'),
+        h('p', {}, t('This plan has more operations than are drawn. Its numbers, memory and slices are in the other tabs.')),
+      );
+      table.element.hidden = true;
+      return;
+    }
+    const view = store.view();
+    const before = change?.before;
+    const isNew = change === null || change.state || before?.candidate !== view.candidate || before.compareWith !== view.compareWith;
+    if (isNew) {
+      const other = compared();
+      lanes.setAttribute('aria-label', regionLabel(candidate, of));
+      otherPane.element.hidden = others() === null;
+      pane.setCaption(other === null ? '' : captionOf(candidate));
+      if (other !== null) otherPane.setCaption(captionOf(other));
+    }
+    if (isNew || before?.viewport !== view.viewport || before.criticalPath !== view.criticalPath || before.stage !== view.stage) {
+      pane.redraw();
+      if (!otherPane.element.hidden) otherPane.redraw();
+      lane.redraw();
+    } else if (before?.selection !== view.selection) pane.redrawOverlay();
+    if (isNew) minimap.redraw();
+    else if (before?.viewport !== view.viewport) minimap.moveWindow();
+    table.element.hidden = !view.table;
+    if (view.table) table.update();
+  };
+  return { element, update, fitAll: () => easeTo(null), openFind: findBar.open };
+}
+
+function tooltipLines(operations: Operations | null, pointer: Pointer, viewport: Viewport, extent: Extent): (string | null)[] {
+  if (operations === null || pointer.stage === null || pointer.x < gutters.leftPx) return [];
+  const { operation, stage } = pointer;
+  if (operation !== null)
+    return [
+      t('{0} · micro-batch {1} · slice {2}', kindName(operation), operation.unit.microBatch, operation.unit.slice),
+      t('Stage {0} of {1}', operation.stage, operations.stages),
+      unitText(operation),
+      t('{0}, from {1}', formatDuration(operation.endMs - operation.startMs), formatDuration(operation.startMs)),
+      waitText(operations, operation),
+    ];
+  const idle = idleAt(operations, stage, timeAt(viewport, pointer.x - gutters.leftPx, extent));
+  if (idle === null || pointer.x > gutters.leftPx + extent.widthPx) return [];
+  return [t('Idle for {0}', formatDuration(idle.endMs - idle.startMs)), t('Stage {0} of {1}', stage, operations.stages), idle.cause];
+}
+
+function regionLabel(candidate: Candidate, { stages, count }: Operations): string {
+  return t(
+    'Timeline of {0}: {1} stages, {2} operations, {3} per step. Arrow keys move between operations, question mark shows all keys.',
+    candidate.name,
+    formatCount(stages),
+    formatCount(count),
+    formatDuration(candidate.iterationMs),
+  );
+}
+
+function captionOf(candidate: Candidate): string {
+  return t('{0} · {1} · bubble {2}', candidate.name, formatDuration(candidate.iterationMs), formatPercent(candidate.bubbleRate));
+}
+
+function cachedPath(): (operations: Operations) => Int32Array {
+  const known = new WeakMap<Operations, Int32Array>();
+  return (operations) => {
+    const path = known.get(operations) ?? criticalPath(operations);
+    known.set(operations, path);
+    return path;
+  };
+}
+
+function middleOf({ startMs, endMs }: Operation): number {
+  return (startMs + endMs) / 2;
+}
+
+function mapped<A, B>(value: A | null, map: (value: A) => B): B | null {
+  return value === null ? null : map(value);
+}
+
+function nonNull<T>(value: T | null): T {
+  if (value === null) throw new Error('no plan');
+  return value;
+}

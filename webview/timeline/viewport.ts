@@ -1,0 +1,127 @@
+/** What part of the step is on screen: a time window, and how far the rows are scrolled. Lengths in CSS px, times in ms. */
+export interface Viewport {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly rowPx: number;
+  readonly scrollPx: number;
+}
+
+/** What a viewport looks at, and the size of the area it is drawn in. */
+export interface Extent {
+  readonly durationMs: number;
+  readonly rows: number;
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+const minimumRowPx = 2;
+const maximumFittedRowPx = 28;
+const maximumRowPx = 64;
+const readableRowPx = 18;
+/** Deeper than this the differences of doubles stop being exact to the pixel. */
+const deepestZoom = 1e-9;
+
+/** The whole step, rows as high as the area allows (2 to 28 px). */
+export function fitAll(extent: Extent): Viewport {
+  const even = extent.heightPx / Math.max(1, extent.rows);
+  const rowPx = even >= 4 ? Math.floor(even) : even;
+  return clamp(
+    { startMs: 0, endMs: extent.durationMs, rowPx: Math.min(maximumFittedRowPx, Math.max(minimumRowPx, rowPx)), scrollPx: 0 },
+    extent,
+  );
+}
+
+/** Keeps a viewport inside its extent: never past either end of the step, never scrolled past the last row. */
+export function clamp(viewport: Viewport, extent: Extent): Viewport {
+  const whole = Math.max(extent.durationMs, Number.MIN_VALUE);
+  const span = Math.min(whole, Math.max(whole * deepestZoom, viewport.endMs - viewport.startMs));
+  const startMs = Math.min(Math.max(0, viewport.startMs), whole - span);
+  const rowPx = Math.min(maximumRowPx, Math.max(minimumRowPx, viewport.rowPx));
+  const scrollPx = Math.min(Math.max(0, viewport.scrollPx), Math.max(0, extent.rows * rowPx - extent.heightPx));
+  return { startMs, endMs: startMs + span, rowPx, scrollPx };
+}
+
+/** Zooms time by `factor` (> 1 is closer), keeping `atMs` where it is. */
+export function zoomTime(viewport: Viewport, factor: number, atMs: number, extent: Extent): Viewport {
+  const span = viewport.endMs - viewport.startMs;
+  const next = Math.min(extent.durationMs, Math.max(extent.durationMs * deepestZoom, span / factor));
+  const startMs = atMs - ((atMs - viewport.startMs) / span) * next;
+  return clamp({ ...viewport, startMs, endMs: startMs + next }, extent);
+}
+
+/** Moves the window by `deltaMs`; stops at the ends with its width kept. */
+export function panTime(viewport: Viewport, deltaMs: number, extent: Extent): Viewport {
+  return clamp({ ...viewport, startMs: viewport.startMs + deltaMs, endMs: viewport.endMs + deltaMs }, extent);
+}
+
+/** Scrolls the rows by `deltaPx`. */
+export function scrollRows(viewport: Viewport, deltaPx: number, extent: Extent): Viewport {
+  return clamp({ ...viewport, scrollPx: viewport.scrollPx + deltaPx }, extent);
+}
+
+/** Makes rows higher by `factor`, keeping the row at `atPx` (from the top of the area) where it is. */
+export function zoomRows(viewport: Viewport, factor: number, atPx: number, extent: Extent): Viewport {
+  const rowPx = Math.min(maximumRowPx, Math.max(minimumRowPx, viewport.rowPx * factor));
+  const row = (atPx + viewport.scrollPx) / viewport.rowPx;
+  return clamp({ ...viewport, rowPx, scrollPx: row * rowPx - atPx }, extent);
+}
+
+/** Shows `startMs` to `endMs` with a tenth of room on either side. */
+export function fitRange(viewport: Viewport, startMs: number, endMs: number, extent: Extent): Viewport {
+  const room = (endMs - startMs) * 0.1;
+  return clamp({ ...viewport, startMs: startMs - room, endMs: endMs + room }, extent);
+}
+
+/** Shows an operation: its time in the middle third, its row high enough to read. */
+export function fitOperation(viewport: Viewport, row: number, startMs: number, endMs: number, extent: Extent): Viewport {
+  const rowPx = Math.max(viewport.rowPx, readableRowPx);
+  const length = endMs - startMs;
+  const scrollPx = (row + 0.5) * rowPx - extent.heightPx / 2;
+  return clamp({ startMs: startMs - length, endMs: endMs + length, rowPx, scrollPx }, extent);
+}
+
+/** Moves as little as needed to bring a row and a time span into sight; the zoom stays. */
+export function reveal(viewport: Viewport, row: number, startMs: number, endMs: number, extent: Extent): Viewport {
+  const span = viewport.endMs - viewport.startMs;
+  let { startMs: left, scrollPx } = viewport;
+  if (endMs > left + span) left = endMs - span;
+  if (startMs < left) left = startMs;
+  const top = row * viewport.rowPx;
+  if (top + viewport.rowPx > scrollPx + extent.heightPx) scrollPx = top + viewport.rowPx - extent.heightPx;
+  if (top < scrollPx) scrollPx = top;
+  return clamp({ ...viewport, startMs: left, endMs: left + span, scrollPx }, extent);
+}
+
+/** Time under an x, ms. */
+export function timeAt(viewport: Viewport, x: number, extent: Extent): number {
+  return viewport.startMs + (x / extent.widthPx) * (viewport.endMs - viewport.startMs);
+}
+
+/** x of a time, CSS px; may lie outside the area. */
+export function xAt(viewport: Viewport, ms: number, extent: Extent): number {
+  return ((ms - viewport.startMs) / (viewport.endMs - viewport.startMs)) * extent.widthPx;
+}
+
+/** Row under a y, or null above the first and below the last. */
+export function rowAt(viewport: Viewport, y: number, extent: Extent): number | null {
+  const row = Math.floor((y + viewport.scrollPx) / viewport.rowPx);
+  return row >= 0 && row < extent.rows ? row : null;
+}
+
+/** First and one past the last row that can be seen. */
+export function visibleRows(viewport: Viewport, extent: Extent): { readonly first: number; readonly end: number } {
+  const first = Math.max(0, Math.floor(viewport.scrollPx / viewport.rowPx));
+  const end = Math.min(extent.rows, Math.ceil((viewport.scrollPx + extent.heightPx) / viewport.rowPx));
+  return { first, end };
+}
+
+/** The viewport `fraction` of the way from one to another, for the short ease of zoom to fit. */
+export function between(from: Viewport, to: Viewport, fraction: number): Viewport {
+  const mix = (a: number, b: number): number => a + (b - a) * fraction;
+  return {
+    startMs: mix(from.startMs, to.startMs),
+    endMs: mix(from.endMs, to.endMs),
+    rowPx: mix(from.rowPx, to.rowPx),
+    scrollPx: mix(from.scrollPx, to.scrollPx),
+  };
+}

@@ -1,0 +1,80 @@
+import { formatDuration, formatTokens } from '../../src/core/format';
+import { gapsOf, type Gap } from '../../src/core/schedule/idle';
+import { operationKind } from '../../src/core/schedule/schedule';
+import { t } from '../strings';
+import { waitOf } from './dependencies';
+import { operationAt, type Operation, type Operations } from './operations';
+
+/** `Forward` or `Backward`. */
+export function kindName({ kind }: Operation): string {
+  return kind === operationKind.forward ? t('Forward') : t('Backward');
+}
+
+/** `Forward of micro-batch 0, slice 3 on stage 47`. */
+export function operationName(operation: Operation): string {
+  return t('{0} of micro-batch {1}, slice {2} on stage {3}', kindName(operation), operation.unit.microBatch, operation.unit.slice, operation.stage);
+}
+
+/** `120 tokens after 360`, with the number of sequences when it is not one. */
+export function unitText({ unit }: Operation): string {
+  const tokens =
+    unit.context > 0 ? t('{0} after {1}', formatTokens(unit.tokens), formatTokens(unit.context)) : formatTokens(unit.tokens);
+  return unit.batch === 1 ? tokens : t('{0} of {1} sequences', tokens, unit.batch);
+}
+
+/** One sentence: what an operation waited for before it could start. */
+export function waitText(operations: Operations, operation: Operation): string {
+  const { idleMs, on, sameStage } = waitOf(operations, operation);
+  if (on === null) return t('Starts the step');
+  if (idleMs <= 0 || sameStage) return t('Starts right after the operation before it');
+  return t('Waited {0} for the {1}', formatDuration(idleMs), inSentence(operationName(on)));
+}
+
+/** What a screen reader hears of an operation. */
+export function spoken(operations: Operations, operation: Operation): string {
+  return [
+    operationName(operation),
+    unitText(operation),
+    t('{0} from {1}', formatDuration(operation.endMs - operation.startMs), formatDuration(operation.startMs)),
+    waitText(operations, operation),
+  ].join('. ');
+}
+
+/** A stretch in which a stage does nothing, and why. */
+export interface IdleText {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly cause: string;
+}
+
+const knownGaps = new WeakMap<Operations, Map<number, readonly Gap[]>>();
+
+/** The gap around a time on a stage that idles then, or null when it does not. */
+export function idleAt(operations: Operations, stage: number, ms: number): IdleText | null {
+  const known = knownGaps.get(operations) ?? new Map<number, readonly Gap[]>();
+  knownGaps.set(operations, known);
+  const gaps = known.get(stage) ?? gapsOf(operations.timeline, stage);
+  known.set(stage, gaps);
+  const gap = gaps.find(({ startMs, endMs }) => startMs <= ms && ms <= endMs);
+  return gap === undefined ? null : { startMs: gap.startMs, endMs: gap.endMs, cause: causeText(operations, gap) };
+}
+
+function causeText(operations: Operations, { cause, row }: Gap): string {
+  const on = row === null ? null : waitOf(operations, operationAt(operations, row)).on;
+  const what = on === null ? '' : inSentence(operationName(on));
+  switch (cause) {
+    case 'warm-up':
+      return t('Warm-up: waits for the {0}', what);
+    case 'turn':
+      return t('Forwards done: waits for the {0}', what);
+    case 'drain':
+      return t('Drain: done, other stages are not');
+    case 'activation':
+    case 'gradient':
+      return t('Waits for the {0}', what);
+  }
+}
+
+function inSentence(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

@@ -1,0 +1,134 @@
+import {
+  Button,
+  Checkbox,
+  Dropdown,
+  provideVSCodeDesignSystem,
+  TextField,
+  vsCodeButton,
+  vsCodeCheckbox,
+  vsCodeDropdown,
+  vsCodeOption,
+  vsCodeTextField,
+} from '@vscode/webview-ui-toolkit';
+import { icon, setAttributes, type IconName } from './dom';
+
+/*
+ * The only file that knows the webview UI toolkit. The toolkit is at its end of life: a move to another library is a change of this file.
+ * Left out: badge, tag, data-grid, panels, text-area and the rings, whose templates set inline styles that a strict CSP refuses.
+ */
+
+/** Defines the toolkit's elements that the page uses; call once. */
+export function registerUi(): void {
+  provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeCheckbox(), vsCodeDropdown(), vsCodeOption(), vsCodeTextField());
+}
+
+export interface ButtonOptions {
+  readonly label: string;
+  readonly appearance?: 'primary' | 'secondary';
+  readonly onClick: () => void;
+  /** Keeps the focus over a redraw: see `fill`. */
+  readonly focusKey?: string;
+}
+
+/** A push button with a text. */
+export function button({ label, appearance = 'primary', onClick, focusKey }: ButtonOptions): HTMLElement {
+  const element = document.createElement('vscode-button');
+  setAttributes(element, { appearance, 'data-focus': focusKey ?? label });
+  element.textContent = label;
+  element.addEventListener('click', onClick);
+  return element;
+}
+
+export interface IconButtonOptions {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly onClick: () => void;
+}
+
+/** A button that shows only an icon; the label is its accessible name and tooltip. */
+export function iconButton({ icon: name, label, onClick }: IconButtonOptions): HTMLElement {
+  const element = document.createElement('vscode-button');
+  setAttributes(element, { appearance: 'icon', 'aria-label': label, title: label, 'data-focus': label });
+  element.append(icon(name));
+  element.addEventListener('click', onClick);
+  return element;
+}
+
+/** Shows an icon button as switched on or off. */
+export function setPressed(element: HTMLElement, pressed: boolean): void {
+  element.classList.toggle('pressed', pressed);
+  element.setAttribute('aria-pressed', String(pressed));
+}
+
+/** One choice of a dropdown. */
+export interface Choice {
+  readonly value: string;
+  readonly text: string;
+}
+
+/** A dropdown that is filled and set by `show`. */
+export interface DropdownControl {
+  readonly element: HTMLElement;
+  readonly show: (choices: readonly Choice[], value: string) => void;
+}
+
+/** A dropdown with an accessible name; `onChange` hears only of what the person picks. */
+export function dropdown(label: string, onChange: (value: string) => void): DropdownControl {
+  const element = document.createElement('vscode-dropdown');
+  setAttributes(element, { 'aria-label': label, title: label });
+  let shown = '';
+  element.addEventListener('change', () => {
+    if (element instanceof Dropdown && element.value !== shown) onChange((shown = element.value));
+  });
+  return {
+    element,
+    show: (choices, value) => {
+      const wanted = JSON.stringify(choices);
+      if (element.dataset['choices'] !== wanted) {
+        element.dataset['choices'] = wanted;
+        element.replaceChildren(
+          ...choices.map((choice) => {
+            const option = document.createElement('vscode-option');
+            setAttributes(option, { value: choice.value, selected: choice.value === value });
+            option.textContent = choice.text;
+            return option;
+          }),
+        );
+      }
+      shown = value;
+      if (element instanceof Dropdown) requestAnimationFrame(() => (element.value = value));
+    },
+  };
+}
+
+/** A text field; Enter submits, Escape leaves. */
+export function textField(label: string, onSubmit: (text: string) => void, onLeave: () => void): HTMLElement {
+  const element = document.createElement('vscode-text-field');
+  setAttributes(element, { 'aria-label': label, placeholder: label });
+  element.addEventListener('keydown', (event) => {
+    event.stopPropagation();
+    if (event.key === 'Enter' && element instanceof TextField) onSubmit(element.value);
+    if (event.key === 'Escape') onLeave();
+  });
+  return element;
+}
+
+/** A labelled check box that is set by its `checked` property through `setChecked`. */
+export function checkbox(label: string, onChange: (checked: boolean) => void): HTMLElement {
+  const element = document.createElement('vscode-checkbox');
+  element.textContent = label;
+  element.addEventListener('change', () => {
+    if (element instanceof Checkbox) onChange(element.checked);
+  });
+  return element;
+}
+
+/** Sets a check box without telling its listener. */
+export function setChecked(element: HTMLElement, checked: boolean): void {
+  if (element instanceof Checkbox && element.checked !== checked) element.checked = checked;
+}
+
+/** Whether a control of the toolkit is the target of a key, so that the page leaves the key to it. */
+export function isControl(target: EventTarget | null): boolean {
+  return target instanceof Dropdown || target instanceof TextField || target instanceof Button || target instanceof Checkbox;
+}

@@ -1,0 +1,91 @@
+import { candidateIds, type CandidateId } from '../src/core/planner/plan';
+import { tabs, type TabId } from '../src/protocol/page';
+import type { OperationKind } from '../src/core/schedule/schedule';
+import type { Viewport } from './timeline/viewport';
+
+/** What is picked in the timeline: one operation by what it is (so that it survives a new plan), or a dragged range. */
+export type Selection =
+  | { readonly type: 'operation'; readonly stage: number; readonly kind: OperationKind; readonly unit: number }
+  | {
+      readonly type: 'range';
+      readonly startMs: number;
+      readonly endMs: number;
+      readonly firstStage: number;
+      readonly lastStage: number;
+    };
+
+/** How the person looks at the plan. Kept by VS Code over reloads; holds nothing of the plan itself. */
+export interface ViewState {
+  readonly tab: TabId;
+  /** Null: the one the plan chose. */
+  readonly candidate: CandidateId | null;
+  readonly compareWith: CandidateId | null;
+  /** Null: the whole step, fitted. */
+  readonly viewport: Viewport | null;
+  readonly selection: Selection | null;
+  /** Stage whose memory is shown; null: the one with the highest peak. */
+  readonly stage: number | null;
+  readonly inspector: boolean;
+  readonly table: boolean;
+  readonly criticalPath: boolean;
+}
+
+/** What a page starts with. */
+export const initialViewState: ViewState = {
+  tab: 'timeline',
+  candidate: null,
+  compareWith: null,
+  viewport: null,
+  selection: null,
+  stage: null,
+  inspector: true,
+  table: false,
+  criticalPath: false,
+};
+
+/** Reads a state that an older version (or anything else) may have saved: each field that does not fit falls back to its start value. */
+export function readViewState(saved: unknown): ViewState {
+  if (!isRecord(saved)) return initialViewState;
+  const oneOf = <T extends string>(values: readonly T[], value: unknown): T | null => values.find((candidate) => candidate === value) ?? null;
+  const flag = (value: unknown, otherwise: boolean): boolean => (typeof value === 'boolean' ? value : otherwise);
+  return {
+    tab: oneOf(tabs, saved['tab']) ?? initialViewState.tab,
+    candidate: oneOf(candidateIds, saved['candidate']),
+    compareWith: oneOf(candidateIds, saved['compareWith']),
+    viewport: readViewport(saved['viewport']),
+    selection: readSelection(saved['selection']),
+    stage: isIndex(saved['stage']) ? saved['stage'] : null,
+    inspector: flag(saved['inspector'], initialViewState.inspector),
+    table: flag(saved['table'], initialViewState.table),
+    criticalPath: flag(saved['criticalPath'], initialViewState.criticalPath),
+  };
+}
+
+function readViewport(value: unknown): Viewport | null {
+  if (!isRecord(value)) return null;
+  const { startMs, endMs, rowPx, scrollPx } = value;
+  return isFiniteNumber(startMs) && isFiniteNumber(endMs) && isFiniteNumber(rowPx) && isFiniteNumber(scrollPx) && endMs > startMs
+    ? { startMs, endMs, rowPx, scrollPx }
+    : null;
+}
+
+function readSelection(value: unknown): Selection | null {
+  if (!isRecord(value)) return null;
+  const { type, stage, kind, unit, startMs, endMs, firstStage, lastStage } = value;
+  if (type === 'operation' && isIndex(stage) && isIndex(unit) && (kind === 0 || kind === 1)) return { type, stage, kind, unit };
+  if (type === 'range' && isFiniteNumber(startMs) && isFiniteNumber(endMs) && isIndex(firstStage) && isIndex(lastStage))
+    return { type, startMs, endMs, firstStage, lastStage };
+  return null;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isFiniteNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function isIndex(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
