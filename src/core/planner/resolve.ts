@@ -50,8 +50,9 @@ export function resolveRun(run: Run, defaults: ResolveDefaults): PlanRequest {
     if (source.kind === 'default') assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
   const model = valuesOf<ModelSpec>(run.model);
-  const cluster = resolveCluster(run, defaults, take);
-  const draft = resolveTraining(run.training, model, cluster, take);
+  const oneNode = resolveNode(run, defaults, take);
+  const draft = resolveTraining(run.training, model, oneNode, take);
+  const cluster = { ...oneNode, nodes: resolveNodes(run, defaults, draft, model, oneNode, take) };
   const layout = resolveLayout(run.layout, draft, model, cluster, take);
   const training: TrainingSpec = {
     ...draft,
@@ -82,7 +83,8 @@ function givenValues<T extends object>(given: Given<T>): Partial<T> {
   return Object.fromEntries(Object.entries(given).map(([key, located]) => [key, (located as Located<unknown>).value])) as Partial<T>;
 }
 
-function resolveCluster(run: Run, defaults: ResolveDefaults, take: Take): ClusterSpec {
+/** The cluster but for its number of nodes, which is 1 here. */
+function resolveNode(run: Run, defaults: ResolveDefaults, take: Take): ClusterSpec {
   const preset = gpuPresets[defaults.gpu];
   if (run.gpu === undefined) take('cluster.gpu', undefined, () => ({ value: defaults.gpu, because: 'the default of the settings' }));
   const named = run.gpu === undefined ? preset : Object.values(gpuPresets).find(({ gpu }) => gpu.name === run.gpu?.value.name);
@@ -90,14 +92,30 @@ function resolveCluster(run: Run, defaults: ResolveDefaults, take: Take): Cluste
     value: defaults.gpusPerNode ?? named?.gpusPerNode ?? 8,
     because: defaults.gpusPerNode === null ? 'as this GPU is usually built in' : 'the default of the settings',
   }));
-  const { layout } = run;
-  const asked = (['tensor', 'pipeline', 'data', 'context'] as const).reduce((gpus, size) => gpus * (layout[size]?.value ?? 1), 1);
-  const nodes = take('cluster.nodes', run.nodes, () =>
-    defaults.nodes === null
-      ? { value: Math.max(1, Math.ceil(asked / gpusPerNode)), because: asked > 1 ? 'enough for the layout' : 'one node' }
-      : { value: defaults.nodes, because: 'the default of the settings' },
-  );
-  return { gpu: run.gpu?.value ?? preset.gpu, links: run.links?.value ?? named?.links ?? preset.links, nodes, gpusPerNode };
+  return { gpu: run.gpu?.value ?? preset.gpu, links: run.links?.value ?? named?.links ?? preset.links, nodes: 1, gpusPerNode };
+}
+
+/** Most nodes that are assumed when no file and no setting says how many there are. */
+const mostAssumedNodes = 64;
+
+function resolveNodes(
+  run: Run,
+  defaults: ResolveDefaults,
+  draft: TrainingDraft,
+  model: ModelSpec,
+  oneNode: ClusterSpec,
+  take: Take,
+): number {
+  return take('cluster.nodes', run.nodes, () => {
+    if (defaults.nodes !== null) return { value: defaults.nodes, because: 'the default of the settings' };
+    const sizes = ['tensor', 'pipeline', 'data', 'context'] as const;
+    const asked = sizes.reduce((gpus, size) => gpus * (run.layout[size]?.value ?? 1), 1);
+    if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
+    for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2)
+      if (searchLayout(run.layout, draft, model, { ...oneNode, nodes })?.fits === true)
+        return { value: nodes, because: 'the fewest on which the model fits' };
+    return { value: mostAssumedNodes, because: 'the model fits on no fewer' };
+  });
 }
 
 type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
@@ -137,35 +155,52 @@ function defaultGlobalBatch(layout: Layout, microBatch: number): number {
 
 function resolveLayout(given: Given<Layout>, training: TrainingDraft, model: ModelSpec, cluster: ClusterSpec, take: Take): Layout {
   const world = cluster.nodes * cluster.gpusPerNode;
-  const context = take('layout.context', given.context, () => ({ value: 1, because: 'no context parallelism asked for' }));
-  const expert = given.expert?.value ?? 1;
-  const virtualStages = given.virtualStages?.value ?? 1;
-  const open = { context, expert, virtualStages };
-  const sizes = possibleSizes(given, model, cluster, world / context);
-  if (sizes.length === 0) {
+  const found = searchLayout(given, training, model, cluster);
+  if (found === null) {
     throw new ExpectedError(
       'layout-world-size',
       `No tensor, pipeline and data sizes use all ${formatCount(world)} GPUs with what is fixed`,
       `Leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
     );
   }
-  const chosen =
-    sizes.length === 1
-      ? sizes[0]
-      : firstThatFits(
-          sizes.map((size) => ({ ...size, ...open })),
-          training,
-          model,
-          cluster,
-        );
-  const { tensor, pipeline, data } = chosen ?? { tensor: 1, pipeline: 1, data: 1 };
-  const because = `the least model parallelism that fits ${formatCount(parameterCount(model))} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
+  const { tensor, pipeline, data, context, expert, virtualStages } = found.layout;
+  const parameters = formatCount(parameterCount(model));
+  const because = `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${parameters} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
   return {
-    ...open,
     tensor: take('layout.tensor', given.tensor, () => ({ value: tensor, because })),
     pipeline: take('layout.pipeline', given.pipeline, () => ({ value: pipeline, because })),
     data: take('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
+    context: take('layout.context', given.context, () => ({ value: context, because: 'no context parallelism asked for' })),
+    expert,
+    virtualStages,
   };
+}
+
+interface FoundLayout {
+  readonly layout: Layout;
+  /** By 1F1B's memory; true without a look when the file fixes the layout. */
+  readonly fits: boolean;
+}
+
+/** The first possible layout whose 1F1B fits, or the one that comes closest; null when none uses all GPUs. */
+function searchLayout(given: Given<Layout>, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): FoundLayout | null {
+  const context = given.context?.value ?? 1;
+  const open = { context, expert: given.expert?.value ?? 1, virtualStages: given.virtualStages?.value ?? 1 };
+  const sizes = possibleSizes(given, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context);
+  const [only] = sizes;
+  if (only !== undefined && sizes.length === 1) return { layout: { ...only, ...open }, fits: true };
+  let closest: { layout: Layout; bytes: number } | null = null;
+  for (const size of sizes) {
+    const layout = { ...size, ...open };
+    const training = { ...draft, sequenceParallel: layout.tensor > 1, globalBatch: defaultGlobalBatch(layout, draft.microBatch) };
+    const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
+    const schedule = generateSchedule('1F1B', scheme, layout.pipeline);
+    const memory = countMemory({ model, training, layout }, schedule, stageShapes(model.layers, layout.pipeline), cluster.gpu.memoryBytes);
+    if (fitsMemory(memory)) return { layout, fits: true };
+    const bytes = Math.max(...memory.stages.map((stage) => stage.peakBytes));
+    if (closest === null || bytes < closest.bytes) closest = { layout, bytes };
+  }
+  return closest === null ? null : { layout: closest.layout, fits: false };
 }
 
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
@@ -195,21 +230,6 @@ function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterS
     )
     .filter(({ tensor, pipeline, data }) => data >= 1 && tensor * pipeline * data === gpus)
     .sort((a, b) => a.tensor * a.pipeline - b.tensor * b.pipeline || b.pipeline - a.pipeline);
-}
-
-/** The first layout whose 1F1B fits, or the one that comes closest. */
-function firstThatFits(layouts: readonly Layout[], draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): Layout | undefined {
-  let closest: { layout: Layout; bytes: number } | undefined;
-  for (const layout of layouts) {
-    const training = { ...draft, sequenceParallel: layout.tensor > 1, globalBatch: defaultGlobalBatch(layout, draft.microBatch) };
-    const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-    const schedule = generateSchedule('1F1B', scheme, layout.pipeline);
-    const memory = countMemory({ model, training, layout }, schedule, stageShapes(model.layers, layout.pipeline), cluster.gpu.memoryBytes);
-    if (fitsMemory(memory)) return layout;
-    const bytes = Math.max(...memory.stages.map((stage) => stage.peakBytes));
-    if (closest === undefined || bytes < closest.bytes) closest = { layout, bytes };
-  }
-  return closest?.layout;
 }
 
 function divisors(count: number): number[] {

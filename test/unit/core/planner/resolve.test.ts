@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { loadRun } from '../../../../src/core/config/load';
+import { ExpectedError } from '../../../../src/core/errors';
+import { resolveRun, type ResolveDefaults } from '../../../../src/core/planner/resolve';
+import type { PlanRequest } from '../../../../src/core/planner/request';
+
+const llama8b = {
+  layers: 32,
+  hidden: 4096,
+  heads: 32,
+  kvHeads: 8,
+  ffn: 14336,
+  gatedMlp: true,
+  vocab: 128256,
+  maxPositions: 8192,
+};
+const defaults: ResolveDefaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null };
+
+async function resolved(config: object, face: ResolveDefaults = defaults): Promise<PlanRequest> {
+  const run = await loadRun('terapipe.json', JSON.stringify(config), () => Promise.reject(new Error('no other file')));
+  return resolveRun(run, face);
+}
+
+function assumed(request: PlanRequest): string[] {
+  return request.assumptions.map(({ key }) => key);
+}
+
+describe('resolving a run', () => {
+  it('keeps what the file fixes and assumes nothing about it', async () => {
+    const request = await resolved({
+      model: llama8b,
+      cluster: { gpu: 'H100-80GB', nodes: 2, gpusPerNode: 8 },
+      training: { sequenceLength: 8192, microBatch: 2, globalBatch: 64, precision: 'bf16', recompute: 'full' },
+      layout: { tensor: 2, pipeline: 4, data: 2 },
+      schedule: '1F1B',
+    });
+    assert.deepEqual(request.layout, { tensor: 2, pipeline: 4, data: 2, context: 1, expert: 1, virtualStages: 1 });
+    assert.equal(request.training.globalBatch, 64);
+    assert.equal(request.schedule, '1F1B');
+    for (const key of ['layout.tensor', 'training.microBatch', 'cluster.nodes', 'cluster.gpu'])
+      assert.ok(!assumed(request).includes(key), key);
+  });
+
+  it('fills the rest and says why', async () => {
+    const request = await resolved({ model: llama8b });
+    for (const key of ['cluster.gpu', 'cluster.nodes', 'layout.tensor', 'training.sequenceLength', 'training.globalBatch']) {
+      const assumption = request.assumptions.find((one) => one.key === key);
+      assert.ok(assumption !== undefined && assumption.because.length > 0, key);
+    }
+  });
+
+  it('uses all GPUs of the cluster with a layout that divides heads and layers', async () => {
+    for (const nodes of [1, 2, 4]) {
+      const { layout } = await resolved({ model: llama8b, cluster: { gpu: 'A100-40GB', nodes } });
+      assert.equal(layout.tensor * layout.pipeline * layout.data, 8 * nodes);
+      assert.equal(32 % layout.pipeline, 0);
+    }
+  });
+
+  it('chooses more model parallelism for a model that does not fit otherwise', async () => {
+    const size = ({ layout }: PlanRequest) => layout.tensor * layout.pipeline;
+    const small = await resolved({ model: llama8b, cluster: { gpu: 'A100-80GB', nodes: 4 } });
+    const large = await resolved({
+      model: { ...llama8b, layers: 80, hidden: 8192, heads: 64, ffn: 28672 },
+      cluster: { gpu: 'A100-80GB', nodes: 4 },
+    });
+    assert.ok(size(large) > size(small));
+  });
+
+  it('takes enough nodes for a layout that is fixed', async () => {
+    const { cluster } = await resolved({ model: llama8b, layout: { tensor: 8, pipeline: 4, data: 2 } });
+    assert.equal(cluster.nodes, 8);
+  });
+
+  it('falls back to fp16 and unfused attention on a V100', async () => {
+    const { training } = await resolved({ model: llama8b, cluster: { gpu: 'V100-32GB' } });
+    assert.equal(training.precision, 'fp16');
+    assert.equal(training.attention, 'unfused');
+  });
+
+  it('assumes the fewest nodes on which a model fits when nothing says how many there are', async () => {
+    const large = { ...llama8b, layers: 80, hidden: 8192, heads: 64, ffn: 28672 };
+    const [small, big] = [await resolved({ model: llama8b }), await resolved({ model: large })];
+    assert.equal(small.cluster.nodes, 1);
+    assert.ok(big.cluster.nodes > 1);
+  });
+
+  it("takes the face's default cluster when no file names one", async () => {
+    const { cluster } = await resolved({ model: llama8b }, { gpu: 'H200', nodes: 3, gpusPerNode: 4 });
+    assert.deepEqual([cluster.gpu.name, cluster.nodes, cluster.gpusPerNode], ['H200', 3, 4]);
+  });
+
+  it('refuses sizes that cannot use the GPUs there are', async () => {
+    await assert.rejects(
+      resolved({ model: llama8b, cluster: { gpu: 'H100-80GB', nodes: 1 }, layout: { tensor: 8, data: 3 } }),
+      (error) => error instanceof ExpectedError && error.code === 'layout-world-size',
+    );
+  });
+
+  it('assumes sequence parallelism with tensor parallelism only', async () => {
+    const alone = await resolved({ model: llama8b, layout: { tensor: 1, pipeline: 8 } });
+    const split = await resolved({ model: llama8b, layout: { tensor: 8, pipeline: 1 } });
+    assert.deepEqual([alone.training.sequenceParallel, split.training.sequenceParallel], [false, true]);
+  });
+});
