@@ -65,5 +65,7 @@ if (watch) {
   ended();
   await Promise.all(contexts.map((context) => context.watch()));
 } else {
-  await Promise.all(builds.map((options) => esbuild.build(options)));
+  const results = await Promise.allSettled(builds.map((options) => esbuild.build(options)));
+  // esbuild has printed what is wrong.
+  if (results.some(({ status }) => status === 'rejected')) process.exitCode = 1;
 }

@@ -14,9 +14,21 @@ const suiteLimitMs = 90_000;
 export async function runVscodeTests(input: TierInput): Promise<TierResult> {
   const browser = await launchBrowser(input.chromiumPath);
   try {
-    return mergeResults([await runSuite(browser, input), await walkDemo(browser, input)]);
+    return mergeResults([
+      await attempt('the suite in the extension host', () => runSuite(browser, input)),
+      await attempt('the walk through the demo', () => walkDemo(browser, input)),
+    ]);
   } finally {
     await browser.close();
+  }
+}
+
+/** One part's failure to run at all is a failure of that part, and leaves the others their results. */
+async function attempt(part: string, run: () => Promise<TierResult>): Promise<TierResult> {
+  try {
+    return await run();
+  } catch (error) {
+    return { passed: 0, failed: 1, failures: [`${part}: ${error instanceof Error ? error.message : String(error)}`] };
   }
 }
 
