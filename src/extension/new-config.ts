@@ -17,16 +17,19 @@ export function newConfigText(modelFile: string, model: Run['model'] | null, def
 {
   "model": ${JSON.stringify(modelFile)},
   "cluster": { "gpu": ${JSON.stringify(gpu)}, "nodes": ${nodes ?? 1}, "gpusPerNode": ${gpusPerNode ?? gpuPresets[gpu].gpusPerNode} },
+
+  // Sizes of the parallel groups; their product is the number of GPUs. Left out: the least model parallelism that fits.
+  // "layout": { "tensor": 8, "pipeline": 1, "data": 1 },
+
+  // Left out: the fastest schedule that fits. "TeraPipe" cuts sequences into token slices, "1F1B" does not.
+  // "schedule": "TeraPipe",
+
   "training": {
-    "sequenceLength": ${sequenceLength},
     // Sequences of one step, over all replicas. Left out: four micro-batches a stage.
     // "globalBatch": 256,
+    "sequenceLength": ${sequenceLength},
     "recompute": "none"
   }
-  // Sizes that must not change; their product is the number of GPUs. Left out: the least model parallelism that fits.
-  // , "layout": { "tensor": 8, "pipeline": 4, "data": 1 }
-  // Left out: the fastest schedule that fits. "TeraPipe" cuts sequences into token slices, "1F1B" does not.
-  // , "schedule": "TeraPipe"
 }
 `;
 }
