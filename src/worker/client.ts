@@ -1,0 +1,216 @@
+import { Worker } from 'node:worker_threads';
+import { CancelledError, ExpectedError } from '../core/errors';
+import type { Plan } from '../core/planner/plan';
+import type { PlanRequest } from '../core/planner/request';
+import { parseWorkerReply, type WorkerData, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
+
+export interface PlanJobOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called with growing fractions, 0..1. */
+  readonly onProgress?: ((fraction: number) => void) | undefined;
+}
+
+export interface PlannerClient {
+  /**
+   * Plans on the worker thread; requests wait for each other in order.
+   * Rejects with CancelledError (within 200 ms of the signal, also when the client is disposed), with the ExpectedError of the planner, with ExpectedError
+   * `worker-crashed` when the thread stopped (the next request gets a fresh one), or with the planner's own error, its stack kept, for a bug.
+   */
+  readonly plan: (request: PlanRequest, options?: PlanJobOptions) => Promise<Plan>;
+  /** Stops the thread and cancels what is left. */
+  readonly dispose: () => Promise<void>;
+}
+
+interface Job {
+  readonly id: number;
+  readonly request: PlanRequest;
+  readonly onProgress: ((fraction: number) => void) | undefined;
+  /** Settles the promise and lets go of the signal. */
+  readonly resolve: (plan: Plan) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** How long a cancelled thread may take to notice before it is stopped. */
+const patienceMs = 120;
+
+/** A planner on a worker thread that starts with the first request. While it plans it keeps the process alive, idle it does not. */
+export function createPlannerClient(workerFile: string): PlannerClient {
+  const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const waiting: Job[] = [];
+  let running: Job | null = null;
+  let worker: Worker | null = null;
+  let patience: NodeJS.Timeout | undefined;
+  let lastId = 0;
+  let disposed = false;
+
+  const startWorker = (): Worker => {
+    const data: WorkerData = { cancelFlag: cancelFlag.buffer };
+    const started = new Worker(workerFile, { workerData: data });
+    const whileCurrent =
+      <T>(handle: (value: T) => void) =>
+      (value: T): void => {
+        if (worker === started) handle(value);
+      };
+    started.on('message', whileCurrent(onMessage));
+    started.on('messageerror', whileCurrent(crash));
+    started.on('error', whileCurrent(crash));
+    started.on(
+      'exit',
+      whileCurrent((code: number) => {
+        crash(new Error(`exit code ${code}`));
+      }),
+    );
+    return started;
+  };
+
+  const startNext = (): void => {
+    if (running !== null) return;
+    const job = waiting.shift();
+    if (job === undefined) {
+      worker?.unref();
+      return;
+    }
+    running = job;
+    try {
+      worker ??= startWorker();
+      worker.ref();
+      const message: WorkerRequest = { type: 'plan', id: job.id, request: job.request };
+      worker.postMessage(message);
+    } catch (error) {
+      finish((failed) => {
+        failed.reject(asError(error));
+      });
+    }
+  };
+
+  const finish = (settle: (job: Job) => void): void => {
+    clearTimeout(patience);
+    const job = running;
+    running = null;
+    if (job !== null) settle(job);
+    startNext();
+  };
+
+  const stopWorker = (): Promise<number> | undefined => {
+    const stopped = worker;
+    worker = null;
+    return stopped?.terminate();
+  };
+
+  const crash = (cause: Error): void => {
+    void stopWorker();
+    finish((job) => {
+      job.reject(crashed(cause));
+    });
+  };
+
+  const onMessage = (message: unknown): void => {
+    let reply: WorkerReply;
+    try {
+      reply = parseWorkerReply(message);
+    } catch (error) {
+      crash(asError(error));
+      return;
+    }
+    const job = running;
+    if (reply.id !== job?.id) return;
+    switch (reply.type) {
+      case 'progress':
+        job.onProgress?.(reply.fraction);
+        return;
+      case 'plan': {
+        const { plan } = reply;
+        finish(() => {
+          job.resolve(plan);
+        });
+        return;
+      }
+      case 'cancelled':
+        finish(() => {
+          job.reject(new CancelledError());
+        });
+        return;
+      case 'error': {
+        const error = failureToError(reply.error);
+        finish(() => {
+          job.reject(error);
+        });
+      }
+    }
+  };
+
+  const cancel = (job: Job): void => {
+    if (job !== running) {
+      const place = waiting.indexOf(job);
+      if (place >= 0) waiting.splice(place, 1);
+      job.reject(new CancelledError());
+      return;
+    }
+    Atomics.store(cancelFlag, 0, job.id);
+    clearTimeout(patience);
+    patience = setTimeout(() => {
+      void stopWorker();
+      finish(() => {
+        job.reject(new CancelledError());
+      });
+    }, patienceMs);
+  };
+
+  return {
+    plan: (request, { signal, onProgress } = {}) =>
+      new Promise((resolve, reject) => {
+        if (disposed || signal?.aborted === true) {
+          reject(new CancelledError());
+          return;
+        }
+        const onAbort = (): void => {
+          cancel(job);
+        };
+        const job: Job = {
+          id: ++lastId,
+          request,
+          onProgress,
+          resolve: (plan) => {
+            signal?.removeEventListener('abort', onAbort);
+            resolve(plan);
+          },
+          reject: (error) => {
+            signal?.removeEventListener('abort', onAbort);
+            reject(error);
+          },
+        };
+        signal?.addEventListener('abort', onAbort, { once: true });
+        waiting.push(job);
+        startNext();
+      }),
+    dispose: async () => {
+      disposed = true;
+      for (const job of waiting.splice(0)) job.reject(new CancelledError());
+      const stopping = stopWorker();
+      finish((job) => {
+        job.reject(new CancelledError());
+      });
+      await stopping;
+    },
+  };
+}
+
+function failureToError({ expected, code, message, remedy, stack }: WorkerFailure): Error {
+  const error = expected ? new ExpectedError(code, message, remedy) : new Error(message);
+  if (stack !== null) error.stack = stack;
+  return error;
+}
+
+function crashed(cause: Error): ExpectedError {
+  const error = new ExpectedError(
+    'worker-crashed',
+    `The planner stopped unexpectedly (${cause.message})`,
+    'Plan again; the log has the details',
+  );
+  error.cause = cause;
+  return error;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { PlanRequest } from '../../../src/core/planner/request';
+import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
+import { bundleWorker, type BundledWorker } from './bundle';
+
+/** The scripted worker reads the title alone. */
+function titled(title: string): PlanRequest {
+  return { title, model: {}, training: {}, layout: {} } as unknown as PlanRequest;
+}
+
+/** Ms from `act` to the settling of `promise`. */
+async function msUntilSettled(promise: Promise<unknown>, act: () => void): Promise<number> {
+  const from = performance.now();
+  act();
+  await promise.catch(() => undefined);
+  return performance.now() - from;
+}
+
+describe('planner client', () => {
+  let worker: BundledWorker;
+  let client: PlannerClient;
+
+  before(async () => {
+    worker = await bundleWorker(join(__dirname, 'scripted-worker.ts'));
+  });
+  after(() => worker.remove());
+  beforeEach(() => {
+    client = createPlannerClient(worker.file);
+  });
+  afterEach(() => client.dispose());
+
+  /** Resolves once the request is running. */
+  function running(title: string, signal?: AbortSignal): { readonly started: Promise<void>; readonly done: Promise<unknown> } {
+    let done: Promise<unknown> = Promise.resolve();
+    const started = new Promise<void>((resolve) => {
+      done = client.plan(titled(title), { signal, onProgress: () => resolve() });
+      done.catch(() => undefined);
+    });
+    return { started, done };
+  }
+
+  it('brings back the plan, its typed arrays and its progress', async () => {
+    const fractions: number[] = [];
+    const plan = await client.plan(titled('small'), { onProgress: (fraction) => fractions.push(fraction) });
+    assert.deepEqual(plan.candidates[0]!.busyMs, Float64Array.from([1, 2, 3]));
+    assert.deepEqual(fractions, [0.5]);
+  });
+
+  it('answers requests in order', async () => {
+    const order: string[] = [];
+    await Promise.all(['a', 'b', 'c'].map((title) => client.plan(titled(title)).then((plan) => order.push(plan.request.title))));
+    assert.deepEqual(order, ['a', 'b', 'c']);
+  });
+
+  it('keeps code and remedy of an expected error', async () => {
+    await assert.rejects(client.plan(titled('refuses')), { name: 'ExpectedError', code: 'plan-too-large', remedy: 'Make it smaller' });
+  });
+
+  it('keeps message and stack of a bug', async () => {
+    await assert.rejects(client.plan(titled('has a bug')), (error: Error) => {
+      assert.equal(error.message, 'x is not a function');
+      assert.match(error.stack ?? '', /scripted-worker/);
+      return true;
+    });
+  });
+
+  it('cancels a running request in under 200 ms and keeps the thread', async () => {
+    const abort = new AbortController();
+    const { started, done } = running('heeds cancel', abort.signal);
+    await started;
+    assert.ok((await msUntilSettled(done, () => abort.abort())) < 200);
+    await assert.rejects(done, { name: 'CancelledError' });
+    await client.plan(titled('small'));
+  });
+
+  it('cancels a thread that does not listen in under 200 ms and goes on with a fresh one', async () => {
+    const abort = new AbortController();
+    const { started, done } = running('deaf', abort.signal);
+    await started;
+    const next = client.plan(titled('small'));
+    assert.ok((await msUntilSettled(done, () => abort.abort())) < 200);
+    await assert.rejects(done, { name: 'CancelledError' });
+    await next;
+  });
+
+  it('drops a waiting request at once and leaves the running one alone', async () => {
+    const first = new AbortController();
+    const { started, done } = running('heeds cancel', first.signal);
+    const second = new AbortController();
+    const queued = client.plan(titled('small'), { signal: second.signal });
+    await started;
+    second.abort();
+    await assert.rejects(queued, { name: 'CancelledError' });
+    first.abort();
+    await assert.rejects(done, { name: 'CancelledError' });
+  });
+
+  it('refuses a request whose signal is already aborted', async () => {
+    await assert.rejects(client.plan(titled('small'), { signal: AbortSignal.abort() }), { name: 'CancelledError' });
+  });
+
+  it('turns a dead thread into an error and gives the next request a fresh one', async () => {
+    await assert.rejects(client.plan(titled('dies')), { name: 'ExpectedError', code: 'worker-crashed' });
+    await client.plan(titled('small'));
+  });
+
+  it('turns a missing worker file into an error', async () => {
+    const lost = createPlannerClient(join(__dirname, 'no-such-worker.js'));
+    await assert.rejects(lost.plan(titled('small')), { code: 'worker-crashed' });
+    await lost.dispose();
+  });
+
+  it('cancels what is left when it is disposed', async () => {
+    const { started, done } = running('heeds cancel');
+    const queued = client.plan(titled('small'));
+    queued.catch(() => undefined);
+    await started;
+    await client.dispose();
+    await assert.rejects(done, { name: 'CancelledError' });
+    await assert.rejects(queued, { name: 'CancelledError' });
+    await assert.rejects(client.plan(titled('small')), { name: 'CancelledError' });
+  });
+});

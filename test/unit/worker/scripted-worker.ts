@@ -1,0 +1,29 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { CancelledError, ExpectedError } from '../../../src/core/errors';
+import type { Plan } from '../../../src/core/planner/plan';
+import { servePlanner } from '../../../src/worker/serve';
+
+/** A planner thread that does what the title of a request says. */
+if (parentPort !== null)
+  servePlanner(parentPort, workerData, (request, { signal, onProgress }): Plan => {
+    switch (request.title) {
+      case 'heeds cancel':
+        onProgress(0.25);
+        while (!signal.aborted);
+        throw new CancelledError();
+      case 'deaf':
+        onProgress(0.25);
+        for (;;);
+      case 'dies':
+        return process.exit(7);
+      case 'refuses':
+        throw new ExpectedError('plan-too-large', 'The step is too large', 'Make it smaller');
+      case 'has a bug':
+        throw new TypeError('x is not a function');
+      default: {
+        onProgress(0.5);
+        const plan = { request, chosen: 'terapipe', candidates: [{ busyMs: Float64Array.from([1, 2, 3]) }] };
+        return plan as unknown as Plan;
+      }
+    }
+  });
