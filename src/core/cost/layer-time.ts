@@ -83,25 +83,28 @@ export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T):
   };
 }
 
-/** Sums operations, each at least the issue floor. */
-function tally(floor: number) {
-  let forward = 0;
-  let backward = 0;
-  let deviceTime = 0;
-  const floored = (seconds: number) => {
-    deviceTime += seconds;
-    return Math.max(seconds, floor);
-  };
-  return {
-    add(forwardSeconds: number, ...backwardSeconds: number[]): void {
-      forward += floored(forwardSeconds);
-      for (const seconds of backwardSeconds) backward += floored(seconds);
-    },
-    addBackward(seconds: number, times: number): void {
-      for (let i = 0; i < times; i++) backward += floored(seconds);
-    },
-    result: () => ({ forward, backward, idleOnFloor: forward + backward - deviceTime }),
-  };
+/** Sums of operations, seconds. */
+interface Tally {
+  forward: number;
+  backward: number;
+  /** Without the floor. */
+  device: number;
+}
+
+/** Adds one operation and its backward operations, each at least the issue floor. */
+function addOperation(sum: Tally, floor: number, forward: number, ...backward: readonly number[]): void {
+  sum.forward += Math.max(forward, floor);
+  sum.device += forward;
+  for (const seconds of backward) addBackward(sum, floor, seconds);
+}
+
+function addBackward(sum: Tally, floor: number, seconds: number): void {
+  sum.backward += Math.max(seconds, floor);
+  sum.device += seconds;
+}
+
+function idleOnFloor({ forward, backward, device }: Tally): number {
+  return forward + backward - device;
 }
 
 function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): LayerSeconds {
@@ -117,28 +120,29 @@ function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): La
   const sequenceShare = training.sequenceParallel ? 1 / t : 1;
   const dropout = training.dropout ? 1 : 0;
 
-  const sum = tally(floor);
-  for (let i = 0; i < 2; i++) sum.add(traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
+  const sum: Tally = { forward: 0, backward: 0, device: 0 };
+  for (let i = 0; i < 2; i++) addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
   for (const [columns, inner] of [
     [qkv, h],
     [h, out],
     [up * f, h],
     [h, f],
   ] as const) {
-    sum.add(gemm(n, columns, inner), gemm(n, inner, columns), gemm(inner, columns, n));
+    addOperation(sum, floor, gemm(n, columns, inner), gemm(n, inner, columns), gemm(inner, columns, n));
   }
-  sum.add(traffic(4 * n * qkv), traffic(4 * n * qkv));
-  for (let i = 0; i < 2; i++) sum.add(traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
-  sum.add(traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
-  sum.addBackward(traffic((6 * layerMatrixParameters(model)) / t / 4), 4);
+  addOperation(sum, floor, traffic(4 * n * qkv), traffic(4 * n * qkv));
+  for (let i = 0; i < 2; i++)
+    addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
+  addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
+  const accumulation = traffic((6 * layerMatrixParameters(model)) / t / 4);
+  for (let i = 0; i < 4; i++) addBackward(sum, floor, accumulation);
 
-  const compute = sum.result();
   const communication = tensorParallelSeconds(inputs, n);
   return {
-    forward: compute.forward + communication.forward,
-    backward: compute.backward + communication.backward,
+    forward: sum.forward + communication.forward,
+    backward: sum.backward + communication.backward,
     selective: 0,
-    idleOnFloor: compute.idleOnFloor,
+    idleOnFloor: idleOnFloor(sum),
   };
 }
 
@@ -162,28 +166,27 @@ function attentionTime(inputs: CostInputs): (batch: number, tokens: number, cont
   const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));
   return (batch, tokens, context) => {
     const headBatches = (batch * model.heads) / layout.tensor;
-    const sum = tally(floor);
+    const sum: Tally = { forward: 0, backward: 0, device: 0 };
     if (training.attention === 'flash') {
       const seconds = fused((4 * headBatches * tokens * d * (tokens / 2 + context)) / layout.context);
-      sum.add(seconds, 2.5 * seconds);
+      addOperation(sum, floor, seconds, 2.5 * seconds);
     } else {
       const queries = tokens / layout.context;
       const keys = tokens + context;
       const product = gemm(queries, keys, d, headBatches);
       const cells = headBatches * queries * keys;
       // scores and context have the same sizes, cube root and matrices included
-      sum.add(product, product, product);
-      sum.add(product, product, product);
-      sum.add(traffic(4 * cells), traffic(6 * cells));
-      if (training.dropout) sum.add(traffic(5 * cells), traffic(5 * cells));
+      addOperation(sum, floor, product, product, product);
+      addOperation(sum, floor, product, product, product);
+      addOperation(sum, floor, traffic(4 * cells), traffic(6 * cells));
+      if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
     }
-    const compute = sum.result();
     const exchanged = exchange(batch, tokens);
     return {
-      forward: compute.forward + exchanged,
-      backward: compute.backward + exchanged,
-      selective: training.attention === 'flash' ? 0 : compute.forward,
-      idleOnFloor: compute.idleOnFloor,
+      forward: sum.forward + exchanged,
+      backward: sum.backward + exchanged,
+      selective: training.attention === 'flash' ? 0 : sum.forward,
+      idleOnFloor: idleOnFloor(sum),
     };
   };
 }
