@@ -1,0 +1,43 @@
+import type { Run } from '../config/run';
+import type { ExpectedError } from '../errors';
+import type { Finding, Severity } from '../findings';
+import type { Place } from '../located';
+import { layoutFindings } from './findings/layout-rules';
+import { memoryFindings } from './findings/memory-rules';
+import { modelFindings } from './findings/model-rules';
+import { trainingFindings } from './findings/training-rules';
+import type { Plan } from './plan';
+
+export { settingEdits } from './findings/settings';
+
+const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
+
+/**
+ * Everything worth saying about a run, most severe first: what its files say against each other, and, with a plan, whether it fits. Each is at the value
+ * it is about, or at `run.place` when no file gives that value.
+ */
+export function findingsOf(run: Run, plan: Plan | null): Finding[] {
+  const findings = [
+    ...layoutFindings(run),
+    ...modelFindings(run, plan),
+    ...trainingFindings(run),
+    ...memoryFindings(run, plan),
+    ...(run.remarks ?? []),
+  ];
+  return findings.sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);
+}
+
+/**
+ * An error as the one finding of a file that cannot be read or planned; `fallback` is its place when it has none. A model of a family we do not read is
+ * nothing wrong with the file, so only information.
+ */
+export function findingOfError(error: ExpectedError, fallback: Place): Finding {
+  return {
+    code: error.code,
+    severity: error.code === 'config-unknown-model-type' ? 'information' : 'error',
+    place: error.place ?? fallback,
+    message: error.message,
+    remedy: error.remedy,
+    fixes: [],
+  };
+}

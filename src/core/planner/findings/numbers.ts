@@ -1,0 +1,24 @@
+/** Divisors of a positive integer, ascending. */
+export function divisorsOf(count: number): number[] {
+  const small: number[] = [];
+  const large: number[] = [];
+  for (let divisor = 1; divisor * divisor <= count; divisor++) {
+    if (count % divisor !== 0) continue;
+    small.push(divisor);
+    if (divisor !== count / divisor) large.unshift(count / divisor);
+  }
+  return [...small, ...large];
+}
+
+/** The entry just below and just above `wanted`, nearest first; `sorted` ascends. Without either, what there is. */
+export function nearest(sorted: readonly number[], wanted: number): number[] {
+  const below = sorted.filter((value) => value < wanted).at(-1);
+  const above = sorted.find((value) => value > wanted);
+  return [below, above].filter((value) => value !== undefined).sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a);
+}
+
+/** The multiples of `step` just below and above `wanted` (not 0), nearest first. */
+export function nearestMultiples(step: number, wanted: number): number[] {
+  const below = Math.floor(wanted / step) * step;
+  return nearest([below, below + step].filter((value) => value > 0), wanted); // prettier-ignore
+}

@@ -1,0 +1,96 @@
+import { findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
+import type { Run } from '../../config/run';
+import type { Finding, Fix, Severity, TextEdit } from '../../findings';
+import type { Located, Place } from '../../located';
+import { formatCount } from '../../format';
+import type { FindingCode } from './codes';
+
+/** A setting of terapipe.json by its dotted key (`layout.tensor`, `schedule`), as located in a run; undefined when nothing gives it. */
+export function settingAt(run: Run, key: string): Located<unknown> | undefined {
+  const [section = '', name = ''] = key.split('.');
+  switch (section) {
+    case 'layout':
+    case 'training':
+    case 'model':
+      return entry(run[section], name);
+    case 'cost':
+      return name === 'table' ? run.costTable : entry(run.constants, name);
+    case 'slicing':
+      return name === 'unit' ? run.unit : run.scheme;
+    case 'schedule':
+      return run.schedule;
+    case 'cluster':
+      return clusterSetting(run, name);
+    default:
+      return undefined;
+  }
+}
+
+/** Where a setting stands, or where remarks on the whole run go when no file gives it. */
+export function placeOfSetting(run: Run, key: string): Place {
+  const source = settingAt(run, key)?.source;
+  return source?.kind === 'file' ? source.place : run.place;
+}
+
+/**
+ * The edits that give a setting a value (null: remove it) in the terapipe.json of a run, comments and layout kept; null when there is no such file,
+ * or the value was given on the command line and an edit would change nothing.
+ */
+export function settingEdits(run: Run, key: string, value: string | number | boolean | null): readonly TextEdit[] | null {
+  const source = settingAt(run, key)?.source;
+  const text = run.texts?.get(run.file);
+  if (run.format !== 'terapipe' || source?.kind === 'override' || text === undefined) return null;
+  const path = key.split('.');
+  const root = parseTree(text);
+  const node = root === undefined ? undefined : findNodeAtLocation(root, path);
+  if (value !== null && node !== undefined)
+    return [{ place: { file: run.file, range: { start: node.offset, end: node.offset + node.length } }, newText: JSON.stringify(value) }];
+  const formattingOptions = { ...indentationOf(text), eol: text.includes('\r\n') ? '\r\n' : '\n' };
+  return modify(text, path, value ?? undefined, { formattingOptions }).map(({ offset, length, content }) => ({
+    place: { file: run.file, range: { start: offset, end: offset + length } },
+    newText: content,
+  }));
+}
+
+/** The quick fix that sets a setting, as a list of one; empty where no file can be edited. */
+export function setFix(run: Run, key: string, value: string | number | boolean, preferred: boolean): Fix[] {
+  const edits = settingEdits(run, key, value);
+  const shown = typeof value === 'number' ? formatCount(value) : String(value);
+  return edits === null ? [] : [{ title: `Set ${key} to ${shown}`, edits, preferred }];
+}
+
+/** A finding at the place of a setting. The remedy is what to do; each candidate value becomes a quick fix, the first one preferred. */
+export function findingAt(
+  run: Run,
+  key: string,
+  code: FindingCode,
+  severity: Severity,
+  texts: { readonly message: string; readonly remedy: string },
+  fixes: readonly Fix[] = [],
+): Finding {
+  return { code, severity, place: placeOfSetting(run, key), ...texts, fixes };
+}
+
+/** Quick fixes for several values of one setting, the first preferred. */
+export function setFixes(run: Run, key: string, values: readonly (string | number | boolean)[]): Fix[] {
+  return values.flatMap((value, index) => setFix(run, key, value, index === 0));
+}
+
+function entry(given: object, name: string): Located<unknown> | undefined {
+  return Object.hasOwn(given, name) ? (given as Readonly<Record<string, Located<unknown>>>)[name] : undefined;
+}
+
+function clusterSetting(run: Run, name: string): Located<unknown> | undefined {
+  const settings: Readonly<Record<string, Located<unknown> | undefined>> = {
+    gpu: run.gpu,
+    links: run.links,
+    nodes: run.nodes,
+    gpusPerNode: run.gpusPerNode,
+  };
+  return Object.hasOwn(settings, name) ? settings[name] : undefined;
+}
+
+function indentationOf(text: string): { insertSpaces: boolean; tabSize: number } {
+  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  ';
+  return indent.startsWith('\t') ? { insertSpaces: false, tabSize: 4 } : { insertSpaces: true, tabSize: indent.length };
+}
