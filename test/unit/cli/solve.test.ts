@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { runSolve, type SolveAnswer } from '../../../src/cli/commands/solve';
+import { ExpectedError } from '../../../src/core/errors';
+import { golden } from '../../golden/shared';
+
+const problem = { batch: 2, tokens: 512, unit: 8, stages: 8, cost: { fixed: 0.5, perToken: 0.01, tile: 64, perTokenContext: 1e-6 } };
+
+function solve(input: unknown): SolveAnswer {
+  let now = 0;
+  return runSolve(typeof input === 'string' ? input : JSON.stringify(input), 'problem.json', () => (now += 5));
+}
+
+/** The error for `input`, and the text it points at. */
+function refusal(input: unknown): { readonly code: string; readonly message: string; readonly at: string } {
+  const text = typeof input === 'string' ? input : JSON.stringify(input);
+  try {
+    solve(text);
+  } catch (error) {
+    assert.ok(error instanceof ExpectedError, String(error));
+    assert.ok(error.remedy.length > 0);
+    assert.equal(error.place?.file, 'problem.json');
+    return { code: error.code, message: error.message, at: text.slice(error.place.range.start, error.place.range.end) };
+  }
+  return assert.fail('was accepted');
+}
+
+describe('terapipe solve', () => {
+  it('answers with the fields it promises, version first', () => {
+    const answer = solve(problem);
+    assert.deepEqual(Object.keys(answer), [
+      'version',
+      'latencyMs',
+      'lowerBoundMs',
+      'totalMs',
+      'slowestMs',
+      'exact',
+      'scheme',
+      'baselines',
+      'evaluations',
+      'elapsedMs',
+    ]);
+    assert.equal(answer.lowerBoundMs, answer.latencyMs);
+    assert.equal(answer.elapsedMs, 5);
+    assert.ok(answer.latencyMs <= answer.baselines.uniform.latencyMs && answer.baselines.uniform.latencyMs <= answer.baselines.whole);
+  });
+
+  it('solves every joint case of the reference numbers to 1e-9', function () {
+    const joint = golden('terapipe_joint') as { cases: ({ id: string; optimum: number } & Record<string, unknown>)[] } | null;
+    if (joint === null) return this.skip();
+    for (const { id, optimum, batch, tokens, unit, stages, cost } of joint.cases) {
+      const { latencyMs, lowerBoundMs } = solve({ batch, tokens, unit, stages, cost });
+      assert.ok(Math.abs(latencyMs - optimum) <= 1e-9 * optimum, id);
+      assert.equal(lowerBoundMs, latencyMs, id);
+    }
+  });
+
+  it('interpolates a table, one sequence at a time', () => {
+    const table = {
+      tokens: [64, 256],
+      contexts: [0, 256],
+      ms: [
+        [10, 12],
+        [30, 38],
+      ],
+    };
+    const { scheme, baselines } = solve({ batch: 3, tokens: 512, unit: 64, stages: 4, cost: { table } });
+    assert.ok(scheme.every(({ batch }) => batch === 1));
+    assert.ok(Math.abs(baselines.whole - (30 + ((38 - 30) / 256) * 0 + ((30 - 10) / 192) * 256) * (3 + 3)) < 1e-9);
+  });
+
+  it('takes comments, minimumTokens, forwardOnly, equal stage factors and room for the whole batch', () => {
+    const extended = {
+      ...problem,
+      minimumTokens: 128,
+      forwardOnly: true,
+      stageFactors: Array.from({ length: 8 }, () => 2),
+      maximumInFlight: 2,
+    };
+    const answer = solve(`// twice as slow\n${JSON.stringify(extended)}`);
+    assert.ok(answer.scheme.every(({ tokens }) => tokens.every((length) => length >= 128)));
+    assert.equal(answer.latencyMs, 2 * solve({ ...problem, minimumTokens: 128 }).latencyMs);
+  });
+
+  const sizes: readonly (readonly [name: string, json: string])[] = [
+    ['zero', '0'],
+    ['negative', '-4'],
+    ['broken', '1.5'],
+    ['huge', '1e308'],
+    ['2^63', '9223372036854775808'],
+    ['text', '"4"'],
+    ['null', 'null'],
+    ['a list', '[4]'],
+    ['an object', '{"a":1}'],
+  ];
+  for (const key of ['batch', 'tokens', 'unit', 'stages', 'minimumTokens'])
+    for (const [name, json] of sizes)
+      it(`points at a ${key} that is ${name}`, () => {
+        const text = JSON.stringify({ ...problem, [key]: '@' }).replace('"@"', json);
+        const { code, at } = refusal(text);
+        assert.ok(code === 'config-out-of-range' || code === 'config-wrong-type', code);
+        assert.equal(at, json);
+      });
+
+  for (const json of ['-1', '1e10', '1e999', '"1"', 'true'])
+    it(`points at a coefficient that is ${json}`, () => {
+      assert.equal(refusal(JSON.stringify({ ...problem, cost: { fixed: 1, perToken: '@' } }).replace('"@"', json)).at, json);
+    });
+
+  it('points at the end of a file that breaks off', () => {
+    assert.equal(refusal('{"batch": 1, "tokens": 51').code, 'config-json-syntax');
+    assert.equal(refusal('').code, 'config-empty');
+    assert.equal(refusal('[]').code, 'config-wrong-type');
+    assert.equal(refusal('\u0000\u0001').code, 'config-binary');
+  });
+
+  it('names what is missing', () => {
+    for (const key of ['batch', 'tokens', 'unit', 'stages', 'cost'])
+      assert.match(
+        refusal(Object.fromEntries(Object.entries(problem).filter(([name]) => name !== key))).message,
+        new RegExp(`"${key}" is missing`),
+      );
+    assert.match(refusal({ ...problem, cost: { fixed: 1 } }).message, /"cost.perToken" is missing/);
+  });
+
+  it('points at keys it does not know instead of ignoring them', () => {
+    assert.deepEqual(refusal({ ...problem, stage: 4 }), {
+      code: 'unknown-key',
+      message: '"stage" is not a key of the problem',
+      at: '"stage"',
+    });
+    assert.equal(refusal({ ...problem, cost: { ...problem.cost, perTokens: 1 } }).at, '"perTokens"');
+    assert.equal(refusal({ ...problem, cost: { fixed: 1, table: {} } }).at, '"fixed"');
+  });
+
+  it('refuses tables whose rows do not match their axes', () => {
+    const table = { tokens: [64, 256], contexts: [0], ms: [[10]] };
+    assert.equal(refusal({ ...problem, cost: { table } }).at, '[[10]]');
+    assert.equal(refusal({ ...problem, cost: { table: { ...table, tokens: [256, 64] } } }).at, '[256,64]');
+    assert.equal(refusal({ ...problem, cost: { table: { ...table, ms: [[10], [-1]] } } }).at, '[[10],[-1]]');
+  });
+
+  it('refuses slices longer than the sequence and problems beyond its memory', () => {
+    assert.equal(refusal({ ...problem, minimumTokens: 513 }).at, '513');
+    assert.equal(refusal({ ...problem, tokens: 1_000_000, unit: 1 }).code, 'solve-too-large');
+    assert.equal(refusal({ ...problem, batch: 100_000_000, tokens: 8 }).code, 'solve-too-large');
+  });
+
+  it('says what it cannot do yet', () => {
+    assert.equal(refusal({ ...problem, stageFactors: [1, 1, 1, 1, 1, 1, 1, 2] }).code, 'solve-unsupported');
+    assert.equal(refusal({ ...problem, maximumInFlight: 1 }).code, 'solve-unsupported');
+    assert.equal(refusal({ ...problem, stageFactors: [1] }).code, 'config-inconsistent');
+  });
+});
