@@ -11,8 +11,8 @@ export interface SliceTime {
 export type SliceCost = (batch: number, tokens: number, context: number) => SliceTime;
 
 /**
- * Measured slice times of batch 1 on one stage: `forwardMs[i][j]` for length `tokens[i]` after `contexts[j]`. Between points bilinear, outside linear
- * from the nearest cell. Ascending axes.
+ * Measured slice times of batch 1 on one stage: `forwardMs[i][j]` for length `tokens[i]` after `contexts[j]`. Between points bilinear; outside
+ * as `tableCost` says. Ascending axes.
  */
 export interface CostTable {
   readonly tokens: readonly number[];
