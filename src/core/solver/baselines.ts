@@ -1,3 +1,4 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { unitCount, type SliceMs, type SlicingProblem } from './problem';
 import type { Scheme } from './slicing';
 
@@ -23,8 +24,8 @@ export function uniformScheme({ batch, tokens, unit }: Pick<SlicingProblem, 'bat
   return Array.from({ length: batch }, () => ({ batch: 1, tokens: lengths }));
 }
 
-/** The whole sequence and the best number of equal slices, over all numbers of slices no shorter than `minimumTokens`. O(units^2) calls of `cost`. */
-export function baselinesOf(problem: Omit<SlicingProblem, 'cost'>, cost: SliceMs): Baselines {
+/** The whole sequence and the best number of equal slices, over all numbers of slices no shorter than `minimumTokens`. O(units^2) calls of `cost`. Throws CancelledError. */
+export function baselinesOf(problem: Omit<SlicingProblem, 'cost'>, cost: SliceMs, signal?: CancelSignal): Baselines {
   const { batch, tokens, unit, stages, minimumTokens = 1 } = problem;
   const latency = (lengths: readonly number[]): { latencyMs: number; slowestMs: number } => {
     let totalMs = 0;
@@ -42,6 +43,7 @@ export function baselinesOf(problem: Omit<SlicingProblem, 'cost'>, cost: SliceMs
   let uniform = { slices: 1, ...whole };
   const units = unitCount(problem);
   for (let slices = 2; slices <= units; slices++) {
+    throwIfCancelled(signal);
     const lengths = uniformLengths(tokens, unit, slices);
     if (lengths.some((length) => length < minimumTokens)) continue;
     const candidate = latency(lengths);

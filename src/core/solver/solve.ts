@@ -46,7 +46,7 @@ export function solveSlicing(problem: SlicingProblem, { signal, onProgress }: So
   const times = tabulate(problem, signal, (fraction) => {
     report(tabulateShare * fraction);
   });
-  const baselines = baselinesOf(problem, tabulatedCost(times, problem.unit));
+  const baselines = baselinesOf(problem, tabulatedCost(times, problem.unit), signal);
   const visits = times.columns.reduce((sum, column) => sum + column.length, 0);
   const proof = proveOptimum(times, problem.stages, baselines.uniform.slowestMs, {
     signal,
