@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { Finding, Severity } from '../core/findings';
 import type { Place } from '../core/located';
+import { findingOfError } from '../core/planner/findings';
 import { isOpen } from './follow-files';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { rangeOf } from './ranges';
@@ -53,12 +54,11 @@ function diagnosticsOf(state: SessionState, documentation: vscode.Uri): (readonl
   ]);
   const { error } = state;
   if (error === null || state.findings.some(({ code }) => code === error.code)) return found;
-  const place = error.place ?? state.run?.place ?? { file: state.file, range: { start: 0, end: 0 } };
-  const asFinding = { code: error.code, severity: 'error' as const, place, message: error.message, remedy: error.remedy };
-  return [...found, [place.file, diagnosticOf(state, asFinding, documentation)]];
+  const finding = findingOfError(error, state.run?.place ?? { file: state.file, range: { start: 0, end: 0 } });
+  return [...found, [finding.place.file, diagnosticOf(state, finding, documentation)]];
 }
 
-function diagnosticOf(state: SessionState, finding: Omit<Finding, 'fixes'>, documentation: vscode.Uri): vscode.Diagnostic {
+function diagnosticOf(state: SessionState, finding: Finding, documentation: vscode.Uri): vscode.Diagnostic {
   const { code, severity, place, message, remedy } = finding;
   const diagnostic = new vscode.Diagnostic(rangeOf(place, state.texts), `${message}; ${remedy}`, severities[severity]);
   diagnostic.source = source;

@@ -26,6 +26,7 @@ export function changeJson(text: string, changes: readonly JsonChange[]): Replac
   const formattingOptions = layoutOf(text);
   const changed = changes.reduce((current, change) => {
     const { path, value } = withinObjects(current, change);
+    if (value === undefined && !exists(current, path)) return current;
     return applyEdits(current, modify(current, path, value, { formattingOptions }));
   }, text);
   return replacementBetween(text, changed);
@@ -42,6 +43,11 @@ function withinObjects(text: string, { path, value }: JsonChange): { readonly pa
     return { path: path.slice(0, depth), value: nested };
   }
   return { path: [...path], value };
+}
+
+function exists(text: string, path: string[]): boolean {
+  const tree = parseTree(text);
+  return tree !== undefined && findNodeAtLocation(tree, path) !== undefined;
 }
 
 function layoutOf(text: string): FormattingOptions {

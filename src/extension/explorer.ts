@@ -48,7 +48,7 @@ export function registerExplorer(sessions: PlanSessions): Explorer {
       getTreeItem: (item) => treeItemOf(item, sessions),
     },
   });
-  const watcher = vscode.workspace.createFileSystemWatcher('**/{terapipe,config}.json', false, true, false);
+  const watcher = vscode.workspace.createFileSystemWatcher('**/{terapipe,*.terapipe,config}.json', false, true, false);
   const subscription = sessions.onDidChange(({ file, plan, error }) => {
     const answer = error ?? plan;
     if (planned.get(file) === answer) return;

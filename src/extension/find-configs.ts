@@ -14,10 +14,10 @@ export interface FoundConfig {
   readonly format: ConfigFormat;
 }
 
-/** The configs of the workspace, by path; at most 200 `terapipe.json` and 400 `config.json` are looked at, and nothing under dependencies or build output. */
+/** The configs of the workspace, by path; at most 200 `terapipe.json` or `*.terapipe.json` and 400 `config.json` are looked at, and nothing under dependencies or build output. */
 export async function findConfigs(token?: vscode.CancellationToken): Promise<readonly FoundConfig[]> {
   const [plans, models] = await Promise.all([
-    vscode.workspace.findFiles('**/terapipe.json', excluded, maximumPlans, token),
+    vscode.workspace.findFiles('**/{terapipe,*.terapipe}.json', excluded, maximumPlans, token),
     vscode.workspace.findFiles('**/config.json', excluded, maximumModels, token),
   ]);
   const queue = [...plans, ...models];

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { createPlannerClient, type PlannerClient } from '../worker/client';
+import { createPlannerClient } from '../worker/client';
 import { registerCodeLens } from './code-lens';
 import { createCommands, registerCommands } from './commands/commands';
 import { welcomeToSample } from './commands/open-sample';
@@ -44,12 +44,12 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   };
   const onError = (error: unknown): void => reportBug(log, 'background', error);
 
-  const planner = keep(lazyPlanner(context.asAbsolutePath('dist/worker.js')));
+  const planner = keep(createPlannerClient(context.asAbsolutePath('dist/worker.js')));
   const sessions = keep(
     createPlanSessions({
       readText,
       resolvePath,
-      plan: (request, options) => planner.client().plan(request, options),
+      plan: planner.plan,
       defaults: (file) => planDefaults(vscode.Uri.parse(file), log),
       delayMs: planDelayMs,
       reportBug: (error) => reportBug(log, 'planning', error),
@@ -82,15 +82,6 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
     }),
   );
   void welcomeToSample(context).catch(onError);
-}
-
-/** The worker starts with the first plan, not with the window. */
-function lazyPlanner(workerFile: string): { client: () => PlannerClient; dispose: () => Promise<void> } {
-  let client: PlannerClient | null = null;
-  return {
-    client: () => (client ??= createPlannerClient(workerFile)),
-    dispose: () => client?.dispose() ?? Promise.resolve(),
-  };
 }
 
 /** docs/findings.md in the project's repository, where the codes of problems are explained. */

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { pageHtml } from '../../../src/extension/page-html';
+import { parsePageMessage } from '../../../src/extension/page-messages';
+import { pageStateOf } from '../../../src/extension/page-state';
+import { transferable } from '../../../src/extension/transferable';
+import { smallModel, smallRun, testWorld, uri } from './world';
+
+const surroundings = { page: 'tab', trusted: true, displayPath: (file: string) => file.replace('file:///w/', '') } as const;
+
+describe('page document', () => {
+  const html = pageHtml({
+    page: 'side',
+    title: '<b>"Plan"</b>',
+    language: 'en',
+    scriptUri: 'https://host/webview.js',
+    styleUri: 'https://host/page.css',
+    cspSource: 'https://host',
+    nonce: 'abc123',
+    strings: { step: `</body><script>alert("1")</script> it's` },
+  });
+
+  it('allows scripts by nonce alone and no inline style', () => {
+    const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(html)?.[1] ?? '';
+    assert.match(policy, /^default-src &#39;none&#39;; script-src &#39;nonce-abc123&#39;; style-src https:\/\/host;/);
+    assert.doesNotMatch(html, /unsafe|<style|style=/);
+    assert.equal(html.match(/<script/g)?.length, 1);
+  });
+
+  it('escapes every string', () => {
+    assert.match(html, /<title>&lt;b&gt;&quot;Plan&quot;&lt;\/b&gt;<\/title>/);
+    assert.match(html, /data-strings="\{&quot;step&quot;:&quot;&lt;\/body&gt;/);
+  });
+});
+
+describe('page messages', () => {
+  it('are taken when they are in the protocol', () => {
+    const place = { file: uri('config.json'), range: { start: 3, end: 5 } };
+    for (const message of [
+      { type: 'ready' },
+      { type: 'command', command: 'terapipe.plan' },
+      { type: 'reveal', place },
+      { type: 'change', change: { key: 'slicing.unit', value: 16 } },
+      { type: 'openTab', tab: 'memory', candidate: null },
+      { type: 'save', name: 'plan.svg', mime: 'image/svg+xml', text: '<svg/>' },
+      { type: 'log', level: 'error', message: 'x' },
+    ])
+      assert.deepEqual(parsePageMessage(message), message);
+  });
+
+  it('are refused otherwise', () => {
+    for (const message of [
+      null,
+      'ready',
+      { type: 'command', command: 'workbench.action.quit' },
+      { type: 'command', command: 'terapipe.refreshExplorer' },
+      { type: 'reveal', place: { file: 'x', range: { start: -1, end: 0 } } },
+      { type: 'change', change: { key: 'model', value: 1 } },
+      { type: 'change', change: { key: 'schedule', value: Number.NaN } },
+      { type: 'save', name: '', mime: 'image/svg+xml', text: '' },
+      { type: 'save', name: 'x', mime: 'text/html', text: '' },
+    ])
+      assert.equal(parsePageMessage(message), null, JSON.stringify(message));
+  });
+});
+
+describe('page state', () => {
+  it('is empty while nothing is shown', () => {
+    const state = pageStateOf(null, surroundings);
+    assert.equal(state.file, null);
+    assert.equal(state.plan, null);
+    assert.deepEqual(state.findings, []);
+  });
+
+  it('names places for the eye and keeps them to be clicked', async () => {
+    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
+    await finish();
+    const state = pageStateOf(await planned, surroundings);
+    assert.equal(state.file, 'terapipe.json');
+    assert.equal(state.document, uri('terapipe.json'));
+    const text = smallRun();
+    const { range } = state.places['layout.pipeline']!;
+    assert.equal(text.slice(range.start, range.end), '4');
+    assert.equal(state.places['model.layers']?.file, uri('config.json'));
+    assert.equal(state.places['training.microBatch'], undefined);
+  });
+
+  it('gives an error its line and column', async () => {
+    const { sessions } = testWorld({ 'terapipe.json': '{\n  "model": 3\n}' });
+    const state = pageStateOf(await sessions.ensure(uri('terapipe.json'), 'terapipe'), surroundings);
+    assert.equal(state.error?.placeText, 'terapipe.json:2:12');
+  });
+
+  it('draws the chosen timeline alone in the side view', async () => {
+    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
+    await finish();
+    const session = await planned;
+    const drawn = (page: 'side' | 'tab'): number =>
+      pageStateOf(session, { ...surroundings, page }).plan?.candidates.filter(({ timeline }) => timeline !== null).length ?? 0;
+    assert.equal(drawn('side'), 1);
+    assert.ok(drawn('tab') > 1);
+  });
+});
+
+describe('transferable data', () => {
+  it('holds no view of a larger buffer, and is equal', () => {
+    const large = new Float64Array([1, 2, 3, 4]);
+    const whole = new Uint32Array([7]);
+    const data = { rows: [large.subarray(1, 3)], whole, text: 'x', none: null };
+    const copy = transferable(data);
+    assert.deepEqual(copy, data);
+    assert.equal(copy.rows[0]?.buffer.byteLength, 16);
+    assert.equal(copy.whole, whole);
+  });
+});

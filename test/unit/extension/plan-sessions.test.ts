@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { limitSessions } from '../../../src/extension/session-limit';
+import { nextTurn, smallModel, smallRun, testWorld, uri } from './world';
+
+const run = uri('terapipe.json');
+const model = uri('config.json');
+
+describe('plan sessions', () => {
+  it('plan a config with what it refers to', async () => {
+    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(run, 'terapipe');
+    await finish();
+    const state = await planned;
+    assert.equal(state.plan?.request.model.layers, 4);
+    assert.equal(state.error, null);
+    assert.equal(state.progress, null);
+    assert.deepEqual([...sessions.reads(run)], [run, model]);
+  });
+
+  it('plan a bare model config for the cluster of the settings', async () => {
+    const { sessions, finish, requests } = testWorld({ 'config.json': smallModel });
+    const planned = sessions.ensure(model, 'huggingface');
+    await finish();
+    assert.ok((await planned).plan);
+    assert.equal(requests[0]?.cluster.gpu.name, 'A100-40GB');
+  });
+
+  it('drop what a newer text overtook', async () => {
+    const { sessions, finish, files, requests } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    void sessions.ensure(run, 'terapipe');
+    while (requests.length < 1) await nextTurn();
+    files.set(run, smallRun({ training: { sequenceLength: 128, globalBatch: 4 } }));
+    sessions.changed(run);
+    while (requests.length < 2) await nextTurn();
+    await finish();
+    assert.equal(sessions.get(run)?.plan, null);
+    assert.notEqual(sessions.get(run)?.progress, null);
+    await finish();
+    assert.equal(sessions.get(run)?.plan?.request.training.sequenceLength, 128);
+    assert.equal(sessions.get(run)?.progress, null);
+  });
+
+  it('plan again once for many quick edits, and when a referenced file changes', async () => {
+    const { sessions, finish, files, requests } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    void sessions.ensure(run, 'terapipe');
+    await finish();
+    files.set(model, smallModel.replace('"n_layer":4', '"n_layer":8'));
+    for (let edit = 0; edit < 5; edit += 1) sessions.changed(model);
+    assert.equal(sessions.get(run)?.staleEdits, 5);
+    await finish();
+    assert.equal(sessions.get(run)?.plan?.request.model.layers, 8);
+    assert.equal(sessions.get(run)?.staleEdits, 0);
+    assert.equal(requests.length, 2);
+  });
+
+  it('keep the last good plan through an error and say how old it is', async () => {
+    const { sessions, finish, files } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    void sessions.ensure(run, 'terapipe');
+    await finish();
+    const { plan } = sessions.get(run)!;
+    files.set(run, '{ "model": ');
+    sessions.changed(run);
+    while (sessions.get(run)?.error === null) await nextTurn();
+    const broken = sessions.get(run)!;
+    assert.equal(broken.plan, plan);
+    assert.equal(broken.staleEdits, 1);
+    assert.equal(broken.error?.code, 'config-json-syntax');
+    assert.equal(broken.error.place?.file, run);
+    files.set(run, smallRun());
+    sessions.changed(run);
+    await finish();
+    assert.equal(sessions.get(run)?.error, null);
+    assert.equal(sessions.get(run)?.staleEdits, 0);
+  });
+
+  it('say where a file is named that is not there, and plan when it appears', async () => {
+    const { sessions, finish, files } = testWorld({ 'terapipe.json': smallRun() });
+    const state = await sessions.ensure(run, 'terapipe');
+    assert.equal(state.error?.code, 'config-not-found');
+    assert.equal(state.error.place?.file, run);
+    files.set(model, smallModel);
+    sessions.changed(model);
+    await finish();
+    assert.ok(sessions.get(run)?.plan);
+  });
+
+  it('turn a bug into a message and report it', async () => {
+    const { sessions, finish, bugs } = testWorld({ 'config.json': smallModel });
+    const planned = sessions.ensure(model, 'huggingface');
+    await finish(() => {
+      throw new TypeError('x is not a function');
+    });
+    assert.equal((await planned).error?.code, 'internal');
+    assert.equal(bugs.length, 1);
+    assert.ok(sessions.get(model)?.run, 'what was read stays');
+  });
+
+  it('stop quietly when cancelled', async () => {
+    const { sessions, requests } = testWorld({ 'config.json': smallModel });
+    const planned = sessions.ensure(model, 'huggingface');
+    while (requests.length < 1) await nextTurn();
+    sessions.cancel(model);
+    const state = await planned;
+    assert.equal(state.error, null);
+    assert.equal(state.progress, null);
+    assert.equal(state.plan, null);
+  });
+
+  it('wait for a command where planning on edits is off', async () => {
+    const { sessions, finish, requests } = testWorld({ 'config.json': smallModel }, null);
+    void sessions.ensure(model, 'huggingface');
+    await finish();
+    sessions.changed(model);
+    await nextTurn();
+    assert.equal(requests.length, 1);
+    assert.equal(sessions.get(model)?.staleEdits, 1);
+    const replanned = sessions.replan(model);
+    await finish();
+    assert.equal((await replanned).staleEdits, 0);
+  });
+
+  it('are forgotten, oldest first, when there are many that nobody needs', async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `${index}.json`);
+    const { sessions } = testWorld(Object.fromEntries(names.map((name) => [name, ''])));
+    limitSessions(sessions, (file) => file === uri('0.json'));
+    for (const name of names) await sessions.ensure(uri(name), 'huggingface');
+    assert.equal(sessions.all().length, 24);
+    assert.ok(sessions.get(uri('0.json')));
+    assert.equal(sessions.get(uri('1.json')), undefined);
+    assert.ok(sessions.get(uri('29.json')));
+  });
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { parse } from 'jsonc-parser';
+import { describe, it } from 'mocha';
+import { loadRun } from '../../../src/core/config/load';
+import { chosenOf } from '../../../src/core/planner/plan';
+import { explanations } from '../../../src/extension/explanations';
+import { planItems, stageItems } from '../../../src/extension/explorer-items';
+import { hoverAt } from '../../../src/extension/hover-text';
+import { lensTexts } from '../../../src/extension/lens-text';
+import { newConfigText } from '../../../src/extension/new-config';
+import { locatedValues } from '../../../src/extension/page-state';
+import type { SessionState } from '../../../src/extension/plan-sessions';
+import { english } from '../../../src/extension/translate';
+import { smallModel, smallRun, testWorld, uri } from './world';
+
+const run = uri('terapipe.json');
+
+async function planned(text = smallRun()): Promise<SessionState> {
+  const { sessions, finish } = testWorld({ 'terapipe.json': text, 'config.json': smallModel });
+  const state = sessions.ensure(run, 'terapipe');
+  await finish();
+  return state;
+}
+
+describe('lenses', () => {
+  it('say step, bubble and the worst stage', async () => {
+    const { plan, memory } = lensTexts(await planned(), english);
+    assert.match(plan, /^Plan: [\d.]+ (µs|ms) \/ step, bubble [\d.]+ %$/);
+    assert.match(memory ?? '', /^Memory: [\d.]+ \/ 40 GB, stage \d of 4$/);
+  });
+
+  it('say that the numbers are old, or what stops planning', async () => {
+    const state = await planned();
+    assert.match(lensTexts({ ...state, staleEdits: 2 }, english).plan, /before the last edits/);
+    assert.equal(lensTexts({ ...state, plan: null, progress: 0.5 }, english).plan, 'Plan: solving…');
+  });
+});
+
+describe('hovers', () => {
+  it('explain a value with numbers of the plan', async () => {
+    const text = smallRun();
+    const hover = hoverAt(await planned(text), run, text, text.indexOf('"pipeline"') + 2, english);
+    assert.equal(hover?.title, 'layout.pipeline: 4');
+    assert.match(hover.lines.join(' '), /bubble.*Bubble [\d.]+ % of/);
+    assert.equal(text.slice(hover.range.start, hover.range.end), '"pipeline":4');
+  });
+
+  it('explain values of the model config a run refers to', async () => {
+    const hover = hoverAt(await planned(), uri('config.json'), smallModel, smallModel.indexOf('n_layer') + 1, english);
+    assert.equal(hover?.title, 'model.layers: 4');
+    assert.match(hover.lines.join(' '), /4 layers on 4 stages: 1 a stage/);
+  });
+
+  it('list what a section leaves out', async () => {
+    const text = smallRun();
+    const hover = hoverAt(await planned(text), run, text, text.indexOf('"training"') + 2, english);
+    assert.match(hover?.title ?? '', /training/);
+    assert.match(hover?.lines.join('\n') ?? '', /microBatch 1: the least memory/);
+  });
+
+  it('are silent while the text is newer than the plan, and off the values', async () => {
+    const text = smallRun();
+    const state = await planned(text);
+    assert.equal(hoverAt(state, run, `${text} `, 5, english), null);
+    assert.equal(hoverAt(state, run, text, 0, english), null);
+  });
+
+  it('know every value that a run can give', async () => {
+    const { run: read } = await planned(
+      smallRun({ schedule: '1F1B', slicing: { unit: 8 }, cost: { gemmHalfSize: 1000, issueFloorUs: 10, memoryEfficiency: 0.8 } }),
+    );
+    const silent = ['model.positions', 'model.norm', 'model.qkvBias', 'model.attentionOutputBias', 'model.mlpBias', 'model.qkNorm'];
+    for (const [key] of locatedValues(read!)) assert.ok(key in explanations || silent.includes(key), key);
+  });
+});
+
+describe('tree rows', () => {
+  it('give the numbers of a plan and one row a stage', async () => {
+    const state = await planned();
+    const labels = planItems(state, english).map((item) => ('label' in item ? item.label : ''));
+    assert.deepEqual(labels, ['Step', 'Bubble', 'Memory', 'Schedule', 'Layout', 'Cluster', 'Throughput', '4 stages']);
+    const stages = stageItems(run, chosenOf(state.plan!), english);
+    assert.equal(stages.length, 4);
+  });
+});
+
+describe('a new terapipe.json', () => {
+  it('is read back as what was asked for', async () => {
+    const state = await planned();
+    const text = newConfigText('config.json', state.run!.model, { gpu: 'H200', nodes: 3, gpusPerNode: null });
+    const written = await loadRun(run, text, (from, path) => Promise.resolve({ file: new URL(path, from).href, text: smallModel }));
+    assert.equal(written.gpu?.value.name, 'H200');
+    assert.equal(written.nodes?.value, 3);
+    assert.equal(written.gpusPerNode?.value, 8);
+    assert.equal(written.training.sequenceLength?.value, 256);
+    assert.deepEqual(written.remarks, []);
+  });
+
+  it('stays JSON whatever the model file is called', () => {
+    const text = newConfigText('a"\n*/ b.json', null, { gpu: 'H200', nodes: null, gpusPerNode: null });
+    assert.equal((parse(text) as { model: string }).model, 'a"\n*/ b.json');
+  });
+});

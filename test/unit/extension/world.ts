@@ -1,0 +1,87 @@
+import { CancelledError } from '../../../src/core/errors';
+import { configError } from '../../../src/core/config/errors';
+import { makePlan } from '../../../src/core/planner/make-plan';
+import type { Plan } from '../../../src/core/planner/plan';
+import type { PlanRequest } from '../../../src/core/planner/request';
+import { createPlanSessions, type PlanSessions, type SessionWorld } from '../../../src/extension/plan-sessions';
+
+/** A model small enough to plan in a few milliseconds. */
+export const smallModel = JSON.stringify({
+  model_type: 'gpt2',
+  n_layer: 4,
+  n_embd: 256,
+  n_head: 4,
+  n_positions: 256,
+  vocab_size: 1000,
+});
+
+/** A run of it on four GPUs. */
+export function smallRun(more: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({
+    model: 'config.json',
+    cluster: { gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 },
+    training: { sequenceLength: 256, globalBatch: 4 },
+    layout: { tensor: 1, pipeline: 4, data: 1 },
+    ...more,
+  });
+}
+
+/** Files in memory under `file:///w/`, a planner whose answers wait until they are let go, and the sessions over both. */
+export interface TestWorld {
+  readonly files: Map<string, string>;
+  readonly sessions: PlanSessions;
+  readonly requests: PlanRequest[];
+  readonly bugs: unknown[];
+  /** Lets the oldest waiting request finish. */
+  readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;
+}
+
+export function testWorld(files: Readonly<Record<string, string>>, delayMs: number | null = 1): TestWorld {
+  const stored = new Map(Object.entries(files).map(([name, text]) => [uri(name), text]));
+  const requests: PlanRequest[] = [];
+  const waiting: { request: PlanRequest; resolve: (plan: Plan) => void; reject: (error: unknown) => void }[] = [];
+  const bugs: unknown[] = [];
+  const world: SessionWorld = {
+    readText: (file) => {
+      const text = stored.get(file);
+      if (text !== undefined) return Promise.resolve(text);
+      return Promise.reject(
+        configError('config-not-found', 'There is no such file', 'mend the path', { file, range: { start: 0, end: 0 } }),
+      );
+    },
+    resolvePath: (from, path) => new URL(path, from).href,
+    plan: (request, { signal }) =>
+      new Promise((resolve, reject) => {
+        requests.push(request);
+        waiting.push({ request, resolve, reject });
+        signal.addEventListener('abort', () => reject(new CancelledError()));
+      }),
+    defaults: () => ({ gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 }),
+    delayMs: () => delayMs,
+    reportBug: (error) => bugs.push(error),
+  };
+  return {
+    files: stored,
+    sessions: createPlanSessions(world),
+    requests,
+    bugs,
+    finish: async (how = (request) => makePlan(request)) => {
+      while (waiting.length === 0) await nextTurn();
+      const next = waiting.shift();
+      try {
+        if (next !== undefined) next.resolve(how(next.request));
+      } catch (error) {
+        next?.reject(error);
+      }
+      await nextTurn();
+    },
+  };
+}
+
+export function uri(name: string): string {
+  return `file:///w/${name}`;
+}
+
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 2));
+}
