@@ -2,6 +2,7 @@
 import esbuild from 'esbuild';
 import { mkdir, rm } from 'node:fs/promises';
 import process from 'node:process';
+import { withoutStyleProbe } from './webview/without-style-probe.mjs';
 
 const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
@@ -16,7 +17,15 @@ const common = {
   legalComments: 'linked',
 };
 /** @type {import('esbuild').BuildOptions} */
-const node = { ...common, platform: 'node', target: 'node20', format: 'cjs', external: ['vscode', 'onnxruntime-node'] };
+const node = {
+  ...common,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  external: ['vscode', 'onnxruntime-node'],
+  // jsonc-parser's `main` is UMD, whose requires esbuild cannot follow.
+  mainFields: ['module', 'main'],
+};
 
 // Lines that the problem matcher of the watch task (.vscode/tasks.json) reads: one pair around all bundles that are built at the same time.
 let running = 0;
@@ -51,7 +60,7 @@ const builds = [
     target: 'chrome120',
     format: 'iife',
     tsconfig: 'webview/tsconfig.json',
-    plugins: [report],
+    plugins: [report, withoutStyleProbe],
   },
 ];
 
