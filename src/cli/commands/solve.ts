@@ -23,7 +23,7 @@ export interface SolveAnswer {
  * Solves the problem in `text`, read from `file`; `clock` gives ms.
  * @throws ExpectedError as `readSolveProblem`.
  */
-export function solveProblem(text: string, file: string, clock: () => number): SolveAnswer {
+export function runSolve(text: string, file: string, clock: () => number): SolveAnswer {
   const problem = readSolveProblem(text, file);
   const startMs = clock();
   const { latencyMs, lowerBoundMs, totalMs, slowestMs, exact, scheme, baselines, evaluations } = solveSlicing(problem);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { solveProblem, type SolveAnswer } from '../../../src/cli/commands/solve';
+import { runSolve, type SolveAnswer } from '../../../src/cli/commands/solve';
 import { ExpectedError } from '../../../src/core/errors';
 import { golden } from '../../golden/shared';
 
@@ -7,7 +7,7 @@ const problem = { batch: 2, tokens: 512, unit: 8, stages: 8, cost: { fixed: 0.5,
 
 function solve(input: unknown): SolveAnswer {
   let now = 0;
-  return solveProblem(typeof input === 'string' ? input : JSON.stringify(input), 'problem.json', () => (now += 5));
+  return runSolve(typeof input === 'string' ? input : JSON.stringify(input), 'problem.json', () => (now += 5));
 }
 
 /** The error for `input`, and the text it points at. */
