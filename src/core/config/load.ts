@@ -10,6 +10,9 @@ import { recogniseNamed } from './registry';
 import type { ReadReferenced, Run } from './run';
 import { readTerapipe, type GivenModel } from './terapipe';
 
+/** Configs that name configs; a link to its own folder could otherwise give one file endless names. */
+const maximumReferences = 10;
+
 /** A model with the files it was drawn from, in reading order. */
 interface LoadedModel {
   readonly model: LocatedFields<ModelSpec>;
@@ -57,7 +60,7 @@ async function loadModel(file: string, given: GivenModel, read: ReadReferenced, 
   if (from === undefined) return { model: completeInline(numbers, place), texts: new Map(), remarks: [] };
   const namedAt = from.source.kind === 'file' ? from.source.place : place;
   const next = await readNamed(file, from.value, read, namedAt);
-  if (seen.has(next.file))
+  if (seen.has(next.file) || seen.size > maximumReferences)
     throw configError('config-cycle', 'The configs name each other in a circle', 'name a model config instead', namedAt);
   const base = await loadReferenced(next.file, next.text, read, new Set([...seen, next.file]), namedAt);
   return { ...base, model: Object.keys(numbers).length === 0 ? base.model : overrideModel(base.model, numbers) };

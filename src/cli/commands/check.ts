@@ -1,0 +1,67 @@
+import { startOf } from '../../core/config/json-document';
+import { ExpectedError } from '../../core/errors';
+import type { Finding } from '../../core/findings';
+import { plural } from '../../core/format';
+import { findingOfError, findingsOf } from '../../core/planner/findings';
+import type { ResolveDefaults } from '../../core/planner/resolve';
+import { findingLine, printedFinding, type Answer } from '../answer';
+import { exitCodeFor, planRun, readRun } from '../planned';
+import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
+import { configsUnder } from '../walk';
+
+/**
+ * `terapipe check`: findings of every config named or found in a folder. What makes a config unreadable is a finding of it too; only a path that
+ * cannot be opened is bad input.
+ * @throws ExpectedError as `readNamedFile`.
+ */
+export async function checkAnswer(
+  paths: readonly string[],
+  sets: readonly string[],
+  defaults: ResolveDefaults,
+  texts: Map<string, string>,
+): Promise<Answer> {
+  const sources: SourceText[] = [];
+  for (const name of paths)
+    sources.push(...((await kindOfPath(name)) === 'folder' ? await configsUnder(name) : [await readNamedFile(name)]));
+  const findings = new Map<string, Finding>();
+  for (const source of sources)
+    for (const finding of await findingsFor(source, sets, defaults, texts)) findings.set(identityOf(finding), finding);
+  const printed = [...findings.values()].map((finding) => printedFinding(finding, texts));
+  const summary =
+    printed.length === 0
+      ? `No findings in ${plural(sources.length, 'config')}`
+      : `${plural(printed.length, 'finding')} in ${plural(sources.length, 'config')}`;
+  return {
+    json: { version: 1, findings: printed, configs: sources.map(({ file }) => file) },
+    text: [...printed.map(findingLine), summary].join('\n'),
+    exitCode: exitCodeFor(printed),
+  };
+}
+
+async function findingsFor(
+  source: SourceText,
+  sets: readonly string[],
+  defaults: ResolveDefaults,
+  texts: Map<string, string>,
+): Promise<readonly Finding[]> {
+  try {
+    const run = await readRun(source, sets, texts);
+    // A model config alone says nothing of the GPUs it must fit.
+    if (run.format === 'huggingface') return findingsOf(run, null);
+    const unplanned = findingsOf(run, null);
+    try {
+      return planRun(run, defaults).findings;
+    } catch (error) {
+      if (!(error instanceof ExpectedError)) throw error;
+      return unplanned.some(({ severity }) => severity === 'error') ? unplanned : [findingOfError(error, run.place), ...unplanned];
+    }
+  } catch (error) {
+    if (error instanceof ExpectedError && error.place !== undefined) return [findingOfError(error, startOf(source.file))];
+    throw error;
+  }
+}
+
+/** Two runs may share a model config and its findings. */
+function identityOf({ code, place, message }: Finding): string {
+  return JSON.stringify([place.file, place.range.start, code, message]);
+}

@@ -1,0 +1,127 @@
+import {
+  formatBytes,
+  formatBytesOf,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatTokens,
+  plural,
+} from '../../core/format';
+import { chosenOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { printable } from '../../core/text';
+import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
+import { exitCodeFor, type Planned } from '../planned';
+import { schemeText } from '../scheme-text';
+import { indented, table } from '../table';
+import { printedStage } from './memory';
+
+/** `terapipe plan`: the chosen way to run the step beside the others. */
+export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
+  const chosen = chosenOf(plan);
+  const printed = findings.map((finding) => printedFinding(finding, texts));
+  return {
+    json: { version: 1, plan: printedPlan(plan, chosen), findings: printed },
+    text: [planText(plan, chosen), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
+    exitCode: exitCodeFor(findings, chosen.fits),
+  };
+}
+
+function printedPlan(plan: Plan, chosen: Candidate): object {
+  const { request, cost, parameters, reasons, candidates } = plan;
+  const { memory } = chosen;
+  return {
+    title: request.title,
+    layout: request.layout,
+    schedule: chosen.schedule,
+    scheme: chosen.scheme,
+    iterationMs: chosen.iterationMs,
+    pipelineMs: chosen.pipelineMs,
+    gradientExchangeMs: chosen.gradientExchangeMs,
+    optimizerMs: chosen.optimizerMs,
+    bubbleRate: chosen.bubbleRate,
+    tokensPerSecond: chosen.tokensPerSecond,
+    mfu: chosen.mfu,
+    memory: {
+      runtime: memory.runtime,
+      peakBytes: peakOf(chosen),
+      capacityBytes: memory.capacityBytes,
+      marginBytes: memory.marginBytes,
+      fits: chosen.fits,
+      stages: memory.stages.map((stage) => printedStage(stage, memory.capacityBytes)),
+    },
+    cost: { provenance: cost.kind, description: cost.description, errorPercent: cost.errorPercent, errorBecause: cost.errorBecause },
+    comparisons: candidates.map((candidate) => ({
+      id: candidate.id,
+      name: candidate.name,
+      schedule: candidate.schedule,
+      iterationMs: candidate.iterationMs,
+      bubbleRate: candidate.bubbleRate,
+      peakBytes: peakOf(candidate),
+      fits: candidate.fits,
+    })),
+    reasons,
+    assumptions: request.assumptions,
+    certificate: chosen.certificate,
+    parameters,
+    training: request.training,
+    cluster: { ...request.cluster, gpu: request.cluster.gpu, links: request.cluster.links },
+  };
+}
+
+function planText(plan: Plan, chosen: Candidate): string {
+  const { request, cost, parameters } = plan;
+  const { cluster, layout, model, training } = request;
+  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  const worst = chosen.memory.stages.reduce((most, stage) => (stage.peakBytes > most.peakBytes ? stage : most));
+  const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
+    .filter((size) => size !== 'context' || layout.context > 1)
+    .map((size) => `${size} ${formatCount(layout[size])}`)
+    .join(' x ');
+  const parts = [
+    ['pipeline', chosen.pipelineMs],
+    ['gradient exchange', chosen.gradientExchangeMs],
+    ['optimizer', chosen.optimizerMs],
+  ] as const;
+  const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
+  const facts = [
+    ['step', `${formatDuration(chosen.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
+    ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
+    ['bubble', formatPercent(chosen.bubbleRate)],
+    ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
+    [
+      'memory',
+      `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage + 1)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
+    ],
+    ['schedule', chosen.name],
+    ['slices', schemeText(chosen.scheme)],
+  ];
+  const compared = plan.candidates.map((candidate) => [
+    `${candidate.id === plan.chosen ? '*' : ' '} ${candidate.name}`,
+    formatDuration(candidate.iterationMs),
+    formatPercent(candidate.bubbleRate),
+    formatBytes(peakOf(candidate)),
+    candidate.fits ? '' : 'does not fit',
+  ]);
+  const assumed = request.assumptions
+    .filter(({ key }) => !key.startsWith('model.'))
+    .map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
+  const section = (title: string, body: string) => `${title}\n${indented(body)}`;
+  return [
+    printable(
+      [
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step`,
+        `on ${formatCount(gpus)} ${cluster.gpu.name}: ${sizes}`,
+      ].join(' '),
+    ),
+    indented(table(facts, [1])),
+    section('Compared', table([['', 'step', 'bubble', 'memory', ''], ...compared], [4])),
+    ...(plan.reasons.length > 0 ? [section('Why', plan.reasons.map(printable).join('\n'))] : []),
+    section('Times', printable(`${cost.description}\n${cost.errorBecause}`.replaceAll('\n', ' · ')).replaceAll(' · ', '\n')),
+    ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
+  ].join('\n\n');
+}
+
+function peakOf({ memory }: Candidate): number {
+  return Math.max(...memory.stages.map(({ peakBytes }) => peakBytes));
+}

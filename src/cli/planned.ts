@@ -1,0 +1,51 @@
+import { loadRun } from '../core/config/load';
+import { applyOverrides } from '../core/config/overrides';
+import type { Run } from '../core/config/run';
+import { ExpectedError } from '../core/errors';
+import type { Finding } from '../core/findings';
+import { findingsOf } from '../core/planner/findings';
+import { makePlan } from '../core/planner/make-plan';
+import type { Plan } from '../core/planner/plan';
+import { resolveRun, type ResolveDefaults } from '../core/planner/resolve';
+import { readReferenced, type SourceText } from './read-file';
+
+/** A run with its plan and what there is to say about both. */
+export interface Planned {
+  readonly run: Run;
+  readonly plan: Plan;
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Reads a config with what it refers to, `texts` keeping every text for messages.
+ * @throws ExpectedError as `loadRun` and `applyOverrides`.
+ */
+export async function readRun({ file, text }: SourceText, sets: readonly string[], texts: Map<string, string>): Promise<Run> {
+  texts.set(file, text);
+  const run = await loadRun(file, text, async (from, name) => {
+    const referenced = await readReferenced(from, name);
+    texts.set(referenced.file, referenced.text);
+    return referenced;
+  });
+  return applyOverrides(run, sets);
+}
+
+/**
+ * Plans a run.
+ * @throws ExpectedError of the planner, placed at the first error the files hold, or at the run.
+ */
+export function planRun(run: Run, defaults: ResolveDefaults): Planned {
+  try {
+    const plan = makePlan(resolveRun(run, defaults));
+    return { run, plan, findings: findingsOf(run, plan) };
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    const cause = findingsOf(run, null).find(({ severity }) => severity === 'error');
+    throw new ExpectedError(error.code, error.message, error.remedy, error.place ?? cause?.place ?? run.place);
+  }
+}
+
+/** 1 when something of severity error was found or the plan does not fit. */
+export function exitCodeFor(findings: readonly { readonly severity: Finding['severity'] }[], fits = true): 0 | 1 {
+  return fits && findings.every(({ severity }) => severity !== 'error') ? 0 : 1;
+}

@@ -1,0 +1,111 @@
+import { lstat, open, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { configError, type ConfigErrorCode } from '../core/config/errors';
+import { maximumConfigSize, startOf } from '../core/config/json-document';
+import type { ReadReferenced } from '../core/config/run';
+
+/** What standard input is called in messages. */
+export const standardInput = '<stdin>';
+
+/** A text and the name it goes by: the path as the user would write it. */
+export interface SourceText {
+  readonly file: string;
+  readonly text: string;
+}
+
+/**
+ * Reads a file named on the command line, or standard input for `-`. UTF-8, at most 5 MB.
+ * @throws ExpectedError `config-not-found`, `config-unreadable`, `config-too-large`, `config-binary`, at the start of the file.
+ */
+export async function readNamedFile(name: string): Promise<SourceText> {
+  if (name === '-') return { file: standardInput, text: decoded(standardInput, await limited(standardInput, process.stdin)) };
+  return { file: name, text: await readText(name, false) };
+}
+
+/** Reads files that a config names, relative to the config's folder (standard input: the current one). Regular files only: a named pipe would wait for ever. */
+export const readReferenced: ReadReferenced = async (from, name) => {
+  const folder = from === standardInput ? '.' : path.dirname(from);
+  const file = path.isAbsolute(name) ? path.normalize(name) : path.join(folder, name);
+  return { file, text: await readText(file, true) };
+};
+
+/** Whether a path is a folder, a file (or something else that can be read), or nothing. Does not throw. */
+export async function kindOfPath(name: string): Promise<'folder' | 'file' | 'nothing'> {
+  try {
+    return (await stat(name)).isDirectory() ? 'folder' : 'file';
+  } catch {
+    return (await exists(name)) ? 'file' : 'nothing';
+  }
+}
+
+async function readText(file: string, regularOnly: boolean): Promise<string> {
+  try {
+    const status = await stat(file);
+    if (status.isDirectory()) throw failure('config-unreadable', file, 'is a folder', 'name the config file in it');
+    if (regularOnly && !status.isFile()) throw failure('config-unreadable', file, 'is no regular file', 'name a config file');
+    if (status.size > maximumConfigSize) throw tooLarge(file);
+    const handle = await open(file);
+    try {
+      return decoded(file, await limited(file, handle.createReadStream({ autoClose: false })));
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw systemFailure(file, error);
+  }
+}
+
+async function limited(file: string, stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    size += bytes.length;
+    if (size > maximumConfigSize) throw tooLarge(file);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+function decoded(file: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw failure('config-binary', file, 'is not UTF-8 text', 'name a JSON config file');
+  }
+}
+
+function systemFailure(file: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
+  switch (error.code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return failure('config-not-found', file, 'does not exist', 'mend the path');
+    case 'EACCES':
+    case 'EPERM':
+      return failure('config-unreadable', file, 'may not be read', 'check its permissions');
+    case 'ELOOP':
+      return failure('config-unreadable', file, 'is a link that leads back to itself', 'name the file itself');
+    default:
+      return failure('config-unreadable', file, `cannot be read (${String(error.code)})`, 'check the file');
+  }
+}
+
+async function exists(name: string): Promise<boolean> {
+  try {
+    await lstat(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function tooLarge(file: string): Error {
+  return failure('config-too-large', file, 'is over 5 MB, too large for a config', 'name the config file itself');
+}
+
+function failure(code: ConfigErrorCode, file: string, what: string, remedy: string): Error {
+  const name = file === standardInput ? 'standard input' : path.basename(file);
+  return configError(code, `${name} ${what}`, remedy, startOf(file));
+}

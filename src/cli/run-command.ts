@@ -1,0 +1,68 @@
+import { ExpectedError } from '../core/errors';
+import { printable } from '../core/text';
+import { errorJson, errorLine, type Answer } from './answer';
+import { helpText, parseCommand, type Command } from './arguments';
+import { checkAnswer } from './commands/check';
+import { inspectAnswer } from './commands/inspect';
+import { memoryAnswer } from './commands/memory';
+import { planAnswer } from './commands/plan';
+import { solveProblem } from './commands/solve';
+import { solvedAnswer } from './commands/solve-text';
+import { planRun, readRun } from './planned';
+import { readNamedFile } from './read-file';
+
+/** Where a command line speaks to. */
+export interface Terminal {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Milliseconds since some moment. */
+  readonly clock: () => number;
+  /** Print stacks of internal errors. */
+  readonly debug: boolean;
+}
+
+/** Runs a command line and returns the exit status: 0 fine, 1 findings of severity error, 2 bad input, 3 internal error. Never throws. */
+export async function runCommand(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {
+  const texts = new Map<string, string>();
+  // Also after a mistake in the other arguments, whoever asked for JSON gets JSON.
+  let json = args.includes('--json');
+  try {
+    const command = parseCommand(args);
+    if (command === 'help') {
+      terminal.out(helpText);
+      return 0;
+    }
+    json = command.json;
+    const answer = await answerTo(command, texts, terminal.clock);
+    terminal.out(`${json ? JSON.stringify(answer.json) : answer.text}\n`);
+    return answer.exitCode;
+  } catch (error) {
+    const expected = error instanceof ExpectedError;
+    const shown = expected ? error : internalError(error);
+    if (json) terminal.out(`${JSON.stringify(errorJson(shown, texts))}\n`);
+    terminal.err(`${errorLine(shown, texts)}\n`);
+    if (!expected && terminal.debug && error instanceof Error) terminal.err(`${error.stack ?? ''}\n`);
+    return expected ? 2 : 3;
+  }
+}
+
+async function answerTo({ name, paths, sets, defaults }: Command, texts: Map<string, string>, clock: () => number): Promise<Answer> {
+  if (name === 'check') return checkAnswer(paths, sets, defaults, texts);
+  const source = await readNamedFile(paths[0] ?? '-');
+  texts.set(source.file, source.text);
+  if (name === 'solve') return solvedAnswer(solveProblem(source.text, source.file, clock));
+  const run = await readRun(source, sets, texts);
+  switch (name) {
+    case 'inspect':
+      return inspectAnswer(run);
+    case 'memory':
+      return memoryAnswer(planRun(run, defaults), texts);
+    case 'plan':
+      return planAnswer(planRun(run, defaults), texts);
+  }
+}
+
+function internalError(error: unknown): ExpectedError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new ExpectedError('internal', `Internal error: ${printable(message)}`, 'report it with the output of TERAPIPE_DEBUG=1');
+}
