@@ -6,7 +6,7 @@ import { checkAnswer } from './commands/check';
 import { inspectAnswer } from './commands/inspect';
 import { memoryAnswer } from './commands/memory';
 import { planAnswer } from './commands/plan';
-import { solveProblem } from './commands/solve';
+import { runSolve } from './commands/solve';
 import { solvedAnswer } from './commands/solve-text';
 import { planRun, readRun } from './planned';
 import { readNamedFile } from './read-file';
@@ -50,7 +50,7 @@ async function answerTo({ name, paths, sets, defaults }: Command, texts: Map<str
   if (name === 'check') return checkAnswer(paths, sets, defaults, texts);
   const source = await readNamedFile(paths[0] ?? '-');
   texts.set(source.file, source.text);
-  if (name === 'solve') return solvedAnswer(solveProblem(source.text, source.file, clock));
+  if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, clock));
   const run = await readRun(source, sets, texts);
   switch (name) {
     case 'inspect':
