@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
-import { lastWords, npm, root } from './setup.mjs';
+import { findProgram, lastWords, npm, root } from './setup.mjs';
 import { missing, say, secondsSince } from './steps.mjs';
 
 /** The major version that code-server's native parts are built for. */
@@ -49,8 +49,30 @@ async function install(folder, args, env) {
 }
 
 /**
- * Installs code-server and its Node.js into `.tools/` (TERAPIPE_TOOLS names another folder) unless they are there. About 20 s and 800 MB, once.
- * Install scripts stay off: they would fetch from elsewhere and compile; what they build (the terminal, log files) is not needed here.
+ * Compiles VS Code's log writer, without which output channels such as ours stay empty there; everything else works.
+ * @param {string} vscode code-server's VS Code
+ * @param {string} node
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function compileLogWriter(vscode, node, env) {
+  const compilers = ['make', 'g++', 'python3'].filter((name) => findProgram(name) === null);
+  const headers = path.dirname(path.dirname(node));
+  const without = (/** @type {string} */ why) => say('tools', `logs stay empty in this VS Code: ${why}`);
+  if (compilers.length > 0 || !existsSync(path.join(headers, 'include/node/node.h'))) {
+    without(`no ${compilers.join(', ') || 'headers of Node.js'} to compile its log writer`);
+    return;
+  }
+  const { code, output } = await npm(['rebuild', '@vscode/spdlog', '--ignore-scripts=false', '--loglevel=error'], {
+    cwd: vscode,
+    env: { ...env, npm_config_nodedir: headers },
+    limitMs: installLimitMs,
+  });
+  if (code !== 0) without(lastWords(output));
+}
+
+/**
+ * Installs code-server and its Node.js into `.tools/` (TERAPIPE_TOOLS names another folder) unless they are there. Half a minute and 800 MB, once.
+ * Install scripts stay off: they would fetch from elsewhere. The one native part that shows is compiled where that can be done.
  * @returns {Promise<Tools>}
  */
 export async function ensureTools() {
@@ -85,6 +107,7 @@ export async function ensureTools() {
   const vscode = path.join(folder, 'node_modules/code-server/lib/vscode');
   await install(vscode, ['install', '--omit=dev'], env);
   await install(path.join(vscode, 'extensions'), ['install', '--omit=dev'], env);
+  await compileLogWriter(vscode, node, env);
   writeFileSync(stampFile, stamp);
   say('tools', `installed in ${secondsSince(startMs)}`);
   return tools;
