@@ -41,8 +41,10 @@ const svgNamespace = 'http://www.w3.org/2000/svg';
 /** 16 px drawings in the manner of codicons, drawn for this project. */
 const iconPaths = {
   warning: 'M8 2.2 14.6 14H1.4L8 2.2Zm0 2.1L3.1 13h9.8L8 4.3ZM7.5 7h1v3.2h-1V7Zm0 4.1h1v1h-1v-1Z',
-  error: 'M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13Zm0 1a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM7.5 4.5h1v4.2h-1V4.5Zm0 5.5h1v1.1h-1V10Z',
-  information: 'M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13Zm0 1a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM7.5 4.7h1v1.1h-1V4.7Zm0 2.4h1v4.2h-1V7.1Z',
+  error:
+    'M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13Zm0 1a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM7.5 4.5h1v4.2h-1V4.5Zm0 5.5h1v1.1h-1V10Z',
+  information:
+    'M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13Zm0 1a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM7.5 4.7h1v1.1h-1V4.7Zm0 2.4h1v4.2h-1V7.1Z',
   check: 'm6.3 11.9 7-7-.7-.7-6.3 6.3L3.4 7.6l-.7.7 3.6 3.6Z',
   cross: 'm8 8.7 4 4 .7-.7-4-4 4-4-.7-.7-4 4-4-4-.7.7 4 4-4 4 .7.7 4-4Z',
   chevron: 'm5.7 13.7-.7-.7 5-5-5-5 .7-.7L11.4 8l-5.7 5.7Z',
@@ -50,7 +52,8 @@ const iconPaths = {
   fit: 'M2 2h4v1H3v3H2V2Zm8 0h4v4h-1V3h-3V2ZM2 10h1v3h3v1H2v-4Zm11 0h1v4h-4v-1h3v-3ZM5 5h6v6H5V5Zm1 1v4h4V6H6Z',
   search: 'M6.5 2a4.5 4.5 0 0 1 3.6 7.2l3.8 3.8-.7.7-3.8-3.8A4.5 4.5 0 1 1 6.5 2Zm0 1a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7Z',
   table: 'M2 3h12v10H2V3Zm1 1v2h10V4H3Zm0 3v2h4V7H3Zm5 0v2h5V7H8Zm-5 3v2h4v-2H3Zm5 0v2h5v-2H8Z',
-  keyboard: 'M1 4h14v8H1V4Zm1 1v6h12V5H2Zm1 1h1v1H3V6Zm2 0h1v1H5V6Zm2 0h1v1H7V6Zm2 0h1v1H9V6Zm2 0h2v1h-2V6ZM3 8h1v1H3V8Zm2 0h6v1H5V8Zm7 0h1v1h-1V8Z',
+  keyboard:
+    'M1 4h14v8H1V4Zm1 1v6h12V5H2Zm1 1h1v1H3V6Zm2 0h1v1H5V6Zm2 0h1v1H7V6Zm2 0h1v1H9V6Zm2 0h2v1h-2V6ZM3 8h1v1H3V8Zm2 0h6v1H5V8Zm7 0h1v1h-1V8Z',
   export: 'M8 1.6 11.4 5l-.7.7-2.2-2.2V10h-1V3.5L5.3 5.7 4.6 5 8 1.6ZM3 8h2v1H4v4h8V9h-1V8h2v6H3V8Z',
   inspector: 'M2 2h12v12H2V2Zm1 1v10h6V3H3Zm7 0v10h3V3h-3Z',
   path: 'M3 2.5a1.5 1.5 0 0 1 1.4 2H9v7h2.6a1.5 1.5 0 1 1 0 1H8v-7H4.4A1.5 1.5 0 1 1 3 2.5Z',
@@ -62,7 +65,14 @@ export type IconName = keyof typeof iconPaths;
 /** A decorative icon in the text colour; say its meaning in words beside it or as a label of its button. */
 export function icon(name: IconName): SVGSVGElement {
   const svg = document.createElementNS(svgNamespace, 'svg');
-  setAttributes(svg, { viewBox: '0 0 16 16', width: 16, height: 16, 'aria-hidden': 'true', class: `icon icon-${name}`, fill: 'currentColor' });
+  setAttributes(svg, {
+    viewBox: '0 0 16 16',
+    width: 16,
+    height: 16,
+    'aria-hidden': 'true',
+    class: `icon icon-${name}`,
+    fill: 'currentColor',
+  });
   const path = document.createElementNS(svgNamespace, 'path');
   setAttributes(path, { d: iconPaths[name], 'fill-rule': 'evenodd' });
   svg.append(path);

@@ -46,7 +46,8 @@ export const initialViewState: ViewState = {
 /** Reads a state that an older version (or anything else) may have saved: each field that does not fit falls back to its start value. */
 export function readViewState(saved: unknown): ViewState {
   if (!isRecord(saved)) return initialViewState;
-  const oneOf = <T extends string>(values: readonly T[], value: unknown): T | null => values.find((candidate) => candidate === value) ?? null;
+  const oneOf = <T extends string>(values: readonly T[], value: unknown): T | null =>
+    values.find((candidate) => candidate === value) ?? null;
   const flag = (value: unknown, otherwise: boolean): boolean => (typeof value === 'boolean' ? value : otherwise);
   return {
     tab: oneOf(tabs, saved['tab']) ?? initialViewState.tab,

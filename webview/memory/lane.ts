@@ -44,7 +44,12 @@ export function makeMemoryLane(owner: MemoryLaneOwner): MemoryLane {
     const shown = owner.shown();
     element.hidden = shown === null;
     if (shown === null) return;
-    title.textContent = t('Memory of stage {0} · peak {1} in the {2}', shown.stage.stage, formatBytes(shown.stage.peakBytes), shown.stage.peakOperation);
+    title.textContent = t(
+      'Memory of stage {0} · peak {1} in the {2}',
+      shown.stage.stage,
+      formatBytes(shown.stage.peakBytes),
+      shown.stage.peakOperation,
+    );
     surface.redraw();
   };
   const element = h('div', { class: 'memory-lane' }, title, h('div', { class: 'lane-canvas' }, surface.canvas));

@@ -40,7 +40,7 @@ export function criticalPath(operations: Operations): Int32Array {
     if (last < 0 || operationAt(operations, row).endMs > operationAt(operations, last).endMs) last = row;
   }
   const path: number[] = [];
-  for (let row = last; row >= 0 && path.length <= operations.count; ) {
+  for (let row = last; row >= 0 && path.length <= operations.count;) {
     path.push(row);
     const [before] = predecessors(operations, operationAt(operations, row)).sort((a, b) => b.endMs - a.endMs);
     row = before === undefined ? -1 : before.row;

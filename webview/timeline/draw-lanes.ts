@@ -139,7 +139,7 @@ function drawOutlinedRuns(
     return forward + backward < 0.5 ? 0 : forward >= backward ? 1 : 2;
   };
   const width = columns.forward.length;
-  for (let from = 0; from < width; ) {
+  for (let from = 0; from < width;) {
     const kind = kindOf(from);
     let until = from + 1;
     while (until < width && kindOf(until) === kind) until++;

@@ -63,7 +63,8 @@ export function wirePointer(pane: Pane, actions: PointerActions): void {
       actions.show(scrollRows(panTime(viewport, (start.x - now.x) * perPx, extent), start.y - now.y, extent));
       return;
     }
-    const rowNear = (y: number): number => rowAt(viewport, Math.min(extent.heightPx - 1, Math.max(0, y - gutters.axisPx)), extent) ?? extent.rows - 1;
+    const rowNear = (y: number): number =>
+      rowAt(viewport, Math.min(extent.heightPx - 1, Math.max(0, y - gutters.axisPx)), extent) ?? extent.rows - 1;
     const times = [msAt(start.x, viewport), msAt(now.x, viewport)].map((ms) => Math.min(extent.durationMs, Math.max(0, ms)));
     const rows = [rowNear(start.y), rowNear(now.y)];
     actions.pickRange(Math.min(...times), Math.max(...times), Math.min(...rows), Math.max(...rows));

@@ -55,7 +55,12 @@ export function makeMinimap(owner: MinimapOwner): Minimap {
     context.strokeStyle = css(colors.highContrast ? colors.focus : withAlpha(colors.foreground, 0.55));
     context.lineWidth = Math.max(1, Math.round(dpr));
     const half = context.lineWidth / 2;
-    context.strokeRect(Math.round(from * dpr) + half, half, Math.max(1, Math.round((until - from) * dpr) - 2 * half), height() * dpr - 2 * half);
+    context.strokeRect(
+      Math.round(from * dpr) + half,
+      half,
+      Math.max(1, Math.round((until - from) * dpr) - 2 * half),
+      height() * dpr - 2 * half,
+    );
   });
   const laneWidth = (width: number): number => Math.max(1, width - gutters.leftPx - gutters.rightPx);
   const windowPx = (width: number): readonly [number, number] => {
@@ -63,7 +68,12 @@ export function makeMinimap(owner: MinimapOwner): Minimap {
     const perMs = laneWidth(width) / owner.durationMs();
     return [gutters.leftPx + startMs * perMs, gutters.leftPx + Math.max(startMs * perMs + 2, endMs * perMs)];
   };
-  const element = h('div', { class: 'minimap', title: t('The whole step. Drag the window to move it, its edges to zoom.') }, base.canvas, frame.canvas);
+  const element = h(
+    'div',
+    { class: 'minimap', title: t('The whole step. Drag the window to move it, its edges to zoom.') },
+    base.canvas,
+    frame.canvas,
+  );
   dragWindow(frame.canvas, owner, windowPx, laneWidth);
   const redraw = (): void => {
     base.redraw();
@@ -79,8 +89,12 @@ function dragWindow(
   windowPx: (width: number) => readonly [number, number],
   laneWidth: (width: number) => number,
 ): void {
-  let drag: { readonly mode: 'move' | 'start' | 'end' | 'new'; readonly atMs: number; readonly startMs: number; readonly endMs: number } | null =
-    null;
+  let drag: {
+    readonly mode: 'move' | 'start' | 'end' | 'new';
+    readonly atMs: number;
+    readonly startMs: number;
+    readonly endMs: number;
+  } | null = null;
   const msAt = (event: PointerEvent): number => {
     const box = canvas.getBoundingClientRect();
     return ((event.clientX - box.left - gutters.leftPx) / laneWidth(box.width)) * owner.durationMs();

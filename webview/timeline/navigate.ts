@@ -1,6 +1,7 @@
 import { alongMicroBatch } from './dependencies';
 import { hitNear, operationAt, rowsOf, type Operation, type Operations } from './operations';
 import type { KeyAction } from './keys';
+import { panTime, scrollRows, zoomRows, zoomTime, type Extent, type Viewport } from './viewport';
 
 type Step = Extract<KeyAction, { readonly do: 'step' }>;
 
@@ -26,4 +27,28 @@ export function edgeOf(operations: Operations, stage: number, end: 'first' | 'la
   const rows = rowsOf(operations, stage);
   if (rows.end <= rows.first) return null;
   return operationAt(operations, end === 'first' ? rows.first : rows.end - 1);
+}
+
+/** Where a key moves the viewport to, or null for keys that do something else. Zooms at `aroundMs`, else at the middle. */
+export function movedBy(action: KeyAction, viewport: Viewport, extent: Extent, aroundMs: number | null): Viewport | null {
+  const spanMs = viewport.endMs - viewport.startMs;
+  switch (action.do) {
+    case 'zoom':
+      return zoomTime(viewport, action.factor, aroundMs ?? viewport.startMs + spanMs / 2, extent);
+    case 'zoomRows':
+      return zoomRows(viewport, action.factor, extent.heightPx / 2, extent);
+    case 'pan':
+      return panTime(viewport, spanMs * action.fraction, extent);
+    case 'scroll':
+      return scrollRows(viewport, extent.heightPx * action.fraction, extent);
+    case 'step':
+    case 'edge':
+    case 'fitSelection':
+    case 'fitAll':
+    case 'find':
+    case 'help':
+    case 'back':
+    case 'criticalPath':
+      return null;
+  }
 }

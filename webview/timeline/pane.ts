@@ -71,13 +71,20 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
     const viewport = owner.viewport(area.extent);
     const colors = theme();
     if (idle?.of !== operations) idle = { of: operations, shares: idleShares(operations) };
-    const rowsEnd = area.top + Math.round(Math.min(area.extent.heightPx, area.extent.rows * viewport.rowPx - viewport.scrollPx) * area.scale);
+    const rowsEnd =
+      area.top + Math.round(Math.min(area.extent.heightPx, area.extent.rows * viewport.rowPx - viewport.scrollPx) * area.scale);
     drawAxis(area, viewport, colors, rowsEnd);
     drawGutterTitles(area, colors, t('Stage'), t('Idle'));
     drawLanes(area, operations, viewport, colors, buffers);
     drawGutters(area, viewport, colors, idle.shares, owner.stage());
     const path = owner.criticalPath();
-    if (path !== null) drawCriticalPath(area, viewport, colors, Array.from(path, (row) => operationAt(operations, row)));
+    if (path !== null)
+      drawCriticalPath(
+        area,
+        viewport,
+        colors,
+        Array.from(path, (row) => operationAt(operations, row)),
+      );
   });
   const overlay = makeSurface('lanes-overlay', (surface) => {
     const operations = owner.operations();

@@ -7,17 +7,18 @@ import { worstStage } from '../memory/summary';
 import { t } from '../strings';
 import { comparedCandidate, operationsOf, shownCandidate, type Change, type Store } from '../store';
 import { isControl } from '../ui';
+import type { ViewState } from '../view-state';
 import { criticalPath } from './dependencies';
 import { makeFindBar } from './find-bar';
 import { wirePointer } from './input';
 import { readKey, type KeyAction } from './keys';
 import { makeMinimap } from './minimap';
-import { edgeOf, stepFrom } from './navigate';
 import { operationAt, type Operation, type Operations } from './operations';
 import { makePane, type Pane, type PaneOwner, type Pointer } from './pane';
 import { makeOperationTable } from './table';
 import { gutters } from './draw-frame';
-import { between, clamp, fitAll, fitOperation, fitRange, panTime, reveal, scrollRows, timeAt, zoomRows, zoomTime } from './viewport';
+import { edgeOf, movedBy, stepFrom } from './navigate';
+import { between, clamp, fitAll, fitOperation, fitRange, panTime, reveal, timeAt } from './viewport';
 import type { Extent, Viewport } from './viewport';
 import { idleAt, kindName, spoken, unitText, waitText } from './words';
 
@@ -91,7 +92,10 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
 
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const pick = (operation: Operation | null, stage: number | null): void => {
-    const selection = mapped(operation, (found) => ({ type: 'operation', stage: found.stage, kind: found.kind, unit: found.unitIndex }) as const);
+    const selection = mapped(
+      operation,
+      (found) => ({ type: 'operation', stage: found.stage, kind: found.kind, unit: found.unitIndex }) as const,
+    );
     store.look({ selection, stage: operation?.stage ?? stage ?? store.view().stage });
   };
   const goTo = (operation: Operation | null): void => {
@@ -113,48 +117,58 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     pick(operation, null);
     easeTo(fitOperation(viewportOf(pane.extent()), operation.stage, operation.startMs, operation.endMs, pane.extent()));
   };
+  const rangeViewport = ({ startMs, endMs }: { readonly startMs: number; readonly endMs: number }): Viewport =>
+    fitRange(viewportOf(pane.extent()), startMs, endMs, pane.extent());
   const findBar = makeFindBar({
     operations,
     after: () => selected()?.row ?? -1,
     found: goTo,
     left: () => lanes.focus(),
   });
-  const act = (action: KeyAction): void => {
+  const move = (action: KeyAction): void => {
     const extent = pane.extent();
     const viewport = viewportOf(extent);
-    const span = viewport.endMs - viewport.startMs;
-    const of = operations();
     const operation = selected();
+    const of = operations();
+    const stage = operation?.stage ?? memoryStage()?.stage ?? 0;
+    const moved = movedBy(action, viewport, extent, mapped(operation, middleOf));
+    if (moved !== null) show(moved);
+    else if (action.do === 'step' && of !== null) goTo(operation === null ? edgeOf(of, stage, 'first') : stepFrom(of, operation, action));
+    else if (action.do === 'edge' && of !== null) goTo(edgeOf(of, stage, action.end));
+  };
+  const act = (action: KeyAction): void => {
+    const { selection, criticalPath: outlined, viewport } = store.view();
     switch (action.do) {
-      case 'zoom':
-        return show(zoomTime(viewport, action.factor, mapped(operation, middleOf) ?? viewport.startMs + span / 2, extent));
-      case 'zoomRows':
-        return show(zoomRows(viewport, action.factor, extent.heightPx / 2, extent));
-      case 'pan':
-        return show(panTime(viewport, span * action.fraction, extent));
-      case 'scroll':
-        return show(scrollRows(viewport, extent.heightPx * action.fraction, extent));
-      case 'step':
-        if (of === null) return;
-        return goTo(operation === null ? edgeOf(of, memoryStage()?.stage ?? 0, 'first') : stepFrom(of, operation, action));
-      case 'edge':
-        return goTo(mapped(of, (known) => edgeOf(known, operation?.stage ?? memoryStage()?.stage ?? 0, action.end)));
       case 'fitSelection': {
-        const selection = store.view().selection;
-        if (operation !== null) return zoomTo(operation);
-        return easeTo(selection?.type === 'range' ? fitRange(viewport, selection.startMs, selection.endMs, extent) : null);
+        const operation = selected();
+        if (operation !== null) zoomTo(operation);
+        else if (selection?.type === 'range') easeTo(rangeViewport(selection));
+        else easeTo(null);
+        break;
       }
       case 'fitAll':
-        return easeTo(null);
+        easeTo(null);
+        break;
       case 'criticalPath':
-        return store.look({ criticalPath: !store.view().criticalPath });
+        store.look({ criticalPath: !outlined });
+        break;
       case 'find':
-        return findBar.open();
+        findBar.open();
+        break;
       case 'help':
-        return onHelp();
+        onHelp();
+        break;
       case 'back':
-        if (store.view().selection !== null) return store.look({ selection: null });
-        if (store.view().viewport !== null) easeTo(null);
+        if (selection !== null) store.look({ selection: null });
+        else if (viewport !== null) easeTo(null);
+        break;
+      case 'zoom':
+      case 'zoomRows':
+      case 'pan':
+      case 'scroll':
+      case 'step':
+      case 'edge':
+        move(action);
     }
   };
   const lanes = h('div', { class: 'lanes-region', role: 'application', tabindex: 0 }, pane.element, otherPane.element);
@@ -209,8 +223,9 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
       return;
     }
     const view = store.view();
-    const before = change?.before;
-    const isNew = change === null || change.state || before?.candidate !== view.candidate || before.compareWith !== view.compareWith;
+    const before = change?.before ?? null;
+    const differs = (...keys: readonly (keyof ViewState)[]): boolean => before === null || keys.some((key) => before[key] !== view[key]);
+    const isNew = change === null || change.state || differs('candidate', 'compareWith');
     if (isNew) {
       const other = compared();
       lanes.setAttribute('aria-label', regionLabel(candidate, of));
@@ -218,13 +233,13 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
       pane.setCaption(other === null ? '' : captionOf(candidate));
       if (other !== null) otherPane.setCaption(captionOf(other));
     }
-    if (isNew || before?.viewport !== view.viewport || before.criticalPath !== view.criticalPath || before.stage !== view.stage) {
+    if (isNew || differs('viewport', 'criticalPath', 'stage')) {
       pane.redraw();
       if (!otherPane.element.hidden) otherPane.redraw();
       lane.redraw();
-    } else if (before?.selection !== view.selection) pane.redrawOverlay();
+    } else if (differs('selection')) pane.redrawOverlay();
     if (isNew) minimap.redraw();
-    else if (before?.viewport !== view.viewport) minimap.moveWindow();
+    else if (differs('viewport')) minimap.moveWindow();
     table.element.hidden = !view.table;
     if (view.table) table.update();
   };

@@ -12,13 +12,18 @@ export function kindName({ kind }: Operation): string {
 
 /** `Forward of micro-batch 0, slice 3 on stage 47`. */
 export function operationName(operation: Operation): string {
-  return t('{0} of micro-batch {1}, slice {2} on stage {3}', kindName(operation), operation.unit.microBatch, operation.unit.slice, operation.stage);
+  return t(
+    '{0} of micro-batch {1}, slice {2} on stage {3}',
+    kindName(operation),
+    operation.unit.microBatch,
+    operation.unit.slice,
+    operation.stage,
+  );
 }
 
 /** `120 tokens after 360`, with the number of sequences when it is not one. */
 export function unitText({ unit }: Operation): string {
-  const tokens =
-    unit.context > 0 ? t('{0} after {1}', formatTokens(unit.tokens), formatTokens(unit.context)) : formatTokens(unit.tokens);
+  const tokens = unit.context > 0 ? t('{0} after {1}', formatTokens(unit.tokens), formatTokens(unit.context)) : formatTokens(unit.tokens);
   return unit.batch === 1 ? tokens : t('{0} of {1} sequences', tokens, unit.batch);
 }
 

@@ -1,0 +1,148 @@
+import { formatDuration, formatPercent } from '../format';
+import { operationKind, type Timeline } from '../schedule/schedule';
+
+/** Colours as CSS writes them; the caller takes them from its theme. */
+export interface SvgColors {
+  readonly background: string;
+  readonly foreground: string;
+  readonly dim: string;
+  readonly line: string;
+  readonly forward: string;
+  readonly backward: string;
+}
+
+export interface SvgOptions {
+  readonly title: string;
+  /** Of the whole picture; the height follows from the stages. */
+  readonly widthPx: number;
+  readonly colors: SvgColors;
+  /** Most operations drawn as rectangles of their own or merged with neighbours; 20,000 by default. */
+  readonly maximumRectangles?: number;
+}
+
+const left = 64;
+const right = 72;
+const top = 64;
+const bottom = 16;
+
+/**
+ * The timeline as a standalone SVG: a row per stage, time axis above, idle share at the right. Operations of one kind and micro-batch that lie closer than a
+ * pixel are merged, and further until at most `maximumRectangles` are left, so that the file stays small whatever the number of operations.
+ */
+export function timelineSvg(timeline: Timeline, { title, widthPx, colors, maximumRectangles = 20_000 }: SvgOptions): string {
+  const { stages, makespanMs } = timeline;
+  const width = Math.max(1, widthPx - left - right);
+  const rowPx = Math.min(20, Math.max(2, Math.floor(720 / Math.max(1, stages))));
+  const height = top + stages * rowPx + bottom;
+  const scale = makespanMs > 0 ? width / makespanMs : 0;
+  let mergePx = 1;
+  let boxes = allBoxes(timeline, scale, mergePx);
+  while (boxes.length > maximumRectangles && mergePx < width) {
+    mergePx *= 2;
+    boxes = allBoxes(timeline, scale, mergePx);
+  }
+  const gap = rowPx >= 5 ? 1 : 0;
+  const rectangles = boxes.map(
+    ({ stage, x, width: boxWidth, isForward, microBatch }) =>
+      `<rect class="${isForward ? 'f' : 'b'}${microBatch % 4}" x="${coordinate(left + x)}" y="${top + stage * rowPx}" width="${coordinate(Math.max(0.2, boxWidth - (boxWidth > 4 ? 0.6 : 0)))}" height="${rowPx - gap}"/>`,
+  );
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${widthPx}" height="${height}" viewBox="0 0 ${widthPx} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
+    `<title>${escapeXml(title)}</title>`,
+    `<style>${styles(colors)}</style>`,
+    `<rect class="paper" width="${widthPx}" height="${height}"/>`,
+    `<text class="title" x="${left}" y="22">${escapeXml(title)}</text>`,
+    ...axis(makespanMs, scale, width, stages * rowPx),
+    ...rectangles,
+    ...rowTexts(timeline, rowPx, left + width),
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+interface Box {
+  readonly stage: number;
+  x: number;
+  width: number;
+  readonly isForward: boolean;
+  readonly microBatch: number;
+}
+
+function allBoxes({ stages, rowStart, kind, unit, units, startMs, endMs }: Timeline, scale: number, mergePx: number): Box[] {
+  const boxes: Box[] = [];
+  for (let stage = 0; stage < stages; stage++) {
+    let last: Box | null = null;
+    for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
+      const x = (startMs[row] ?? 0) * scale;
+      const width = (endMs[row] ?? 0) * scale - x;
+      const isForward = kind[row] === operationKind.forward;
+      const microBatch = units[unit[row] ?? 0]?.microBatch ?? 0;
+      const isNear: boolean = last !== null && x - (last.x + last.width) < mergePx && (width < mergePx || last.width < mergePx);
+      const alike: boolean = last?.isForward === isForward && (last.microBatch === microBatch || mergePx > 4);
+      if (last !== null && isNear && alike) last.width = x + width - last.x;
+      else boxes.push((last = { stage, x, width, isForward, microBatch }));
+    }
+  }
+  return boxes;
+}
+
+function axis(makespanMs: number, scale: number, width: number, heightPx: number): string[] {
+  if (!(makespanMs > 0)) return [];
+  const raw = makespanMs / 10;
+  const magnitude = 10 ** Math.floor(Math.log10(raw));
+  const step = ([1, 2, 5].find((factor) => factor * magnitude >= raw) ?? 10) * magnitude;
+  return Array.from({ length: Math.floor(makespanMs / step) + 1 }, (_, index) => {
+    const x = coordinate(left + index * step * scale);
+    const anchor = index === 0 ? 'start' : index * step * scale > width - 30 ? 'end' : 'middle';
+    return (
+      `<path class="grid" d="M${x} ${top - 6}V${top + heightPx}"/>` +
+      `<text class="dim" x="${x}" y="${top - 12}" text-anchor="${anchor}">${formatDuration(index * step)}</text>`
+    );
+  });
+}
+
+function rowTexts({ stages, rowStart, startMs, endMs, makespanMs }: Timeline, rowPx: number, edge: number): string[] {
+  const every = Math.max(1, Math.ceil(14 / rowPx));
+  const texts = [
+    `<text class="dim" x="${left - 8}" y="${top - 12}" text-anchor="end">stage</text>`,
+    `<text class="dim" x="${edge + right - 8}" y="${top - 12}" text-anchor="end">idle</text>`,
+  ];
+  for (let stage = 0; stage < stages; stage += every) {
+    let busyMs = 0;
+    for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) busyMs += (endMs[row] ?? 0) - (startMs[row] ?? 0);
+    const y = top + (stage + 0.5) * rowPx + 4;
+    texts.push(
+      `<text class="dim" x="${left - 8}" y="${y}" text-anchor="end">${stage}</text>`,
+      `<text class="dim" x="${edge + right - 8}" y="${y}" text-anchor="end">${formatPercent(makespanMs > 0 ? 1 - busyMs / makespanMs : 0)}</text>`,
+    );
+  }
+  return texts;
+}
+
+function styles({ background, foreground, dim, line, forward, backward }: SvgColors): string {
+  const shade = (name: string, color: string): string =>
+    [1, 0.7, 0.86, 0.58].map((opacity, index) => `.${name}${index}{fill:${safe(color)};fill-opacity:${opacity}}`).join('');
+  return (
+    `.paper{fill:${safe(background)}}.title{fill:${safe(foreground)};font-size:14px}.dim{fill:${safe(dim)}}.grid{stroke:${safe(line)};stroke-width:.5}` +
+    shade('f', forward) +
+    shade('b', backward)
+  );
+}
+
+/** A colour cannot end the style it stands in. */
+function safe(color: string): string {
+  return /^[#\w(),.%\s/-]*$/.test(color) ? color : 'currentColor';
+}
+
+function coordinate(value: number): string {
+  return String(Math.round(value * 100) / 100);
+}
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function escapeXml(text: string): string {
+  // XML 1.0 has no place for most control characters, escaped or not.
+  return text
+    .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '')
+    .replace(/[&<>"']/g, (found) => entities[found] ?? '');
+}

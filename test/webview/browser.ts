@@ -1,0 +1,152 @@
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { pageHtml } from '../../src/extension/page-html';
+import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
+import { themeOf, type PageTheme, type ThemeName } from './themes';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const nonce = 'dGVzdC1ub25jZQ';
+
+/** A page as VS Code would show it, and what it has said and complained of. */
+export interface OpenPage {
+  readonly page: Page;
+  readonly send: (message: HostMessage) => Promise<void>;
+  readonly messages: () => Promise<readonly PageMessage[]>;
+  readonly setTheme: (name: ThemeName) => Promise<void>;
+  /** CSP violations, errors and warnings of the console so far. */
+  readonly complaints: () => Promise<readonly string[]>;
+  readonly close: () => Promise<void>;
+}
+
+export interface OpenOptions {
+  readonly kind: PageKind;
+  readonly width: number;
+  readonly height?: number;
+  readonly theme?: ThemeName;
+  readonly scale?: number;
+  readonly strings?: Readonly<Record<string, string>>;
+  readonly savedState?: unknown;
+  readonly reducedMotion?: boolean;
+  readonly bodyClass?: string;
+}
+
+/** A server that plays the host's part and a browser that plays VS Code's. */
+export interface Stage {
+  readonly open: (options: OpenOptions) => Promise<OpenPage>;
+  readonly close: () => Promise<void>;
+}
+
+interface Harnessed {
+  readonly harness: {
+    readonly send: (message: HostMessage) => void;
+    readonly setTheme: (theme: PageTheme, extraClass: string) => void;
+  };
+}
+
+/** What VS Code puts into a webview, and ears for violations; runs before the page's own script. */
+const harness = `
+  const said = [];
+  const complaints = [];
+  let state = SAVED;
+  document.addEventListener('securitypolicyviolation', (event) =>
+    complaints.push('CSP ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sourceFile + ':' + event.lineNumber));
+  window.addEventListener('error', (event) => complaints.push('error ' + event.message));
+  window.acquireVsCodeApi = () => ({
+    postMessage: (message) => said.push(structuredClone(message)),
+    getState: () => state,
+    setState: (next) => { state = structuredClone(next); },
+  });
+  window.harness = {
+    said, complaints,
+    state: () => state,
+    send: (message) => window.postMessage(message, '*'),
+    setTheme: ({ bodyClass, variables }, extra) => {
+      document.documentElement.removeAttribute('style');
+      for (const [name, value] of Object.entries(variables)) document.documentElement.style.setProperty(name, value);
+      document.body.className = (bodyClass + ' ' + extra).trim();
+    },
+  };
+`;
+
+/** Starts server and browser. Needs the built page in dist/. */
+export async function openStage(chromiumPath: string): Promise<Stage> {
+  const pages = new Map<string, OpenOptions>();
+  const server = createServer((request, response) => {
+    void answer(server, pages, request.url ?? '/').then(
+      ({ type, text }) => response.setHeader('content-type', type).end(text),
+      () => response.writeHead(404).end(),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const isRoot = process.getuid?.() === 0;
+  const browser = await chromium.launch({ executablePath: chromiumPath, args: isRoot ? ['--no-sandbox'] : [] });
+  return {
+    open: (options) => openPage(browser, server, pages, options),
+    close: async () => {
+      await browser.close();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function origin(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function answer(server: Server, pages: ReadonlyMap<string, OpenOptions>, url: string): Promise<{ type: string; text: string }> {
+  const options = pages.get(url);
+  if (options !== undefined) {
+    const html = pageHtml({
+      page: options.kind,
+      title: 'TeraPipe',
+      language: 'en',
+      scriptUri: `${origin(server)}/webview.js`,
+      styleUri: `${origin(server)}/page.css`,
+      cspSource: origin(server),
+      nonce,
+      strings: options.strings ?? {},
+    });
+    const saved = JSON.stringify(options.savedState ?? null).replace(/</g, '\\u003c');
+    const { bodyClass, variables } = themeOf(options.theme ?? 'dark');
+    const start = `${harness.replace('SAVED', saved)}; harness.setTheme(${JSON.stringify({ bodyClass, variables })}, ${JSON.stringify(options.bodyClass ?? '')});`;
+    return { type: 'text/html', text: html.replace('<script nonce', `<script nonce="${nonce}">${start}</script>\n    <script nonce`) };
+  }
+  if (url === '/webview.js') return { type: 'text/javascript', text: await readFile(path.join(root, 'dist/webview.js'), 'utf8') };
+  if (url === '/page.css') return { type: 'text/css', text: await readFile(path.join(root, 'dist/page.css'), 'utf8') };
+  throw new Error('not found');
+}
+
+async function openPage(browser: Browser, server: Server, pages: Map<string, OpenOptions>, options: OpenOptions): Promise<OpenPage> {
+  const context = await browser.newContext({
+    viewport: { width: options.width, height: options.height ?? 900 },
+    deviceScaleFactor: options.scale ?? 1,
+    reducedMotion: options.reducedMotion === true ? 'reduce' : 'no-preference',
+  });
+  const page = await context.newPage();
+  const console: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !message.text().includes('favicon')) console.push(`console ${message.text()}`);
+  });
+  page.on('pageerror', (error) => console.push(`error ${error.message}`));
+  const url = `/page-${pages.size}`;
+  pages.set(url, options);
+  await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
+  await page.goto(origin(server) + url);
+  return {
+    page,
+    send: async (message) => {
+      await page.evaluate((sent) => (globalThis as unknown as Harnessed).harness.send(sent), message);
+    },
+    messages: () => page.evaluate('window.harness.said'),
+    setTheme: async (name) => {
+      await page.evaluate((theme) => (globalThis as unknown as Harnessed).harness.setTheme(theme, ''), themeOf(name));
+    },
+    complaints: async () => [...console, ...(await page.evaluate<string[]>('window.harness.complaints'))],
+    close: () => context.close(),
+  };
+}

@@ -1,0 +1,126 @@
+import { gpuPresets, type GpuPresetName } from '../../src/core/cluster/presets';
+import { defaultConstants } from '../../src/core/cost/constants';
+import { makePlan } from '../../src/core/planner/make-plan';
+import type { Plan } from '../../src/core/planner/plan';
+import type { PlanRequest, TrainingSpec } from '../../src/core/planner/request';
+import type { PageKind, PageState } from '../../src/protocol/page';
+
+/** What a test wants different from GPT-3 175B on 48 nodes of V100, TeraPipe's setting (9). */
+export interface Variant {
+  readonly title?: string;
+  readonly gpu?: GpuPresetName;
+  readonly layers?: number;
+  readonly stages?: number;
+  readonly tensor?: number;
+  readonly nodes?: number;
+  readonly hidden?: number;
+  readonly schedule?: PlanRequest['schedule'];
+  readonly unit?: number | null;
+  readonly training?: Partial<TrainingSpec>;
+}
+
+/** A real plan of the planner for a variant of GPT-3 175B. */
+export function planOf({
+  title = 'gpt3-175b',
+  gpu = 'V100-16GB',
+  layers = 96,
+  stages = 96,
+  tensor = 4,
+  nodes = 48,
+  hidden = 12288,
+  schedule = null,
+  unit = null,
+  training = {},
+}: Variant = {}): Plan {
+  const preset = gpuPresets[gpu];
+  const heads = hidden / 128;
+  return makePlan({
+    title,
+    model: {
+      modelType: 'gpt2',
+      layers,
+      hidden,
+      heads,
+      kvHeads: heads,
+      headDim: 128,
+      ffn: 4 * hidden,
+      gatedMlp: false,
+      vocab: 0,
+      tiedEmbeddings: true,
+      maxPositions: null,
+      positions: 'none',
+      norm: 'layernorm',
+      qkvBias: true,
+      attentionOutputBias: true,
+      mlpBias: true,
+      qkNorm: false,
+    },
+    cluster: { gpu: preset.gpu, links: preset.links, nodes, gpusPerNode: preset.gpusPerNode },
+    training: {
+      sequenceLength: 2048,
+      microBatch: 1,
+      globalBatch: 2,
+      precision: 'fp16',
+      optimizer: 'adam',
+      zeroStage: 0,
+      recompute: 'none',
+      attention: 'unfused',
+      sequenceParallel: false,
+      fusedCrossEntropy: false,
+      dropout: false,
+      fp32Gradients: false,
+      ...training,
+    },
+    layout: { tensor, pipeline: stages, data: 1, context: 1, expert: 1, virtualStages: 1 },
+    schedule,
+    slicing: { unit, scheme: null },
+    constants: defaultConstants,
+    costTable: null,
+    assumptions: [
+      { key: 'training.microBatch', value: '1', because: 'the smallest that every schedule can run' },
+      { key: 'training.precision', value: 'fp16', because: 'V100 has no bf16' },
+      { key: 'cluster.links', value: 'p3.16xlarge', because: 'the nodes that AWS sells with this GPU' },
+    ],
+  });
+}
+
+/** A page that shows a plan and nothing unusual. */
+export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageState> = {}): PageState {
+  return {
+    page,
+    document: 'file:///work/gpt3-175b/terapipe.json',
+    trusted: true,
+    file: plan === null ? null : 'gpt3-175b/terapipe.json',
+    plan,
+    progress: null,
+    staleEdits: 0,
+    error: null,
+    findings: [],
+    places: plan === null ? {} : { '': place, 'training.precision': place },
+    ...change,
+  };
+}
+
+const place = { file: 'file:///work/gpt3-175b/terapipe.json', range: { start: 4, end: 12 } };
+
+/** Two findings as the planner words them. */
+export const findings: PageState['findings'] = [
+  {
+    code: 'memory-over-capacity',
+    severity: 'error',
+    place,
+    placeText: 'gpt3-175b/terapipe.json:7:3',
+    message: 'Stage 0 needs 19.4 GB of 16 GB',
+    remedy: 'Use tensor parallel size 8, which needs 10.2 GB',
+    fixes: [],
+  },
+  {
+    code: 'sequence-over-positions',
+    severity: 'warning',
+    place,
+    placeText: 'gpt3-175b/terapipe.json:9:3',
+    message: 'Sequence length 2,048 is longer than the 1,024 positions of the model',
+    remedy: 'Use at most 1,024',
+    fixes: [],
+  },
+];

@@ -1,0 +1,37 @@
+import { sidePage } from './side/page';
+import { connect } from './host';
+import { makeStore, type Store } from './store';
+import { useStrings } from './strings';
+import { tabPage } from './tab/page';
+import { watchTheme } from './theme';
+import { registerUi } from './ui';
+
+/** Starts the page that the host's document asks for. */
+function start(): void {
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('the page has no root element');
+  const kind = document.body.dataset['page'] === 'tab' ? 'tab' : 'side';
+  useStrings(document.body.dataset['strings']);
+  registerUi();
+  watchTheme();
+  const connected: { store: Store | null } = { store: null };
+  const host = connect((message) => {
+    if (message.type === 'state') connected.store?.receive(message.state);
+    else connected.store?.look({ tab: message.tab, candidate: message.candidate });
+  });
+  const report = (error: unknown): void =>
+    host.post({
+      type: 'log',
+      level: 'error',
+      message: (error instanceof Error ? (error.stack ?? error.message) : String(error)).slice(0, 9000),
+    });
+  window.addEventListener('error', (event) => report(event.error));
+  window.addEventListener('unhandledrejection', (event) => report(event.reason));
+  const store = makeStore(host, kind);
+  connected.store = store;
+  if (document.body.classList.contains('vscode-using-screen-reader')) store.look({ table: true });
+  (kind === 'tab' ? tabPage : sidePage)(root, store);
+  host.post({ type: 'ready' });
+}
+
+start();

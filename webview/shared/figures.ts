@@ -1,0 +1,106 @@
+import {
+  bytesQuantity,
+  durationQuantity,
+  formatBytes,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  type Quantity,
+} from '../../src/core/format';
+import type { Candidate, Plan } from '../../src/core/planner/plan';
+import { h, icon } from '../dom';
+import { fillOf, usableBytes, worstStage } from '../memory/summary';
+import { t } from '../strings';
+
+/** The three numbers people look for first: step time, bubble, memory. Each carries what it rests on in its tooltip. */
+export function figures(plan: Plan, candidate: Candidate): HTMLElement {
+  return h('dl', { class: 'figures' }, stepFigure(plan, candidate), bubbleFigure(candidate), memoryFigure(candidate));
+}
+
+function stepFigure(plan: Plan, candidate: Candidate): HTMLElement {
+  const { pipelineMs, gradientExchangeMs, optimizerMs, iterationMs } = candidate;
+  const [low, high] = [1 - plan.cost.errorPercent / 100, 1 + plan.cost.errorPercent / 100];
+  const parts = t(
+    'Pipeline {0}, gradient exchange {1}, optimizer {2}',
+    formatDuration(pipelineMs),
+    formatDuration(gradientExchangeMs),
+    formatDuration(optimizerMs),
+  );
+  const sure = t(
+    'Likely between {0} and {1}: {2}',
+    formatDuration(iterationMs * low),
+    formatDuration(iterationMs * high),
+    plan.cost.errorBecause,
+  );
+  return figure(durationQuantity(iterationMs), t('per step'), `± ${formatNumber(plan.cost.errorPercent)} %`, `${parts}\n${sure}`, 'plain');
+}
+
+function bubbleFigure(candidate: Candidate): HTMLElement {
+  return figure(
+    { value: formatNumber(candidate.bubbleRate * 100), unit: '%' },
+    t('bubble'),
+    null,
+    t('Idle share of the pipeline part, mean over the stages: {0}', formatPercent(candidate.bubbleRate)),
+    'plain',
+  );
+}
+
+function memoryFigure({ memory }: Candidate): HTMLElement {
+  const worst = worstStage(memory);
+  const peakBytes = worst?.peakBytes ?? 0;
+  const capacity = bytesQuantity(memory.capacityBytes);
+  const used = formatNumber((peakBytes / memory.capacityBytes) * Number(capacity.value.replace(/,/g, '')));
+  const how = fillOf(memory, peakBytes);
+  const verdict =
+    how === 'fits'
+      ? t('Fits: {0} left beside the margin', formatBytes(usableBytes(memory) - peakBytes))
+      : how === 'margin'
+        ? t('Does not leave the margin free: {0} too much', formatBytes(peakBytes - usableBytes(memory)))
+        : t('Does not fit: {0} over capacity', formatBytes(peakBytes - memory.capacityBytes));
+  const margin = t('{0} are kept free: {1}', formatBytes(memory.marginBytes), memory.marginBecause);
+  return figure(
+    { value: used, unit: `/ ${capacity.value} ${capacity.unit}` },
+    how === 'fits'
+      ? t('peak, stage {0}', worst?.stage ?? 0)
+      : how === 'margin'
+        ? t('into the margin, stage {0}', worst?.stage ?? 0)
+        : t('over capacity, stage {0}', worst?.stage ?? 0),
+    null,
+    `${verdict}\n${margin}`,
+    how === 'fits' ? 'plain' : how === 'margin' ? 'warning' : 'error',
+  );
+}
+
+type Tone = 'plain' | 'warning' | 'error';
+
+function figure({ value, unit }: Quantity, name: string, after: string | null, tooltip: string, tone: Tone): HTMLElement {
+  return h(
+    'div',
+    { class: `figure figure-${tone}`, title: tooltip, tabindex: 0 },
+    h('dt', {}, name, after === null ? null : h('span', { class: 'figure-after' }, ` ${after}`)),
+    h(
+      'dd',
+      {},
+      tone === 'plain' ? null : icon(tone === 'error' ? 'error' : 'warning'),
+      h('span', { class: 'figure-value' }, value),
+      h('span', { class: 'figure-unit' }, ` ${unit}`),
+    ),
+  );
+}
+
+/** The model, its size and the machine in one line: `175B parameters · 96 stages × TP 4 · 48 nodes × 8 V100-16GB`. */
+export function setting({ request, parameters }: Plan, countText: (count: number) => string): string[] {
+  const { layout, cluster } = request;
+  const parallel = [
+    t('{0} stages', countText(layout.pipeline)),
+    layout.tensor > 1 ? `TP ${layout.tensor}` : '',
+    layout.data > 1 ? `DP ${layout.data}` : '',
+    layout.context > 1 ? `CP ${layout.context}` : '',
+    layout.virtualStages > 1 ? `VP ${layout.virtualStages}` : '',
+  ].filter((part) => part !== '');
+  return [
+    t('{0} parameters', countText(parameters)),
+    parallel.join(' × '),
+    t('{0} × {1} {2}', countText(cluster.nodes), countText(cluster.gpusPerNode), cluster.gpu.name),
+  ];
+}

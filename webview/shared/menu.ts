@@ -1,0 +1,64 @@
+import { h } from '../dom';
+import { button } from '../ui';
+
+/** One entry of a menu. */
+export interface MenuItem {
+  readonly label: string;
+  readonly run: () => void;
+}
+
+/** A button that opens a menu under it: arrows move, Enter runs, Escape and a click elsewhere close. */
+export function menuButton(label: string, items: readonly MenuItem[]): HTMLElement {
+  const list = h('div', { class: 'menu', role: 'menu', hidden: true, 'aria-label': label });
+  const opener = button({ label, appearance: 'secondary', onClick: () => (list.hidden ? open() : close()) });
+  opener.setAttribute('aria-haspopup', 'menu');
+  opener.setAttribute('aria-expanded', 'false');
+  const entries = items.map((item) =>
+    h(
+      'button',
+      {
+        class: 'menu-item',
+        role: 'menuitem',
+        type: 'button',
+        tabindex: -1,
+        onclick: () => {
+          close();
+          opener.focus();
+          item.run();
+        },
+      },
+      item.label,
+    ),
+  );
+  list.append(...entries);
+  const outside = (event: PointerEvent): void => {
+    if (event.target instanceof Node && !element.contains(event.target)) close();
+  };
+  const open = (): void => {
+    list.hidden = false;
+    opener.setAttribute('aria-expanded', 'true');
+    entries[0]?.focus();
+    document.addEventListener('pointerdown', outside);
+  };
+  const close = (): void => {
+    list.hidden = true;
+    opener.setAttribute('aria-expanded', 'false');
+    document.removeEventListener('pointerdown', outside);
+  };
+  const element = h('div', { class: 'menu-anchor' }, opener, list);
+  element.addEventListener('keydown', (event) => {
+    if (list.hidden) return;
+    const at = entries.findIndex((entry) => entry === document.activeElement);
+    const move: Readonly<Record<string, number>> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: entries.length - 1 };
+    const to = move[event.key];
+    if (event.key === 'Escape') {
+      close();
+      opener.focus();
+    } else if (event.key === 'Tab') close();
+    if (to !== undefined) entries[(to + entries.length) % entries.length]?.focus();
+    if (to === undefined && event.key !== 'Escape') return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return element;
+}

@@ -1,0 +1,86 @@
+import { plural } from '../../src/core/format';
+import type { PageError, PageState } from '../../src/protocol/page';
+import { h, icon } from '../dom';
+import type { Host } from '../host';
+import { t } from '../strings';
+import { button } from '../ui';
+
+/** A thin bar while a new plan is solved; the old one stays on screen. */
+export function progressBar(progress: number | null): HTMLElement {
+  const bar = h('progress', { class: 'progress', max: 1, 'aria-label': t('Planning'), hidden: progress === null });
+  if (progress !== null && progress > 0) bar.value = Math.min(1, progress);
+  return bar;
+}
+
+/** What is wrong or old about what is shown: error, stale plan, restricted workspace. Empty when all is well. */
+export function notices(state: PageState, host: Host): HTMLElement[] {
+  return [
+    state.error === null ? null : errorNotice(state.error, host),
+    state.plan !== null && state.staleEdits > 0 ? staleNotice(state.staleEdits) : null,
+    state.trusted ? null : restrictedNotice(),
+  ].filter((notice) => notice !== null);
+}
+
+function errorNotice(error: PageError, host: Host): HTMLElement {
+  const { place } = error;
+  return h(
+    'div',
+    { class: 'notice notice-error', role: 'alert' },
+    icon('error'),
+    h(
+      'div',
+      { class: 'notice-text' },
+      h('p', { class: 'notice-what' }, sentence(error.message)),
+      h('p', { class: 'notice-remedy' }, sentence(error.remedy)),
+      h(
+        'div',
+        { class: 'notice-actions' },
+        place === null
+          ? null
+          : button({
+              label: t('Show in the file'),
+              focusKey: 'show-error',
+              onClick: () => host.post({ type: 'reveal', place }),
+            }),
+        button({
+          label: t('Show log'),
+          appearance: 'secondary',
+          focusKey: 'show-log',
+          onClick: () => host.post({ type: 'command', command: 'terapipe.showLog' }),
+        }),
+        error.placeText === null ? null : h('span', { class: 'notice-place' }, error.placeText),
+      ),
+    ),
+  );
+}
+
+function staleNotice(edits: number): HTMLElement {
+  return h('p', { class: 'stale', role: 'status' }, t('From {0} ago', plural(edits, 'edit')));
+}
+
+function restrictedNotice(): HTMLElement {
+  return h(
+    'div',
+    { class: 'notice notice-quiet' },
+    icon('information'),
+    h('p', { class: 'notice-text' }, t('Restricted workspace: planning works, measuring on a GPU does not.')),
+  );
+}
+
+/** What is on screen before anything is open: one sentence and one button. */
+export function emptyPage(state: PageState, host: Host): HTMLElement {
+  if (state.error !== null) return h('div', { class: 'empty' }, ...notices(state, host));
+  if (state.progress !== null || state.file !== null)
+    return h('div', { class: 'empty' }, h('p', {}, t('Planning {0}', state.file ?? '')), progressBar(state.progress ?? 0));
+  return h(
+    'div',
+    { class: 'empty' },
+    h('p', {}, t('Open a model config to see its pipeline schedule and memory.')),
+    button({ label: t('Open sample workspace'), onClick: () => host.post({ type: 'command', command: 'terapipe.openSample' }) }),
+  );
+}
+
+/** A sentence with its full stop. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

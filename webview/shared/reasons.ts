@@ -1,0 +1,97 @@
+import { formatNumber, plural } from '../../src/core/format';
+import type { Place } from '../../src/core/located';
+import type { Plan } from '../../src/core/planner/plan';
+import type { PageState } from '../../src/protocol/page';
+import { h, icon } from '../dom';
+import type { Host } from '../host';
+import { t } from '../strings';
+
+/** Why this plan: one line each. */
+export function reasonList({ reasons }: Plan): HTMLElement | null {
+  if (reasons.length === 0) return null;
+  return h('ul', { class: 'reasons' }, ...reasons.map((reason) => h('li', {}, reason)));
+}
+
+/** What the times rest on and how sure they are: a word that opens to the whole sentence. */
+export function provenance({ cost }: Plan): HTMLElement {
+  const kind = { roofline: t('Analytic model'), table: t('Given slice times'), profile: t('Measured slice times') }[cost.kind];
+  return h(
+    'details',
+    { class: 'provenance' },
+    h('summary', { 'data-focus': 'provenance' }, t('{0}, ± {1} %', kind, formatNumber(cost.errorPercent))),
+    h('p', {}, cost.description),
+    h('p', {}, cost.errorBecause),
+  );
+}
+
+/** What is wrong or worth knowing, each line a jump to its place. */
+export function findingList(state: PageState, host: Host): HTMLElement | null {
+  if (state.findings.length === 0) return null;
+  return h(
+    'ul',
+    { class: 'findings' },
+    ...state.findings.map((finding, index) =>
+      h(
+        'li',
+        {},
+        h(
+          'button',
+          {
+            class: `finding finding-${finding.severity}`,
+            type: 'button',
+            title: finding.placeText,
+            'data-focus': `finding-${index}`,
+            onclick: () => host.post({ type: 'reveal', place: finding.place }),
+          },
+          icon(finding.severity),
+          h('span', { class: 'finding-text' }, h('span', {}, finding.message), h('span', { class: 'finding-remedy' }, finding.remedy)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** `2 findings`, worst first. */
+export function findingCount({ findings }: PageState): string {
+  return plural(findings.length, t('finding'), t('findings'));
+}
+
+/** Everything no file said, with its reason, each a link to where it can be set. */
+export function assumptionList(plan: Plan, state: PageState, host: Host): HTMLElement | null {
+  const { assumptions } = plan.request;
+  if (assumptions.length === 0) return null;
+  return h(
+    'dl',
+    { class: 'assumptions' },
+    ...assumptions.map(({ key, value, because }) => {
+      const place = placeFor(state.places, key);
+      const name =
+        place === null
+          ? h('span', { class: 'key' }, key)
+          : h(
+              'button',
+              {
+                class: 'link key',
+                type: 'button',
+                title: t('Show where {0} can be set', key),
+                'data-focus': `assumption-${key}`,
+                onclick: () => host.post({ type: 'reveal', place }),
+              },
+              key,
+            );
+      return h(
+        'div',
+        { class: 'assumption', title: because },
+        h('dt', {}, name),
+        h('dd', {}, h('span', { class: 'value' }, value), h('span', { class: 'because' }, because)),
+      );
+    }),
+  );
+}
+
+/** Where a key can be set: its own place, else that of the group it belongs to, else the run. */
+export function placeFor(places: Readonly<Record<string, Place>>, key: string): Place | null {
+  const own = (name: string): Place | null => (Object.hasOwn(places, name) ? (places[name] ?? null) : null);
+  const group = key.split('.')[0] ?? '';
+  return own(key) ?? own(group) ?? own('');
+}

@@ -1,0 +1,152 @@
+import { formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../../src/core/format';
+import type { Candidate, Certificate } from '../../src/core/planner/plan';
+import { fill, h, icon } from '../dom';
+import { makePagedTable } from '../paged-table';
+import { sentence } from '../shared/notices';
+import { t } from '../strings';
+import { shownCandidate, type Store } from '../store';
+import { place } from '../timeline/pane';
+import { makeSliceBar, sliceAt } from './bar';
+import { busiestStage, groupScheme, schemeText, sliceRows, type SchemeGroup, type SliceRow } from './groups';
+
+/** More different chunks than this are only listed in the table. */
+const mostBars = 12;
+
+/** The slices tab: the batch as the paper draws it, what was proved, and every slice in a table. */
+export function makeSlicesView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+  const bars = h('div', { class: 'slice-groups' });
+  const proof = h('div', { class: 'proof' });
+  const table = makePagedTable();
+  const element = h(
+    'div',
+    { class: 'slices-view' },
+    bars,
+    proof,
+    h('section', { class: 'table-twin', 'aria-label': t('Slices') }, table.element),
+  );
+  let shown: Candidate | null = null;
+  const update = (): void => {
+    const { plan } = store.state();
+    if (plan === null) return;
+    const candidate = shownCandidate(plan, store.view());
+    if (candidate === shown) return;
+    shown = candidate;
+    const groups = groupScheme(candidate.scheme);
+    const stage = busiestStage(candidate.busyMs);
+    const rows = sliceRows(candidate.scheme, candidate.timeline, stage);
+    const total = candidate.scheme.reduce((sum, chunk) => sum + chunk.tokens.length, 0);
+    fill(
+      bars,
+      h('p', { class: 'lead' }, h('code', {}, schemeText(groups.slice(0, mostBars)))),
+      ...groups.slice(0, mostBars).map((group) => groupBar(group, rowsOf(group, groups, rows))),
+      groups.length > mostBars ? h('p', { class: 'hint' }, t('{0} more kinds of chunk are in the table.', groups.length - mostBars)) : null,
+      h(
+        'p',
+        { class: 'hint' },
+        t(
+          '{0} in {1}. Width is tokens, a stronger shade takes longer.',
+          plural(total, t('slice'), t('slices')),
+          plural(candidate.scheme.length, t('batch chunk'), t('batch chunks')),
+        ),
+      ),
+    );
+    fill(proof, ...proofOf(candidate.certificate));
+    showTable(table, rows, stage, groups.length > 1);
+  };
+  return { element, update };
+}
+
+function rowsOf(group: SchemeGroup, groups: readonly SchemeGroup[], rows: readonly SliceRow[]): readonly SliceRow[] {
+  const before = groups.slice(0, groups.indexOf(group)).reduce((sum, { chunk }) => sum + chunk.tokens.length, 0);
+  return rows.slice(before, before + group.chunk.tokens.length);
+}
+
+function groupBar({ chunk, times }: SchemeGroup, rows: readonly SliceRow[]): HTMLElement {
+  const bar = makeSliceBar(() => rows);
+  const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
+  bar.canvas.addEventListener('pointermove', (event) => {
+    const box = bar.canvas.getBoundingClientRect();
+    const slice = sliceAt(rows, event.clientX - box.left, box.width);
+    tooltip.hidden = slice === null;
+    if (slice === null) return;
+    fill(tooltip, ...sliceLines(slice).map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
+    place(tooltip, event.clientX - box.left, event.clientY - box.top, box.width, 400);
+  });
+  bar.canvas.addEventListener('pointerleave', () => (tooltip.hidden = true));
+  const name = t('{0} × {1}', plural(times, t('chunk'), t('chunks')), plural(chunk.batch, t('sequence'), t('sequences')));
+  const label = t('{0}, each cut into {1}', name, plural(chunk.tokens.length, t('slice'), t('slices')));
+  return h(
+    'div',
+    { class: 'slice-group' },
+    h('div', { class: 'slice-name' }, label),
+    h('div', { class: 'slice-canvas', role: 'img', 'aria-label': label }, bar.canvas, tooltip),
+  );
+}
+
+/** What a tooltip says of a slice. */
+export function sliceLines({ slice, tokens, context, forwardMs, backwardMs }: SliceRow): string[] {
+  return [
+    t('Slice {0} · {1}', slice, formatTokens(tokens)),
+    t('After {0}', formatTokens(context)),
+    ...(forwardMs === null || backwardMs === null
+      ? []
+      : [t('Forward {0}, backward {1}', formatDuration(forwardMs), formatDuration(backwardMs))]),
+  ];
+}
+
+function proofOf(certificate: Certificate | null): HTMLElement[] {
+  if (certificate === null) return [h('p', { class: 'hint' }, t('This scheme was not solved for; there is nothing to prove.'))];
+  const { optimumMs, lowerBoundMs, evaluations, note } = certificate;
+  const gap = optimumMs > 0 ? Math.max(0, 1 - lowerBoundMs / optimumMs) : 0;
+  const pair = (name: string, value: string): HTMLElement => h('div', { class: 'pair' }, h('dt', {}, name), h('dd', {}, value));
+  return [
+    h(
+      'h2',
+      {},
+      icon(gap < 1e-9 ? 'check' : 'information'),
+      gap < 1e-9 ? t('Proved optimal') : t('Within {0} of the optimum', formatPercent(gap)),
+    ),
+    h(
+      'dl',
+      { class: 'pairs' },
+      pair(t('Found'), formatDuration(optimumMs)),
+      pair(t('Lower bound'), formatDuration(lowerBoundMs)),
+      pair(t('Gap'), gap < 1e-9 ? '0 %' : formatPercent(gap)),
+      pair(t('Thresholds solved'), formatCount(evaluations)),
+    ),
+    h('p', { class: 'hint' }, sentence(note)),
+  ];
+}
+
+function showTable(table: ReturnType<typeof makePagedTable>, rows: readonly SliceRow[], stage: number, several: boolean): void {
+  const ms = (value: number | null): string => (value === null ? '–' : formatNumber(value));
+  table.show({
+    caption: t('Slices, timed on stage {0}, the busiest', stage),
+    columns: [
+      ...(several
+        ? [
+            { title: t('Chunks'), numeric: true },
+            { title: t('Sequences'), numeric: true },
+          ]
+        : []),
+      { title: t('Slice'), numeric: true },
+      { title: t('Tokens'), numeric: true },
+      { title: t('Context'), numeric: true },
+      { title: t('Forward, ms'), numeric: true },
+      { title: t('Backward, ms'), numeric: true },
+    ],
+    total: rows.length,
+    rows: ({ first, end }) =>
+      rows
+        .slice(first, end)
+        .map((row) => [
+          ...(several ? [formatCount(row.times), formatCount(row.batch)] : []),
+          String(row.slice),
+          formatCount(row.tokens),
+          formatCount(row.context),
+          ms(row.forwardMs),
+          ms(row.backwardMs),
+        ]),
+    marked: null,
+  });
+}

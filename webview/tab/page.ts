@@ -1,0 +1,140 @@
+import { formatCount } from '../../src/core/format';
+import { tabs, type TabId } from '../../src/protocol/page';
+import { makeCompareView } from '../compare/view';
+import { fill, h } from '../dom';
+import { makeInspector } from '../inspector/inspector';
+import { makeMemoryView } from '../memory/view';
+import { figures, setting } from '../shared/figures';
+import { emptyPage, notices, progressBar } from '../shared/notices';
+import { findingCount, reasonList } from '../shared/reasons';
+import { makeSlicesView } from '../slices/view';
+import { t } from '../strings';
+import { shownCandidate, type Change, type Store } from '../store';
+import { makeTimelineView } from '../timeline/view';
+import { exportItems } from './exports';
+import { makeHelp } from './help';
+import { makeToolbar } from './toolbar';
+
+/** The editor tab: header with the numbers, toolbar, and the four views of a plan. */
+export function tabPage(root: HTMLElement, store: Store): void {
+  const help = makeHelp();
+  const status = h('div', { class: 'visually-hidden', role: 'status' });
+  const timeline = makeTimelineView(store, help.open);
+  const inspector = makeInspector(store, (operation) =>
+    store.look({ selection: { type: 'operation', stage: operation.stage, kind: operation.kind, unit: operation.unitIndex } }),
+  );
+  const toolbar = makeToolbar(store, {
+    fit: timeline.fitAll,
+    find: timeline.openFind,
+    help: help.open,
+    exports: exportItems(store, (message) => (status.textContent = message)),
+  });
+  const views: Readonly<Record<TabId, { readonly element: HTMLElement; readonly update: (change: Change | null) => void }>> = {
+    timeline,
+    memory: makeMemoryView(store),
+    slices: makeSlicesView(store),
+    compare: makeCompareView(store),
+  };
+  const bar = makeTabBar(store);
+  const header = h('header', { class: 'header' });
+  const noticeArea = h('div', { class: 'notices' });
+  const progress = h('div', { class: 'progress-area' });
+  const panels = tabs.map((id) =>
+    h('div', { class: `panel panel-${id}`, id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}` }, views[id].element),
+  );
+  const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels), inspector.element);
+  const page = h('div', { class: 'page page-tab' }, progress, header, noticeArea, toolbar.element, bar.element, main, help.element, status);
+  const empty = h('div', { class: 'page page-empty' });
+  root.replaceChildren(page, empty);
+
+  const update = (change: Change | null): void => {
+    const state = store.state();
+    const view = store.view();
+    page.hidden = state.plan === null;
+    empty.hidden = state.plan !== null;
+    if (state.plan === null) {
+      fill(empty, emptyPage(state, store.host));
+      return;
+    }
+    const candidate = shownCandidate(state.plan, view);
+    if (change === null || change.state || change.before.candidate !== view.candidate) {
+      fill(progress, progressBar(state.progress));
+      fill(noticeArea, ...notices(state, store.host));
+      fill(
+        header,
+        h(
+          'div',
+          { class: 'header-title' },
+          h('h1', { title: state.plan.request.title }, state.plan.request.title),
+          h('p', { class: 'setting' }, ...setting(state.plan, formatCount).map((part) => h('span', {}, part))),
+          h(
+            'p',
+            { class: 'setting' },
+            h(
+              'span',
+              {},
+              candidate.id === state.plan.chosen ? t('{0}, chosen', candidate.name) : t('{0}, not the chosen plan', candidate.name),
+            ),
+            state.findings.length > 0 ? h('span', { class: 'finding-note' }, findingCount(state)) : null,
+          ),
+        ),
+        figures(state.plan, candidate),
+        h('div', { class: 'header-reasons' }, reasonList(state.plan)),
+      );
+    }
+    toolbar.update();
+    bar.update();
+    main.classList.toggle('with-inspector', view.inspector);
+    inspector.element.hidden = !view.inspector;
+    inspector.update();
+    tabs.forEach((id, index) => {
+      const panel = panels[index];
+      if (panel !== undefined) panel.hidden = id !== view.tab;
+    });
+    const turned = change?.before.tab !== view.tab;
+    views[view.tab].update(turned ? null : change);
+  };
+  store.subscribe(update);
+  update(null);
+}
+
+function makeTabBar(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+  const names: Readonly<Record<TabId, string>> = {
+    timeline: t('Timeline'),
+    memory: t('Memory'),
+    slices: t('Slices'),
+    compare: t('Compare'),
+  };
+  const buttons = tabs.map((id) =>
+    h(
+      'button',
+      {
+        class: 'tab',
+        type: 'button',
+        role: 'tab',
+        id: `tab-${id}`,
+        'aria-controls': `panel-${id}`,
+        onclick: () => store.look({ tab: id }),
+      },
+      names[id],
+    ),
+  );
+  const element = h('div', { class: 'tab-bar', role: 'tablist', 'aria-label': t('Views of the plan') }, ...buttons);
+  element.addEventListener('keydown', (event) => {
+    const at = tabs.indexOf(store.view().tab);
+    const moves: Readonly<Record<string, number>> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 };
+    const to = moves[event.key];
+    if (to === undefined) return;
+    const index = (to + tabs.length) % tabs.length;
+    event.preventDefault();
+    store.look({ tab: tabs[index] ?? 'timeline' });
+    buttons[index]?.focus();
+  });
+  const update = (): void =>
+    buttons.forEach((button, index) => {
+      const isShown = tabs[index] === store.view().tab;
+      button.setAttribute('aria-selected', String(isShown));
+      button.tabIndex = isShown ? 0 : -1;
+    });
+  return { element, update };
+}

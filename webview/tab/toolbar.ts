@@ -1,0 +1,155 @@
+import { formatCount } from '../../src/core/format';
+import type { Plan } from '../../src/core/planner/plan';
+import { scheduleNames } from '../../src/core/schedule/schedule';
+import { candidateIds } from '../../src/core/planner/plan';
+import type { ControlChange, PageState } from '../../src/protocol/page';
+import { h, type IconName } from '../dom';
+import { menuButton, type MenuItem } from '../shared/menu';
+import { t } from '../strings';
+import { comparedCandidate, shownCandidate, type Store } from '../store';
+import { dropdown, iconButton, setPressed, type Choice, type DropdownControl } from '../ui';
+
+/** What the toolbar's buttons do. */
+export interface ToolbarActions {
+  readonly fit: () => void;
+  readonly find: () => void;
+  readonly help: () => void;
+  readonly exports: readonly MenuItem[];
+}
+
+const automatic = '';
+
+/** Controls of the plan at the left, of the view at the right. Changes of the plan go to the host, which edits the file. */
+export function makeToolbar(store: Store, actions: ToolbarActions): { readonly element: HTMLElement; readonly update: () => void } {
+  const change =
+    (key: ControlChange['key'], isNumber: boolean) =>
+    (value: string): void =>
+      store.host.post({ type: 'change', change: { key, value: value === automatic ? null : isNumber ? Number(value) : value } });
+  const controls = planControls().map((control) => ({
+    ...control,
+    dropdown: dropdown(control.label, change(control.key, control.isNumber)),
+  }));
+  const compare = dropdown(t('Compare with'), (value) =>
+    store.look({
+      compareWith: candidateIds.find((id) => id === value) ?? null,
+      ...(store.view().tab === 'timeline' ? {} : { tab: 'timeline' }),
+    }),
+  );
+  const toggle = (icon: IconName, label: string, flag: 'table' | 'inspector' | 'criticalPath'): HTMLElement =>
+    iconButton({ icon, label, onClick: () => store.look({ [flag]: !store.view()[flag] }) });
+  const path = toggle('path', t('Outline the critical path'), 'criticalPath');
+  const table = toggle('table', t('Show operations as a table'), 'table');
+  const inspector = toggle('inspector', t('Show details'), 'inspector');
+  const timelineOnly = [
+    iconButton({ icon: 'fit', label: t('Zoom to fit'), onClick: actions.fit }),
+    iconButton({ icon: 'search', label: t('Find an operation'), onClick: actions.find }),
+    path,
+    table,
+    iconButton({ icon: 'keyboard', label: t('Keys'), onClick: actions.help }),
+  ];
+  const element = h(
+    'div',
+    { class: 'toolbar', role: 'toolbar', 'aria-label': t('Plan and view') },
+    h('div', { class: 'toolbar-group' }, ...controls.map((control) => labelled(control.label, control.dropdown))),
+    h('div', { class: 'toolbar-group toolbar-compare' }, labelled(t('Compare with'), compare)),
+    h('div', { class: 'toolbar-group toolbar-view' }, ...timelineOnly, inspector, menuButton(t('Export'), actions.exports)),
+  );
+  const update = (): void => {
+    const { plan } = store.state();
+    const view = store.view();
+    if (plan === null) return;
+    for (const { dropdown: control, choices, value } of controls) control.show(choices(plan), value(plan, store.state()));
+    const shown = shownCandidate(plan, view);
+    compare.show(
+      [
+        { value: automatic, text: t('Nothing') },
+        ...plan.candidates.filter(({ id }) => id !== shown.id).map(({ id, name }) => ({ value: id, text: name })),
+      ],
+      comparedCandidate(plan, view)?.id ?? automatic,
+    );
+    setPressed(path, view.criticalPath);
+    setPressed(table, view.table);
+    setPressed(inspector, view.inspector);
+    for (const button of timelineOnly) button.hidden = view.tab !== 'timeline' || shown.timeline === null;
+  };
+  return { element, update };
+}
+
+function labelled(label: string, { element }: DropdownControl): HTMLElement {
+  return h('div', { class: 'control' }, h('span', { class: 'control-label', 'aria-hidden': 'true' }, label), element);
+}
+
+interface PlanControl {
+  readonly key: ControlChange['key'];
+  readonly label: string;
+  readonly isNumber: boolean;
+  readonly choices: (plan: Plan) => readonly Choice[];
+  readonly value: (plan: Plan, state: PageState) => string;
+}
+
+function planControls(): readonly PlanControl[] {
+  const isChosen = (plan: Plan, key: string): boolean => plan.request.assumptions.some((assumption) => assumption.key === key);
+  return [
+    {
+      key: 'schedule',
+      label: t('Schedule'),
+      isNumber: false,
+      choices: (plan) => [
+        { value: automatic, text: plan.request.schedule === null ? t('Auto: {0}', chosenSchedule(plan)) : t('Auto') },
+        ...scheduleNames.map((name) => ({ value: name, text: name })),
+      ],
+      value: ({ request }) => request.schedule ?? automatic,
+    },
+    {
+      key: 'slicing.unit',
+      label: t('Slice unit'),
+      isNumber: true,
+      choices: ({ request }) => [
+        { value: automatic, text: t('Auto') },
+        ...withValue([8, 16, 32, 64, 128, 256], request.slicing.unit).map((unit) => ({
+          value: String(unit),
+          text: t('{0} tokens', formatCount(unit)),
+        })),
+      ],
+      value: ({ request }) => (request.slicing.unit === null ? automatic : String(request.slicing.unit)),
+    },
+    {
+      key: 'training.microBatch',
+      label: t('Micro-batch'),
+      isNumber: true,
+      choices: (plan) => {
+        const { microBatch, globalBatch } = plan.request.training;
+        const auto = isChosen(plan, 'training.microBatch') ? t('Auto: {0}', microBatch) : t('Auto');
+        const sizes = [1, 2, 4, 8, 16, 32].filter((size) => size <= globalBatch);
+        return [
+          { value: automatic, text: auto },
+          ...withValue(sizes, microBatch).map((size) => ({ value: String(size), text: String(size) })),
+        ];
+      },
+      value: (plan) => (isChosen(plan, 'training.microBatch') ? automatic : String(plan.request.training.microBatch)),
+    },
+    {
+      key: 'training.recompute',
+      label: t('Recompute'),
+      isNumber: false,
+      choices: (plan) => [
+        {
+          value: automatic,
+          text: isChosen(plan, 'training.recompute') ? t('Auto: {0}', plan.request.training.recompute) : t('Auto'),
+        },
+        { value: 'none', text: t('none') },
+        { value: 'selective', text: t('selective') },
+        { value: 'full', text: t('full') },
+      ],
+      value: (plan) => (isChosen(plan, 'training.recompute') ? automatic : plan.request.training.recompute),
+    },
+  ];
+}
+
+function chosenSchedule(plan: Plan): string {
+  return plan.candidates.find(({ id }) => id === plan.chosen)?.schedule ?? '';
+}
+
+function withValue(values: readonly number[], value: number | null): number[] {
+  return value === null || values.includes(value) ? [...values] : [...values, value].sort((a, b) => a - b);
+}
