@@ -48,7 +48,7 @@ export function readSolveProblem(text: string, file: string): SlicingProblem {
     members: membersOf(document, document.root, 'the problem'),
     remarks: [],
   };
-  refuseUnknown(section, problemKeys, 'the problem');
+  refuseMisspelt(section, problemKeys, 'the problem');
   const batch = required(section, 'batch', size);
   const tokens = required(section, 'tokens', size);
   const unit = required(section, 'unit', size);
@@ -162,6 +162,12 @@ function refuseUnknown(section: Section, known: readonly string[], what: string)
       placeOf(section.document, key),
     );
   }
+}
+
+/** Other keys (an id, a note, the expected answer) are left alone: a problem is often one case of a larger file. */
+function refuseMisspelt(section: Section, known: readonly string[], what: string): void {
+  const members = new Map([...section.members].filter(([name]) => closest(name, known) !== null));
+  refuseUnknown({ ...section, members }, known, what);
 }
 
 function required<T>(section: Section, name: string, rule: Rule<T>): Located<T> {

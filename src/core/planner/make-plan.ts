@@ -20,6 +20,10 @@ export interface PlanOptions {
 const maximumOperations = 20_000_000;
 /** Chunks of more sequences than this are not tried: far beyond where a GPU is saturated. */
 const maximumBatchSlice = 8;
+/** A sequence is cut into at most so many units; a finer `slicing.unit` is coarsened to a multiple, and the certificate says so. */
+const maximumUnits = 1024;
+/** Slice times tabulated at most: bounds time and memory of one plan. */
+const maximumSliceTimes = 2 ** 19;
 /** About as many units a sequence is cut into when the unit is not given. */
 const defaultUnits = 256;
 /** Slice times the solver may look at: about a second on one core. */
@@ -119,9 +123,11 @@ function slicedSpecs(
 ): CandidateSpec[] {
   const { training, layout, slicing, costTable } = request;
   const tokens = training.sequenceLength;
-  const unit = slicing.unit ?? Math.max(8, 8 * Math.ceil(tokens / defaultUnits / 8));
+  const asked = slicing.unit ?? Math.max(8, 8 * Math.ceil(tokens / defaultUnits / 8));
+  const unit = asked * Math.ceil(tokens / asked / maximumUnits);
   const units = Math.ceil(tokens / unit);
-  const largestChunk = costTable === null ? Math.min(batch, maximumBatchSlice) : 1;
+  const affordable = Math.max(1, Math.floor(maximumSliceTimes / ((units * (units + 1)) / 2)));
+  const largestChunk = costTable === null ? Math.min(batch, maximumBatchSlice, affordable) : 1;
   const solution = solveSlicing(
     {
       batch,
@@ -159,8 +165,9 @@ function slicedSpecs(
   ];
 }
 
+/** What was proved, for which slices. */
 function certificateNote(pipeline: Pipeline, exact: boolean, unit: number, largestChunk: number, batch: number): string {
-  const limits = `slices in multiples of ${unit} tokens${largestChunk < batch ? `, at most ${largestChunk} sequences at a time` : ''}`;
+  const limits = `slices in multiples of ${unit} tokens${largestChunk < batch ? `, at most ${plural(largestChunk, 'sequence')} at a time` : ''}`;
   const uneven =
     new Set(pipeline.costs).size > 1
       ? "; stages differ at the ends, so this is the bottleneck stage's optimum and the simulation judges it"

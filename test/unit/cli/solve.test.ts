@@ -122,7 +122,11 @@ describe('terapipe solve', () => {
     assert.match(refusal({ ...problem, cost: { fixed: 1 } }).message, /"cost.perToken" is missing/);
   });
 
-  it('points at keys it does not know instead of ignoring them', () => {
+  it('takes a case of a larger file with its id and expected answer', () => {
+    assert.equal(runSolve(JSON.stringify({ id: 'joint-00', ...problem, optimum: 1, note: '' }), 'case.json', () => 0).exact, true);
+  });
+
+  it('points at keys that look misspelt instead of ignoring them', () => {
     assert.deepEqual(refusal({ ...problem, stage: 4 }), {
       code: 'unknown-key',
       message: '"stage" is not a key of the problem',
