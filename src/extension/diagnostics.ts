@@ -53,7 +53,8 @@ function diagnosticsOf(state: SessionState, documentation: vscode.Uri): (readonl
     diagnosticOf(state, finding, documentation),
   ]);
   const { error } = state;
-  if (error === null || state.findings.some(({ code }) => code === error.code)) return found;
+  const explained = state.findings.some(({ severity }) => severity === 'error');
+  if (error === null || explained) return found;
   const finding = findingOfError(error, state.run?.place ?? { file: state.file, range: { start: 0, end: 0 } });
   return [...found, [finding.place.file, diagnosticOf(state, finding, documentation)]];
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { CandidateId } from '../core/planner/plan';
 import type { HostMessage, PageKind, PageMessage, TabId } from '../protocol/page';
-import { pageStrings } from '../protocol/page-strings';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from './page-messages';
 import { pageStateOf } from './page-state';
@@ -112,7 +111,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     styleUri: asset('page.css'),
     cspSource: webview.cspSource,
     nonce: randomBytes(18).toString('base64'),
-    strings: Object.fromEntries(Object.entries(pageStrings).map(([key, text]) => [key, vscode.l10n.t(text)])),
+    strings: vscode.l10n.bundle ?? {},
   });
 
   return {

@@ -11,7 +11,7 @@ export interface PageHtml {
   readonly cspSource: string;
   /** Fresh and unguessable for each document. */
   readonly nonce: string;
-  /** Localized strings of the page, by key. */
+  /** Translations, by English text; empty in English. */
   readonly strings: Readonly<Record<string, string>>;
 }
 

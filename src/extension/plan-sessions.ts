@@ -150,7 +150,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       });
       throwIfCancelled(signal);
       session.plannedEdits = edits;
-      update(session, { plan, findings: findingsOf(run, plan), error: null, progress: null });
+      update(session, { plan, findings: findingsOf(run, planToJudge(run, plan)), error: null, progress: null });
     } catch (error) {
       fail(session, signal, error, texts);
     }
@@ -212,6 +212,11 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       listeners.clear();
     },
   };
+}
+
+/** A model config alone says nothing of the GPUs it must fit: the cluster is an assumption, and no reason for remarks on the file. */
+function planToJudge({ format }: Run, plan: Plan): Plan | null {
+  return format === 'huggingface' ? null : plan;
 }
 
 /** What a page shows for a failure that is our fault; the details are in the log. */

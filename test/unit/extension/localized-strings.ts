@@ -1,0 +1,40 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import ts from 'typescript';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+/** The English bundle, whose keys translators copy. */
+export const bundleFile = join(root, 'l10n/bundle.l10n.json');
+
+/** Every English string that is translated: first arguments of `t(...)` and `vscode.l10n.t(...)` in the extension and its pages. Sorted. */
+export function usedStrings(): string[] {
+  const found = new Set<string>();
+  for (const folder of ['src/extension', 'webview']) {
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
+      if (!name.endsWith('.ts')) continue;
+      const tree = ts.createSourceFile(name, readFileSync(join(root, folder, name), 'utf8'), ts.ScriptTarget.Latest, true);
+      collect(tree, tree, found);
+    }
+  }
+  return [...found].sort();
+}
+
+function collect(node: ts.Node, tree: ts.SourceFile, found: Set<string>): void {
+  if (ts.isCallExpression(node) && /^(vscode\.l10n\.)?t$/.test(node.expression.getText(tree))) {
+    for (const text of literalsOf(node.arguments[0])) found.add(text);
+  }
+  ts.forEachChild(node, (child) => collect(child, tree, found));
+}
+
+/** The texts an argument can be: a literal, or either side of a choice. */
+function literalsOf(argument: ts.Expression | undefined): string[] {
+  if (argument === undefined) return [];
+  if (ts.isStringLiteralLike(argument)) return [argument.text];
+  return ts.isConditionalExpression(argument) ? [...literalsOf(argument.whenTrue), ...literalsOf(argument.whenFalse)] : [];
+}
+
+// Run by hand after adding strings: node --import tsx test/unit/extension/localized-strings.ts
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
+  writeFileSync(bundleFile, `${JSON.stringify(Object.fromEntries(usedStrings().map((text) => [text, text])), null, 2)}\n`);
