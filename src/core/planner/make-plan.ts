@@ -45,7 +45,8 @@ export function makePlan(request: PlanRequest, { signal, onProgress }: PlanOptio
     if (operationCount(spec.scheme, request.layout.pipeline) <= maximumOperations) candidates.push(predict(pipeline, spec));
     onProgress?.(0.7 + (0.3 * candidates.length) / specs.length);
   }
-  const chosen = choose(request, candidates);
+  const judged = judgedBySimulation(candidates);
+  const chosen = choose(request, judged);
   if (chosen === undefined) {
     throw new ExpectedError(
       'plan-too-large',
@@ -57,14 +58,33 @@ export function makePlan(request: PlanRequest, { signal, onProgress }: PlanOptio
   return {
     request,
     chosen: chosen.id,
-    candidates,
+    candidates: judged,
     cost:
       costTable === null
         ? rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength)
         : tableProvenance(costTable.tokens.length * costTable.contexts.length),
     parameters: parameterCount(request.model),
-    reasons: reasonsFor(chosen, candidates),
+    reasons: reasonsFor(chosen, judged),
   };
+}
+
+/**
+ * Equation 5 takes the slice that is slowest in forward and backward together; the fill and drain really wait for the slowest forward and the slowest backward. Where equal
+ * slices win by that small difference, TeraPipe's candidate takes them.
+ */
+function judgedBySimulation(candidates: readonly Candidate[]): readonly Candidate[] {
+  const uniform = candidates.find(({ id }) => id === 'uniform');
+  return candidates.map((candidate) => {
+    if (
+      candidate.id !== 'terapipe' ||
+      candidate.certificate === null ||
+      uniform === undefined ||
+      uniform.pipelineMs >= candidate.pipelineMs
+    )
+      return candidate;
+    const note = `${candidate.certificate.note}; simulated, equal slices are faster by ${formatDuration(candidate.pipelineMs - uniform.pipelineMs)} and taken`;
+    return { ...uniform, id: candidate.id, name: candidate.name, certificate: { ...candidate.certificate, note } };
+  });
 }
 
 function requireRunnable({ model, training, layout }: PlanRequest): void {

@@ -102,6 +102,14 @@ describe('plan', () => {
     assert.equal(code({ ...small, layout: { ...small.layout, data: 3 } }), 'plan-batch-not-divisible');
   });
 
+  it('never lets its slices lose to equal ones, uneven ends or not', () => {
+    for (const vocab of [0, 50304])
+      for (const globalBatch of [1, 4, 8]) {
+        const wanted = { ...small, model: gpt(8, 1024, 16, vocab), training: { ...small.training, globalBatch } };
+        assert.ok(candidate(wanted, 'terapipe').iterationMs <= candidate(wanted, 'uniform').iterationMs, `${vocab} ${globalBatch}`);
+      }
+  });
+
   it('stops when cancelled', () => {
     assert.throws(() => makePlan(small, { signal: { aborted: true } }), CancelledError);
   });
