@@ -86,7 +86,7 @@ function parsed(args: readonly string[]) {
       },
     });
   } catch (error) {
-    if (error instanceof TypeError) throw usage(error.message.split(/\. /, 1)[0] ?? 'Bad arguments', 'see terapipe --help');
+    if (error instanceof TypeError) throw usage(error.message.split(/\.\s/, 1)[0] ?? 'Bad arguments', 'see terapipe --help');
     throw error;
   }
 }

@@ -52,6 +52,7 @@ function nulls(fields: object): Record<string, null> {
   return Object.fromEntries(Object.keys(fields).map((key) => [key, null]));
 }
 
+/** Exact: this is where one looks a size up. */
 function valueText(value: unknown): string {
-  return printable(typeof value === 'number' ? formatCount(value) : typeof value === 'string' ? value : JSON.stringify(value));
+  return printable(typeof value === 'number' ? value.toLocaleString('en-US') : typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -65,7 +65,7 @@ function printedPlan(plan: Plan, chosen: Candidate): object {
     certificate: chosen.certificate,
     parameters,
     training: request.training,
-    cluster: { ...request.cluster, gpu: request.cluster.gpu, links: request.cluster.links },
+    cluster: request.cluster,
   };
 }
 
@@ -117,7 +117,11 @@ function planText(plan: Plan, chosen: Candidate): string {
     indented(table(facts, [1])),
     section('Compared', table([['', 'step', 'bubble', 'memory', ''], ...compared], [4])),
     ...(plan.reasons.length > 0 ? [section('Why', plan.reasons.map(printable).join('\n'))] : []),
-    section('Times', printable(`${cost.description}\n${cost.errorBecause}`.replaceAll('\n', ' · ')).replaceAll(' · ', '\n')),
+    section(
+      'Times',
+      `${printable(cost.description)}
+${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}`,
+    ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
 }

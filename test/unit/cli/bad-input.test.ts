@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { runCommand } from '../../../src/cli/run-command';
+import { buildCommandLine, type CommandLine, type Outcome } from './command-line';
+
+interface ErrorAnswer {
+  readonly version: number;
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly file: string | null;
+    readonly line: number | null;
+    readonly column: number | null;
+  };
+}
+
+describe('terapipe on bad input', function () {
+  this.timeout(60_000);
+  let cli: CommandLine;
+  const write = (name: string, content: string | Buffer) => {
+    mkdirSync(path.dirname(path.join(cli.folder, name)), { recursive: true });
+    writeFileSync(path.join(cli.folder, name), content);
+  };
+  before(async () => {
+    cli = await buildCommandLine();
+  });
+  after(() => {
+    cli.dispose();
+  });
+
+  /** Exit 2 and one line on stderr that begins with `place`; with --json, the same as an object on stdout. */
+  const check = ({ exitCode, out, err }: Outcome, place: string, code: string) => {
+    assert.equal(exitCode, 2, err);
+    assert.match(err, /^[^\n]+; [^\n]+\n$/);
+    assert.ok(err.startsWith(`${place}: `), err);
+    const { version, error } = JSON.parse(out) as ErrorAnswer;
+    assert.deepEqual([version, error.code], [1, code]);
+    assert.ok(err.includes(error.message));
+    if (error.file !== null) assert.equal(place, `${error.file}:${error.line}:${error.column}`);
+  };
+  const refuses = async (args: readonly string[], place: string, code: string, input?: string) => {
+    check(await cli.run([...args, '--json'], input), place, code);
+  };
+  const file = async (content: string | Buffer, position: string, code: string, name = 'bad/config.json') => {
+    write(name, content);
+    await refuses(['plan', name], `${name}:${position}`, code);
+  };
+
+  it('refuses an empty, binary or cut-off file', async () => {
+    await file('', '1:1', 'config-empty');
+    await file(Buffer.from([0x1f, 0x8b, 8, 0, 0xff, 0xfe, 0]), '1:1', 'config-binary');
+    await file(Buffer.from('model\0'), '1:1', 'config-binary');
+    await file('{\n  "model_type": "gpt2",\n  "n_layer": 1', '3:14', 'config-json-syntax');
+  });
+
+  it('refuses wrong types and impossible numbers at their place', async () => {
+    const gpt2 = (layers: string) => `{\n  "model_type": "gpt2",\n  "n_layer": ${layers}\n}`;
+    await file(gpt2('"12"'), '3:14', 'config-wrong-type');
+    for (const layers of ['-1', '0', '1e308', '9223372036854775808', '1.5']) await file(gpt2(layers), '3:14', 'config-out-of-range');
+    await file('{"model_type": "bert"}', '1:16', 'config-unknown-model-type');
+    await file('{"name": "x"}', '1:1', 'config-unknown-format');
+    await file('{"model": {"layers": 0, "hidden": 8, "heads": 1}}', '1:22', 'config-out-of-range', 'bad/terapipe.json');
+  });
+
+  it('refuses files that are missing, too large or unreadable', async function () {
+    await refuses(['plan', 'missing.json'], 'missing.json:1:1', 'config-not-found');
+    await file(`{"model_type": "gpt2", "x": "${'x'.repeat(50 * 2 ** 20)}"}`, '1:1', 'config-too-large', 'big.json');
+    mkdirSync(path.join(cli.folder, 'folder.json'));
+    await refuses(['plan', 'folder.json'], 'folder.json:1:1', 'config-unreadable');
+    symlinkSync('loop.json', path.join(cli.folder, 'loop.json'));
+    await refuses(['plan', 'loop.json'], 'loop.json:1:1', 'config-unreadable');
+  });
+
+  it('refuses a file without permission', async function () {
+    if (process.getuid?.() === 0) {
+      console.log('      skipped: root may read everything');
+      this.skip();
+    }
+    write('secret.json', '{}');
+    chmodSync(path.join(cli.folder, 'secret.json'), 0);
+    await refuses(['plan', 'secret.json'], 'secret.json:1:1', 'config-unreadable');
+  });
+
+  it('places trouble with the model where terapipe.json names it', async () => {
+    await file('{\n  "model": "config.json"\n}', '2:12', 'config-not-found', 'no-model/terapipe.json');
+    await file('{\n  "model": "terapipe.json"\n}', '2:12', 'config-cycle', 'circle/terapipe.json');
+    write('two/b.terapipe.json', '{"model": "terapipe.json"}');
+    await file('{\n  "model": "b.terapipe.json"\n}', '2:12', 'config-cycle', 'two/terapipe.json');
+    mkdirSync(path.join(cli.folder, 'maze'));
+    symlinkSync('.', path.join(cli.folder, 'maze/down'));
+    await file('{\n  "model": "down/terapipe.json"\n}', '2:12', 'config-cycle', 'maze/terapipe.json');
+    write('broken/config.json', '{"model_type": "gpt2"');
+    write('broken/terapipe.json', '{"model": "config.json"}');
+    await refuses(['plan', 'broken/terapipe.json'], 'broken/config.json:1:21', 'config-json-syntax');
+  });
+
+  it('does not wait for a pipe that a config names', async function () {
+    const made = spawnSync('mkfifo', [path.join(cli.folder, 'pipe.json')]);
+    if (made.status !== 0) {
+      console.log('      skipped: no mkfifo here');
+      this.skip();
+    }
+    await file('{"model": "../pipe.json"}', '1:11', 'config-unreadable', 'piped/terapipe.json');
+  });
+
+  it('refuses trouble on standard input', async () => {
+    await refuses(['plan', '-'], '<stdin>:1:1', 'config-empty', '');
+    await refuses(['memory', '-'], '<stdin>:2:3', 'config-json-syntax', '{\n  oops');
+    assert.equal((await cli.run(['solve', '-'], '')).exitCode, 2);
+  });
+
+  it('prints nothing on stdout without --json', async () => {
+    const { exitCode, out, err } = await cli.run(['plan', 'missing.json']);
+    assert.deepEqual([exitCode, out], [2, '']);
+    assert.equal(err, 'missing.json:1:1: missing.json does not exist; mend the path\n');
+  });
+
+  it('refuses settings and arguments it does not understand', async () => {
+    write('ok/terapipe.json', '{"model": {"layers": 2, "hidden": 64, "heads": 4}}');
+    const config = path.join(cli.folder, 'ok/terapipe.json');
+    const refusesHere = async (args: readonly string[], code: string) => {
+      let [out, err] = ['', ''];
+      const terminal = {
+        out: (text: string) => void (out += text),
+        err: (text: string) => void (err += text),
+        clock: () => 0,
+        debug: false,
+      };
+      const exitCode = await runCommand([...args, '--json'], terminal);
+      check({ exitCode, out, err }, 'terapipe', code);
+    };
+    await refusesHere(['plan', config, '--set', 'training.microBatch=0'], 'config-out-of-range');
+    await refusesHere(['plan', config, '--set', 'training.microBatches=1'], 'override-unknown-key');
+    await refusesHere(['plan', config, '--gpu', 'A100'], 'config-unknown-preset');
+    await refusesHere(['plan', config, '--nodes', '-1'], 'usage');
+    await refusesHere(['plan', config, '--nodes=1.5'], 'usage');
+    await refusesHere(['plan', config, '--fast'], 'usage');
+    await refusesHere(['plan'], 'usage');
+    await refusesHere(['plan', 'a', 'b'], 'usage');
+    await refusesHere(['plann', config], 'usage');
+    await refusesHere([], 'usage');
+  });
+
+  it('places what cannot be planned at the value that prevents it', async () => {
+    const config = '{\n  "model": {"layers": 2, "hidden": 64, "heads": 4},\n  "layout": {"pipeline": 3, "tensor": 1}\n}';
+    await file(config, '3:26', 'plan-more-stages-than-layers', 'stages/terapipe.json');
+  });
+
+  it('prints no escape sequence that a file smuggles in', async () => {
+    write('escape.json', '{"model_type": "\\u001b[2J\\u202e"}');
+    const { err } = await cli.run(['plan', 'escape.json']);
+    assert.ok(!err.includes('\u001b') && !err.includes('\u202e'), JSON.stringify(err));
+  });
+});

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import esbuild from 'esbuild';
+
+/** How one run of the terminal face ended. */
+export interface Outcome {
+  readonly exitCode: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface CommandLine {
+  /** Runs `terapipe ARGS` as a child process in `folder`. */
+  readonly run: (args: readonly string[], input?: string | Buffer) => Promise<Outcome>;
+  /** An empty folder, the current one of every run. */
+  readonly folder: string;
+  readonly dispose: () => void;
+}
+
+/** Bundles the terminal face as `npm run build` does, into a folder of its own. */
+export async function buildCommandLine(): Promise<CommandLine> {
+  const home = mkdtempSync(path.join(tmpdir(), 'terapipe-cli-'));
+  const bundle = path.join(home, 'cli.cjs');
+  const folder = mkdtempSync(path.join(home, 'work-'));
+  await esbuild.build({
+    entryPoints: [path.join(import.meta.dirname, '../../../src/cli/main.ts')],
+    outfile: bundle,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    mainFields: ['module', 'main'],
+    logLevel: 'silent',
+  });
+  return {
+    folder,
+    run: (args, input = '') =>
+      new Promise((resolve, reject) => {
+        const child = spawn(process.execPath, [bundle, ...args], { cwd: folder, env: { ...process.env, TERAPIPE_DEBUG: '' } });
+        const out: Buffer[] = [];
+        const err: Buffer[] = [];
+        child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+        child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+        child.on('error', reject);
+        child.on('close', (exitCode) => {
+          resolve({ exitCode, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() });
+        });
+        // A child that refuses its input early closes the pipe.
+        child.stdin.on('error', () => undefined);
+        child.stdin.end(input);
+      }),
+    dispose: () => {
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
