@@ -8,6 +8,8 @@ export interface Theme {
   readonly foreground: Rgba;
   readonly dim: Rgba;
   readonly line: Rgba;
+  /** Lines behind what is drawn. */
+  readonly grid: Rgba;
   readonly track: Rgba;
   readonly focus: Rgba;
   readonly error: Rgba;
@@ -80,6 +82,7 @@ function readTheme(): Theme {
     foreground,
     dim: solid(read('descriptionForeground') ?? mix(foreground, background, 0.3)),
     line: highContrast ? solid(read('contrastBorder') ?? foreground) : mix(background, foreground, 0.16),
+    grid: mix(background, foreground, highContrast ? 0.35 : 0.16),
     track: highContrast ? background : mix(background, foreground, 0.045),
     focus: solid(read('focusBorder') ?? forward),
     error,

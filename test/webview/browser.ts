@@ -68,6 +68,7 @@ const harness = `
     setTheme: ({ bodyClass, variables }, extra) => {
       document.documentElement.removeAttribute('style');
       for (const [name, value] of Object.entries(variables)) document.documentElement.style.setProperty(name, value);
+      document.body.dataset.vscodeThemeKind = bodyClass.split(' ').at(-1);
       document.body.className = (bodyClass + ' ' + extra).trim();
     },
   };

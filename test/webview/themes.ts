@@ -1,3 +1,5 @@
+import packageJson from '../../package.json';
+
 /** Name of one of VS Code's own themes. */
 export type ThemeName = 'dark' | 'light' | 'high-contrast' | 'high-contrast-light';
 
@@ -216,9 +218,13 @@ const bodyClasses: Readonly<Record<ThemeName, string>> = {
   'high-contrast-light': 'vscode-high-contrast vscode-high-contrast-light',
 };
 
+/** Where a contributed colour says its value for a theme. */
+const defaultOf = { dark: 'dark', light: 'light', 'high-contrast': 'highContrast', 'high-contrast-light': 'highContrastLight' } as const;
+
 /** One of VS Code's own themes. */
 export function themeOf(name: ThemeName): PageTheme {
-  const variables = { ...font, ...colors[name] };
+  const contributed = packageJson.contributes.colors.map(({ id, defaults }) => [id.replace('.', '-'), defaults[defaultOf[name]]] as const);
+  const variables = { ...font, ...colors[name], ...Object.fromEntries(contributed) };
   return {
     bodyClass: bodyClasses[name],
     variables: Object.fromEntries(Object.entries(variables).map(([key, value]) => [`--vscode-${key}`, value])),

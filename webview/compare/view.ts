@@ -2,6 +2,7 @@ import { formatBytesOf, formatDuration, formatNumber, formatPercent } from '../.
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { fill, h, icon } from '../dom';
 import { fillOf, worstStage } from '../memory/summary';
+import { capitalised } from '../shared/notices';
 import { t } from '../strings';
 import { operationsOf, shownCandidate, type Store } from '../store';
 import { makeSurface, type Surface } from '../surface';
@@ -73,7 +74,11 @@ function candidateRow(store: Store, plan: Plan, candidate: Candidate, surfaces: 
     h(
       'th',
       { scope: 'row' },
-      h('button', { class: 'link', type: 'button', 'data-focus': `candidate-${candidate.id}`, 'aria-pressed': 'false' }, candidate.name),
+      h(
+        'button',
+        { class: 'link', type: 'button', 'data-focus': `candidate-${candidate.id}`, 'aria-pressed': 'false' },
+        capitalised(candidate.name),
+      ),
       candidate.id === plan.chosen ? h('span', { class: 'tag' }, t('chosen')) : null,
     ),
     h('td', { class: 'numeric' }, formatDuration(candidate.iterationMs)),

@@ -2,6 +2,7 @@ import { formatCount, formatDuration, formatPercent } from '../../src/core/forma
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { fill, h, type Child } from '../dom';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
+import { capitalised } from '../shared/notices';
 import { t } from '../strings';
 import { operationsOf, shownCandidate, type Store } from '../store';
 import { waitOf } from '../timeline/dependencies';
@@ -66,7 +67,7 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
     [t('Global batch'), t('{0} sequences', formatCount(request.training.globalBatch))],
     [t('Sequence'), t('{0} tokens', formatCount(request.training.sequenceLength))],
   ];
-  return [h('h2', {}, candidate.name), pairs(rows)];
+  return [h('h2', {}, capitalised(candidate.name)), pairs(rows)];
 }
 
 function operationDetails(operations: Operations, operation: Operation, goTo: (operation: Operation) => void): Child[] {

@@ -17,7 +17,7 @@ export interface BarsOptions {
 }
 
 const axisLeftPx = 56;
-const axisRightPx = 72;
+const axisRightPx = 80;
 const axisBottomPx = 22;
 
 /** A bar per stage, its parts stacked, against the capacity and the margin. */
@@ -72,15 +72,16 @@ function drawBars(surface: Surface, colors: Theme, profile: MemoryProfile, optio
     const x1 = Math.max(x0 + 1, Math.round(left * scale + (index + 1) * step) - gap);
     const barWidth = Math.min(x1 - x0, widest);
     const x = x0 + Math.floor((x1 - x0 - barWidth) / 2);
-    const dimmed = options.axis && selected !== null && selected !== stage.stage && count > 1;
     let floor = 0;
-    context.globalAlpha = dimmed && !colors.highContrast ? 0.62 : 1;
     for (const part of parts) {
       const bytes = stage.parts[part];
       drawPart(context, colors, part, x, y(floor + bytes), barWidth, y(floor) - y(floor + bytes), scale);
       floor += bytes;
     }
-    context.globalAlpha = 1;
+    if (options.axis && stage.stage === selected) {
+      context.fillStyle = css(colors.focus);
+      context.fillRect(x - 1, y(0) + Math.round(2 * scale), barWidth + 2, Math.max(2, Math.round(2 * scale)));
+    }
     if (fillOf(profile, stage.peakBytes) !== 'fits') {
       context.fillStyle = css(colors.error);
       context.fillRect(x, y(stage.peakBytes), barWidth, Math.max(2, Math.round(2 * scale)));
@@ -113,7 +114,12 @@ function drawPart(
   }
   context.strokeStyle = css(colors.foreground);
   context.lineWidth = 1;
-  if (width > 2) context.strokeRect(x + 0.5, y + 0.5, width - 1, Math.max(0, height - 1));
+  // Sides of thin bars would run together to a wall.
+  if (width >= 8 * scale) context.strokeRect(x + 0.5, y + 0.5, width - 1, Math.max(0, height - 1));
+  else {
+    context.fillStyle = css(colors.foreground);
+    context.fillRect(x, y, width, 1);
+  }
 }
 
 /** High contrast: static parts stay empty, saved ones are hatched, the working set is hatched densely. */
@@ -132,7 +138,7 @@ function drawAxis(surface: Surface, colors: Theme, top: number, left: number, wi
   context.textBaseline = 'middle';
   for (const gigabytes of values) {
     const at = y(gigabytes * bytesPerGB);
-    context.fillStyle = css(colors.line);
+    context.fillStyle = css(colors.grid);
     context.fillRect(left * scale, at, width * scale, Math.max(1, Math.round(scale / 2)));
     context.fillStyle = css(colors.dim);
     if (at > 6 * scale) context.fillText(gigabytes === 0 ? '0' : formatBytes(gigabytes * bytesPerGB), (left - 8) * scale, at);

@@ -110,13 +110,13 @@ function drawCurve(
 function drawScale(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {
   const { context } = surface;
   const scale = surface.scale();
-  const { values } = niceTicks(0, top / bytesPerGB, Math.max(2, Math.floor(surface.height() / 28)));
+  const { values } = niceTicks(0, top / bytesPerGB, Math.max(2, Math.floor(surface.height() / 20)));
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textBaseline = 'middle';
   context.textAlign = 'right';
   for (const gigabytes of values) {
     const at = y(gigabytes * bytesPerGB);
-    context.fillStyle = css(colors.line);
+    context.fillStyle = css(colors.grid);
     context.fillRect(left, Math.min(at, surface.height() * scale - 1), width, Math.max(1, Math.round(scale / 2)));
     if (gigabytes === 0 || at < 6 * scale) continue;
     context.fillStyle = css(colors.dim);

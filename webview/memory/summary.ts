@@ -43,7 +43,7 @@ export function partName(part: MemoryPart): string {
     case 'logits':
       return t('Logits');
     case 'backwardOperation':
-      return t('Backward operation at the peak');
+      return t('Backward operation');
   }
 }
 

@@ -64,7 +64,7 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
     bars.redraw();
     chart.setAttribute('aria-label', summaryOf(known));
     fill(detail, ...detailsOf(known, stage));
-    showTable(table, known, stage, (picked) => store.look({ stage: picked }));
+    showTable(table, known, store.view().stage, (picked) => store.look({ stage: picked }));
   };
   return { element, update };
 }
@@ -136,7 +136,7 @@ function verdict(how: 'fits' | 'margin' | 'over', spareBytes: number): string {
 function showTable(
   table: ReturnType<typeof makePagedTable>,
   profile: MemoryProfile,
-  shown: StageMemory,
+  picked: number | null,
   pick: (stage: number) => void,
 ): void {
   const parts = presentParts(profile);
@@ -145,7 +145,7 @@ function showTable(
     columns: [
       { title: t('Stage'), numeric: true },
       { title: t('Peak'), numeric: true },
-      ...parts.map((part) => ({ title: part === 'backwardOperation' ? t('Backward operation') : partName(part), numeric: true })),
+      ...parts.map((part) => ({ title: partName(part), numeric: true })),
       { title: t('At the peak'), numeric: false },
     ],
     total: profile.stages.length,
@@ -158,7 +158,7 @@ function showTable(
           ...parts.map((part) => formatBytes(stage.parts[part])),
           stage.peakOperation,
         ]),
-    marked: profile.stages.indexOf(shown),
+    marked: picked === null ? null : profile.stages.findIndex(({ stage }) => stage === picked),
     onRow: (index) => pick(profile.stages[index]?.stage ?? 0),
   });
 }

@@ -5,6 +5,7 @@ import {
   formatDuration,
   formatNumber,
   formatPercent,
+  plural,
   type Quantity,
 } from '../../src/core/format';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
@@ -63,8 +64,8 @@ function memoryFigure({ memory }: Candidate): HTMLElement {
     how === 'fits'
       ? t('peak, stage {0}', worst?.stage ?? 0)
       : how === 'margin'
-        ? t('into the margin, stage {0}', worst?.stage ?? 0)
-        : t('over capacity, stage {0}', worst?.stage ?? 0),
+        ? t('no margin, stage {0}', worst?.stage ?? 0)
+        : t('over, stage {0}', worst?.stage ?? 0),
     null,
     `${verdict}\n${margin}`,
     how === 'fits' ? 'plain' : how === 'margin' ? 'warning' : 'error',
@@ -92,7 +93,7 @@ function figure({ value, unit }: Quantity, name: string, after: string | null, t
 export function setting({ request, parameters }: Plan, countText: (count: number) => string): string[] {
   const { layout, cluster } = request;
   const parallel = [
-    t('{0} stages', countText(layout.pipeline)),
+    plural(layout.pipeline, t('stage'), t('stages')),
     layout.tensor > 1 ? `TP ${layout.tensor}` : '',
     layout.data > 1 ? `DP ${layout.data}` : '',
     layout.context > 1 ? `CP ${layout.context}` : '',

@@ -1,4 +1,4 @@
-import { h } from '../dom';
+import { h, icon } from '../dom';
 import { button } from '../ui';
 
 /** One entry of a menu. */
@@ -11,6 +11,8 @@ export interface MenuItem {
 export function menuButton(label: string, items: readonly MenuItem[]): HTMLElement {
   const list = h('div', { class: 'menu', role: 'menu', hidden: true, 'aria-label': label });
   const opener = button({ label, appearance: 'secondary', onClick: () => (list.hidden ? open() : close()) });
+  opener.append(icon('down'));
+  opener.classList.add('opens-menu');
   opener.setAttribute('aria-haspopup', 'menu');
   opener.setAttribute('aria-expanded', 'false');
   const entries = items.map((item) =>

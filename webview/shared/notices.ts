@@ -12,13 +12,11 @@ export function progressBar(progress: number | null): HTMLElement {
   return bar;
 }
 
-/** What is wrong or old about what is shown: error, stale plan, restricted workspace. Empty when all is well. */
+/** What is wrong about what is shown: an error, a restricted workspace. Empty when all is well. */
 export function notices(state: PageState, host: Host): HTMLElement[] {
-  return [
-    state.error === null ? null : errorNotice(state.error, host),
-    state.plan !== null && state.staleEdits > 0 ? staleNotice(state.staleEdits) : null,
-    state.trusted ? null : restrictedNotice(),
-  ].filter((notice) => notice !== null);
+  return [state.error === null ? null : errorNotice(state.error, host), state.trusted ? null : restrictedNotice()].filter(
+    (notice) => notice !== null,
+  );
 }
 
 function errorNotice(error: PageError, host: Host): HTMLElement {
@@ -54,8 +52,10 @@ function errorNotice(error: PageError, host: Host): HTMLElement {
   );
 }
 
-function staleNotice(edits: number): HTMLElement {
-  return h('p', { class: 'stale', role: 'status' }, t('From {0} ago', plural(edits, 'edit')));
+/** A quiet word that the plan is older than the file; null when it is not. */
+export function staleness({ plan, staleEdits }: PageState): HTMLElement | null {
+  if (plan === null || staleEdits === 0) return null;
+  return h('span', { class: 'stale', role: 'status' }, t('from {0} ago', plural(staleEdits, t('edit'), t('edits'))));
 }
 
 function restrictedNotice(): HTMLElement {
@@ -80,7 +80,12 @@ export function emptyPage(state: PageState, host: Host): HTMLElement {
   );
 }
 
-/** A sentence with its full stop. */
+/** A sentence with its capital letter and full stop. */
 export function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
+  return capitalised(/[.!?]$/.test(text) ? text : `${text}.`);
+}
+
+/** A text that starts a line: first letter upper case. */
+export function capitalised(text: string): string {
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }

@@ -4,12 +4,13 @@ import type { Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';
 import { h, icon } from '../dom';
 import type { Host } from '../host';
+import { capitalised } from './notices';
 import { t } from '../strings';
 
 /** Why this plan: one line each. */
 export function reasonList({ reasons }: Plan): HTMLElement | null {
   if (reasons.length === 0) return null;
-  return h('ul', { class: 'reasons' }, ...reasons.map((reason) => h('li', {}, reason)));
+  return h('ul', { class: 'reasons' }, ...reasons.map((reason) => h('li', {}, capitalised(reason))));
 }
 
 /** What the times rest on and how sure they are: a word that opens to the whole sentence. */

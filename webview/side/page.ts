@@ -1,4 +1,4 @@
-import { formatBytes, formatCount } from '../../src/core/format';
+import { formatBytes, formatCount, plural } from '../../src/core/format';
 import type { Candidate } from '../../src/core/planner/plan';
 import { chosenOf } from '../../src/core/planner/plan';
 import type { TabId } from '../../src/protocol/page';
@@ -6,7 +6,7 @@ import { fill, h } from '../dom';
 import { makeBars } from '../memory/bars';
 import { worstStage } from '../memory/summary';
 import { figures, setting } from '../shared/figures';
-import { emptyPage, notices, progressBar } from '../shared/notices';
+import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
 import { makeSliceBar, sliceAt } from '../slices/bar';
 import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../slices/groups';
@@ -77,7 +77,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
       head,
       progressBar(state.progress),
       h('h1', { title: plan.request.title }, plan.request.title),
-      h('p', { class: 'setting' }, ...setting(plan, formatCount).map((part) => h('span', {}, part))),
+      h('p', { class: 'setting' }, ...setting(plan, formatCount).map((part) => h('span', {}, part)), staleness(state)),
       ...notices(state, store.host),
     );
     fill(numbers, figures(plan, chosen));
@@ -94,7 +94,9 @@ export function sidePage(root: HTMLElement, store: Store): void {
       reasonList(plan),
       state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
       provenance(plan),
-      assumptions === null ? null : disclosure('assumptions', t('{0} assumptions', plan.request.assumptions.length), assumptions, false),
+      assumptions === null
+        ? null
+        : disclosure('assumptions', plural(plan.request.assumptions.length, t('assumption'), t('assumptions')), assumptions, false),
     );
   };
   const opened = new Map<string, boolean>();
@@ -182,7 +184,7 @@ function miniTimeline(
       const operations = shown === null ? null : operationsOf(shown);
       element.hidden = operations === null;
       none.hidden = operations !== null;
-      rest(note, operations === null ? '' : t('{0} stages', formatCount(operations.stages)));
+      rest(note, operations === null ? '' : plural(operations.stages, t('stage'), t('stages')));
       element.style.height = `${Math.min(144, Math.max(28, (operations?.stages ?? 1) * 4))}px`;
       surface.redraw();
     },

@@ -5,7 +5,7 @@ import { fill, h } from '../dom';
 import { makeInspector } from '../inspector/inspector';
 import { makeMemoryView } from '../memory/view';
 import { figures, setting } from '../shared/figures';
-import { emptyPage, notices, progressBar } from '../shared/notices';
+import { capitalised, emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { findingCount, reasonList } from '../shared/reasons';
 import { makeSlicesView } from '../slices/view';
 import { t } from '../strings';
@@ -36,6 +36,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     compare: makeCompareView(store),
   };
   const bar = makeTabBar(store);
+  const viewBar = h('div', { class: 'view-bar' }, bar.element, toolbar.view);
   const header = h('header', { class: 'header' });
   const noticeArea = h('div', { class: 'notices' });
   const progress = h('div', { class: 'progress-area' });
@@ -43,7 +44,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     h('div', { class: `panel panel-${id}`, id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}` }, views[id].element),
   );
   const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels), inspector.element);
-  const page = h('div', { class: 'page page-tab' }, progress, header, noticeArea, toolbar.element, bar.element, main, help.element, status);
+  const page = h('div', { class: 'page page-tab' }, progress, header, noticeArea, toolbar.plan, viewBar, main, help.element, status);
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty);
 
@@ -73,9 +74,27 @@ export function tabPage(root: HTMLElement, store: Store): void {
             h(
               'span',
               {},
-              candidate.id === state.plan.chosen ? t('{0}, chosen', candidate.name) : t('{0}, not the chosen plan', candidate.name),
+              capitalised(
+                candidate.id === state.plan.chosen ? t('{0}, chosen', candidate.name) : t('{0}, not the chosen plan', candidate.name),
+              ),
             ),
-            state.findings.length > 0 ? h('span', { class: 'finding-note' }, findingCount(state)) : null,
+            staleness(state),
+            state.findings.length > 0
+              ? h(
+                  'span',
+                  {},
+                  h(
+                    'button',
+                    {
+                      class: 'link finding-note',
+                      type: 'button',
+                      'data-focus': 'finding-note',
+                      onclick: () => store.look({ inspector: true }),
+                    },
+                    findingCount(state),
+                  ),
+                )
+              : null,
           ),
         ),
         figures(state.plan, candidate),
@@ -84,7 +103,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     }
     toolbar.update();
     bar.update();
-    main.classList.toggle('with-inspector', view.inspector);
+    page.classList.toggle('with-inspector', view.inspector);
     inspector.element.hidden = !view.inspector;
     inspector.update();
     tabs.forEach((id, index) => {

@@ -5,6 +5,7 @@ import { candidateIds } from '../../src/core/planner/plan';
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h, type IconName } from '../dom';
 import { menuButton, type MenuItem } from '../shared/menu';
+import { capitalised } from '../shared/notices';
 import { t } from '../strings';
 import { comparedCandidate, shownCandidate, type Store } from '../store';
 import { dropdown, iconButton, setPressed, type Choice, type DropdownControl } from '../ui';
@@ -19,8 +20,17 @@ export interface ToolbarActions {
 
 const automatic = '';
 
-/** Controls of the plan at the left, of the view at the right. Changes of the plan go to the host, which edits the file. */
-export function makeToolbar(store: Store, actions: ToolbarActions): { readonly element: HTMLElement; readonly update: () => void } {
+/** The controls above the views. */
+export interface Toolbar {
+  /** Controls of the plan; their changes go to the host, which edits the file. */
+  readonly plan: HTMLElement;
+  /** Buttons of the view. */
+  readonly view: HTMLElement;
+  readonly update: () => void;
+}
+
+/** Makes both groups of controls. */
+export function makeToolbar(store: Store, actions: ToolbarActions): Toolbar {
   const change =
     (key: ControlChange['key'], isNumber: boolean) =>
     (value: string): void =>
@@ -47,12 +57,18 @@ export function makeToolbar(store: Store, actions: ToolbarActions): { readonly e
     table,
     iconButton({ icon: 'keyboard', label: t('Keys'), onClick: actions.help }),
   ];
-  const element = h(
+  const planControlsBar = h(
     'div',
-    { class: 'toolbar', role: 'toolbar', 'aria-label': t('Plan and view') },
+    { class: 'toolbar', role: 'toolbar', 'aria-label': t('Plan') },
     h('div', { class: 'toolbar-group' }, ...controls.map((control) => labelled(control.label, control.dropdown))),
     h('div', { class: 'toolbar-group toolbar-compare' }, labelled(t('Compare with'), compare)),
-    h('div', { class: 'toolbar-group toolbar-view' }, ...timelineOnly, inspector, menuButton(t('Export'), actions.exports)),
+  );
+  const viewActions = h(
+    'div',
+    { class: 'view-actions', role: 'toolbar', 'aria-label': t('View') },
+    ...timelineOnly,
+    inspector,
+    menuButton(t('Export'), actions.exports),
   );
   const update = (): void => {
     const { plan } = store.state();
@@ -63,7 +79,7 @@ export function makeToolbar(store: Store, actions: ToolbarActions): { readonly e
     compare.show(
       [
         { value: automatic, text: t('Nothing') },
-        ...plan.candidates.filter(({ id }) => id !== shown.id).map(({ id, name }) => ({ value: id, text: name })),
+        ...plan.candidates.filter(({ id }) => id !== shown.id).map(({ id, name }) => ({ value: id, text: capitalised(name) })),
       ],
       comparedCandidate(plan, view)?.id ?? automatic,
     );
@@ -72,7 +88,7 @@ export function makeToolbar(store: Store, actions: ToolbarActions): { readonly e
     setPressed(inspector, view.inspector);
     for (const button of timelineOnly) button.hidden = view.tab !== 'timeline' || shown.timeline === null;
   };
-  return { element, update };
+  return { plan: planControlsBar, view: viewActions, update };
 }
 
 function labelled(label: string, { element }: DropdownControl): HTMLElement {

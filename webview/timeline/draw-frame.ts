@@ -7,7 +7,7 @@ import { niceTicks, timeLabels } from './ticks';
 import { visibleRows, xAt, type Viewport } from './viewport';
 
 /** Widths beside the lanes and height of the axis above them, CSS px; the same on every strip so that times line up. */
-export const gutters = { leftPx: 56, rightPx: 72, axisPx: 24 } as const;
+export const gutters = { leftPx: 56, rightPx: 80, axisPx: 24, bottomPx: 8 } as const;
 
 /** Draws the time axis above the lanes and its grid lines through them. `bottom` is where the grid ends, device px. */
 export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, bottom: number): void {
@@ -22,7 +22,7 @@ export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, botto
   const middle = top - (gutters.axisPx * scale) / 2;
   for (const ms of values) {
     const x = left + Math.round(xAt(viewport, ms, extent) * scale);
-    context.fillStyle = css(theme.line);
+    context.fillStyle = css(theme.grid);
     context.fillRect(x, top - 4 * scale, Math.max(1, Math.round(scale / 2)), bottom - top + 4 * scale);
     const text = label(ms);
     const half = context.measureText(text).width / 2;
@@ -38,18 +38,21 @@ export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, id
   const every = labelEvery(viewport.rowPx);
   const right = left + Math.round(extent.widthPx * scale);
   const barFrom = right + Math.round(8 * scale);
-  const barWidth = Math.round((gutters.rightPx - 8 - 40) * scale);
+  const barWidth = Math.round((gutters.rightPx - 8 - 52) * scale);
   context.save();
   context.beginPath();
-  context.rect(0, top, right + gutters.rightPx * scale, Math.round(extent.heightPx * scale));
+  // Labels of thin rows are higher than their row: they may reach a little over the edges.
+  context.rect(0, top - 6 * scale, right + gutters.rightPx * scale, Math.round((extent.heightPx + 12) * scale));
   context.clip();
   context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
   context.textBaseline = 'middle';
   for (let stage = first; stage < end; stage++) {
     const box = rowBox(viewport, stage, area);
     const share = at(idle, stage);
+    const length = Math.max(1, Math.round(share * barWidth));
     context.fillStyle = theme.highContrast ? css(theme.foreground) : css(mix(theme.background, theme.foreground, 0.3));
-    context.fillRect(barFrom, box.top, Math.max(1, Math.round(share * barWidth)), box.height);
+    if (theme.highContrast) context.fillRect(barFrom + length - 1, box.top, Math.max(1, Math.round(scale)), box.height);
+    else context.fillRect(barFrom, box.top, length, box.height);
     const isMarked = stage === marked;
     const nearMarked = marked !== null && !isMarked && Math.abs(stage - marked) * viewport.rowPx < 14;
     if (!isMarked && (stage % every !== 0 || nearMarked)) continue;

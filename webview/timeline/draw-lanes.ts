@@ -1,10 +1,11 @@
 import { operationKind } from '../../src/core/schedule/schedule';
 import { css } from '../color';
+import { t } from '../strings';
 import type { Theme } from '../theme';
 import { fillColumns, makeColumns, type Columns } from './columns';
 import { at, type Operations } from './operations';
 import { paintsOf, type Paints } from './paint';
-import { visibleRows, type Extent, type Viewport } from './viewport';
+import { gapFromPx, visibleRows, type Extent, type Viewport } from './viewport';
 
 /** Where lanes are drawn on a canvas whose unit is one device pixel. */
 export interface LaneArea {
@@ -76,11 +77,11 @@ interface RowBox {
   readonly height: number;
 }
 
-/** Device px box of a row; rows of at least 5 px leave a gap of one. */
+/** Device px box of a row; rows of at least 7 px leave a gap of one. */
 export function rowBox(viewport: Viewport, row: number, { scale, top }: Pick<LaneArea, 'scale' | 'top'>): RowBox {
   const from = top + Math.round((row * viewport.rowPx - viewport.scrollPx) * scale);
   const until = top + Math.round(((row + 1) * viewport.rowPx - viewport.scrollPx) * scale);
-  const gap = viewport.rowPx >= 5 ? Math.max(1, Math.round(scale)) : 0;
+  const gap = viewport.rowPx >= gapFromPx ? Math.max(1, Math.round(scale)) : 0;
   return { top: from, height: Math.max(1, until - from - gap) };
 }
 
@@ -180,6 +181,7 @@ function drawWide(
 ): void {
   const { context, scale, left } = area;
   const right = left + Math.round(area.extent.widthPx * scale);
+  const hairline = Math.max(1, Math.round(scale / 2));
   const hasText = area.names && box.height >= 13 * scale;
   context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
   context.textBaseline = 'middle';
@@ -190,14 +192,16 @@ function drawWide(
     const unit = timeline.units[at(timeline.unit, row)];
     const isForward = at(timeline.kind, row) === operationKind.forward;
     const microBatch = unit?.microBatch ?? 0;
-    const width = Math.max(1, x1 - x0 - 1);
-    if (theme.highContrast) outline(context, x0, box, width, isForward, theme, paints);
+    const width = Math.max(1, x1 - x0);
+    if (theme.highContrast) outline(context, x0, box, Math.max(1, width - 1), isForward, theme, paints);
     else {
       context.fillStyle = paints.fill(isForward, microBatch);
       context.fillRect(x0, box.top, width, box.height);
+      context.fillStyle = paints.hairline(width / scale);
+      context.fillRect(x1 - hairline, box.top, hairline, box.height);
     }
     if (!hasText || width < 30 * scale || unit === undefined) continue;
-    const text = width >= 150 * scale ? `micro-batch ${microBatch} · slice ${unit.slice}` : `${microBatch}·${unit.slice}`;
+    const text = width >= 150 * scale ? t('micro-batch {0} · slice {1}', microBatch, unit.slice) : `${microBatch}·${unit.slice}`;
     if (text.length * 6.6 * scale > width) continue;
     const middle = Math.round(box.top + box.height / 2 + scale * 0.5);
     if (theme.highContrast && !isForward) {

@@ -21,27 +21,6 @@ export interface KeyPress {
   readonly altKey: boolean;
 }
 
-/** What the help lists, in order: keys and what they do (English, to be translated). */
-export const keyHelp: readonly (readonly [keys: string, does: string])[] = [
-  ['W / S, + / -', 'Zoom in and out'],
-  ['A / D', 'Move left and right'],
-  ['Shift+W / Shift+S', 'Higher and lower rows'],
-  ['← →', 'Previous and next operation of the stage'],
-  ['↑ ↓', 'Operation of the neighbouring stage'],
-  ['[ ]', 'Previous and next of the same micro-batch'],
-  ['Home / End', 'First and last operation of the stage'],
-  ['Page up / down', 'Scroll the stages'],
-  ['F or Enter', 'Zoom to the selection'],
-  ['0', 'Zoom to the whole step'],
-  ['C', 'Outline the critical path'],
-  ['/', 'Find a stage, micro-batch or slice'],
-  ['Escape', 'Step back'],
-  ['Ctrl or Cmd + wheel', 'Zoom at the pointer'],
-  ['Wheel, Shift + wheel', 'Scroll the stages, move in time'],
-  ['Drag, drag on the axis', 'Select with sums, move in time'],
-  ['Double click', 'Zoom to an operation'],
-];
-
 /** Reads a key press, null when it means nothing here. Keys with Ctrl, Cmd or Alt belong to VS Code. */
 export function readKey({ key, code, shiftKey, ctrlKey, metaKey, altKey }: KeyPress): KeyAction | null {
   if (ctrlKey || metaKey || altKey) return null;

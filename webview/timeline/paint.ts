@@ -9,6 +9,8 @@ export interface Paints {
   readonly text: (isForward: boolean, microBatch: number) => string;
   /** Colour of a pixel column that is partly covered: `level` is the brightness level of `shadeOf`. */
   readonly blend: (forward: number, backward: number, level: number) => Rgba;
+  /** The line that parts an operation `widthPx` wide from the next one: fainter the narrower they are, so that many do not turn into a pattern. */
+  readonly hairline: (widthPx: number) => string;
   /** High contrast only: diagonal lines for backward. */
   readonly hatch: CanvasPattern | null;
 }
@@ -24,6 +26,7 @@ export function paintsOf(theme: Theme, context: CanvasRenderingContext2D): Paint
 
 function makePaints(theme: Theme, context: CanvasRenderingContext2D): Paints {
   const shaded = (isForward: boolean, level: number): Rgba => mix(isForward ? theme.forward : theme.backward, theme.background, level);
+  const hairlines = [0.3, 0.45, 0.6, 0.75, 0.9].map((alpha) => css(withAlpha(theme.background, alpha)));
   const fills = new Map<number, string>();
   const texts = new Map<number, string>();
   const cached = (map: Map<number, string>, isForward: boolean, microBatch: number, make: (level: number) => string): string => {
@@ -41,6 +44,7 @@ function makePaints(theme: Theme, context: CanvasRenderingContext2D): Paints {
       const color = mix(shaded(true, level), shaded(false, level), covered > 0 ? backward / covered : 0);
       return withAlpha(color, Math.min(1, covered));
     },
+    hairline: (widthPx) => hairlines[Math.min(4, Math.floor(Math.max(0, widthPx - 4) / 3))] ?? '',
     hatch: theme.highContrast ? hatchPattern(context, css(theme.foreground)) : null,
   };
 }

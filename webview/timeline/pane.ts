@@ -8,7 +8,7 @@ import { drawAxis, drawCriticalPath, drawGutters, drawGutterTitles, gutters } fr
 import { drawLanes, makeLaneBuffers, rowBox, type LaneArea } from './draw-lanes';
 import { idleShares, operationAt, type Operation, type Operations } from './operations';
 import { formatTime } from './ticks';
-import { timeAt, xAt, type Extent, type Viewport } from './viewport';
+import { maximumFittedRowPx, timeAt, xAt, type Extent, type Viewport } from './viewport';
 
 /** What the mouse points at in a pane. */
 export interface Pointer {
@@ -35,13 +35,13 @@ export interface PaneOwner {
 export interface Pane {
   readonly element: HTMLElement;
   readonly canvas: HTMLCanvasElement;
+  /** The height beyond which rows would not get any higher, CSS px. */
+  readonly highestPx: () => number;
   readonly extent: () => Extent;
   readonly redraw: () => void;
   readonly redrawOverlay: () => void;
   readonly point: (pointer: Pointer | null) => void;
 }
-
-const lowestRowsPx = 28;
 
 /** Makes a pane with a caption (the candidate's name; empty for none). */
 export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text: string) => void } {
@@ -54,7 +54,7 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
     durationMs: owner.durationMs(),
     rows: owner.operations()?.stages ?? 0,
     widthPx: Math.max(1, surface.width() - gutters.leftPx - gutters.rightPx),
-    heightPx: Math.max(1, surface.height() - gutters.axisPx),
+    heightPx: Math.max(1, surface.height() - gutters.axisPx - gutters.bottomPx),
   });
   const areaOf = (surface: Surface): LaneArea => ({
     context: surface.context,
@@ -105,9 +105,10 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
   };
   const canvases = h('div', { class: 'pane-canvases' }, base.canvas, overlay.canvas, tooltip);
   const element = h('div', { class: 'pane' }, caption, canvases);
+  const highestPx = (): number =>
+    gutters.axisPx + gutters.bottomPx + (owner.operations()?.stages ?? 1) * maximumFittedRowPx + (caption.textContent === '' ? 0 : 28);
   const redraw = (): void => {
-    const rows = owner.operations()?.stages ?? 1;
-    element.style.maxHeight = `${gutters.axisPx + rows * lowestRowsPx + (caption.textContent === '' ? 0 : 24)}px`;
+    element.style.maxHeight = `${highestPx()}px`;
     base.redraw();
     overlay.redraw();
   };
@@ -115,6 +116,7 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
   return {
     element,
     canvas: overlay.canvas,
+    highestPx,
     extent: () => extentOf(overlay),
     redraw,
     redrawOverlay: overlay.redraw,

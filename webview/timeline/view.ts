@@ -4,6 +4,7 @@ import { h, icon } from '../dom';
 import { ease } from '../frame';
 import { makeMemoryLane } from '../memory/lane';
 import { worstStage } from '../memory/summary';
+import { capitalised } from '../shared/notices';
 import { t } from '../strings';
 import { comparedCandidate, operationsOf, shownCandidate, type Change, type Store } from '../store';
 import { isControl } from '../ui';
@@ -236,6 +237,7 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     if (isNew || differs('viewport', 'criticalPath', 'stage')) {
       pane.redraw();
       if (!otherPane.element.hidden) otherPane.redraw();
+      lanes.style.maxHeight = `${pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx())}px`;
       lane.redraw();
     } else if (differs('selection')) pane.redrawOverlay();
     if (isNew) minimap.redraw();
@@ -273,7 +275,12 @@ function regionLabel(candidate: Candidate, { stages, count }: Operations): strin
 }
 
 function captionOf(candidate: Candidate): string {
-  return t('{0} · {1} · bubble {2}', candidate.name, formatDuration(candidate.iterationMs), formatPercent(candidate.bubbleRate));
+  return t(
+    '{0} · {1} · bubble {2}',
+    capitalised(candidate.name),
+    formatDuration(candidate.iterationMs),
+    formatPercent(candidate.bubbleRate),
+  );
 }
 
 function cachedPath(): (operations: Operations) => Int32Array {

@@ -15,16 +15,19 @@ export interface Extent {
 }
 
 const minimumRowPx = 2;
-const maximumFittedRowPx = 28;
+/** Rows get no higher than this by themselves. */
+export const maximumFittedRowPx = 32;
 const maximumRowPx = 64;
 const readableRowPx = 18;
+/** From this height on rows are parted by a gap and all have the same whole number of pixels. */
+export const gapFromPx = 7;
 /** Deeper than this the differences of doubles stop being exact to the pixel. */
 const deepestZoom = 1e-9;
 
-/** The whole step, rows as high as the area allows (2 to 28 px). */
+/** The whole step, rows as high as the area allows (2 to 32 px). */
 export function fitAll(extent: Extent): Viewport {
   const even = extent.heightPx / Math.max(1, extent.rows);
-  const rowPx = even >= 4 ? Math.floor(even) : even;
+  const rowPx = even >= gapFromPx ? Math.floor(even) : even;
   return clamp(
     { startMs: 0, endMs: extent.durationMs, rowPx: Math.min(maximumFittedRowPx, Math.max(minimumRowPx, rowPx)), scrollPx: 0 },
     extent,

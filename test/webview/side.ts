@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { formatBytes, formatDuration } from '../../src/core/format';
+import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import type { OpenOptions } from './browser';
+import { until, type Case } from './cases';
+import { findings, planOf, stateOf } from './fixtures';
+
+const narrow: OpenOptions = { kind: 'side', width: 280, height: 900 };
+let known: Plan | null = null;
+const plan = (): Plan => (known ??= planOf({ unit: 8 }));
+
+/** The narrow live view, as a person uses it. */
+export const sideCases: readonly Case[] = [
+  {
+    name: 'side: answers how long, how idle and whether it fits at first glance',
+    options: narrow,
+    state: () => stateOf('side', plan()),
+    steps: async ({ page }) => {
+      const chosen = chosenOf(plan());
+      const text = await page.locator('.figures').innerText();
+      const [value = '', unit = ''] = formatDuration(chosen.iterationMs).split(' ');
+      assert.ok(text.includes(value) && text.includes(unit), text);
+      assert.match(text, /bubble/);
+      assert.match(text, /\/ 16 GB/);
+      assert.match(await page.locator('.figure').first().getAttribute('title').then(String), /Pipeline .*gradient exchange .*optimizer/);
+      return undefined;
+    },
+  },
+  {
+    name: 'side: a click on the miniature opens the timeline in a tab',
+    options: narrow,
+    state: () => stateOf('side', plan()),
+    steps: async ({ page, messages }) => {
+      await page.locator('.strip-timeline canvas').click({ position: { x: 100, y: 40 } });
+      await page.locator('.strip-memory canvas').click();
+      await page.getByRole('button', { name: 'Open timeline' }).click();
+      const opened = (await messages()).filter((message) => message.type === 'openTab');
+      assert.deepEqual(
+        opened.map(({ tab }) => tab),
+        ['timeline', 'memory', 'timeline'],
+      );
+      return undefined;
+    },
+  },
+  {
+    name: 'side: pointing names the operation, the slice and the stage',
+    options: narrow,
+    state: () => stateOf('side', plan()),
+    steps: async ({ page }) => {
+      const note = page.locator('.strip').first().locator('.strip-note');
+      assert.equal(await note.innerText(), '96 stages');
+      await page.locator('.strip-timeline canvas').hover({ position: { x: 3, y: 1 } });
+      assert.match(await note.innerText(), /^Forward of micro-batch 0, slice \d+ on stage 0$/);
+      await page.locator('.strip-slices canvas').hover({ position: { x: 3, y: 5 } });
+      assert.match(await page.locator('.strip').nth(1).locator('.strip-note').innerText(), /^Slice 0 · \d+ tokens/);
+      await page.locator('.strip-memory canvas').hover({ position: { x: 2, y: 50 } });
+      const first = chosenOf(plan()).memory.stages[0]!;
+      assert.equal(await page.locator('.strip').nth(2).locator('.strip-note').innerText(), `stage 0: ${formatBytes(first.peakBytes)}`);
+      assert.equal(await note.innerText(), '96 stages');
+      return undefined;
+    },
+  },
+  {
+    name: 'side: findings and assumptions jump to their place',
+    options: narrow,
+    state: () => stateOf('side', plan(), { findings }),
+    steps: async ({ page, messages }) => {
+      await page.getByRole('button', { name: /Stage 0 needs/ }).click();
+      await page.getByText('3 assumptions').click();
+      await page.getByRole('button', { name: 'training.precision' }).click();
+      const revealed = (await messages()).filter((message) => message.type === 'reveal');
+      assert.equal(revealed.length, 2);
+      assert.deepEqual(revealed[0]!.place, findings[0]!.place);
+      return undefined;
+    },
+  },
+  {
+    name: 'side: at 280 px nothing is cut and nothing scrolls sideways',
+    options: { ...narrow, theme: 'light' },
+    state: () => stateOf('side', plan(), { findings, trusted: false, staleEdits: 3 }),
+    steps: async ({ page, send }) => {
+      const cut = async (): Promise<unknown> =>
+        page.evaluate(`[...document.querySelectorAll('.page:not([hidden]) *')]
+          .filter((element) => element.getBoundingClientRect().width > 0 && !element.matches('h1, .strip-note, .visually-hidden'))
+          .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 || (element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0 && getComputedStyle(element).display !== 'inline'))
+          .map((element) => element.className + ': ' + element.textContent.slice(0, 40))`);
+      assert.deepEqual(await cut(), []);
+      const over = planOf({ stages: 24, tensor: 8, nodes: 24, title: 'a-very-long-model-name-without-any-place-to-break-it-at-all' });
+      await send({ type: 'state', state: stateOf('side', over, { findings }) });
+      await until('the plan over capacity', async () => (await page.locator('.figure-error').count()) === 1);
+      assert.deepEqual(await cut(), []);
+      return undefined;
+    },
+  },
+];

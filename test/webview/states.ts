@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import type { OpenOptions } from './browser';
+import { show, until, type Case } from './cases';
+import { findings, planOf, stateOf } from './fixtures';
+
+const side: OpenOptions = { kind: 'side', width: 320 };
+const tab: OpenOptions = { kind: 'tab', width: 1280 };
+const hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'&';
+
+/** Every state that a page can be in beside showing a plan. */
+export const stateCases: readonly Case[] = [
+  {
+    name: 'states: nothing open is one sentence and one button',
+    options: side,
+    state: () => null,
+    steps: async ({ page, messages }) => {
+      await page.getByText('Open a model config').waitFor();
+      assert.deepEqual(await messages(), [{ type: 'ready' }]);
+      await page.getByRole('button').click();
+      assert.deepEqual((await messages()).at(-1), { type: 'command', command: 'terapipe.openSample' });
+      assert.equal(await page.getByRole('button').count(), 1);
+      return undefined;
+    },
+  },
+  {
+    name: 'states: while solving and after an error the last plan stays, and says how old it is',
+    options: side,
+    state: () => stateOf('side', planOf({ unit: 64 })),
+    steps: async ({ page, send, messages }) => {
+      const before = await page.locator('.figures').innerText();
+      const plan = planOf({ unit: 64 });
+      await send(show(stateOf('side', plan, { progress: 0.5, staleEdits: 1 })));
+      await page.getByText('from 1 edit ago').waitFor();
+      await page.getByRole('progressbar', { name: 'Planning' }).waitFor();
+      const error = {
+        code: 'x',
+        message: 'expected a number',
+        remedy: 'Write a whole number',
+        place: findings[0]!.place,
+        placeText: 'gpt3-175b/terapipe.json:7:3',
+      };
+      await send(show(stateOf('side', plan, { staleEdits: 2, error })));
+      await page.getByRole('alert').waitFor();
+      assert.match(await page.getByRole('alert').innerText(), /Expected a number\.\s+Write a whole number\.[\s\S]*terapipe\.json:7:3/);
+      assert.equal(await page.locator('.figures').innerText(), before);
+      await page.getByRole('button', { name: 'Show in the file' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'reveal', place: findings[0]!.place });
+      return undefined;
+    },
+  },
+  {
+    name: 'states: a restricted workspace says what does not work',
+    options: side,
+    state: () => stateOf('side', planOf({ unit: 64 }), { trusted: false }),
+    steps: async ({ page }) => {
+      await page.getByText('Restricted workspace').waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'states: an over-full plan names the stage and turns to the error colour',
+    options: side,
+    state: () => stateOf('side', planOf({ stages: 24, tensor: 8, nodes: 24 })),
+    steps: async ({ page }) => {
+      const figure = page.locator('.figure-error');
+      assert.match(await figure.innerText(), /over, stage \d+/);
+      assert.match(String(await figure.getAttribute('title')), /Does not fit: .* over capacity/);
+      return undefined;
+    },
+  },
+  {
+    name: 'states: hostile names and messages are text and nothing else',
+    options: tab,
+    state: () =>
+      stateOf('tab', planOf({ unit: 64, title: hostile }), {
+        file: hostile,
+        findings: findings.map((finding) => ({ ...finding, message: hostile, remedy: hostile, placeText: hostile })),
+        error: { code: hostile, message: hostile, remedy: hostile, place: null, placeText: hostile },
+      }),
+    steps: async ({ page }) => {
+      assert.equal(await page.locator('h1').innerText(), hostile);
+      for (const name of ['Memory', 'Slices', 'Compare', 'Timeline']) await page.getByRole('tab', { name }).click();
+      assert.equal(await page.locator('img, script[src="x"]').count(), 0);
+      assert.equal(await page.evaluate('window.hacked'), undefined);
+      return undefined;
+    },
+  },
+  {
+    name: 'states: a plan too large to draw still shows its numbers and says so',
+    options: tab,
+    state: () => {
+      const plan = planOf({ unit: 64 });
+      return stateOf('tab', { ...plan, candidates: plan.candidates.map((candidate) => ({ ...candidate, timeline: null })) });
+    },
+    steps: async ({ page }) => {
+      await page.getByText('more operations than are drawn').waitFor();
+      await page.getByText('per step').waitFor();
+      await page.getByRole('tab', { name: 'Slices' }).click();
+      await page.getByRole('heading', { name: 'Proved optimal' }).waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'states: translated strings replace the English ones',
+    options: { ...side, strings: { 'Open timeline': 'Zeitachse öffnen', bubble: 'Blase' } },
+    state: () => stateOf('side', planOf({ unit: 64 })),
+    steps: async ({ page }) => {
+      await page.getByRole('button', { name: 'Zeitachse öffnen' }).waitFor();
+      await page.getByText('Blase').waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'states: one stage, one micro-batch and 10,000 micro-batches are drawn',
+    options: tab,
+    state: () => stateOf('tab', planOf({ stages: 1, layers: 1, hidden: 2048, tensor: 1, nodes: 1, training: { globalBatch: 1 } })),
+    steps: async ({ page, send }) => {
+      await page.getByText('1 stage').first().waitFor();
+      const many = planOf({
+        stages: 8,
+        layers: 8,
+        hidden: 1024,
+        tensor: 1,
+        nodes: 1,
+        unit: 1024,
+        schedule: '1F1B',
+        training: { globalBatch: 10_000 },
+      });
+      await send(show(stateOf('tab', many, { document: 'file:///other' })));
+      await until('8 stages', async () => (await page.locator('.setting').first().innerText()).includes('8 stages'));
+      await page.getByRole('tab', { name: 'Slices' }).click();
+      await page.getByText('× 10000').waitFor();
+      return undefined;
+    },
+  },
+];

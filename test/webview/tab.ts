@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { formatDuration } from '../../src/core/format';
+import type { Plan } from '../../src/core/planner/plan';
+import type { OpenOptions } from './browser';
+import { until, type Case } from './cases';
+import { findings, planOf, stateOf } from './fixtures';
+
+const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900 };
+let known: Plan | null = null;
+const plan = (): Plan => (known ??= planOf({ unit: 56 }));
+const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan(), { findings });
+
+/** The editor tab beside its timeline: header, controls, memory, slices, comparison. */
+export const tabCases: readonly Case[] = [
+  {
+    name: 'tab: the four views turn by click and by arrow keys',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await page.getByRole('tab', { name: 'Timeline' }).focus();
+      await page.keyboard.press('ArrowRight');
+      assert.equal(await page.getByRole('tab', { name: 'Memory' }).getAttribute('aria-selected'), 'true');
+      await page.getByRole('tabpanel', { name: 'Memory' }).waitFor();
+      await page.keyboard.press('End');
+      await page.getByRole('tabpanel', { name: 'Compare' }).waitFor();
+      await page.getByRole('tab', { name: 'Slices' }).click();
+      await page.getByRole('tabpanel', { name: 'Slices' }).waitFor();
+      assert.equal(await page.getByRole('tabpanel').count(), 1);
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: controls of the plan ask the host for an edit',
+    options: wide,
+    state,
+    steps: async ({ page, messages }) => {
+      const choose = async (control: string, option: string): Promise<void> => {
+        await page.getByRole('combobox', { name: control }).click();
+        await page.getByRole('option', { name: option, exact: true }).locator('visible=true').click();
+      };
+      await choose('Schedule', '1F1B');
+      await choose('Slice unit', '128 tokens');
+      await choose('Micro-batch', '2');
+      await choose('Recompute', 'full');
+      await choose('Recompute', 'Auto');
+      const changes = (await messages()).flatMap((message) => (message.type === 'change' ? [message.change] : []));
+      assert.deepEqual(changes, [
+        { key: 'schedule', value: '1F1B' },
+        { key: 'slicing.unit', value: 128 },
+        { key: 'training.microBatch', value: 2 },
+        { key: 'training.recompute', value: 'full' },
+        { key: 'training.recompute', value: null },
+      ]);
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: memory shows the parts of a stage, by mouse, keys and table',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await page.getByRole('tab', { name: 'Memory' }).click();
+      const detail = page.locator('.memory-detail');
+      assert.match(await detail.innerText(), /Stage \d+[\s\S]*highest[\s\S]*Fits, .* to spare[\s\S]*Activations/);
+      await page.locator('.memory-chart').focus();
+      for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowLeft');
+      const worst = Number(/stage (\d+)/.exec(await page.locator('.figure').nth(2).innerText())![1]);
+      assert.match(await detail.innerText(), new RegExp(`Stage ${worst - 3}\\b`));
+      await page
+        .locator('.panel-memory')
+        .getByRole('row', { name: /^9[0-9] |^1 / })
+        .first()
+        .click();
+      await page.locator('.memory-chart canvas').hover({ position: { x: 80, y: 250 } });
+      await page.locator('.memory-chart .tooltip').getByText('Weights').waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: slices show the scheme as the paper writes it, and its certificate',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await page.getByRole('tab', { name: 'Slices' }).click();
+      assert.match(await page.locator('.lead').innerText(), /^\[\(1, \[[\d ×,]+\]\)\] × 2$/);
+      assert.match(await page.locator('.proof').innerText(), /Proved optimal[\s\S]*Lower bound[\s\S]*Gap\s+0 %/);
+      const rows = page.locator('.panel-slices tbody tr');
+      const scheme = plan().candidates[0]!.scheme;
+      assert.equal(await rows.count(), scheme[0]!.tokens.length);
+      assert.equal(await rows.nth(1).locator('td').nth(1).innerText(), String(scheme[0]!.tokens[1]));
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: picking a candidate shows it everywhere, and says it is not the chosen one',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await page.getByRole('tab', { name: 'Compare' }).click();
+      await page.getByRole('button', { name: '1F1B' }).click();
+      const other = plan().candidates.find(({ id }) => id === '1f1b')!;
+      await until('the other step time', async () =>
+        (await page.locator('.figure').first().innerText()).includes(formatDuration(other.iterationMs).split(' ')[0]!),
+      );
+      await page.getByText('1F1B, not the chosen plan').waitFor();
+      await page.getByRole('tab', { name: 'Slices' }).click();
+      await page.getByText('[(1, [2048])] × 2').waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: exports a picture, the plan and a table',
+    options: wide,
+    state,
+    steps: async ({ page, messages }) => {
+      const run = async (item: string): Promise<void> => {
+        await page.getByRole('button', { name: 'Export' }).click();
+        await page.getByRole('menuitem', { name: item }).click();
+      };
+      await run('Timeline as SVG');
+      await run('Plan as JSON');
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      await run('Copy operations as table');
+      const said = await messages();
+      const saved = said.find((message) => message.type === 'save')!;
+      assert.equal(saved.name, 'gpt3-175b-terapipe.svg');
+      assert.match(saved.text, /^<svg [\s\S]*<\/svg>\n$/);
+      assert.ok(said.some((message) => message.type === 'command' && message.command === 'terapipe.exportPlan'));
+      await page.getByRole('status').getByText('Copied').waitFor({ state: 'attached' });
+      const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+      assert.match(copied, /^stage\toperation\tmicro_batch/);
+      const { timeline } = plan().candidates[0]!;
+      assert.equal(copied.trimEnd().split('\n').length, 1 + timeline!.kind.length);
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: the menu goes by keys and Escape gives the focus back',
+    options: wide,
+    state,
+    steps: async ({ page, messages }) => {
+      await page.getByRole('button', { name: 'Export' }).focus();
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('ArrowDown');
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Plan as JSON');
+      await page.keyboard.press('Escape');
+      assert.equal(await page.getByRole('menu').count(), 0);
+      assert.match(await page.evaluate<string>('document.activeElement.textContent'), /Export/);
+      assert.ok(!(await messages()).some((message) => message.type === 'command'));
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: Tab goes through everything in reading order and is trapped nowhere',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const seen: string[] = [];
+      for (let press = 0; press < 60; press++) {
+        await page.keyboard.press('Tab');
+        const name = await page.evaluate<string>(`(() => {
+          const element = document.activeElement;
+          return element === document.body ? 'BODY' : (element.getAttribute('aria-label') ?? element.textContent).slice(0, 40);
+        })()`);
+        if (seen.includes(name)) break;
+        seen.push(name);
+      }
+      const order = [
+        '2 findings',
+        'Schedule',
+        'Compare with',
+        'Timeline',
+        'Zoom to fit',
+        'Export',
+        'Timeline of',
+        'Analytic model',
+        'training.precision',
+      ];
+      const at = order.map((name) => seen.findIndex((candidate) => candidate.startsWith(name)));
+      assert.ok(!at.includes(-1), `missing in ${seen.join(' | ')}`);
+      assert.deepEqual(
+        at,
+        [...at].sort((a, b) => a - b),
+        seen.join(' | '),
+      );
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: what was looked at survives a reload, and the host may ask for a tab',
+    options: { ...wide, savedState: { document: 'x', tab: 'memory', stage: 3, inspector: false, viewport: 'nonsense' } },
+    state,
+    steps: async ({ page, send }) => {
+      await page.getByText('Stage 3', { exact: true }).waitFor();
+      assert.equal(await page.locator('.inspector').isVisible(), false);
+      await send({ type: 'show', tab: 'compare', candidate: '1f1b' });
+      await page.getByRole('tabpanel', { name: 'Compare' }).waitFor();
+      await until('the state to be saved', async () => (await page.evaluate<{ tab: string }>('harness.state()')).tab === 'compare');
+      assert.equal((await page.evaluate<{ document: string }>('harness.state()')).document, 'file:///work/gpt3-175b/terapipe.json');
+      return undefined;
+    },
+  },
+];

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import type { Plan } from '../../src/core/planner/plan';
+import type { OpenOptions } from './browser';
+import { until, type Case } from './cases';
+import { planOf, stateOf } from './fixtures';
+
+const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, reducedMotion: true };
+let known: Plan | null = null;
+const plan = (): Plan => (known ??= planOf({ unit: 56 }));
+const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan());
+
+interface Saved {
+  readonly viewport: { readonly startMs: number; readonly endMs: number; readonly rowPx: number; readonly scrollPx: number } | null;
+  readonly selection: { readonly type: string; readonly stage: number; readonly unit: number; readonly kind: number } | null;
+}
+
+async function saved(page: Page): Promise<Saved> {
+  await new Promise((resolve) => setTimeout(resolve, 220));
+  return page.evaluate('harness.state()');
+}
+
+/** Where the first operation of a stage is on screen in the fitted view. */
+async function spot(page: Page, x: number, y: number): Promise<{ x: number; y: number }> {
+  const box = (await page.locator('.lanes-overlay').first().boundingBox())!;
+  return { x: box.x + x, y: box.y + y };
+}
+
+const lanes = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('application');
+const inspector = (page: Page): ReturnType<Page['locator']> => page.locator('.inspector-selection');
+
+/** The timeline by mouse, wheel and keys. */
+export const timelineCases: readonly Case[] = [
+  {
+    name: 'timeline: Ctrl+wheel zooms at the pointer, Shift+wheel pans, wheel scrolls stages',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const makespan = plan().candidates[0]!.timeline!.makespanMs;
+      const at = await spot(page, 56 + 400, 200);
+      await page.mouse.move(at.x, at.y);
+      await page.keyboard.down('Control');
+      await page.mouse.wheel(0, -600);
+      await page.keyboard.up('Control');
+      const zoomed = (await saved(page)).viewport!;
+      assert.ok(zoomed.endMs - zoomed.startMs < makespan * 0.4);
+      const width = (await page.locator('.lanes-overlay').first().boundingBox())!.width - 56 - 80;
+      const before = (400 / width) * makespan;
+      const after = zoomed.startMs + (400 / width) * (zoomed.endMs - zoomed.startMs);
+      assert.ok(Math.abs(after - before) < makespan * 1e-6, `${before} moved to ${after}`);
+      await page.keyboard.down('Shift');
+      await page.mouse.wheel(0, 100);
+      await page.keyboard.up('Shift');
+      const panned = (await saved(page)).viewport!;
+      assert.ok(panned.startMs > zoomed.startMs);
+      assert.ok(Math.abs(panned.endMs - panned.startMs - (zoomed.endMs - zoomed.startMs)) < 1e-6);
+      await page.keyboard.down('Alt');
+      await page.mouse.wheel(0, -500);
+      await page.keyboard.up('Alt');
+      const high = (await saved(page)).viewport!;
+      assert.ok(high.rowPx > panned.rowPx);
+      await page.mouse.wheel(0, 120);
+      assert.ok((await saved(page)).viewport!.scrollPx > high.scrollPx);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: a click gives the details of an operation, a double click zooms to it',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const at = await spot(page, 56 + 4, 24 + 2);
+      await page.mouse.move(at.x, at.y);
+      await page.locator('.pane .tooltip:visible').getByText('Forward · micro-batch 0').waitFor();
+      await page.mouse.click(at.x, at.y);
+      const text = await inspector(page).innerText();
+      assert.match(text, /^Forward/);
+      assert.match(text, /Stage\s+0 of 96/);
+      await page.mouse.dblclick(at.x, at.y);
+      const { viewport, selection } = await saved(page);
+      assert.equal(selection!.type, 'operation');
+      assert.ok(viewport!.rowPx >= 18);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: idle time says how long and why',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const at = await spot(page, 56 + 8, 450);
+      await page.mouse.move(at.x, at.y);
+      const tooltip = page.locator('.pane .tooltip:visible');
+      await tooltip.getByText(/^Idle for/).waitFor();
+      assert.match(await tooltip.innerText(), /Warm-up: waits for the forward of micro-batch 0, slice 0 on stage \d+/);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: a drag selects with sums that add up, Escape steps back',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const box = (await page.locator('.lanes-overlay').first().boundingBox())!;
+      await page.mouse.move(box.x + 57, box.y + 26);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 400, box.y + 200, { steps: 4 });
+      await page.mouse.move(box.x + box.width - 60, box.y + box.height - 2, { steps: 4 });
+      await page.mouse.up();
+      const text = await inspector(page).innerText();
+      const { timeline } = plan().candidates[0]!;
+      assert.match(text, /Selected range[\s\S]*0 to 95/);
+      assert.match(text, new RegExp(`Operations\\s+${timeline!.kind.length.toLocaleString('en-US')}`));
+      await page.locator('.lanes-region').focus();
+      await page.keyboard.press('Escape');
+      await until('the selection to be gone', async () => !(await inspector(page).innerText()).includes('Selected range'));
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: dragging the axis pans, dragging the minimap moves the window',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await lanes(page).focus();
+      for (let press = 0; press < 8; press++) await page.keyboard.press('w');
+      const zoomed = (await saved(page)).viewport!;
+      const axis = await spot(page, 500, 10);
+      await page.mouse.move(axis.x, axis.y);
+      await page.mouse.down();
+      await page.mouse.move(axis.x - 100, axis.y, { steps: 3 });
+      await page.mouse.up();
+      const panned = (await saved(page)).viewport!;
+      assert.ok(panned.startMs > zoomed.startMs);
+      const map = (await page.locator('.minimap').boundingBox())!;
+      const makespan = plan().candidates[0]!.timeline!.makespanMs;
+      const perMs = (map.width - 56 - 80) / makespan;
+      const middle = map.x + 56 + ((panned.startMs + panned.endMs) / 2) * perMs;
+      await page.mouse.move(middle, map.y + 20);
+      await page.mouse.down();
+      await page.mouse.move(middle - 60, map.y + 20, { steps: 3 });
+      await page.mouse.up();
+      const moved = (await saved(page)).viewport!;
+      assert.ok(Math.abs(panned.startMs - moved.startMs - 60 / perMs) < makespan * 1e-3);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: everything by keyboard, spoken as it goes',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await lanes(page).focus();
+      const live = page.locator('.timeline-view > .visually-hidden');
+      const selection = async (): Promise<string> => {
+        const { stage, kind, unit } = (await saved(page)).selection!;
+        return `${kind}/${stage}/${unit}`;
+      };
+      await page.keyboard.press('ArrowRight');
+      assert.match(await live.innerText(), /^Forward of micro-batch 0, slice 0 on stage \d+\. \d+ tokens\. .* from /);
+      await page.keyboard.press('Home');
+      for (let press = 0; press < 5; press++) await page.keyboard.press('ArrowRight');
+      const { stage } = (await saved(page)).selection!;
+      assert.equal(await selection(), `0/${stage}/5`);
+      await page.keyboard.press('ArrowUp');
+      assert.equal((await saved(page)).selection!.stage, stage - 1);
+      const here = await selection();
+      await page.keyboard.press(']');
+      assert.notEqual(await selection(), here);
+      await page.keyboard.press('[');
+      assert.equal(await selection(), here);
+      await page.keyboard.press('f');
+      assert.ok((await saved(page)).viewport !== null);
+      await page.keyboard.press('0');
+      assert.equal((await saved(page)).viewport, null);
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys of the timeline' }).waitFor();
+      await page.keyboard.press('Escape');
+      assert.equal(await page.getByRole('dialog').count(), 0);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: / finds a stage, micro-batch and slice',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await lanes(page).focus();
+      await page.keyboard.press('/');
+      await page.keyboard.type('stage 3 mb 1 slice 4 backward');
+      await page.keyboard.press('Enter');
+      await until('the found operation', async () =>
+        /^Backward[\s\S]*Stage\s+3 of 96[\s\S]*Slice\s+4\b/.test(await inspector(page).innerText()),
+      );
+      await page.keyboard.press('Control+a');
+      await page.keyboard.type('stage 4711');
+      await page.keyboard.press('Enter');
+      await page.getByText('No such operation').waitFor();
+      await page.keyboard.press('Escape');
+      assert.equal(await page.getByRole('search').count(), 0);
+      assert.equal(await page.evaluate('document.activeElement.getAttribute("role")'), 'application');
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: the table twin lists the same operations and selects them',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await page.getByRole('button', { name: 'Show operations as a table' }).click();
+      const rows = page.locator('.timeline-view tbody tr');
+      const { timeline } = plan().candidates[0]!;
+      assert.equal(await rows.count(), Math.min(50, timeline!.units.length * 2));
+      await rows.nth(2).focus();
+      await page.keyboard.press('Enter');
+      await until('the selected row', async () => (await rows.nth(2).getAttribute('aria-selected')) === 'true');
+      assert.match(await inspector(page).innerText(), /^Forward[\s\S]*Slice\s+2\b/);
+      await page.getByRole('button', { name: 'Next page' }).click();
+      assert.match(await page.locator('.timeline-view .pager').innerText(), /51 to/);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: two plans stand over each other on one time scale',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await page.getByRole('combobox', { name: 'Compare with' }).click();
+      await page.getByRole('option', { name: 'Whole sequences' }).click();
+      await page.getByText(/^Whole sequences · .* bubble/).waitFor();
+      assert.equal(await page.locator('.pane:visible').count(), 2);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: a screen reader gets the table at once',
+    options: { ...wide, bodyClass: 'vscode-using-screen-reader' },
+    state,
+    steps: async ({ page }) => {
+      await page.locator('.timeline-view table').waitFor();
+      assert.match(String(await lanes(page).getAttribute('aria-label')), /96 stages, [\d,]+ operations/);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: a change of theme repaints, and canvases have device pixels',
+    options: { ...wide, scale: 2 },
+    state,
+    steps: async ({ page, setTheme }) => {
+      const pixel = (): Promise<string> =>
+        page.evaluate(`(() => {
+          const pen = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+          pen.drawImage(document.querySelector('.lanes'), -(56 + 4) * 2, -(24 + 2) * 2);
+          return [...pen.getImageData(0, 0, 1, 1).data].join();
+        })()`);
+      await until('the first paint', async () => (await pixel()) !== '0,0,0,0');
+      const dark = await pixel();
+      await setTheme('light');
+      await until('the light paint', async () => (await pixel()) !== dark);
+      const [wideInPixels, wideInCss] = await page.evaluate<[number, number]>(
+        `[document.querySelector('.lanes').width, document.querySelector('.lanes').getBoundingClientRect().width]`,
+      );
+      assert.equal(wideInPixels, Math.round(wideInCss * 2));
+      return undefined;
+    },
+  },
+];
