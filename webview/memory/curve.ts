@@ -8,6 +8,7 @@ export function peaksPerColumn({ timeMs, bytes }: LiveCurve, startMs: number, ms
   let live = bytes[Math.max(0, next - 1)] ?? 0;
   for (let pixel = 0; pixel < width; pixel++) {
     const endMs = startMs + (pixel + 1) * msPerPx;
+    while (timeMs[next] === startMs + pixel * msPerPx) live = bytes[next++] ?? 0;
     let most = live;
     for (; next < timeMs.length && (timeMs[next] ?? 0) < endMs; next++) {
       live = bytes[next] ?? 0;

@@ -61,7 +61,7 @@ export function fillColumns(operations: Operations, stage: number, startMs: numb
     }
     const pixel = Math.max(0, Math.floor((at(starts, row) - startMs) / msPerPx));
     const pixelEndMs = startMs + (pixel + 1) * msPerPx;
-    if (at(ends, row) > pixelEndMs || pixel >= width) {
+    if (at(starts, row) < startMs || at(ends, row) > pixelEndMs || pixel >= width) {
       spread(operations, row++, startMs, msPerPx, columns);
       continue;
     }

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { findNext, parseQuery } from '../../../webview/timeline/find';
+import { indexOperations } from '../../../webview/timeline/operations';
+import { readKey } from '../../../webview/timeline/keys';
+import { timelineOf } from './timelines';
+
+describe('find', () => {
+  it('reads words, short words and bare numbers', () => {
+    assert.deepEqual(parseQuery('Stage 3, micro-batch 0, slice 4 backward'), { stage: 3, microBatch: 0, slice: 4, kind: 1 });
+    assert.deepEqual(parseQuery('st3 mb1 sl2 f'), { stage: 3, microBatch: 1, slice: 2, kind: 0 });
+    assert.deepEqual(parseQuery('3 0 4'), { stage: 3, microBatch: 0, slice: 4 });
+    assert.deepEqual(parseQuery('slice 7'), { slice: 7 });
+  });
+
+  it('says when it understands nothing', () => {
+    for (const text of ['', 'stage', 'constructor 3', 'stage 1 stage 2', '1 2 3 4', 'wat']) assert.equal(parseQuery(text), null, text);
+  });
+
+  it('goes from match to match and round again', () => {
+    const operations = indexOperations(timelineOf('GPipe', [[2, 2], [2]], 2));
+    const first = findNext(operations, { slice: 1, kind: 0 }, -1)!;
+    const second = findNext(operations, { slice: 1, kind: 0 }, first.row)!;
+    assert.deepEqual([first.stage, second.stage], [0, 1]);
+    assert.equal(findNext(operations, { slice: 1, kind: 0 }, second.row)!.row, first.row);
+    assert.equal(findNext(operations, { stage: 9 }, -1), null);
+    assert.equal(findNext(operations, { stage: 1, microBatch: 1 }, -1)!.unit.microBatch, 1);
+  });
+});
+
+describe('keys', () => {
+  const press = { key: '', code: '', shiftKey: false, ctrlKey: false, metaKey: false, altKey: false };
+
+  it('go by place for W A S D and by character for the rest', () => {
+    assert.deepEqual(readKey({ ...press, key: 'z', code: 'KeyW' }), { do: 'zoom', factor: 1.3 });
+    assert.deepEqual(readKey({ ...press, key: '?', code: 'Minus', shiftKey: true }), { do: 'help' });
+    assert.deepEqual(readKey({ ...press, key: ']', code: 'Digit9' }), { do: 'step', along: 'microBatch', by: 1 });
+  });
+
+  it('leave chords and Tab to VS Code', () => {
+    assert.equal(readKey({ ...press, key: 'a', code: 'KeyA', ctrlKey: true }), null);
+    assert.equal(readKey({ ...press, key: 'Tab', code: 'Tab' }), null);
+  });
+});
