@@ -29,12 +29,13 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       const state = sessions.get(file);
       const place = state?.run?.place;
       const range = state !== undefined && place?.file === uri.toString() ? rangeOf(place, state.texts) : new vscode.Range(0, 0, 0, 0);
-      return [new ConfigLens(range, file, 'plan'), new ConfigLens(range, file, 'memory')];
+      const planned = (state?.plan ?? null) !== null;
+      return [new ConfigLens(range, file, 'plan'), ...(planned ? [new ConfigLens(range, file, 'memory')] : [])];
     },
     resolveCodeLens: (lens) => {
       const state = sessions.get(lens.file);
       const texts = state === undefined ? null : lensTexts(state, vscode.l10n.t);
-      const title = texts?.[lens.part] ?? (lens.part === 'plan' ? vscode.l10n.t('Plan') : vscode.l10n.t('Memory'));
+      const title = texts?.[lens.part] ?? vscode.l10n.t('Plan');
       const arguments_ = [vscode.Uri.parse(lens.file)];
       lens.command =
         (state?.plan ?? null) === null

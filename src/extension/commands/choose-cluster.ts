@@ -53,7 +53,12 @@ async function askGpu(current: string): Promise<GpuPresetName> {
   });
   const picked = await vscode.window.showQuickPick(
     [...items].sort((a, b) => Number(b.picked) - Number(a.picked)),
-    { title: vscode.l10n.t('Choose GPU'), placeHolder: vscode.l10n.t('GPU to plan for; now {0}', current), matchOnDescription: true },
+    {
+      title: vscode.l10n.t('Choose GPU'),
+      placeHolder: vscode.l10n.t('GPU to plan for; now {0}', current),
+      matchOnDescription: true,
+      ignoreFocusOut: true,
+    },
   );
   if (picked === undefined) throw new CancelledError();
   return picked.name;
@@ -63,6 +68,7 @@ async function askCount(title: string, current: number, maximum: number): Promis
   const answer = await vscode.window.showInputBox({
     title,
     value: String(current),
+    ignoreFocusOut: true,
     prompt: vscode.l10n.t('A whole number from 1 to {0}', maximum),
     validateInput: (text) =>
       /^\d{1,6}$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= maximum

@@ -15,7 +15,7 @@ export async function createConfigCommand(commands: ConfigCommands, argument: un
   const model = await modelConfigOf(commands, argument);
   const target = vscode.Uri.joinPath(model, '..', 'terapipe.json');
   if (!(await exists(target))) await write(commands, model, target);
-  await vscode.window.showTextDocument(target);
+  await vscode.window.showTextDocument(target, { preview: false });
   return target;
 }
 

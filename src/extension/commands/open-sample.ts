@@ -7,7 +7,7 @@ const firstFile = ['gpt3-175b', 'terapipe.json'] as const;
 
 /**
  * Copies the sample workspace to a folder and opens it. With a folder (URI or path) as argument nothing is asked; else the extension's own storage or a
- * folder of the user's choice. Files that are there already are kept.
+ * folder of the user's choice. Files that are there already are kept. An open workspace keeps its window, except in a browser, which blocks new ones.
  */
 export async function openSampleCommand(context: vscode.ExtensionContext, argument: unknown): Promise<void> {
   const target = uriOf(argument) ?? (await askFolder(context.globalStorageUri));
@@ -18,7 +18,8 @@ export async function openSampleCommand(context: vscode.ExtensionContext, argume
     return;
   }
   await context.globalState.update(pending, target.toString());
-  await vscode.commands.executeCommand('vscode.openFolder', target, { forceNewWindow: folders.length > 0 });
+  const newWindow = folders.length > 0 && vscode.env.uiKind === vscode.UIKind.Desktop;
+  await vscode.commands.executeCommand('vscode.openFolder', target, { forceNewWindow: newWindow, forceReuseWindow: !newWindow });
 }
 
 /** In the window that `openSampleCommand` opened: shows the first config and its schedule, once. */
@@ -31,7 +32,7 @@ export async function welcomeToSample(context: vscode.ExtensionContext): Promise
 }
 
 async function openFirstFile(folder: vscode.Uri): Promise<void> {
-  await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, ...firstFile));
+  await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, ...firstFile), { preview: false });
   await vscode.commands.executeCommand('terapipe.schedule.focus');
 }
 
@@ -41,6 +42,7 @@ async function askFolder(storage: vscode.Uri): Promise<vscode.Uri> {
   const pick = await vscode.window.showQuickPick([own, chosen], {
     title: vscode.l10n.t('Open the sample workspace'),
     placeHolder: vscode.l10n.t('Where should its files go?'),
+    ignoreFocusOut: true,
   });
   if (pick === own) return vscode.Uri.joinPath(storage, 'samples');
   if (pick === undefined) throw new CancelledError();
