@@ -110,7 +110,7 @@ function drawCurve(
 function drawScale(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {
   const { context } = surface;
   const scale = surface.scale();
-  const { values } = niceTicks(0, top / bytesPerGB, Math.max(2, Math.floor(surface.height() / 20)));
+  const { values } = niceTicks(0, top / bytesPerGB, Math.max(4, Math.floor(surface.height() / 44)));
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textBaseline = 'middle';
   context.textAlign = 'right';
