@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
+import { changeJson, type JsonChange } from '../../core/config/change-json';
 import { ExpectedError } from '../../core/errors';
 import type { ControlChange } from '../../protocol/page';
-import { changeJson, type JsonChange } from '../edit-json';
 import type { SessionState } from '../plan-sessions';
 import { createConfigCommand } from './create-config';
 import type { ConfigCommands } from './target';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { parse } from 'jsonc-parser';
+import fc from 'fast-check';
+import { parse, type ParseError } from 'jsonc-parser';
 import { describe, it } from 'mocha';
-import { changeJson, type JsonChange } from '../../../src/extension/edit-json';
+import { changeJson, type JsonChange } from '../../../../src/core/config/change-json';
 
 function changed(text: string, ...changes: JsonChange[]): string {
   const replacement = changeJson(text, changes);
@@ -42,6 +43,40 @@ describe('changing a terapipe.json', () => {
       changed('{\r\n\t"model": "a"\r\n}', { path: ['schedule'], value: 'GPipe' }),
       '{\r\n\t"model": "a",\r\n\t"schedule": "GPipe"\r\n}',
     );
+  });
+
+  it('leaves the layout of its neighbours, and a remark with the line it is about', () => {
+    assert.equal(
+      changed('{\n  "model": "a", // why\n  "slicing": { "unit": 8 } // eight\n  // the end\n}\n', { path: ['schedule'], value: '1F1B' }),
+      '{\n  "model": "a", // why\n  "slicing": { "unit": 8 }, // eight\n  "schedule": "1F1B"\n  // the end\n}\n',
+    );
+    assert.equal(
+      changed('{ "cluster": { "gpu": "H200" } }', { path: ['cluster', 'nodes'], value: 2 }),
+      '{ "cluster": { "gpu": "H200", "nodes": 2 } }',
+    );
+    assert.equal(changed('{\n  "a": 1,\n}', { path: ['b'], value: true }), '{\n  "a": 1,\n  "b": true\n}');
+  });
+
+  it('gives JSON that holds the values, whatever the file looked like', () => {
+    const scalar = fc.oneof(fc.integer(), fc.boolean(), fc.constantFrom('x', '"', '//'));
+    const files = fc.record({ a: fc.option(scalar), b: fc.dictionary(fc.constantFrom('c', 'd'), scalar), e: scalar }, { requiredKeys: [] });
+    const change = fc.record({ path: fc.constantFrom(['a'], ['b', 'c'], ['b', 'z'], ['f', 'g']), value: scalar });
+    const space = fc.constantFrom(undefined, 2, '\t');
+    const property = fc.property(files, space, fc.array(change, { maxLength: 4 }), fc.boolean(), (file, indent, changes, remark) => {
+      const text = JSON.stringify(file, null, indent).replaceAll(/(?<=,)\n/g, remark ? ' // r\n' : '\n');
+      const errors: ParseError[] = [];
+      const result = parse(changed(text, ...changes), errors) as Record<string, unknown>;
+      assert.deepEqual(errors, []);
+      for (const [index, { path, value }] of changes.entries()) {
+        if (changes.slice(index + 1).some((later) => later.path[0] === path[0])) continue;
+        assert.deepEqual(
+          path.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], result),
+          value,
+        );
+      }
+      assert.deepEqual(result['e'], file.e);
+    });
+    fc.assert(property, { seed: 7, numRuns: 300 });
   });
 
   it('leaves a broken file alone', () => {
