@@ -17,6 +17,9 @@ export interface HuggingFaceModel {
   readonly remarks: readonly Finding[];
 }
 
+/** Real configs have some dozens of keys; further ones are not searched for misspellings. */
+const maximumKeys = 500;
+
 type Members = ReadonlyMap<string, Member>;
 
 /**
@@ -103,7 +106,7 @@ function misspelt(document: JsonDocument, members: Members, family: Family): Fin
     .filter(([field]) => memberOf(members, family, field as FamilyField) === undefined)
     .map(([, names]) => names[0] ?? '');
   const knownElsewhere = new Set(Object.values(families).flatMap(({ keys }) => Object.values(keys).flat()));
-  return [...members.values()].flatMap((member) => {
+  return [...members.values()].slice(0, maximumKeys).flatMap((member) => {
     if (knownElsewhere.has(member.name) || member.value.type === 'object') return [];
     const meant = closest(member.name, missing, (length) => (length < 8 ? 1 : 2));
     if (meant === null) return [];

@@ -6,6 +6,9 @@ import { unknownKey } from './remarks';
 import { readByRule, type Rule } from './rules';
 import type { Given } from './run';
 
+/** More unknown keys than this in one object are not remarked on: it is something else than a config. */
+const maximumUnknownKeys = 10;
+
 /** One object of a terapipe.json while it is read: its path from the root, its properties, and where remarks go. */
 export interface Section {
   readonly document: JsonDocument;
@@ -28,7 +31,8 @@ export function openSection(
 ): Section {
   const members = membersOf(document, node, path.length === 0 ? 'terapipe.json' : path.join('.'));
   const present = new Set(members.keys());
-  for (const member of members.values()) if (!known.includes(member.name)) remarks.push(unknownKey(document, member, path, present, known));
+  const unknown = [...members.values()].filter(({ name }) => !known.includes(name));
+  for (const member of unknown.slice(0, maximumUnknownKeys)) remarks.push(unknownKey(document, member, path, present, known));
   return { document, path, node, members, remarks };
 }
 

@@ -100,16 +100,13 @@ function changesOf(request: PlanRequest): Change[] {
 function fitsAfter({ request, key }: Change, chosen: Candidate): boolean {
   const { model, training, layout, cluster } = request;
   if (key === 'training.microBatch' && chosen.schedule === 'TeraPipe') return false;
-  const perReplica = training.globalBatch / layout.data;
-  const scheme =
-    chosen.schedule === 'TeraPipe'
-      ? chosen.scheme
-      : Array.from({ length: Math.ceil(perReplica / training.microBatch) }, () => ({
-          batch: training.microBatch,
-          tokens: [training.sequenceLength],
-        }));
-  const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const sliced = chosen.schedule === 'TeraPipe';
+  const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
+  const units = sliced ? chosen.scheme.reduce((sum, { tokens }) => sum + tokens.length, 0) : microBatches;
   if (2 * units * layout.pipeline > maximumTrialOperations) return false;
+  const scheme = sliced
+    ? chosen.scheme
+    : Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
   const schedule = generateSchedule(chosen.schedule, scheme, layout.pipeline);
   const profile = countMemory({ model, training, layout }, schedule, stageShapes(model.layers, layout.pipeline), cluster.gpu.memoryBytes);
   return fitsMemory(profile);
