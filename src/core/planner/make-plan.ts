@@ -16,8 +16,8 @@ export interface PlanOptions {
   readonly onProgress?: ((fraction: number) => void) | undefined;
 }
 
-/** More operations than this are not simulated. */
-const maximumOperations = 20_000_000;
+/** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
+const maximumOperations = 8_000_000;
 /** Chunks of more sequences than this are not tried: far beyond where a GPU is saturated. */
 const maximumBatchSlice = 8;
 /** A sequence is cut into at most so many units; a finer `slicing.unit` is coarsened to a multiple, and the certificate says so. */
@@ -47,13 +47,7 @@ export function makePlan(request: PlanRequest, { signal, onProgress }: PlanOptio
   }
   const judged = judgedBySimulation(candidates);
   const chosen = choose(request, judged);
-  if (chosen === undefined) {
-    throw new ExpectedError(
-      'plan-too-large',
-      `The step has more than ${formatCount(maximumOperations)} operations`,
-      'Raise training.microBatch or lower training.globalBatch',
-    );
-  }
+  if (chosen === undefined) throw nothingToPlan(request);
   const { training, costTable } = request;
   return {
     request,
@@ -87,6 +81,22 @@ function judgedBySimulation(candidates: readonly Candidate[]): readonly Candidat
   });
 }
 
+/** Why no candidate is left. */
+function nothingToPlan({ training, layout }: PlanRequest): ExpectedError {
+  const batch = training.globalBatch / layout.data;
+  if (batch % training.microBatch !== 0)
+    return new ExpectedError(
+      'plan-batch-not-divisible',
+      `${plural(batch, 'sequence')} on each replica cannot be split in micro-batches of ${formatCount(training.microBatch)}`,
+      `Use a global batch that is a multiple of ${formatCount(layout.data * training.microBatch)}`,
+    );
+  return new ExpectedError(
+    'plan-too-large',
+    `The step has more than ${formatCount(maximumOperations)} operations`,
+    'Raise training.microBatch or lower training.globalBatch',
+  );
+}
+
 function requireRunnable({ model, training, layout }: PlanRequest): void {
   if (layout.pipeline > model.layers)
     throw new ExpectedError(
@@ -111,16 +121,17 @@ function candidateSpecs(
   const { training, layout, slicing } = request;
   const batch = training.globalBatch / layout.data;
   const { sequenceLength } = training;
-  const microBatches: Scheme =
-    batch % training.microBatch === 0 ? repeated(training.microBatch, [sequenceLength], batch / training.microBatch) : [];
+  const affordableUnits = maximumOperations / 2 / layout.pipeline;
   const specs: CandidateSpec[] = [];
   if (slicing.scheme !== null) {
     requireComplete(slicing.scheme, batch, sequenceLength);
     specs.push({ id: 'given', name: 'slices as given', schedule: 'TeraPipe', scheme: slicing.scheme, certificate: null });
   }
-  if (layout.virtualStages === 1 && (layout.pipeline > 1 || request.schedule === 'TeraPipe'))
+  if (batch <= affordableUnits && layout.virtualStages === 1 && (layout.pipeline > 1 || request.schedule === 'TeraPipe'))
     specs.push(...slicedSpecs(request, pipeline, batch, signal, onProgress));
-  if (microBatches.length > 0) {
+  const microBatchCount = batch / training.microBatch;
+  if (Number.isInteger(microBatchCount) && microBatchCount <= affordableUnits) {
+    const microBatches = repeated(training.microBatch, [sequenceLength], microBatchCount);
     specs.push({
       id: '1f1b',
       name: layout.virtualStages > 1 ? `interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',

@@ -7,7 +7,7 @@ import type { StageShape } from '../memory/runtime';
 import { modelFlopsPerSequence } from '../model/parameters';
 import { generateSchedule } from '../schedule/generate';
 import { busyTimes } from '../schedule/idle';
-import { unitsOf, type Schedule, type ScheduleName, type WorkUnit } from '../schedule/schedule';
+import { type Schedule, type ScheduleName, type WorkUnit } from '../schedule/schedule';
 import { simulate, type Durations, type Transfers } from '../schedule/simulate';
 import type { Scheme } from '../solver/slicing';
 import type { Candidate, CandidateId, Certificate } from './plan';
@@ -161,5 +161,5 @@ function mean(values: Float64Array): number {
 
 /** Operations that simulating `scheme` takes: forward and backward of each unit on each stage. */
 export function operationCount(scheme: Scheme, stages: number): number {
-  return 2 * stages * unitsOf(scheme).length;
+  return 2 * stages * scheme.reduce((units, { tokens }) => units + tokens.length, 0);
 }

@@ -203,6 +203,9 @@ function searchLayout(given: Given<Layout>, draft: TrainingDraft, model: ModelSp
   return closest === null ? null : { layout: closest.layout, fits: false };
 }
 
+/** Longest pipeline that is assumed; longer ones can be asked for. */
+const mostAssumedStages = 128;
+
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
 
 /** Sizes that respect what is given, divide heads and layers, stay in a node with tensor parallelism, and use `gpus`; least model parallelism first. */
@@ -223,7 +226,8 @@ function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterS
       : divisors(cluster.gpusPerNode).filter(
           (tensor) => model.heads % tensor === 0 && (model.kvHeads % tensor === 0 || tensor % model.kvHeads === 0),
         );
-  const pipelines = given.pipeline !== undefined ? [given.pipeline.value] : divisors(model.layers);
+  const pipelines =
+    given.pipeline !== undefined ? [given.pipeline.value] : divisors(model.layers).filter((stages) => stages <= mostAssumedStages);
   return tensors
     .flatMap((tensor) =>
       pipelines.map((pipeline) => ({ tensor, pipeline, data: given.data?.value ?? Math.floor(gpus / tensor / pipeline) })),

@@ -100,6 +100,15 @@ describe('plan', () => {
     };
     assert.equal(code({ ...small, layout: { ...small.layout, pipeline: 9 } }), 'plan-more-stages-than-layers');
     assert.equal(code({ ...small, layout: { ...small.layout, data: 3 } }), 'plan-batch-not-divisible');
+    assert.equal(code({ ...small, schedule: '1F1B', training: { ...small.training, microBatch: 3 } }), 'plan-batch-not-divisible');
+  });
+
+  it('refuses a step of more operations than can be simulated at once, whatever its size', () => {
+    for (const globalBatch of [1e7, 1e9, 1e15])
+      assert.throws(
+        () => makePlan({ ...small, training: { ...small.training, globalBatch } }),
+        (error) => error instanceof ExpectedError && error.code === 'plan-too-large',
+      );
   });
 
   it('never lets its slices lose to equal ones, uneven ends or not', () => {
