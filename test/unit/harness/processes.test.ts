@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { run, start } from '../../harness/processes.mjs';
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+/** Whether a process still runs; one that is dead but not yet reaped by its parent does not. */
+function runs(pid: number): boolean {
+  return (
+    spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+      .stdout.trim()
+      .replace(/^Z.*/, '') !== ''
+  );
 }
 
 async function gone(pid: number): Promise<boolean> {
-  for (let tries = 0; tries < 40 && isAlive(pid); tries += 1) await new Promise((resolve) => setTimeout(resolve, 25));
-  return !isAlive(pid);
+  for (let tries = 0; tries < 40 && runs(pid); tries += 1) await new Promise((resolve) => setTimeout(resolve, 25));
+  return !runs(pid);
 }
 
 describe('processes of the harness', () => {
@@ -39,11 +40,12 @@ describe('processes of the harness', () => {
   });
 
   it('stops a whole group', async () => {
-    const running = start('sh', ['-c', 'sleep 60 & sleep 60']);
-    const { pid } = running.child;
-    assert.ok(pid !== undefined);
+    const running = start('sh', ['-c', 'sleep 60 & echo $!; sleep 60']);
+    const member = await new Promise<number>((resolve) =>
+      running.child.stdout?.once('data', (chunk) => resolve(Number(String(chunk).trim()))),
+    );
+    assert.ok(runs(member));
     await running.stop();
-    assert.ok(await gone(pid));
-    assert.throws(() => process.kill(-pid, 0), 'a member of the group is still there');
+    assert.ok(await gone(member), 'a member of the group is still there');
   });
 });

@@ -1,4 +1,4 @@
-import { findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
+import { changeJson } from '../../config/change-json';
 import type { Run } from '../../config/run';
 import type { Finding, Fix, Severity, TextEdit } from '../../findings';
 import type { Located, Place } from '../../located';
@@ -40,16 +40,8 @@ export function settingEdits(run: Run, key: string, value: string | number | boo
   const source = settingAt(run, key)?.source;
   const text = run.texts?.get(run.file);
   if (run.format !== 'terapipe' || source?.kind === 'override' || text === undefined) return null;
-  const path = key.split('.');
-  const root = parseTree(text);
-  const node = root === undefined ? undefined : findNodeAtLocation(root, path);
-  if (value !== null && node !== undefined)
-    return [{ place: { file: run.file, range: { start: node.offset, end: node.offset + node.length } }, newText: JSON.stringify(value) }];
-  const formattingOptions = { ...indentationOf(text), eol: text.includes('\r\n') ? '\r\n' : '\n' };
-  return modify(text, path, value ?? undefined, { formattingOptions }).map(({ offset, length, content }) => ({
-    place: { file: run.file, range: { start: offset, end: offset + length } },
-    newText: content,
-  }));
+  const change = changeJson(text, [{ path: key.split('.'), value: value ?? undefined }]);
+  return change === null ? null : [{ place: { file: run.file, range: { start: change.start, end: change.end } }, newText: change.newText }];
 }
 
 /** The quick fix that sets a setting, as a list of one; empty where no file can be edited. */
@@ -88,9 +80,4 @@ function clusterSetting(run: Run, name: string): Located<unknown> | undefined {
     gpusPerNode: run.gpusPerNode,
   };
   return Object.hasOwn(settings, name) ? settings[name] : undefined;
-}
-
-function indentationOf(text: string): { insertSpaces: boolean; tabSize: number } {
-  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  ';
-  return indent.startsWith('\t') ? { insertSpaces: false, tabSize: 4 } : { insertSpaces: true, tabSize: indent.length };
 }

@@ -231,7 +231,7 @@ describe('settingEdits', () => {
     assert.equal(await edited(text, 'schedule', 'GPipe'), text.replace('1F1B', 'GPipe'));
     const inserted = await edited(text, 'layout.tensor', 2);
     assert.match(inserted, /\/\/ a/);
-    assert.match(inserted, /\n\t"layout": \{\n\t\t"tensor": 2\n\t\}/);
+    assert.match(inserted, /"1F1B", \/\/ b\n\t"layout": \{ "tensor": 2 \}\n/);
     const removed = await edited(text, 'schedule', null);
     assert.ok(!removed.includes('schedule') && removed.includes('// a'));
     assert.equal((await load({ 'terapipe.json': removed })).schedule, undefined);
