@@ -1,3 +1,4 @@
+import { peakBytesOf, planJson } from '../../core/export/plan-json';
 import {
   formatBytes,
   formatBytesOf,
@@ -14,58 +15,15 @@ import { findingLine, printedFinding, type Answer, type Texts } from '../answer'
 import { exitCodeFor, type Planned } from '../planned';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
-import { printedStage } from './memory';
 
 /** `terapipe plan`: the chosen way to run the step beside the others. */
 export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
   const chosen = chosenOf(plan);
   const printed = findings.map((finding) => printedFinding(finding, texts));
   return {
-    json: { version: 1, plan: printedPlan(plan, chosen), findings: printed },
+    json: { ...planJson(plan), findings: printed },
     text: [planText(plan, chosen), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
     exitCode: exitCodeFor(findings, chosen.fits),
-  };
-}
-
-function printedPlan(plan: Plan, chosen: Candidate): object {
-  const { request, cost, parameters, reasons, candidates } = plan;
-  const { memory } = chosen;
-  return {
-    title: request.title,
-    layout: request.layout,
-    schedule: chosen.schedule,
-    scheme: chosen.scheme,
-    iterationMs: chosen.iterationMs,
-    pipelineMs: chosen.pipelineMs,
-    gradientExchangeMs: chosen.gradientExchangeMs,
-    optimizerMs: chosen.optimizerMs,
-    bubbleRate: chosen.bubbleRate,
-    tokensPerSecond: chosen.tokensPerSecond,
-    mfu: chosen.mfu,
-    memory: {
-      runtime: memory.runtime,
-      peakBytes: peakOf(chosen),
-      capacityBytes: memory.capacityBytes,
-      marginBytes: memory.marginBytes,
-      fits: chosen.fits,
-      stages: memory.stages.map((stage) => printedStage(stage, memory.capacityBytes)),
-    },
-    cost: { provenance: cost.kind, description: cost.description, errorPercent: cost.errorPercent, errorBecause: cost.errorBecause },
-    comparisons: candidates.map((candidate) => ({
-      id: candidate.id,
-      name: candidate.name,
-      schedule: candidate.schedule,
-      iterationMs: candidate.iterationMs,
-      bubbleRate: candidate.bubbleRate,
-      peakBytes: peakOf(candidate),
-      fits: candidate.fits,
-    })),
-    reasons,
-    assumptions: request.assumptions,
-    certificate: chosen.certificate,
-    parameters,
-    training: request.training,
-    cluster: request.cluster,
   };
 }
 
@@ -91,7 +49,7 @@ function planText(plan: Plan, chosen: Candidate): string {
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
     [
       'memory',
-      `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage + 1)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
+      `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
     ],
     ['schedule', chosen.name],
     ['slices', schemeText(chosen.scheme)],
@@ -100,7 +58,7 @@ function planText(plan: Plan, chosen: Candidate): string {
     `${candidate.id === plan.chosen ? '*' : ' '} ${candidate.name}`,
     formatDuration(candidate.iterationMs),
     formatPercent(candidate.bubbleRate),
-    formatBytes(peakOf(candidate)),
+    formatBytes(peakBytesOf(candidate)),
     candidate.fits ? '' : 'does not fit',
   ]);
   const assumed = request.assumptions
@@ -124,8 +82,4 @@ ${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
-}
-
-function peakOf({ memory }: Candidate): number {
-  return Math.max(...memory.stages.map(({ peakBytes }) => peakBytes));
 }

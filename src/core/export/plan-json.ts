@@ -1,5 +1,5 @@
-import type { MemoryProfile, StageMemory } from '../memory/profile';
-import { chosenOf, type Plan } from '../planner/plan';
+import type { MemoryPart, MemoryProfile } from '../memory/profile';
+import { chosenOf, type Candidate, type Plan } from '../planner/plan';
 
 /** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
 export interface PlanJson {
@@ -7,10 +7,27 @@ export interface PlanJson {
   readonly plan: object;
 }
 
+/** Peak memory of one GPU of a stage; the five parts add up to `peakBytes`. Stages count from 0. */
+export interface StageJson {
+  readonly stage: number;
+  readonly weightsBytes: number;
+  readonly gradientsBytes: number;
+  readonly optimizerBytes: number;
+  /** Saved for backward, keys and values of earlier slices included. */
+  readonly activationsBytes: number;
+  /** Dummy gradients, logits, and what the operation at the peak holds. */
+  readonly otherBytes: number;
+  readonly peakBytes: number;
+  readonly capacityBytes: number;
+  /** The operation whose working set makes the peak. */
+  readonly peakOperation: string;
+}
+
 /** Everything of a plan but its timelines: the chosen candidate's numbers, what it rests on, and the others beside it. */
 export function planJson(plan: Plan): PlanJson {
+  const { request, candidates, cost, parameters, reasons } = plan;
   const chosen = chosenOf(plan);
-  const { request } = plan;
+  const { runtime, capacityBytes, marginBytes } = chosen.memory;
   return {
     version: 1,
     plan: {
@@ -26,38 +43,47 @@ export function planJson(plan: Plan): PlanJson {
       tokensPerSecond: chosen.tokensPerSecond,
       mfu: chosen.mfu,
       fits: chosen.fits,
-      memory: { stages: stagesJson(chosen.memory), marginBytes: chosen.memory.marginBytes, runtime: chosen.memory.runtime },
-      parameters: plan.parameters,
-      cost: { provenance: plan.cost.kind, ...plan.cost },
-      certificate: chosen.certificate,
-      comparisons: plan.candidates.map(({ id, name, schedule, iterationMs, bubbleRate, fits }) => ({
-        id,
-        name,
-        schedule,
-        iterationMs,
-        bubbleRate,
-        fits,
+      memory: { runtime, peakBytes: peakBytesOf(chosen), capacityBytes, marginBytes, fits: chosen.fits, stages: stagesJson(chosen.memory) },
+      cost: { provenance: cost.kind, description: cost.description, errorPercent: cost.errorPercent, errorBecause: cost.errorBecause },
+      comparisons: candidates.map((candidate) => ({
+        id: candidate.id,
+        name: candidate.name,
+        schedule: candidate.schedule,
+        iterationMs: candidate.iterationMs,
+        bubbleRate: candidate.bubbleRate,
+        peakBytes: peakBytesOf(candidate),
+        fits: candidate.fits,
       })),
-      reasons: plan.reasons,
+      reasons,
+      assumptions: request.assumptions,
+      certificate: chosen.certificate,
+      parameters,
       model: request.model,
       training: request.training,
       cluster: request.cluster,
-      assumptions: request.assumptions,
     },
   };
 }
 
-/** The rows of `terapipe memory --json`: bytes of one GPU of each stage at its peak. */
-export function stagesJson({ stages, capacityBytes }: MemoryProfile): object[] {
-  return stages.map(({ stage, parts, peakBytes, peakOperation }: StageMemory) => ({
-    stage,
-    weightsBytes: parts.weights,
-    gradientsBytes: parts.gradients,
-    optimizerBytes: parts.optimizer,
-    activationsBytes: parts.activations + parts.keysValues,
-    otherBytes: parts.dummyGradients + parts.logits + parts.backwardOperation,
-    peakBytes,
-    peakOperation,
-    capacityBytes,
-  }));
+/** The stages of `terapipe memory --json`. */
+export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[] {
+  return stages.map(({ stage, parts, peakBytes, peakOperation }) => {
+    const sum = (...names: MemoryPart[]) => names.reduce((bytes, name) => bytes + parts[name], 0);
+    return {
+      stage,
+      weightsBytes: parts.weights,
+      gradientsBytes: parts.gradients,
+      optimizerBytes: parts.optimizer,
+      activationsBytes: sum('activations', 'keysValues'),
+      otherBytes: sum('dummyGradients', 'logits', 'backwardOperation'),
+      peakBytes,
+      capacityBytes,
+      peakOperation,
+    };
+  });
+}
+
+/** Peak of the worst stage, bytes. */
+export function peakBytesOf({ memory }: Candidate): number {
+  return Math.max(...memory.stages.map(({ peakBytes }) => peakBytes));
 }

@@ -23,7 +23,7 @@ export function memoryFindings(run: Run, plan: Plan | null): Finding[] {
   if (worst === undefined) return [];
   const overBytes = worst.peakBytes + marginBytes - capacityBytes;
   const card = `${formatBytes(capacityBytes)} ${plan.request.cluster.gpu.name}`;
-  const message = `Stage ${formatCount(worst.stage + 1)} of ${formatCount(stages.length)} needs ${formatBytes(worst.peakBytes)}, ${formatBytes(overBytes)} more than a ${card} has with ${formatBytes(marginBytes)} kept free`;
+  const message = `Stage ${formatCount(worst.stage)} of ${formatCount(stages.length)} needs ${formatBytes(worst.peakBytes)}, ${formatBytes(overBytes)} more than a ${card} has with ${formatBytes(marginBytes)} kept free`;
   const { remedy, fixes } = remedyFor(run, plan, chosen);
   return [findingAt(run, keyOf(run), 'memory-over-capacity', 'error', { message, remedy }, fixes)];
 }
