@@ -63,6 +63,7 @@ await runMain(async () => {
   cpSync(path.join(root, sample), workspace, { recursive: true });
   const server = await startCodeServer(tools, {
     extensions: [root, path.join(root, 'test/harness/demo-driver')],
+    settings: { 'editor.minimap.enabled': false, 'editor.wordWrap': 'on' },
     ...(port === undefined ? {} : { port }),
   });
   console.log(`\nDemo: ${server.url(workspace)}\n`);

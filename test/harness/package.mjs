@@ -42,7 +42,7 @@ export async function makePackage() {
 const kilobytes = (bytes) => `${(bytes / 1000).toFixed(1)} kB`.padStart(12);
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  await runMain(async () => {
+  void runMain(async () => {
     await ensureDependencies();
     const { file, bytes, contents } = await makePackage();
     for (const entry of contents) console.log(`${kilobytes(entry.bytes)}  ${entry.name}`);

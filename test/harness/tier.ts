@@ -14,5 +14,13 @@ const tiers: Readonly<Record<string, (input: TierInput) => Promise<TierResult>>>
 const [name = '', inputJson = '', resultFile = ''] = process.argv.slice(2);
 const tier = tiers[name];
 if (tier === undefined || resultFile === '') throw new Error(`usage: tier.ts ${Object.keys(tiers).join('|')} INPUT-JSON RESULT-FILE`);
-writeFileSync(resultFile, JSON.stringify(await tier(JSON.parse(inputJson) as TierInput)));
-process.exit();
+void tier(JSON.parse(inputJson) as TierInput).then(
+  (result) => {
+    writeFileSync(resultFile, JSON.stringify(result));
+    process.exit();
+  },
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

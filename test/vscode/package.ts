@@ -5,7 +5,8 @@ import { installVsix, startCodeServer, temporaryFolder } from '../harness/code-s
 import { makePackage } from '../harness/package.mjs';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierInput, type TierResult } from '../harness/tier-result';
-import { launchBrowser, openFile, openWorkbench, planShown } from './workbench';
+import { figures } from './plan-page';
+import { launchBrowser, openFile, openWorkbench } from './workbench';
 
 const sizeBudgetBytes = 1_500_000;
 /** All that the extension may hold; `.vsixmanifest` is written by the installer. */
@@ -67,7 +68,7 @@ export async function runPackageTests({ chromiumPath, screenshotsDir, tools }: T
         try {
           await openFile(page, 'terapipe.json');
           await page.locator('.activitybar .action-label[aria-label="TeraPipe"]').click();
-          await planShown(page, 'side');
+          await figures(page, 'side');
         } finally {
           mkdirSync(screenshotsDir, { recursive: true });
           await page.screenshot({ path: path.join(screenshotsDir, 'vscode-vsix.png') });

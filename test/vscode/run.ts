@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import * as esbuild from 'esbuild';
 import type { Browser } from 'playwright-core';
@@ -54,9 +54,11 @@ async function runSuite(browser: Browser, { tools, screenshotsDir }: TierInput):
   const testsFile = await bundleSuite();
   const folder = temporaryFolder('terapipe-suite');
   const workspace = path.join(folder, 'workspace');
-  cpSync(path.join(root, 'media/samples/gpt3-175b'), workspace, { recursive: true });
+  // Empty, so that nothing activates the extension before the test that measures it.
+  mkdirSync(workspace);
   const resultFile = path.join(folder, 'result.json');
-  const server = await startCodeServer(tools, { env: { TERAPIPE_TEST_RESULT: resultFile } });
+  const sample = path.join(root, 'media/samples/gpt3-175b');
+  const server = await startCodeServer(tools, { env: { TERAPIPE_TEST_RESULT: resultFile, TERAPIPE_TEST_SAMPLE: sample } });
   try {
     const { page } = await openWorkbench(browser, server.url(workspace), (fresh) => developmentHost(fresh, server.port, root, testsFile));
     const giveUpMs = performance.now() + suiteLimitMs;

@@ -1,32 +1,162 @@
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { walkSteps, type Step, type TierInput, type TierResult } from '../harness/tier-result';
-import { startDemo } from './demo';
-import { openWorkbench, planShown } from './workbench';
+import { startDemo, type Demo } from './demo';
+import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
+import { chooseTheme, goBehind, openWorkbench, retype, runFromPalette, undoUntil, type Workbench } from './workbench';
 
-/** A person's walk through `npm run demo`. */
+/** Workbench themes, the class they give the workbench and the one they give our pages. */
+const themes = [
+  { name: 'Dark Modern', workbench: 'vs-dark', page: 'vscode-dark' },
+  { name: 'Light Modern', workbench: 'vs', page: 'vscode-light' },
+  { name: 'Dark High Contrast', workbench: 'hc-black', page: 'vscode-high-contrast' },
+  { name: 'Light High Contrast', workbench: 'hc-light', page: 'vscode-high-contrast-light' },
+] as const;
+
+/** A person's walk through `npm run demo`: read, edit, undo, break, mend, look around, change the theme, leave. */
 export async function walkDemo(browser: Browser, { screenshotsDir }: TierInput): Promise<TierResult> {
   mkdirSync(screenshotsDir, { recursive: true });
   const startMs = performance.now();
   const demo = await startDemo();
-  const workbench = await openWorkbench(browser, demo.url);
+  try {
+    const workbench = await openWorkbench(browser, demo.url);
+    const picture = (name: string) => workbench.page.screenshot({ path: path.join(screenshotsDir, `vscode-${name}.png`) });
+    const notes: string[] = [];
+    const steps = demoSteps({ demo, workbench, picture, note: (text) => notes.push(text), startMs });
+    const result = await walkSteps(steps, async () => {
+      await picture('failed').catch(() => undefined);
+    });
+    return { ...result, notes };
+  } finally {
+    await demo.stop().catch(() => undefined);
+  }
+}
+
+interface Walk {
+  readonly demo: Demo;
+  readonly workbench: Workbench;
+  readonly picture: (name: string) => Promise<unknown>;
+  readonly note: (text: string) => void;
+  readonly startMs: number;
+}
+
+function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly Step[] {
   const { page } = workbench;
-  const picture = (name: string) => page.screenshot({ path: path.join(screenshotsDir, `vscode-${name}.png`) });
-  const notes: string[] = [];
-  const steps: readonly Step[] = [
+  let before: Figures = { step: '', bubble: '', memory: '' };
+  const same = (shown: Figures) => shown.step === before.step && shown.bubble === before.bubble && shown.memory === before.memory;
+  const errorShown = async (wanted: boolean) => {
+    const side = await pageFrame(page, 'side');
+    await side.locator('.notice-error').waitFor({ state: wanted ? 'visible' : 'detached' });
+  };
+  return [
     {
-      name: 'the demo shows the plan in the side panel and the timeline in a tab, without a click',
+      name: 'the demo shows the plan in the side view and the timeline in a tab, without a click',
       act: async () => {
-        await planShown(page, 'side');
-        await planShown(page, 'tab');
-        notes.push(`demo: started and plan shown in ${((performance.now() - startMs) / 1000).toFixed(1)} s`);
+        before = await figuresOnBoth(page, () => true);
+        note(`demo: started and plan shown in ${((performance.now() - startMs) / 1000).toFixed(1)} s: ${JSON.stringify(before)}`);
+        assert.match(before.step, /^[\d.]+ s$/);
+        assert.match(before.memory, /\/ 16 GB$/);
+      },
+    },
+    {
+      name: 'the lens over the file and the status bar say the same',
+      act: async () => {
+        const stepText = new RegExp(`${before.step.replace('.', '\\.')} / step`);
+        await page.locator('.codelens-decoration a', { hasText: stepText }).waitFor();
+        await page.locator('.statusbar-item', { hasText: stepText }).waitFor();
         await picture('demo');
       },
     },
     {
-      name: 'no page violates its content security policy or throws',
+      name: 'another slice unit changes the numbers on both pages, and undo brings them back',
+      act: async () => {
+        await retype(page, '"unit": 8', '8', '1024');
+        const after = await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        note(`slices of 1,024 tokens: ${JSON.stringify(after)}`);
+        await undoUntil(page, '"unit": 8 }');
+        await figuresOnBoth(page, same);
+      },
+    },
+    {
+      name: 'layers that the stages do not divide get a squiggle, and the quick fix mends them',
+      act: async () => {
+        await retype(page, '"pipeline": 96', '6', '0');
+        await page.locator('.monaco-editor .squiggly-error').first().waitFor();
+        await picture('squiggle');
+        await page.keyboard.press('ArrowLeft');
+        await page.keyboard.press('Control+.');
+        await page.locator('.action-widget .monaco-list-row', { hasText: 'pipeline' }).first().waitFor();
+        await picture('quick-fix');
+        await page.keyboard.press('Enter');
+        await page.locator('.monaco-editor .squiggly-error').first().waitFor({ state: 'detached' });
+        await undoUntil(page, /\b96,/);
+        await figuresOnBoth(page, same);
+      },
+    },
+    {
+      name: 'a broken file keeps the last plan and says what is wrong; undo clears it',
+      act: async () => {
+        await retype(page, '"unit": 8 }', '}', '');
+        await errorShown(true);
+        await figures(page, 'side', same);
+        await picture('broken');
+        await page.keyboard.press('Control+Z');
+        await errorShown(false);
+        await figuresOnBoth(page, same);
+      },
+    },
+    {
+      name: 'a control of the tab edits the file, and undo takes that back',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        await tab.locator('vscode-dropdown[aria-label="Schedule"]').click();
+        await tab.getByRole('option', { name: '1F1B', exact: true }).click();
+        await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        await goBehind(page, '"schedule": "1F1B"');
+        await picture('schedule-1f1b');
+        await page.keyboard.press('Control+Z');
+        await figuresOnBoth(page, same);
+      },
+    },
+    {
+      name: 'the palette opens the timeline again after it was closed',
+      act: async () => {
+        const timeline = page.locator('.tabs-container .tab', { hasText: 'Timeline' });
+        await timeline.locator('.tab-actions .action-label').first().click();
+        await timeline.first().waitFor({ state: 'detached' });
+        await runFromPalette(page, 'TeraPipe: Open timeline');
+        await figuresOnBoth(page, same);
+      },
+    },
+    ...(['Memory', 'Slices', 'Compare', 'Timeline'] as const).map((name) => ({
+      name: `the tab shows ${name.toLowerCase()}`,
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        await tab.getByRole('tab', { name }).click();
+        await tab.getByRole('tabpanel', { name }).waitFor();
+        await picture(`tab-${name.toLowerCase()}`);
+      },
+    })),
+    ...themes.map((theme) => ({
+      name: `${theme.name} is followed`,
+      act: async () => {
+        await chooseTheme(page, theme.name, theme.workbench);
+        for (const kind of ['side', 'tab'] as const) await (await pageFrame(page, kind)).locator(`body.${theme.page}`).waitFor();
+        await figuresOnBoth(page, same);
+        await picture(`theme-${theme.page.replace('vscode-', '')}`);
+      },
+    })),
+    {
+      name: 'the file on disk was not touched',
+      act: () => {
+        assert.match(readFileSync(path.join(demo.workspace, 'terapipe.json'), 'utf8'), /"unit": 8 \}/);
+        return Promise.resolve();
+      },
+    },
+    {
+      name: 'no page violated its content security policy or threw',
       act: () => {
         assert.deepEqual(workbench.cspViolations, []);
         assert.deepEqual(workbench.pageErrors, []);
@@ -41,12 +171,4 @@ export async function walkDemo(browser: Browser, { screenshotsDir }: TierInput):
       },
     },
   ];
-  try {
-    const result = await walkSteps(steps, async () => {
-      await picture('failed').catch(() => undefined);
-    });
-    return { ...result, notes };
-  } finally {
-    await demo.stop().catch(() => undefined);
-  }
 }

@@ -1,4 +1,4 @@
-import { chromium, type Browser, type Frame, type Locator, type Page } from 'playwright-core';
+import { chromium, type Browser, type Locator, type Page } from 'playwright-core';
 
 /** A workbench page and what went wrong in it so far. */
 export interface Workbench {
@@ -16,7 +16,7 @@ export async function launchBrowser(executablePath: string): Promise<Browser> {
 
 /** Opens an address of code-server in a new page and waits for the workbench. `prepare` runs before the page loads. */
 export async function openWorkbench(browser: Browser, url: string, prepare?: (page: Page) => Promise<void>): Promise<Workbench> {
-  const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
+  const page = await browser.newPage({ viewport: { width: 1600, height: 1000 }, colorScheme: 'dark' });
   const workbench: Workbench = { page, cspViolations: [], pageErrors: [] };
   page.on('console', (message) => {
     if (/Content Security Policy/i.test(message.text())) workbench.cspViolations.push(message.text());
@@ -72,39 +72,48 @@ async function fillQuickInput(page: Page, text: string, row: string): Promise<vo
   await page.keyboard.press('Enter');
 }
 
-/** The frame of one of our two pages, once it is there. A theme change or a move makes a new frame, so ask again after one. */
-export async function terapipePage(page: Page, kind: 'side' | 'tab', timeoutMs = 20_000): Promise<Frame> {
-  const giveUpMs = performance.now() + timeoutMs;
-  while (performance.now() < giveUpMs) {
-    for (const frame of page.frames()) {
-      const found = await frame
-        .locator(`body[data-page="${kind}"]`)
-        .count()
-        .catch(() => 0);
-      if (found > 0) return frame;
-    }
-    await page.waitForTimeout(100);
-  }
-  throw new Error(`no webview with data-page="${kind}" within ${timeoutMs} ms`);
+/** Brings an open editor to the front by a click on its tab. */
+export async function showEditor(page: Page, name: string): Promise<void> {
+  await page.locator('.tabs-container .tab', { hasText: name }).first().click();
 }
 
-/** Waits until a text satisfies a condition and returns it. */
-export async function waitForText(locator: Locator, accepts: (text: string) => boolean, timeoutMs = 15_000): Promise<string> {
-  const giveUpMs = performance.now() + timeoutMs;
-  let last = '';
-  while (performance.now() < giveUpMs) {
-    last = await locator
-      .first()
-      .innerText({ timeout: 1000 })
-      .catch(() => last);
-    if (accepts(last)) return last;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`the text stayed ${JSON.stringify(last)}`);
+/** Puts the cursor behind a text in the editor on the left, as a person does with find. */
+export async function goBehind(page: Page, text: string): Promise<void> {
+  await page.keyboard.press('Control+1');
+  await page.keyboard.press('Control+F');
+  const input = page.locator('.find-widget.visible .find-part textarea');
+  await input.fill(text);
+  await page.locator('.find-widget.visible .matchesCount', { hasText: /^1 of 1$/ }).waitFor({ state: 'attached' });
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ArrowRight');
 }
 
-/** Waits until one of our pages shows a plan: the three numbers that answer the first glance. Returns the page's text. */
-export async function planShown(page: Page, kind: 'side' | 'tab', timeoutMs = 30_000): Promise<string> {
-  const frame = await terapipePage(page, kind, timeoutMs);
-  return waitForText(frame.locator('body'), (text) => /step/i.test(text) && /bubble/i.test(text) && text.includes('GB'), timeoutMs);
+/** Replaces the end of a text that is there once: `retype(page, '"unit": 8', '8', '64')`. */
+export async function retype(page: Page, text: string, old: string, fresh: string): Promise<void> {
+  await goBehind(page, text);
+  for (let left = old.length; left > 0; left -= 1) await page.keyboard.press('Backspace');
+  await page.keyboard.type(fresh);
+}
+
+/** A line of the visible text editor. */
+export function editorLine(page: Page, text: string | RegExp): Locator {
+  return page.locator('.monaco-editor .view-line', { hasText: text }).first();
+}
+
+/** Undoes in the focused text editor until a line reads as it did. */
+export async function undoUntil(page: Page, line: string | RegExp): Promise<void> {
+  for (let tries = 0; tries < 12; tries += 1) {
+    await page.keyboard.press('Control+Z');
+    await page.waitForTimeout(50);
+    if ((await editorLine(page, line).count()) > 0) return;
+  }
+  throw new Error(`undo did not bring back ${String(line)}`);
+}
+
+/** Chooses a colour theme as a person does, and waits for the workbench to wear it. */
+export async function chooseTheme(page: Page, name: string, bodyClass: string): Promise<void> {
+  await page.keyboard.press('F1');
+  await fillQuickInput(page, '>Preferences: Color Theme', 'Color Theme');
+  await fillQuickInput(page, name, name);
+  await page.locator(`.monaco-workbench.${bodyClass}`).waitFor();
 }

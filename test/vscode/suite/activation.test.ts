@@ -14,6 +14,7 @@ describe('activation', () => {
   const manifest = extension.packageJSON as Manifest;
 
   it('takes less than half a second', async () => {
+    assert.ok(!extension.isActive, 'something activated it before');
     const startMs = performance.now();
     await extension.activate();
     const durationMs = performance.now() - startMs;

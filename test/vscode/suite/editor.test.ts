@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
+import { until } from '../until';
 
 const folder = vscode.workspace.workspaceFolders![0]!.uri;
-
-async function until<T>(what: string, ask: () => T | undefined | Promise<T | undefined>, limitMs = 15_000): Promise<T> {
-  const giveUpMs = performance.now() + limitMs;
-  while (performance.now() < giveUpMs) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`no ${what} within ${limitMs} ms`);
-}
 
 const codeOf = (diagnostic: vscode.Diagnostic) =>
   typeof diagnostic.code === 'object' ? String(diagnostic.code.value) : String(diagnostic.code ?? '');
@@ -28,9 +19,21 @@ async function openConfig(name: string, text: string): Promise<vscode.TextDocume
   });
   const uri = vscode.Uri.joinPath(target, 'terapipe.json');
   await vscode.workspace.fs.writeFile(uri, Buffer.from(text));
-  const document = await vscode.workspace.openTextDocument(uri);
-  await vscode.window.showTextDocument(document);
-  return document;
+  return show(uri);
+}
+
+/** Opens a file as a click in the explorer does: closing its editor closes the document too. */
+async function show(uri: vscode.Uri): Promise<vscode.TextDocument> {
+  await vscode.commands.executeCommand('vscode.open', uri, { preview: false });
+  return until(
+    `open editor of ${uri.path}`,
+    () => vscode.window.visibleTextEditors.find(({ document }) => document.uri.path === uri.path)?.document,
+  );
+}
+
+/** A file of the sample, which the empty workspace gets a copy of. */
+async function showSample(name: string): Promise<vscode.TextDocument> {
+  return show(vscode.Uri.joinPath(folder, name));
 }
 
 async function lensTitles(uri: vscode.Uri): Promise<string[]> {
@@ -59,11 +62,15 @@ async function applyFix(document: vscode.TextDocument, diagnostic: vscode.Diagno
 }
 
 describe('the editor', () => {
+  before(async () => {
+    const sample = vscode.Uri.file(process.env['TERAPIPE_TEST_SAMPLE']!);
+    for (const name of ['config.json', 'terapipe.json'])
+      await vscode.workspace.fs.copy(vscode.Uri.joinPath(sample, name), vscode.Uri.joinPath(folder, name));
+  });
   afterEach(() => vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor'));
 
   it('finds nothing wrong in the sample', async () => {
-    const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder, 'terapipe.json'));
-    await vscode.window.showTextDocument(document);
+    const document = await showSample('terapipe.json');
     await until('code lens', async () => ((await lensTitles(document.uri)).some((title) => /\d.* s\b/.test(title)) ? true : undefined));
     assert.deepEqual(
       remarks(document.uri).filter(({ severity }) => severity === vscode.DiagnosticSeverity.Error),
@@ -72,8 +79,7 @@ describe('the editor', () => {
   });
 
   it('shows the step time and the worst stage as lenses on a Hugging Face config alone', async () => {
-    const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder, 'config.json'));
-    await vscode.window.showTextDocument(document);
+    const document = await showSample('config.json');
     const titles = await until('code lenses', async () => {
       const found = await lensTitles(document.uri);
       return found.some((title) => /\d/.test(title)) ? found : undefined;
@@ -83,8 +89,7 @@ describe('the editor', () => {
   });
 
   it('explains a value on hover', async () => {
-    const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder, 'config.json'));
-    await vscode.window.showTextDocument(document);
+    const document = await showSample('config.json');
     const position = document.positionAt(document.getText().indexOf('"n_layer"') + 3);
     const text = await until('hover', async () => (await hoverText(document.uri, position)) || undefined);
     assert.match(text, /layer/i);

@@ -8,7 +8,7 @@ import { measurements } from './measurements';
 export async function run(): Promise<void> {
   const resultFile = process.env['TERAPIPE_TEST_RESULT'];
   if (resultFile === undefined) throw new Error('TERAPIPE_TEST_RESULT names no file');
-  const mocha = new Mocha({ ui: 'bdd', color: false, timeout: 20_000 });
+  const mocha = new Mocha({ ui: 'bdd', color: false, timeout: 30_000 });
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test');
   await import('./editor.test');

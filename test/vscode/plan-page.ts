@@ -1,0 +1,49 @@
+import type { Frame, Page } from 'playwright-core';
+import { until } from './until';
+
+/** Which of our pages: the side view or the editor tab. */
+export type PageKind = 'side' | 'tab';
+
+/** The three numbers of a page as a person reads them: name to value with unit. */
+export type Figures = Readonly<Record<'step' | 'bubble' | 'memory', string>>;
+
+/** The frame of one of our pages. A page that was hidden or moved lives in a new frame, so ask again each time. */
+export async function pageFrame(page: Page, kind: PageKind): Promise<Frame> {
+  return until(`page ${kind}`, async () => {
+    for (const frame of page.frames()) {
+      const found = await frame
+        .locator(`body[data-page="${kind}"]`)
+        .count()
+        .catch(() => 0);
+      if (found > 0) return frame;
+    }
+    return undefined;
+  });
+}
+
+/** Reads the three numbers of a page; undefined while it shows no plan. */
+async function figuresNow(page: Page, kind: PageKind): Promise<Figures | undefined> {
+  const frame = await pageFrame(page, kind);
+  const texts = await frame
+    .locator('dl.figures dd')
+    .allInnerTexts()
+    .catch(() => []);
+  const [step, bubble, memory] = texts.map((text) => text.replace(/\s+/g, ' ').trim());
+  if (step === undefined || bubble === undefined || memory === undefined || step === '') return undefined;
+  return { step, bubble, memory };
+}
+
+/** Waits until a page shows a plan whose numbers satisfy a condition, and returns them. */
+export async function figures(page: Page, kind: PageKind, accepts: (shown: Figures) => boolean = () => true): Promise<Figures> {
+  return until(`plan with the expected numbers on page ${kind}`, async () => {
+    const shown = await figuresNow(page, kind);
+    return shown !== undefined && accepts(shown) ? shown : undefined;
+  });
+}
+
+/** Waits until both pages show the same numbers and these satisfy a condition. */
+export async function figuresOnBoth(page: Page, accepts: (shown: Figures) => boolean): Promise<Figures> {
+  const side = await figures(page, 'side', accepts);
+  await figures(page, 'tab', (tab) => tab.step === side.step && tab.bubble === side.bubble && tab.memory === side.memory);
+  return side;
+}
