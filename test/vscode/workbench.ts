@@ -68,8 +68,7 @@ async function fillQuickInput(page: Page, text: string, row: string): Promise<vo
   const input = page.locator('.quick-input-widget input[type=text]');
   await input.waitFor();
   await input.fill(text);
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: row }).first().waitFor();
-  await page.keyboard.press('Enter');
+  await page.locator('.quick-input-list .monaco-list-row').getByText(row, { exact: true }).first().click();
 }
 
 /** Brings an open editor to the front by a click on its tab. */
@@ -80,6 +79,8 @@ export async function showEditor(page: Page, name: string): Promise<void> {
 /** Puts the cursor behind a text in the editor on the left, as a person does with find. */
 export async function goBehind(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Control+1');
+  // A key pressed in a webview travels to the workbench and back: the editor has the focus a moment later.
+  await page.locator('.editor-group-container .monaco-editor.focused').first().waitFor();
   await page.keyboard.press('Control+F');
   const input = page.locator('.find-widget.visible .find-part textarea');
   await input.fill(text);
@@ -113,7 +114,7 @@ export async function undoUntil(page: Page, line: string | RegExp): Promise<void
 /** Chooses a colour theme as a person does, and waits for the workbench to wear it. */
 export async function chooseTheme(page: Page, name: string, bodyClass: string): Promise<void> {
   await page.keyboard.press('F1');
-  await fillQuickInput(page, '>Preferences: Color Theme', 'Color Theme');
+  await fillQuickInput(page, '>Preferences: Color Theme', 'Preferences: Color Theme');
   await fillQuickInput(page, name, name);
   await page.locator(`.monaco-workbench.${bodyClass}`).waitFor();
 }
