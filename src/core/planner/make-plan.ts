@@ -233,8 +233,15 @@ function choose({ schedule, slicing }: PlanRequest, candidates: readonly Candida
     return preferred[asked].map((id) => candidates.find((candidate) => candidate.id === id)).find((candidate) => candidate !== undefined);
   const fitting = candidates.filter((candidate) => candidate.fits);
   if (fitting.length > 0) return least(fitting, (candidate) => candidate.iterationMs);
-  return least(candidates, worstBytes);
+  const smallest = Math.min(...candidates.map(worstBytes));
+  return least(
+    candidates.filter((candidate) => worstBytes(candidate) <= sameMemory * smallest),
+    (candidate) => candidate.iterationMs,
+  );
 }
+
+/** When nothing fits, peaks this close are alike and the faster one is shown. */
+const sameMemory = 1.02;
 
 function least(candidates: readonly Candidate[], key: (candidate: Candidate) => number): Candidate | undefined {
   return candidates.reduce<Candidate | undefined>(
