@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import esbuild from 'esbuild';
@@ -12,8 +12,8 @@ export interface Outcome {
 }
 
 export interface CommandLine {
-  /** Runs `terapipe ARGS` as a child process in `folder`. */
-  readonly run: (args: readonly string[], input?: string | Buffer) => Promise<Outcome>;
+  /** Runs `terapipe ARGS` as a child process in `folder`, as another user when `uid` is given (only root may). */
+  readonly run: (args: readonly string[], input?: string | Buffer, uid?: number) => Promise<Outcome>;
   /** An empty folder, the current one of every run. */
   readonly folder: string;
   readonly dispose: () => void;
@@ -24,6 +24,7 @@ export async function buildCommandLine(): Promise<CommandLine> {
   const home = mkdtempSync(path.join(tmpdir(), 'terapipe-cli-'));
   const bundle = path.join(home, 'cli.cjs');
   const folder = mkdtempSync(path.join(home, 'work-'));
+  for (const open of [home, folder]) chmodSync(open, 0o755);
   await esbuild.build({
     entryPoints: [path.join(import.meta.dirname, '../../../src/cli/main.ts')],
     outfile: bundle,
@@ -35,9 +36,13 @@ export async function buildCommandLine(): Promise<CommandLine> {
   });
   return {
     folder,
-    run: (args, input = '') =>
+    run: (args, input = '', uid = process.getuid?.()) =>
       new Promise((resolve, reject) => {
-        const child = spawn(process.execPath, [bundle, ...args], { cwd: folder, env: { ...process.env, TERAPIPE_DEBUG: '' } });
+        const child = spawn(process.execPath, [bundle, ...args], {
+          cwd: folder,
+          env: { ...process.env, TERAPIPE_DEBUG: '' },
+          ...(uid === undefined ? {} : { uid }),
+        });
         const out: Buffer[] = [];
         const err: Buffer[] = [];
         child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
