@@ -88,7 +88,7 @@ export function planOf({
 export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageState> = {}): PageState {
   return {
     page,
-    document: 'file:///work/gpt3-175b/terapipe.json',
+    document: 'file:///home/ada/gpt3-175b/terapipe.json',
     trusted: true,
     file: plan === null ? null : 'gpt3-175b/terapipe.json',
     plan,
@@ -101,7 +101,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
   };
 }
 
-const place = { file: 'file:///work/gpt3-175b/terapipe.json', range: { start: 4, end: 12 } };
+const place = { file: 'file:///home/ada/gpt3-175b/terapipe.json', range: { start: 4, end: 12 } };
 
 /** Two findings as the planner words them. */
 export const findings: PageState['findings'] = [

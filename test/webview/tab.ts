@@ -196,7 +196,7 @@ export const tabCases: readonly Case[] = [
       await send({ type: 'show', tab: 'compare', candidate: '1f1b' });
       await page.getByRole('tabpanel', { name: 'Compare' }).waitFor();
       await until('the state to be saved', async () => (await page.evaluate<{ tab: string }>('harness.state()')).tab === 'compare');
-      assert.equal((await page.evaluate<{ document: string }>('harness.state()')).document, 'file:///work/gpt3-175b/terapipe.json');
+      assert.equal((await page.evaluate<{ document: string }>('harness.state()')).document, 'file:///home/ada/gpt3-175b/terapipe.json');
       return undefined;
     },
   },
