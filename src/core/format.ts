@@ -72,10 +72,19 @@ export function bytesQuantity(bytes: number): Quantity {
   return result.value === '1' && result.unit === 'bytes' ? { value: '1', unit: 'byte' } : result;
 }
 
-/** Used of available memory in one unit, that of what is available: `9.1 / 16 GB`. */
-export function formatBytesOf(usedBytes: number, capacityBytes: number): string {
+/** Used and available memory in one unit, that of what is available, number by number. */
+export function bytesOfQuantity(
+  usedBytes: number,
+  capacityBytes: number,
+): { readonly used: string; readonly capacity: string; readonly unit: string } {
   const { size, unit } = unitFor(capacityBytes, byteUnits);
-  return `${formatNumber(usedBytes / size)} / ${formatNumber(capacityBytes / size)} ${unit}`;
+  return { used: formatNumber(usedBytes / size), capacity: formatNumber(capacityBytes / size), unit };
+}
+
+/** The same as text: `9.1 / 16 GB`. */
+export function formatBytesOf(usedBytes: number, capacityBytes: number): string {
+  const { used, capacity, unit } = bytesOfQuantity(usedBytes, capacityBytes);
+  return `${used} / ${capacity} ${unit}`;
 }
 
 /** A count: exact and grouped below 100,000 (`50,257`), with the field's suffix above (`175B`, `1.5M`). */

@@ -12,7 +12,7 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
 
   function refresh(): void {
     const state = shown.session();
-    if (state === null || !isEnabled('statusBar')) {
+    if (state === null || isOfAnotherKind(state) || !isEnabled('statusBar')) {
       item.hide();
       return;
     }
@@ -33,6 +33,11 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
       if (event.affectsConfiguration('terapipe.statusBar')) refresh();
     }),
   );
+}
+
+/** A model that is not read (yet) is no fault of the user's: the file itself says so, quietly. */
+function isOfAnotherKind({ plan, error }: SessionState): boolean {
+  return plan === null && error?.code === 'config-unknown-model-type';
 }
 
 function textOf({ plan, progress, error }: SessionState): string {

@@ -23,6 +23,7 @@ const quietSettings = {
   'extensions.autoUpdate': false,
   'extensions.ignoreRecommendations': true,
   'git.enabled': false,
+  'remote.autoForwardPorts': false,
 };
 
 /**

@@ -1,5 +1,5 @@
 import {
-  bytesQuantity,
+  bytesOfQuantity,
   durationQuantity,
   formatBytes,
   formatDuration,
@@ -49,8 +49,7 @@ function bubbleFigure(candidate: Candidate): HTMLElement {
 function memoryFigure({ memory }: Candidate): HTMLElement {
   const worst = worstStage(memory);
   const peakBytes = worst?.peakBytes ?? 0;
-  const capacity = bytesQuantity(memory.capacityBytes);
-  const used = formatNumber((peakBytes / memory.capacityBytes) * Number(capacity.value.replace(/,/g, '')));
+  const { used, capacity, unit } = bytesOfQuantity(peakBytes, memory.capacityBytes);
   const how = fillOf(memory, peakBytes);
   const verdict =
     how === 'fits'
@@ -60,7 +59,7 @@ function memoryFigure({ memory }: Candidate): HTMLElement {
         : t('Does not fit: {0} over capacity', formatBytes(peakBytes - memory.capacityBytes));
   const margin = t('{0} are kept free: {1}', formatBytes(memory.marginBytes), memory.marginBecause);
   return figure(
-    { value: used, unit: `/ ${capacity.value} ${capacity.unit}` },
+    { value: used, unit: `/ ${capacity} ${unit}` },
     how === 'fits'
       ? t('peak, stage {0}', worst?.stage ?? 0)
       : how === 'margin'

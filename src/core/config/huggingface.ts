@@ -54,7 +54,7 @@ function familyOf(document: JsonDocument, members: Members): { name: FamilyName;
   if (!isFamily(value))
     throw configError(
       'config-unknown-model-type',
-      `model_type ${quoted(value)} is not one we read`,
+      `The model type ${quoted(value)} is not one that is read yet`,
       remedy,
       placeOf(document, member.value),
     );

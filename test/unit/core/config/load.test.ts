@@ -183,7 +183,7 @@ describe('bad configs', () => {
     const files = { 'config.json': '{"model_type": "bert\\u001b[31m"}' };
     assert.deepEqual(await at(files), ['config-unknown-model-type', '"bert\\u001b[31m"']);
     const error = await errorOf(load(files));
-    assert.equal(error.message, 'model_type "bert\\u{1b}[31m" is not one we read');
+    assert.equal(error.message, 'The model type "bert\\u{1b}[31m" is not one that is read yet');
     assert.match(error.remedy, /gpt2, llama, mistral, qwen2, qwen3 or gpt_neox/);
     assert.deepEqual(await at({ 'config.json': '{"hidden_size": 8, "num_hidden_layers": 2}' }), [
       'config-unknown-model-type',
