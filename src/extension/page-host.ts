@@ -12,12 +12,6 @@ import { transferable } from './transferable';
 /** A tenth of a second between states: progress moves smoothly and a large plan is not posted too often. */
 const postEveryMs = 100;
 
-/**
- * How long a page may take to say `ready` before it is loaded anew, once each. A browser that shows its first webviews of all can leave one blank:
- * VS Code's service worker then answers requests of that webview with status 408, half a minute later.
- */
-const loadLimitsMs = [6_000, 12_000, 24_000];
-
 /** What all pages share. */
 export interface PageServices {
   readonly extensionUri: vscode.Uri;
@@ -50,7 +44,6 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   const { extensionUri, sessions, log } = services;
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let loading: ReturnType<typeof setTimeout> | undefined;
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
   webview.options = {
@@ -86,7 +79,6 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     switch (message.type) {
       case 'ready':
         ready = true;
-        clearTimeout(loading);
         post();
         return;
       case 'log':
@@ -102,10 +94,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   }
 
   const subscriptions = vscode.Disposable.from(
-    new vscode.Disposable(() => {
-      clearTimeout(timer);
-      clearTimeout(loading);
-    }),
+    new vscode.Disposable(() => clearTimeout(timer)),
     webview.onDidReceiveMessage(receive),
     vscode.workspace.onDidGrantWorkspaceTrust(refresh),
     sessions.onDidChange((state) => {
@@ -114,26 +103,16 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   );
 
   const asset = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, 'dist', name)).toString();
-  function load(attempt: number): void {
-    webview.html = pageHtml({
-      page: source.page,
-      title: source.title,
-      language: vscode.env.language,
-      scriptUri: asset('webview.js'),
-      styleUri: asset('page.css'),
-      cspSource: webview.cspSource,
-      nonce: randomBytes(18).toString('base64'),
-      strings: vscode.l10n.bundle ?? {},
-    });
-    const limitMs = loadLimitsMs[attempt];
-    if (limitMs === undefined) return;
-    loading = setTimeout(() => {
-      if (!source.isVisible()) return;
-      log.warn(`The ${source.page} page did not load within ${limitMs} ms; loading it again.`);
-      load(attempt + 1);
-    }, limitMs);
-  }
-  load(0);
+  webview.html = pageHtml({
+    page: source.page,
+    title: source.title,
+    language: vscode.env.language,
+    scriptUri: asset('webview.js'),
+    styleUri: asset('page.css'),
+    cspSource: webview.cspSource,
+    nonce: randomBytes(18).toString('base64'),
+    strings: vscode.l10n.bundle ?? {},
+  });
 
   return {
     refresh,

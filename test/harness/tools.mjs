@@ -1,10 +1,11 @@
 // @ts-check
 // A real VS Code (code-server) and the Node.js it needs, from npm alone, in a folder that neither the project nor the VSIX depends on.
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
+import { removeAtExit } from './processes.mjs';
 import { findProgram, lastWords, npm, root } from './setup.mjs';
 import { missing, say, secondsSince } from './steps.mjs';
 
@@ -25,7 +26,10 @@ const installLimitMs = 5 * 60_000;
  * @property {string} codeServer code-server's entry script
  */
 
-/** @param {string} folder */
+/**
+ * @param {string} folder of an installation
+ * @returns {string | null} its Node.js, ours when that is the right one; null where no package has it for this platform
+ */
 function nodeIn(folder) {
   if (Number(process.versions.node.split('.')[0]) === nodeMajor) return process.execPath;
   const name = nodePackages[`${process.platform}-${process.arch}`];
@@ -76,30 +80,38 @@ async function compileLogWriter(vscode, node, env) {
  * @returns {Promise<Tools>}
  */
 export async function ensureTools() {
-  const folder = path.resolve(root, process.env['TERAPIPE_TOOLS'] || '.tools');
   const source = path.join(root, 'test/harness/workbench');
-  const stampFile = path.join(folder, 'stamp');
-  const node = nodeIn(folder);
-  if (node === null) {
+  const lock = readFileSync(path.join(source, 'package-lock.json'));
+  const version = createHash('sha256').update(lock).update(`${process.platform}-${process.arch}`).digest('hex').slice(0, 12);
+  const parent = path.resolve(root, process.env['TERAPIPE_TOOLS'] || '.tools');
+  const folder = path.join(parent, version);
+  if (nodeIn(folder) === null) {
     throw missing(
       `no Node.js ${nodeMajor} package for ${process.platform}-${process.arch}`,
       `run this with Node.js ${nodeMajor}, on Linux or macOS`,
     );
   }
-  const tools = { node, codeServer: path.join(folder, 'node_modules/code-server/out/node/entry.js') };
-  const lock = readFileSync(path.join(source, 'package-lock.json'));
-  const stamp = `${process.platform}-${process.arch} ${createHash('sha256').update(lock).digest('hex')}`;
-  const installed = existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp && existsSync(node) && existsSync(tools.codeServer);
-  if (installed) {
+  if (existsSync(folder)) {
     say('tools', 'up to date');
-    return tools;
+  } else {
+    const startMs = performance.now();
+    say('tools', 'installing code-server, a real VS Code, with npm (about 800 MB, once)');
+    // Under another name until it is whole: a stopped or a second installation leaves nothing that looks finished.
+    const unfinished = `${folder}.${process.pid}`;
+    removeAtExit(unfinished);
+    mkdirSync(unfinished, { recursive: true });
+    for (const name of ['package.json', 'package-lock.json']) copyFileSync(path.join(source, name), path.join(unfinished, name));
+    await installWorkbench(unfinished);
+    if (!existsSync(folder)) renameSync(unfinished, folder);
+    say('tools', `installed in ${secondsSince(startMs)}`);
   }
-  const startMs = performance.now();
-  say('tools', 'installing code-server, a real VS Code, with npm (about 800 MB, once)');
-  rmSync(stampFile, { force: true });
-  mkdirSync(folder, { recursive: true });
-  for (const name of ['package.json', 'package-lock.json']) copyFileSync(path.join(source, name), path.join(folder, name));
+  return { node: nodeIn(folder) ?? process.execPath, codeServer: path.join(folder, 'node_modules/code-server/out/node/entry.js') };
+}
+
+/** @param {string} folder with package.json and package-lock.json */
+async function installWorkbench(folder) {
   await install(folder, ['ci'], process.env);
+  const node = nodeIn(folder) ?? '';
   if (!existsSync(node))
     throw missing(`npm left out Node.js ${nodeMajor} for ${process.platform}-${process.arch}`, `run this with Node.js ${nodeMajor}`);
   // The nested packages check the engine they are installed by.
@@ -108,7 +120,4 @@ export async function ensureTools() {
   await install(vscode, ['install', '--omit=dev'], env);
   await install(path.join(vscode, 'extensions'), ['install', '--omit=dev'], env);
   await compileLogWriter(vscode, node, env);
-  writeFileSync(stampFile, stamp);
-  say('tools', `installed in ${secondsSince(startMs)}`);
-  return tools;
 }

@@ -1,0 +1,2 @@
+/* global acquireVsCodeApi */
+acquireVsCodeApi().postMessage('ready');
