@@ -23,7 +23,13 @@ function signalGroup(pid, signal) {
 
 process.once('exit', () => {
   for (const pid of groups) signalGroup(pid, 'SIGKILL');
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  for (const folder of folders) {
+    try {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    } catch (error) {
+      console.error(`${folder} could not be removed: ${String(error)}`);
+    }
+  }
 });
 for (const [signal, code] of /** @type {const} */ ([
   ['SIGINT', 130],

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { dependenciesAreCurrent, lastWords } from '../../harness/setup.mjs';
+import { dependenciesAreCurrent, lastWords, root } from '../../harness/setup.mjs';
 
 describe('set-up of the harness', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-setup-test-'));
@@ -32,4 +32,10 @@ describe('set-up of the harness', () => {
     const output = 'npm error code E404\nnpm error 404 Not Found\nnpm error A complete log of this run can be found in: x\n';
     assert.equal(lastWords(output), 'code E404 / 404 Not Found');
   });
+
+  for (const file of ['package-lock.json', 'test/harness/workbench/package-lock.json']) {
+    it(`installs from any registry: ${file} names none`, () => {
+      assert.doesNotMatch(readFileSync(path.join(root, file), 'utf8'), /"resolved":/);
+    });
+  }
 });
