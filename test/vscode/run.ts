@@ -5,18 +5,20 @@ import type { Browser } from 'playwright-core';
 import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { root } from '../harness/setup.mjs';
 import { mergeResults, type TierInput, type TierResult } from '../harness/tier-result';
+import { walkRestricted } from './restricted';
 import { walkDemo } from './walk';
 import { developmentHost, launchBrowser, openWorkbench } from './workbench';
 
 const suiteLimitMs = 90_000;
 
-/** Tests in a real VS Code: mocha inside the extension host, then a person's walk through the demo. */
+/** Tests in a real VS Code: mocha inside the extension host, then a person's walk through the demo and a look into a restricted workspace. */
 export async function runVscodeTests(input: TierInput): Promise<TierResult> {
   const browser = await launchBrowser(input.chromiumPath);
   try {
     return mergeResults([
       await attempt('the suite in the extension host', () => runSuite(browser, input)),
       await attempt('the walk through the demo', () => walkDemo(browser, input)),
+      await attempt('the walk in a restricted workspace', () => walkRestricted(browser, input)),
     ]);
   } finally {
     await browser.close();

@@ -1,0 +1,37 @@
+import { cpSync } from 'node:fs';
+import path from 'node:path';
+import type { Browser } from 'playwright-core';
+import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
+import { root } from '../harness/setup.mjs';
+import { walkSteps, type TierInput, type TierResult } from '../harness/tier-result';
+import { figures, pageFrame } from './plan-page';
+import { openFile, openWorkbench } from './workbench';
+
+/** A workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not. */
+export async function walkRestricted(browser: Browser, { tools, screenshotsDir }: TierInput): Promise<TierResult> {
+  const workspace = path.join(temporaryFolder('terapipe-restricted'), 'gpt3-175b');
+  cpSync(path.join(root, 'media/samples/gpt3-175b'), workspace, { recursive: true });
+  const settings = { 'security.workspace.trust.enabled': true, 'security.workspace.trust.startupPrompt': 'never' };
+  const server = await startCodeServer(tools, { extensions: [root], settings });
+  try {
+    const { page } = await openWorkbench(browser, server.url(workspace));
+    const step = {
+      name: 'a restricted workspace shows the plan and says that it is restricted',
+      act: async () => {
+        await page.locator('.statusbar-item', { hasText: 'Restricted Mode' }).waitFor();
+        await openFile(page, 'terapipe.json');
+        await page.locator('.activitybar .action-label[aria-label="TeraPipe"]').click();
+        await figures(page, 'side');
+        await (await pageFrame(page, 'side')).locator('.notice', { hasText: 'Restricted' }).waitFor();
+        await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted.png') });
+      },
+    };
+    const result = await walkSteps([step], async () => {
+      await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-failed.png') });
+    });
+    await page.close();
+    return result;
+  } finally {
+    await server.stop();
+  }
+}
