@@ -26,6 +26,8 @@ const maximumUnits = 1024;
 const maximumSliceTimes = 2 ** 19;
 /** About as many units a sequence is cut into when the unit is not given. */
 const defaultUnits = 256;
+/** Times that differ by less than this share are the same. */
+const rounding = 1e-9;
 /** Slice times the solver may look at: about a second on one core. */
 const visitBudget = 6e8;
 
@@ -73,7 +75,7 @@ function judgedBySimulation(candidates: readonly Candidate[]): readonly Candidat
       candidate.id !== 'terapipe' ||
       candidate.certificate === null ||
       uniform === undefined ||
-      uniform.pipelineMs >= candidate.pipelineMs
+      uniform.pipelineMs >= candidate.pipelineMs * (1 - rounding)
     )
       return candidate;
     const note = `${candidate.certificate.note}; simulated, equal slices are faster by ${formatDuration(candidate.pipelineMs - uniform.pipelineMs)} and taken`;
@@ -88,27 +90,35 @@ function nothingToPlan({ training, layout }: PlanRequest): ExpectedError {
     return new ExpectedError(
       'plan-batch-not-divisible',
       `${plural(batch, 'sequence')} on each replica cannot be split in micro-batches of ${formatCount(training.microBatch)}`,
-      `Use a global batch that is a multiple of ${formatCount(layout.data * training.microBatch)}`,
+      `use a global batch that is a multiple of ${formatCount(layout.data * training.microBatch)}`,
     );
   return new ExpectedError(
     'plan-too-large',
     `The step has more than ${formatCount(maximumOperations)} operations`,
-    'Raise training.microBatch or lower training.globalBatch',
+    'raise training.microBatch or lower training.globalBatch',
   );
 }
 
-function requireRunnable({ model, training, layout }: PlanRequest): void {
+function requireRunnable(request: PlanRequest): void {
+  const { model, training, layout } = request;
+  const asked = askedSchedule(request);
+  if (layout.virtualStages > 1 && asked !== null && asked !== '1F1B')
+    throw new ExpectedError(
+      'plan-virtual-stages',
+      `${asked} cannot run ${plural(layout.virtualStages, 'virtual stage')} on each stage`,
+      'set layout.virtualStages to 1, or schedule to "1F1B"',
+    );
   if (layout.pipeline > model.layers)
     throw new ExpectedError(
       'plan-more-stages-than-layers',
       `${plural(layout.pipeline, 'stage')} for ${plural(model.layers, 'layer')} leaves stages empty`,
-      `Use at most ${formatCount(model.layers)} stages`,
+      `use at most ${formatCount(model.layers)} stages`,
     );
   if (training.globalBatch % layout.data !== 0)
     throw new ExpectedError(
       'plan-batch-not-divisible',
       `A global batch of ${formatCount(training.globalBatch)} cannot be split over ${plural(layout.data, 'replica')}`,
-      `Use a multiple of ${formatCount(layout.data)}`,
+      `use a multiple of ${formatCount(layout.data)}`,
     );
 }
 
@@ -217,7 +227,7 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
     throw new ExpectedError(
       'plan-scheme-incomplete',
       `The scheme covers ${formatCount(sequences)} of ${formatCount(batch)} sequences${broken === undefined ? '' : ', one of them not to its end'}`,
-      `Cut ${plural(batch, 'sequence')} of ${formatCount(tokens)} tokens`,
+      `cut ${plural(batch, 'sequence')} of ${formatCount(tokens)} tokens`,
     );
 }
 
@@ -227,8 +237,13 @@ const preferred: Readonly<Record<ScheduleName, readonly CandidateId[]>> = {
   GPipe: ['gpipe'],
 };
 
-function choose({ schedule, slicing }: PlanRequest, candidates: readonly Candidate[]): Candidate | undefined {
-  const asked = schedule ?? (slicing.scheme === null ? null : 'TeraPipe');
+/** The schedule that was asked for, by name or by giving slices. */
+function askedSchedule({ schedule, slicing }: PlanRequest): ScheduleName | null {
+  return schedule ?? (slicing.scheme === null ? null : 'TeraPipe');
+}
+
+function choose(request: PlanRequest, candidates: readonly Candidate[]): Candidate | undefined {
+  const asked = askedSchedule(request);
   if (asked !== null)
     return preferred[asked].map((id) => candidates.find((candidate) => candidate.id === id)).find((candidate) => candidate !== undefined);
   const fitting = candidates.filter((candidate) => candidate.fits);
@@ -245,7 +260,7 @@ const sameMemory = 1.02;
 
 function least(candidates: readonly Candidate[], key: (candidate: Candidate) => number): Candidate | undefined {
   return candidates.reduce<Candidate | undefined>(
-    (best, candidate) => (best === undefined || key(candidate) < key(best) ? candidate : best),
+    (best, candidate) => (best === undefined || key(candidate) < key(best) * (1 - rounding) ? candidate : best),
     undefined,
   );
 }
