@@ -120,8 +120,11 @@ export function createPlannerClient(workerFile: string): PlannerClient {
         return;
       case 'plan': {
         const { plan } = reply;
+        const cancelled = Atomics.load(cancelFlag, 0) === job.id;
         finish(() => {
-          job.resolve(plan);
+          // Finished in the moment it was given up: whoever gave it up expects no plan.
+          if (cancelled) job.reject(new CancelledError());
+          else job.resolve(plan);
         });
         return;
       }
@@ -205,7 +208,7 @@ function crashed(cause: Error): ExpectedError {
   const error = new ExpectedError(
     'worker-crashed',
     `The planner stopped unexpectedly (${cause.message})`,
-    'Plan again; the log has the details',
+    'plan again; the log has the details',
   );
   error.cause = cause;
   return error;

@@ -84,6 +84,15 @@ describe('planner client', () => {
     await next;
   });
 
+  it('gives no plan to whoever gave it up, though it was finished at that moment', async () => {
+    const abort = new AbortController();
+    const { started, done } = running('finishes when cancelled', abort.signal);
+    await started;
+    abort.abort();
+    await assert.rejects(done, { name: 'CancelledError' });
+    await client.plan(titled('small'));
+  });
+
   it('drops a waiting request at once and leaves the running one alone', async () => {
     const first = new AbortController();
     const { started, done } = running('heeds cancel', first.signal);

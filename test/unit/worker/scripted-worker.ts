@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { Plan } from '../../../src/core/planner/plan';
+import type { PlanRequest } from '../../../src/core/planner/request';
 import { servePlanner } from '../../../src/worker/serve';
 
 /** A planner thread that does what the title of a request says. */
@@ -20,10 +21,17 @@ if (parentPort !== null)
         throw new ExpectedError('plan-too-large', 'The step is too large', 'Make it smaller');
       case 'has a bug':
         throw new TypeError('x is not a function');
-      default: {
+      case 'finishes when cancelled':
+        onProgress(0.25);
+        while (!signal.aborted);
+        return planOf(request);
+      default:
         onProgress(0.5);
-        const plan = { request, chosen: 'terapipe', candidates: [{ busyMs: Float64Array.from([1, 2, 3]) }] };
-        return plan as unknown as Plan;
-      }
+        return planOf(request);
     }
   });
+
+function planOf(request: PlanRequest): Plan {
+  const plan = { request, chosen: 'terapipe', candidates: [{ busyMs: Float64Array.from([1, 2, 3]) }] };
+  return plan as unknown as Plan;
+}
