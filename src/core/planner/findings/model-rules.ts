@@ -1,6 +1,6 @@
 import type { Run } from '../../config/run';
 import type { Finding } from '../../findings';
-import { formatCount, formatTokens, plural } from '../../format';
+import { formatCount, formatNumber, formatTokens, plural } from '../../format';
 import { paddedVocab } from '../../model/parameters';
 import { orList } from '../../text';
 import type { Plan } from '../plan';
@@ -64,15 +64,16 @@ function vocabularyFindings(run: Run, plan: Plan | null): Finding[] {
   if (tensor === undefined || vocab === 0) return [];
   const multiple = 128 * tensor;
   if (vocab % multiple === 0) return [];
-  const padded = formatCount(Math.ceil(vocab / multiple) * multiple);
+  // every digit counts here, so not formatCount
+  const padded = formatNumber(Math.ceil(vocab / multiple) * multiple);
   const vocabPlace = run.model.vocab.source;
   return [
     {
       code: 'vocabulary-padding',
       severity: 'information',
       place: vocabPlace.kind === 'file' ? vocabPlace.place : placeOfSetting(run, 'layout.tensor'),
-      message: `A vocabulary of ${formatCount(vocab)} is no multiple of 128 x tensor size ${formatCount(tensor)}: Megatron-LM pads it to ${padded}`,
-      remedy: `planned padded to ${formatCount(paddedVocab(vocab, tensor))}; give a vocabulary of ${padded} to plan exactly that`,
+      message: `A vocabulary of ${formatNumber(vocab)} is no multiple of 128 x tensor size ${formatCount(tensor)}: Megatron-LM pads it to ${padded}`,
+      remedy: `planned with ${formatNumber(paddedVocab(vocab, tensor))}; give a vocabulary of ${padded} to plan exactly that`,
       fixes: [],
     },
   ];

@@ -162,6 +162,8 @@ describe('findingsOf', () => {
     const finding = await only({ model: { ...model, vocab: 50257 }, layout: { tensor: 8 } });
     assert.deepEqual([finding.code, finding.severity], ['vocabulary-padding', 'information']);
     assert.match(finding.message, /pads it to 51,200/);
+    const llama = await only({ model: { ...model, vocab: 128256 }, layout: { tensor: 8 } });
+    assert.match(`${llama.message}; ${llama.remedy}`, /of 128,256 .* to 129,024; planned with 128,256; .* of 129,024 /);
     assert.deepEqual(await findings({ model: { ...model, vocab: 51200 }, layout: { tensor: 8 } }), []);
     assert.deepEqual(await findings({ model: { ...model, vocab: 50257 } }), []);
   });
