@@ -60,13 +60,13 @@ export function readCluster(root: Section): GivenCluster {
 
 /**
  * The preset of a name, case and separators aside.
- * @returns the preset's name, or the error to throw, with the nearest name in its remedy.
+ * @returns the preset's name, or the error to throw, with the nearest name in its remedy: `H100` means H100-80GB, not H200.
  */
 export function presetNamed(name: string): GpuPresetName | ExpectedError {
   const wanted = name.toLowerCase();
   const found = gpuPresetNames.find((preset) => preset.toLowerCase() === wanted);
   if (found !== undefined) return found;
-  const meant = closest(name, gpuPresetNames);
+  const meant = gpuPresetNames.find((preset) => preset.toLowerCase().startsWith(`${wanted}-`)) ?? closest(name, gpuPresetNames);
   return configError(
     'config-unknown-preset',
     `${quoted(name)} is not a GPU preset`,

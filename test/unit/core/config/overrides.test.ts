@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { presetNamed } from '../../../../src/core/config/cluster-section';
 import { applyOverrides, overrideKeys } from '../../../../src/core/config/overrides';
 import { terapipeKeys } from '../../../../src/core/config/terapipe';
 import { loadFixture, loadObject } from './files';
@@ -58,6 +59,8 @@ describe('applyOverrides', () => {
     assert.equal(codeOf('training.microBatchs=1'), 'override-unknown-key');
     assert.equal(codeOf('__proto__=1'), 'override-unknown-key');
     assert.equal(codeOf('cluster.gpu=H2000'), 'config-unknown-preset');
+    const meant = presetNamed('H100');
+    assert.match(typeof meant === 'string' ? meant : meant.remedy, /did you mean "H100-80GB"/);
     assert.throws(() => applyOverrides(run, ['trainng.microBatch=1']), { remedy: 'did you mean training.microBatch?' });
   });
 
