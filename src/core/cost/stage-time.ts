@@ -9,12 +9,6 @@ export interface StageEnds {
   readonly last: boolean;
 }
 
-/** Times of the boundary between two stages for a work unit, ms. */
-export interface BoundaryTime {
-  readonly forwardMs: number;
-  readonly backwardMs: number;
-}
-
 /**
  * Cost of a slice on one stage: its layers, the embedding on the first and the head on the last. Recompute `full` adds the layers' forward to backward, `selective` the
  * unfused attention core's.
@@ -102,7 +96,7 @@ function boundaryBytes({ model, training, layout }: CostInputs, batch: number, t
 }
 
 /** Parameters that one rank of an inner stage updates: its layers' share and, as a bound for the end stages, one vocabulary matrix. */
-export function localParameters({ model, layout }: CostInputs, layers: number): number {
+function localParameters({ model, layout }: CostInputs, layers: number): number {
   return (layerMatrixParameters(model) * layers + paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }
 

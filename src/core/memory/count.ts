@@ -1,4 +1,5 @@
 import { operationKind, type Schedule, type WorkUnit } from '../schedule/schedule';
+import { maximumUnitsInFlight } from './live-curve';
 import type { MemoryPart, MemoryProfile, StageMemory } from './profile';
 import {
   embeddingBackwardBytes,
@@ -97,8 +98,6 @@ function stageMemory(inputs: MemoryInputs, schedule: Schedule, stage: number, sh
   const end = schedule.rowStart[stage + 1] ?? start;
 
   let live: SavedBytes = { activations: 0, keysValues: 0, logits: 0 };
-  let inFlight = 0;
-  let mostInFlight = 0;
   let peak = { bytes: -1, operation: 'none', working: 0, gradients: 0, live };
   const consider = (operation: string, working: number, gradients: number) => {
     const bytes = live.activations + live.keysValues + live.logits + working + gradients;
@@ -112,14 +111,12 @@ function stageMemory(inputs: MemoryInputs, schedule: Schedule, stage: number, sh
     if (saved === undefined || head === undefined || layer === undefined) continue;
     if (schedule.kind[row] === operationKind.forward) {
       live = plus(live, saved, 1);
-      mostInFlight = Math.max(mostInFlight, ++inFlight);
     } else {
       const gradients = tables.keyValueGradients[unit] ?? 0;
       if (head.bytes > 0) consider(head.name, head.bytes, gradients);
       live = { ...live, logits: live.logits - saved.logits };
       consider(layer.name, layer.bytes, gradients);
       live = plus(live, { ...saved, logits: 0 }, -1);
-      inFlight--;
       if (embedding > 0) consider('embedding backward', embedding, gradients);
     }
   }
@@ -137,7 +134,7 @@ function stageMemory(inputs: MemoryInputs, schedule: Schedule, stage: number, sh
     peakOperation: peak.operation,
     staticBytes: always.weights + always.gradients + always.optimizer + always.dummyGradients,
     unitBytes: tables.total,
-    unitsInFlight: mostInFlight,
+    unitsInFlight: maximumUnitsInFlight(schedule, stage),
   };
 }
 

@@ -22,7 +22,7 @@ export interface StageMemory {
   readonly staticBytes: number;
   /** Saved from the forward of each work unit to its backward: one entry per unit of the schedule, for the live curve. */
   readonly unitBytes: Float64Array;
-  /** Most units in flight, counted in sequences' worth of tokens for sliced schedules. */
+  /** Most work units (slices, in a sliced schedule) between the start of their forward and the end of their backward at once. */
   readonly unitsInFlight: number;
 }
 

@@ -24,7 +24,7 @@ export interface MemoryInputs {
 }
 
 /** Parameters of one rank of the stage. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
-export function rankParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
+function rankParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
   const { tensor, pipeline } = layout;
   const norm = model.hidden * (model.norm === 'layernorm' ? 2 : 1);
   const padding = (paddedVocab(model.vocab, tensor) - model.vocab) * model.hidden;
