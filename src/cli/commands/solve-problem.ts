@@ -6,6 +6,7 @@ import { openChild, readField, type Section } from '../../core/config/section';
 import { closest } from '../../core/config/suggest';
 import { tableCost } from '../../core/cost/table';
 import { ExpectedError } from '../../core/errors';
+import { formatNumber } from '../../core/format';
 import type { Located, Place } from '../../core/located';
 import { sliceTimeCount } from '../../core/solver/slice-times';
 import type { SliceMs, SlicingProblem } from '../../core/solver/problem';
@@ -124,7 +125,7 @@ function equalFactor(given: Located<number[]> | undefined, stages: number): numb
     throw new ExpectedError(
       'solve-unsupported',
       'Stages that differ in speed are not supported yet',
-      'Leave stageFactors out, or give all stages the same factor',
+      'leave stageFactors out, or give all stages the same factor',
       placeIn(given),
     );
   return first;
@@ -135,7 +136,7 @@ function refuseFewerInFlight(given: Located<number> | undefined, batch: number):
     throw new ExpectedError(
       'solve-unsupported',
       'Fewer sequences in flight than the batch are not supported yet',
-      `Leave maximumInFlight out, or give it at least ${batch}`,
+      `leave maximumInFlight out, or give it at least ${batch}`,
       placeIn(given),
     );
 }
@@ -145,8 +146,8 @@ function refuseTooLarge(problem: SlicingProblem, place: Place | undefined): void
   if (sliceTimeCount(problem) > maximumSteps || batch * maximumBatchSlice > maximumSteps)
     throw new ExpectedError(
       'solve-too-large',
-      `The problem has more than ${maximumSteps} different slices`,
-      'Raise unit or lower batch',
+      `The problem takes more than ${formatNumber(maximumSteps)} slice times or steps over the batch`,
+      'raise unit or lower batch',
       place,
     );
 }
@@ -158,7 +159,7 @@ function refuseUnknown(section: Section, known: readonly string[], what: string)
     throw new ExpectedError(
       'unknown-key',
       `${quoted(name)} is not a key of ${what}`,
-      meant === null ? `Known keys are ${known.join(', ')}` : `Did you mean "${meant}"?`,
+      meant === null ? `known keys are ${known.join(', ')}` : `did you mean "${meant}"?`,
       placeOf(section.document, key),
     );
   }

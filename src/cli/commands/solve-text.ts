@@ -1,4 +1,4 @@
-import { formatDuration, formatCount, plural } from '../../core/format';
+import { formatDuration, plural } from '../../core/format';
 import type { Answer } from '../answer';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
@@ -13,6 +13,6 @@ export function solvedAnswer(solved: SolveAnswer): Answer {
     ['best uniform', formatDuration(uniform.latencyMs), plural(uniform.slices, 'slice')],
     ['slowest slice', formatDuration(solved.slowestMs), ''],
   ];
-  const effort = `${formatCount(solved.evaluations)} thresholds in ${formatDuration(solved.elapsedMs)}`;
+  const effort = `${plural(solved.evaluations, 'threshold')} in ${formatDuration(solved.elapsedMs)}`;
   return { json: solved, text: [schemeText(solved.scheme), '', indented(table(rows, [2])), '', effort].join('\n'), exitCode: 0 };
 }

@@ -102,6 +102,7 @@ export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): 
     case 'null':
       return String(node.value);
     case 'array':
+      return node.children?.length === 0 ? 'an empty list' : kindOf(node);
     case 'object':
     case 'property':
       return kindOf(node);

@@ -160,7 +160,7 @@ function resolveLayout(given: Given<Layout>, training: TrainingDraft, model: Mod
     throw new ExpectedError(
       'layout-world-size',
       `No tensor, pipeline and data sizes use all ${formatCount(world)} GPUs with what is fixed`,
-      `Leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
+      `leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
     );
   }
   const { tensor, pipeline, data, context, expert, virtualStages } = found.layout;

@@ -130,6 +130,6 @@ function stuck({ units, rowStart, kind, unit }: Schedule, next: Uint32Array): Ex
   return new ExpectedError(
     'schedule-stuck',
     `The schedule cannot run, its stages wait for each other: ${named}${more > 0 ? `; and ${more} more` : ''}`,
-    'Run each forward before its backward, slices forward in ascending and backward in descending order, in one order on all stages',
+    'run each forward before its backward, slices forward in ascending and backward in descending order, in one order on all stages',
   );
 }

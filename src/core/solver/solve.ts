@@ -60,7 +60,7 @@ export function solveSlicing(problem: SlicingProblem, { signal, onProgress }: So
     throw new ExpectedError(
       'slicing-infeasible',
       `No way to cut ${problem.tokens} tokens avoids the slices that are ruled out`,
-      'Allow shorter slices or fewer sequences at a time',
+      'allow shorter slices or fewer sequences at a time',
     );
   const { latencyMs, totalMs, slowestMs } = latencyOf(scheme, problem.stages, problem.cost);
   report(1);
