@@ -33,7 +33,8 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
       const text = title();
       if (panel.title !== text) panel.title = text;
     };
-    panel.iconPath = vscode.Uri.joinPath(services.extensionUri, 'media', 'terapipe.svg');
+    const icon = (theme: string): vscode.Uri => vscode.Uri.joinPath(services.extensionUri, 'media', `terapipe-${theme}.svg`);
+    panel.iconPath = { light: icon('light'), dark: icon('dark') };
     const page = attachPage(panel.webview, services, { page: 'tab', title: title(), session, isVisible: () => panel.visible });
     const adopted = { panel, page };
     panels.set(file, adopted);

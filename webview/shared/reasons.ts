@@ -45,7 +45,12 @@ export function findingList(state: PageState, host: Host): HTMLElement | null {
             onclick: () => host.post({ type: 'reveal', place: finding.place }),
           },
           icon(finding.severity),
-          h('span', { class: 'finding-text' }, h('span', {}, finding.message), h('span', { class: 'finding-remedy' }, finding.remedy)),
+          h(
+            'span',
+            { class: 'finding-text' },
+            h('span', {}, capitalised(finding.message)),
+            h('span', { class: 'finding-remedy' }, capitalised(finding.remedy)),
+          ),
         ),
       ),
     ),
