@@ -25,7 +25,7 @@ Plans how to train a Transformer over a pipeline of GPUs: how to cut the layers 
 stages, the batch into micro-batches, and the sequence into token slices (TeraPipe).
 
 Commands
-  plan FILE       the fastest schedule that fits, with its step time, bubble and memory
+  plan FILE       the best schedule that fits, with its step time, bubble and memory
   memory FILE     peak memory of every stage and what it is made of
   check PATH...   everything wrong in the configs of files and folders
   inspect FILE    what a config says, with the defaults of its format

@@ -135,7 +135,10 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'cluster.gpusPerNode': { meaning: (t) => t('GPUs that reach each other over the fast links inside a node.') },
   'cluster.links': { meaning: (t) => t('Bandwidth and latency inside a node and between nodes.') },
   schedule: {
-    meaning: (t) => t('Order of the operations on each stage. Left out, the fastest that fits is chosen.'),
+    meaning: (t) =>
+      t(
+        'Order of the operations on each stage. Left out, the fastest that fits is chosen; of those within 5 %, the one with the least memory.',
+      ),
     derived: (plan) => plan.reasons,
   },
   'slicing.unit': {

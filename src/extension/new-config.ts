@@ -21,7 +21,7 @@ export function newConfigText(modelFile: string, model: Run['model'] | null, def
   // Sizes of the parallel groups; their product is the number of GPUs. Left out: the least model parallelism that fits.
   // "layout": { "tensor": 8, "pipeline": 1, "data": 1 },
 
-  // Left out: the fastest schedule that fits. "TeraPipe" cuts sequences into token slices, "1F1B" does not.
+  // Left out: the fastest schedule that fits; of those within 5 %, the one with the least memory. "TeraPipe" cuts sequences into token slices, "1F1B" does not.
   // "schedule": "TeraPipe",
 
   "training": {

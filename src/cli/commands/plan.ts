@@ -1,4 +1,4 @@
-import { peakBytesOf, planJson } from '../../core/export/plan-json';
+import { planJson } from '../../core/export/plan-json';
 import {
   formatBytes,
   formatBytesOf,
@@ -9,7 +9,7 @@ import {
   formatTokens,
   plural,
 } from '../../core/format';
-import { chosenOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
 import { exitCodeFor, type Planned } from '../planned';

@@ -1,5 +1,5 @@
 import type { MemoryPart, MemoryProfile } from '../memory/profile';
-import { chosenOf, type Candidate, type Plan } from '../planner/plan';
+import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
 
 /** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
 export interface PlanJson {
@@ -81,9 +81,4 @@ export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[
       peakOperation,
     };
   });
-}
-
-/** Peak of the worst stage, bytes. */
-export function peakBytesOf({ memory }: Candidate): number {
-  return Math.max(...memory.stages.map(({ peakBytes }) => peakBytes));
 }

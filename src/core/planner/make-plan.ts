@@ -6,7 +6,7 @@ import type { ScheduleName } from '../schedule/schedule';
 import { uniformScheme } from '../solver/baselines';
 import type { Scheme } from '../solver/slicing';
 import { solveSlicing } from '../solver/solve';
-import type { Candidate, CandidateId, Plan } from './plan';
+import { peakBytesOf, type Candidate, type CandidateId, type Plan } from './plan';
 import { operationCount, pipelineOf, predict, slicingCost, type CandidateSpec, type Pipeline } from './predict';
 import type { PlanRequest } from './request';
 
@@ -246,16 +246,20 @@ function choose(request: PlanRequest, candidates: readonly Candidate[]): Candida
   const asked = askedSchedule(request);
   if (asked !== null)
     return preferred[asked].map((id) => candidates.find((candidate) => candidate.id === id)).find((candidate) => candidate !== undefined);
-  const fitting = candidates.filter((candidate) => candidate.fits);
-  if (fitting.length > 0) return least(fitting, (candidate) => candidate.iterationMs);
-  const smallest = Math.min(...candidates.map(worstBytes));
+  const schedules = candidates.filter(({ id }) => id !== 'uniform' && id !== 'whole');
+  const fitting = schedules.filter(({ fits }) => fits);
+  const shortestMs = Math.min(...fitting.map(({ iterationMs }) => iterationMs));
+  const ties = fitting.length === 0 ? schedules : fitting.filter(({ iterationMs }) => iterationMs <= tie * shortestMs);
+  const leastBytes = Math.min(...ties.map(peakBytesOf));
   return least(
-    candidates.filter((candidate) => worstBytes(candidate) <= sameMemory * smallest),
+    ties.filter((candidate) => peakBytesOf(candidate) <= sameMemory * leastBytes),
     (candidate) => candidate.iterationMs,
   );
 }
 
-/** When nothing fits, peaks this close are alike and the faster one is shown. */
+/** Step times this close are a tie: choosing by a smaller predicted difference gains nothing on average (project facts on step time, section 8). */
+const tie = 1.05;
+/** Peaks this close are alike. */
 const sameMemory = 1.02;
 
 function least(candidates: readonly Candidate[], key: (candidate: Candidate) => number): Candidate | undefined {
@@ -265,24 +269,24 @@ function least(candidates: readonly Candidate[], key: (candidate: Candidate) => 
   );
 }
 
-function worstBytes({ memory }: Candidate): number {
-  return Math.max(...memory.stages.map((stage) => stage.peakBytes));
-}
-
 function reasonsFor(chosen: Candidate, candidates: readonly Candidate[]): string[] {
   const against = (id: CandidateId, words: string): string[] => {
     const other = candidates.find((candidate) => candidate.id === id);
     if (other === undefined || other.id === chosen.id) return [];
     const ratio = other.iterationMs / chosen.iterationMs;
+    const closeButLarger = ratio * tie >= 1 && other.fits && peakBytesOf(other) > sameMemory * peakBytesOf(chosen);
     const comparison =
       ratio >= 1.005
         ? `${formatNumber(ratio)}x over ${words}`
-        : ratio <= 0.995
-          ? `${formatNumber(1 / ratio)}x slower than ${words}`
-          : `a tie with ${words}`;
-    return [
-      `${comparison} (${formatDuration(other.iterationMs)}${other.fits ? '' : `, which needs ${formatBytes(worstBytes(other))} and does not fit`})`,
-    ];
+        : ratio >= 0.995 || closeButLarger
+          ? `a tie with ${words}`
+          : `${formatNumber(1 / ratio)}x slower than ${words}`;
+    const need = other.fits
+      ? closeButLarger && ratio < 1.005
+        ? `, but ${formatBytes(peakBytesOf(other))}`
+        : ''
+      : `, which needs ${formatBytes(peakBytesOf(other))} and does not fit`;
+    return [`${comparison} (${formatDuration(other.iterationMs)}${need})`];
   };
   const uniform = candidates.find((candidate) => candidate.id === 'uniform');
   return [

@@ -60,3 +60,8 @@ export function chosenOf(plan: Plan): Candidate {
   if (found === undefined) throw new Error(`plan chose ${plan.chosen}, which is not among its candidates`);
   return found;
 }
+
+/** Peak of the worst stage, bytes. */
+export function peakBytesOf({ memory }: Candidate): number {
+  return Math.max(...memory.stages.map(({ peakBytes }) => peakBytes));
+}

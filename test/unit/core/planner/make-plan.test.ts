@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../src/core/planner/plan';
+import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import { stageShapes } from '../../../../src/core/planner/stages';
 import type { PlanRequest } from '../../../../src/core/planner/request';
 import { gpt, llama3, request } from '../../../golden/requests';
@@ -25,10 +25,16 @@ describe('plan', () => {
     );
   });
 
-  it('chooses the fastest that fits when the schedule is open', () => {
-    const plan = makePlan(small);
-    const fitting = plan.candidates.filter(({ fits }) => fits).map(({ iterationMs }) => iterationMs);
-    assert.equal(chosenOf(plan).iterationMs, Math.min(...fitting));
+  it('with the schedule open chooses among the fastest that fit, within 5 %, the one with the least memory', () => {
+    for (const globalBatch of [1, 4, 8, 32]) {
+      const plan = makePlan({ ...small, training: { ...small.training, globalBatch } });
+      const chosen = chosenOf(plan);
+      const schedules = plan.candidates.filter(({ id, fits }) => fits && id !== 'uniform' && id !== 'whole');
+      const shortestMs = Math.min(...schedules.map(({ iterationMs }) => iterationMs));
+      assert.ok(chosen.iterationMs <= 1.05 * shortestMs);
+      for (const other of schedules.filter(({ iterationMs }) => iterationMs <= 1.05 * shortestMs))
+        assert.ok(peakBytesOf(chosen) <= 1.02 * peakBytesOf(other), other.name);
+    }
   });
 
   it('chooses the least memory when nothing fits', () => {
