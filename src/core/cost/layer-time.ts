@@ -1,5 +1,5 @@
 import type { ModelSpec } from '../model/spec';
-import { layerMatrixParameters } from '../model/parameters';
+import { keyValueHeadsPerRank, rankMatrixParameters } from '../model/parameters';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { ClusterSpec } from '../cluster/spec';
 import type { CostConstants } from './constants';
@@ -110,10 +110,10 @@ function idleOnFloor({ forward, backward, device }: Tally): number {
 function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): LayerSeconds {
   const { model, training, layout } = inputs;
   const { gemm, traffic, floor } = deviceRates(inputs);
-  const { hidden: h, heads, kvHeads, headDim } = model;
+  const { hidden: h, heads, headDim } = model;
   const t = layout.tensor;
   const n = (batch * tokens) / layout.context;
-  const qkv = ((heads + 2 * kvHeads) * headDim) / t;
+  const qkv = (heads / t + 2 * keyValueHeadsPerRank(model, t)) * headDim;
   const out = (heads * headDim) / t;
   const up = model.gatedMlp ? 2 : 1;
   const f = model.ffn / t;
@@ -134,7 +134,7 @@ function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): La
   for (let i = 0; i < 2; i++)
     addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
   addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
-  const accumulation = traffic((6 * layerMatrixParameters(model)) / t / 4);
+  const accumulation = traffic((6 * rankMatrixParameters(model, t)) / 4);
   for (let i = 0; i < 4; i++) addBackward(sum, floor, accumulation);
 
   const communication = tensorParallelSeconds(inputs, n);
@@ -195,7 +195,7 @@ function attentionTime(inputs: CostInputs): (batch: number, tokens: number, cont
 function contextParallelSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
   const ranks = layout.context;
   if (ranks <= 1) return 0;
-  const width = ((2 * model.heads + 2 * model.kvHeads) * model.headDim) / layout.tensor;
+  const width = 2 * (model.heads / layout.tensor + keyValueHeadsPerRank(model, layout.tensor)) * model.headDim;
   const bytes = elementBytes(training) * localTokens * width;
   return ((ranks - 1) / ranks) * (bytes / nodeBusBandwidth(cluster.links, ranks));
 }

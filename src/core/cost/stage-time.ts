@@ -1,4 +1,4 @@
-import { paddedVocab, layerMatrixParameters } from '../model/parameters';
+import { paddedVocab, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { cachedBySlice, deviceRates, elementBytes, layerTime, type CostInputs } from './layer-time';
 import type { SliceCost, SliceTime } from './slice-cost';
@@ -97,7 +97,7 @@ function boundaryBytes({ model, training, layout }: CostInputs, batch: number, t
 
 /** Parameters that one rank of an inner stage updates: its layers' share and, as a bound for the end stages, one vocabulary matrix. */
 function localParameters({ model, layout }: CostInputs, layers: number): number {
-  return (layerMatrixParameters(model) * layers + paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  return rankMatrixParameters(model, layout.tensor) * layers + (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }
 
 /** Which ranks lie next to each other beyond tensor parallelism: replicas (Megatron-LM) or the stages of a pipeline (TeraPipe's runtime). */

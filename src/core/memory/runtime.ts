@@ -1,5 +1,5 @@
 import type { ModelSpec } from '../model/spec';
-import { embeddingParameters, layerMatrixParameters, layerParameters, paddedVocab } from '../model/parameters';
+import { embeddingParameters, keyValueHeadsPerRank, layerParameters, paddedVocab, rankMatrixParameters } from '../model/parameters';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 
@@ -28,7 +28,7 @@ function rankParameters({ model, layout }: MemoryInputs, stage: StageShape): num
   const { tensor, pipeline } = layout;
   const norm = model.hidden * (model.norm === 'layernorm' ? 2 : 1);
   const padding = (paddedVocab(model.vocab, tensor) - model.vocab) * model.hidden;
-  let parameters = stage.layers * (layerMatrixParameters(model) / tensor + layerParameters(model).normsAndBiases);
+  let parameters = stage.layers * (rankMatrixParameters(model, tensor) + layerParameters(model).normsAndBiases);
   if (stage.first && model.vocab > 0) parameters += (embeddingParameters(model) + padding) / tensor;
   if (stage.last) parameters += norm;
   if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && pipeline === 1))
@@ -57,7 +57,7 @@ export function staticBytes(inputs: MemoryInputs, stage: StageShape): StaticByte
     weights: element * parameters * share(3),
     gradients: (training.fp32Gradients ? 4 : element) * parameters * share(2),
     optimizer: state * parameters * share(1),
-    dummyGradients: stage.layers > 0 ? (element * layerMatrixParameters(model)) / layout.tensor : 0,
+    dummyGradients: stage.layers > 0 ? element * rankMatrixParameters(model, layout.tensor) : 0,
   };
 }
 
@@ -79,15 +79,20 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const finalNorm = hasHead ? 2 * element * tokens * model.hidden * hiddenShare(inputs) : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    activations: stage.layers * perLayer,
+    activations: interleavingFactor(layout) * stage.layers * perLayer,
     keysValues: sliced ? stage.layers * keyValueBytes(inputs, tokens) : 0,
     logits: hasHead ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
   };
 }
 
+/** Interleaved 1F1B starts further ahead: 1 + (p-1)/(p v) of the activations of plain 1F1B (arXiv 2205.05198, section 4.2.1). */
+function interleavingFactor({ pipeline, virtualStages }: Layout): number {
+  return virtualStages > 1 ? 1 + (pipeline - 1) / (pipeline * virtualStages) : 1;
+}
+
 /** Keys and values of `tokens` tokens in one layer. */
 export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens: number): number {
-  return (weightBytes(training) * 2 * model.kvHeads * model.headDim * tokens) / layout.tensor;
+  return weightBytes(training) * 2 * keyValueHeadsPerRank(model, layout.tensor) * model.headDim * tokens;
 }
 
 /** What one operation of a backward pass holds beyond everything saved. */
@@ -106,7 +111,7 @@ export function layerBackwardOperations(inputs: MemoryInputs, stage: StageShape,
   const gathered = t > 1 && training.sequenceParallel ? hidden : 0;
   const f = (element * tokens * model.ffn) / t;
   const up = model.gatedMlp ? 2 * f : f;
-  const attention = (element * tokens * (2 * model.heads + 2 * model.kvHeads) * model.headDim) / t;
+  const attention = element * tokens * 2 * (model.heads / t + keyValueHeadsPerRank(model, t)) * model.headDim;
   const scores = training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0;
   const recreated = recreatedBytes(inputs, unit);
   if (stage.layers === 0) return [];
@@ -147,13 +152,13 @@ function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit): number {
   const { model, training, layout } = inputs;
   const t = layout.tensor;
   const element = weightBytes(training);
-  const query = model.heads * model.headDim;
-  const qkv = (model.heads + 2 * model.kvHeads) * model.headDim;
+  const query = (model.heads / t) * model.headDim;
+  const qkv = query + 2 * keyValueHeadsPerRank(model, t) * model.headDim;
   const rotaryCopy = model.positions === 'rotary' ? qkv : 0;
   const logSumExp = training.attention === 'flash' ? (4 * model.heads) / t : 0;
   // layer input, norm 1 output, residual, norm 2 output; two one-byte dropout masks
   const hiddenSized = model.hidden * hiddenShare(inputs) * (4 * element + (training.dropout ? 2 : 0));
-  const split = (element * (qkv + rotaryCopy + query + (model.gatedMlp ? 2 : 1) * model.ffn + model.ffn)) / t;
+  const split = element * (qkv + rotaryCopy + query + ((model.gatedMlp ? 3 : 2) * model.ffn) / t);
   const scores = training.recompute === 'selective' ? 0 : scoreBytes(inputs, unit);
   return localTokens(inputs, unit) * (hiddenSized + split + logSumExp) + scores;
 }

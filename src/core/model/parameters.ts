@@ -33,6 +33,18 @@ export function layerMatrixParameters(model: ModelSpec): number {
   return qkv + attentionOutput + mlpUp + mlpDown;
 }
 
+/** Key/value heads that one rank holds: a share, or one whole head where tensor parallelism has more ranks than there are heads. */
+export function keyValueHeadsPerRank({ kvHeads }: ModelSpec, tensor: number): number {
+  return Math.max(1, kvHeads / tensor);
+}
+
+/** GEMM weights of one layer on one tensor-parallel rank. */
+export function rankMatrixParameters(model: ModelSpec, tensor: number): number {
+  const { attentionOutput, mlpUp, mlpDown } = layerParameters(model);
+  const qkvWidth = (model.heads / tensor + 2 * keyValueHeadsPerRank(model, tensor)) * model.headDim;
+  return model.hidden * qkvWidth + (attentionOutput + mlpUp + mlpDown) / tensor;
+}
+
 /** Token embedding plus learned positions, elements. */
 export function embeddingParameters(model: ModelSpec): number {
   if (model.vocab === 0) return 0;

@@ -41,6 +41,20 @@ describe('saved activations', () => {
     assert.equal(savedBytes(inputs, middle, whole, false).activations, s * h * 34);
   });
 
+  it('grow with interleaving by 1 + (p-1)/(p v)', () => {
+    const at = (virtualStages: number) => request('A100-80GB', gpt(8, h, a, 0), { training: {}, layout: { pipeline: 4, virtualStages } });
+    const plain = savedBytes(at(1), middle, whole, false).activations;
+    assert.equal(savedBytes(at(2), middle, whole, false).activations, plain * (1 + 3 / 8));
+  });
+
+  it('hold a whole key/value head on every rank when there are more ranks than heads', () => {
+    const at = (tensor: number) =>
+      request('B200', { ...llama3('70b', 1), kvHeads: 2 }, { training: { attention: 'flash' }, layout: { tensor } });
+    const keysValues = (tensor: number) => savedBytes(at(tensor), middle, whole, true).keysValues;
+    assert.equal(keysValues(2), keysValues(8));
+    assert.equal(keysValues(1), 2 * keysValues(2));
+  });
+
   it('of the token slices of a sequence add up to those of the whole with fused attention, plus the kept keys and values', () => {
     const inputs: MemoryInputs = request('A100-80GB', gpt(4, h, a, 0), { training: { attention: 'flash' }, layout: {} });
     const slice = (context: number) => savedBytes(inputs, middle, { ...whole, tokens: 1024, context }, true);
