@@ -63,6 +63,16 @@ describe('solveSlicing', () => {
     assert.deepEqual(scheme, [{ batch: 1, tokens: [64] }]);
   });
 
+  it('puts long slices first where the order makes no difference', () => {
+    const { scheme } = solveSlicing({ batch: 1, tokens: 88, unit: 8, stages: 8, cost: (_, tokens) => 1 + 0.01 * tokens });
+    const lengths = scheme[0]!.tokens;
+    assert.ok(lengths.length > 1 && new Set(lengths).size > 1, String(lengths));
+    assert.deepEqual(
+      lengths,
+      [...lengths].sort((a, b) => b - a),
+    );
+  });
+
   it('keeps to the largest chunk and the shortest slice it may use', () => {
     const { scheme } = solveSlicing({
       batch: 6,
