@@ -24,6 +24,8 @@ const quietSettings = {
   'extensions.ignoreRecommendations': true,
   'git.enabled': false,
   'remote.autoForwardPorts': false,
+  // The browser's default saves a second after each key, half-typed values included.
+  'files.autoSave': 'off',
 };
 
 /**
