@@ -30,5 +30,6 @@ export function connect(onMessage: (message: HostMessage) => void): Host {
 export function isHostMessage(value: unknown): value is HostMessage {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   if (value.type === 'show') return 'tab' in value;
+  if (value.type === 'progress') return 'progress' in value && 'staleEdits' in value;
   return value.type === 'state' && 'state' in value && typeof value.state === 'object' && value.state !== null;
 }

@@ -16,8 +16,10 @@ function start(): void {
   watchTheme();
   const connected: { store: Store | null } = { store: null };
   const host = connect((message) => {
-    if (message.type === 'state') connected.store?.receive(message.state);
-    else connected.store?.look({ tab: message.tab, candidate: message.candidate });
+    const { store } = connected;
+    if (message.type === 'state') store?.receive(message.state);
+    else if (message.type === 'show') store?.look({ tab: message.tab, candidate: message.candidate });
+    else store?.receive({ ...store.state(), progress: message.progress, staleEdits: message.staleEdits });
   });
   const report = (error: unknown): void =>
     host.post({

@@ -4,7 +4,7 @@ import { planItems, stageItems, type ExplorerItem } from './explorer-items';
 import { findConfigs } from './find-configs';
 import type { PlanSessions } from './plan-sessions';
 import { nameOf } from './sources';
-import { planText, summaryOf } from './summary';
+import { summaryOf } from './summary';
 
 export interface Explorer {
   readonly dispose: () => void;
@@ -94,7 +94,7 @@ function configItem({ file, format }: Extract<ExplorerItem, { kind: 'config' }>,
   row.iconPath = new vscode.ThemeIcon(format === 'terapipe' ? 'graph' : 'json');
   row.tooltip = vscode.workspace.asRelativePath(uri);
   row.command = { title: vscode.l10n.t('Open'), command: 'vscode.open', arguments: [uri] };
-  if (plan !== null) row.description = planText(summaryOf(plan), vscode.l10n.t);
+  if (plan !== null) row.description = vscode.l10n.t('{0} / step', summaryOf(plan).stepText);
   return row;
 }
 

@@ -4,7 +4,7 @@ import type { CandidateId } from '../core/planner/plan';
 import type { HostMessage, PageKind, PageMessage, TabId } from '../protocol/page';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from './page-messages';
-import { pageStateOf } from './page-state';
+import { differsInProgressOnly, pageStateOf } from './page-state';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { displayPath } from './sources';
 import { transferable } from './transferable';
@@ -44,6 +44,8 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   const { extensionUri, sessions, log } = services;
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  /** What the page was told last; null when it knows nothing. */
+  let posted: { readonly session: SessionState | null; readonly trusted: boolean } | null = null;
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
   webview.options = {
@@ -55,8 +57,12 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     clearTimeout(timer);
     timer = undefined;
     if (!ready || !source.isVisible()) return;
-    const surroundings = { page: source.page, trusted: vscode.workspace.isTrusted, displayPath };
-    send({ type: 'state', state: transferable(pageStateOf(source.session(), surroundings)) });
+    const session = source.session();
+    const trusted = vscode.workspace.isTrusted;
+    if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session))
+      send({ type: 'progress', progress: session.progress, staleEdits: session.staleEdits });
+    else send({ type: 'state', state: transferable(pageStateOf(session, { page: source.page, trusted, displayPath })) });
+    posted = { session, trusted };
     if (wanted === null) return;
     send(wanted);
     wanted = null;
@@ -79,6 +85,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     switch (message.type) {
       case 'ready':
         ready = true;
+        posted = null;
         post();
         return;
       case 'log':

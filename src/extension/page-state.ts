@@ -30,6 +30,7 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
     };
   const placeText = (place: Place): string => placeTextOf(place, session.texts, displayPath);
   const { error } = session;
+  const errorPlace = error === null ? null : (error.place ?? session.findings.find(({ severity }) => severity === 'error')?.place ?? null);
   return {
     page,
     document: session.file,
@@ -45,12 +46,19 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
             code: error.code,
             message: error.message,
             remedy: error.remedy,
-            place: error.place ?? null,
-            placeText: error.place === undefined ? null : placeText(error.place),
+            place: errorPlace,
+            placeText: errorPlace === null ? null : placeText(errorPlace),
           },
     findings: session.findings.map((finding) => ({ ...finding, placeText: placeText(finding.place) })),
     places: session.run === null ? {} : placesOf(session.run),
   };
+}
+
+/** Whether a page that shows `before` needs no more than the progress of `now`: the plan and all that points into the file are the same. */
+export function differsInProgressOnly(now: SessionState, before: SessionState | null): boolean {
+  if (before === null) return false;
+  const told: readonly (keyof SessionState)[] = ['progress', 'staleEdits'];
+  return (Object.keys(now) as (keyof SessionState)[]).every((key) => told.includes(key) || now[key] === before[key]);
 }
 
 /** `file:line:column`, from 1; the file alone when its text was not read. */

@@ -37,9 +37,10 @@ export interface PageState {
   readonly places: Readonly<Record<string, Place>>;
 }
 
-/** Host to page. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
+/** Host to page. `progress` changes two fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }
+  | { readonly type: 'progress'; readonly progress: number | null; readonly staleEdits: number }
   | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null };
 
 /** Commands a page may ask for; the host refuses others. */

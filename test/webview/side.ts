@@ -48,7 +48,7 @@ export const sideCases: readonly Case[] = [
     state: () => stateOf('side', plan()),
     steps: async ({ page }) => {
       const note = page.locator('.strip').first().locator('.strip-note');
-      assert.equal(await note.innerText(), '96 stages');
+      assert.equal(await note.innerText(), 'TeraPipe · 96 stages');
       await page.locator('.strip-timeline canvas').hover({ position: { x: 3, y: 1 } });
       assert.match(await note.innerText(), /^Forward of micro-batch 0, slice \d+ on stage 0$/);
       await page.locator('.strip-slices canvas').hover({ position: { x: 3, y: 5 } });
@@ -56,7 +56,7 @@ export const sideCases: readonly Case[] = [
       await page.locator('.strip-memory canvas').hover({ position: { x: 2, y: 50 } });
       const first = chosenOf(plan()).memory.stages[0]!;
       assert.equal(await page.locator('.strip').nth(2).locator('.strip-note').innerText(), `stage 0: ${formatBytes(first.peakBytes)}`);
-      assert.equal(await note.innerText(), '96 stages');
+      assert.equal(await note.innerText(), 'TeraPipe · 96 stages');
       return undefined;
     },
   },

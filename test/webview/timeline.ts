@@ -181,6 +181,27 @@ export const timelineCases: readonly Case[] = [
     },
   },
   {
+    name: 'timeline: letters and signs work wherever the focus is, but not while typing',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      await page.getByRole('tab', { name: 'Timeline' }).click();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys of the timeline' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('/');
+      await page.keyboard.type('?cs');
+      assert.equal(await page.getByRole('dialog').count(), 0);
+      const outlined = page.locator('.pressed[title="Outline the critical path"]');
+      assert.equal(await outlined.count(), 0);
+      await page.keyboard.press('Escape');
+      await page.getByRole('tab', { name: 'Timeline' }).focus();
+      await page.keyboard.press('c');
+      await outlined.waitFor();
+      return undefined;
+    },
+  },
+  {
     name: 'timeline: / finds a stage, micro-batch and slice',
     options: wide,
     state,

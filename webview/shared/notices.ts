@@ -67,9 +67,9 @@ function restrictedNotice(): HTMLElement {
   );
 }
 
-/** What is on screen before anything is open: one sentence and one button. */
-export function emptyPage(state: PageState, host: Host): HTMLElement {
-  if (state.error !== null) return h('div', { class: 'empty' }, ...notices(state, host));
+/** What is on screen before there is a plan: one sentence and one button, or what stops it with the `findings` that explain it. */
+export function emptyPage(state: PageState, host: Host, findings: HTMLElement | null): HTMLElement {
+  if (state.error !== null) return h('div', { class: 'empty' }, ...notices(state, host), findings);
   if (state.progress !== null || state.file !== null)
     return h('div', { class: 'empty' }, h('p', {}, t('Planning {0}', state.file ?? '')), progressBar(state.progress ?? 0));
   return h(

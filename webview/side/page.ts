@@ -6,7 +6,7 @@ import { fill, h } from '../dom';
 import { makeBars } from '../memory/bars';
 import { worstStage } from '../memory/summary';
 import { figures, setting } from '../shared/figures';
-import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
+import { capitalised, emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
 import { makeSliceBar, sliceAt } from '../slices/bar';
 import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../slices/groups';
@@ -69,7 +69,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
     page.hidden = plan === null;
     empty.hidden = plan !== null;
     if (plan === null) {
-      fill(empty, emptyPage(state, store.host));
+      fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
       return;
     }
     const chosen = chosenOf(plan);
@@ -184,7 +184,10 @@ function miniTimeline(
       const operations = shown === null ? null : operationsOf(shown);
       element.hidden = operations === null;
       none.hidden = operations !== null;
-      rest(note, operations === null ? '' : plural(operations.stages, t('stage'), t('stages')));
+      rest(
+        note,
+        shown === null || operations === null ? '' : `${capitalised(shown.name)} · ${plural(operations.stages, t('stage'), t('stages'))}`,
+      );
       element.style.height = `${Math.min(144, Math.max(28, (operations?.stages ?? 1) * 4))}px`;
       surface.redraw();
     },

@@ -6,7 +6,7 @@ import { makeInspector } from '../inspector/inspector';
 import { makeMemoryView } from '../memory/view';
 import { figures, setting } from '../shared/figures';
 import { capitalised, emptyPage, notices, progressBar, staleness } from '../shared/notices';
-import { findingCount, reasonList } from '../shared/reasons';
+import { findingCount, findingList, reasonList } from '../shared/reasons';
 import { makeSlicesView } from '../slices/view';
 import { t } from '../strings';
 import { shownCandidate, type Change, type Store } from '../store';
@@ -54,7 +54,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     page.hidden = state.plan === null;
     empty.hidden = state.plan !== null;
     if (state.plan === null) {
-      fill(empty, emptyPage(state, store.host));
+      fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
       return;
     }
     const candidate = shownCandidate(state.plan, view);
@@ -86,7 +86,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
                   h(
                     'button',
                     {
-                      class: 'link finding-note',
+                      class: `link finding-note finding-note-${state.findings[0]?.severity ?? 'information'}`,
                       type: 'button',
                       'data-focus': 'finding-note',
                       onclick: () => store.look({ inspector: true }),
@@ -115,6 +115,9 @@ export function tabPage(root: HTMLElement, store: Store): void {
   };
   store.subscribe(update);
   update(null);
+  document.addEventListener('keydown', (event) => {
+    if (!event.defaultPrevented && store.state().plan !== null && store.view().tab === 'timeline') timeline.type(event);
+  });
 }
 
 function makeTabBar(store: Store): { readonly element: HTMLElement; readonly update: () => void } {

@@ -7,7 +7,7 @@ import { worstStage } from '../memory/summary';
 import { capitalised } from '../shared/notices';
 import { t } from '../strings';
 import { comparedCandidate, operationsOf, shownCandidate, type Change, type Store } from '../store';
-import { isControl } from '../ui';
+import { isControl, takesLetters } from '../ui';
 import type { ViewState } from '../view-state';
 import { criticalPath } from './dependencies';
 import { makeFindBar } from './find-bar';
@@ -30,6 +30,8 @@ export interface TimelineView {
   readonly update: (change: Change | null) => void;
   readonly fitAll: () => void;
   readonly openFind: () => void;
+  /** Does what a letter or sign typed anywhere on the page asks for; keys that move the focus or press buttons are left alone. */
+  readonly type: (event: KeyboardEvent) => void;
 }
 
 const zoomToFitMs = 120;
@@ -173,13 +175,15 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     }
   };
   const lanes = h('div', { class: 'lanes-region', role: 'application', tabindex: 0 }, pane.element, otherPane.element);
-  lanes.addEventListener('keydown', (event) => {
-    if (isControl(event.target)) return;
+  const press = (event: KeyboardEvent): void => {
     const action = readKey(event);
     if (action === null) return;
     event.preventDefault();
     event.stopPropagation();
     act(action);
+  };
+  lanes.addEventListener('keydown', (event) => {
+    if (!isControl(event.target)) press(event);
   });
   const actions = (of: () => Operations | null, own: Pane, isMain: boolean): Parameters<typeof wirePointer>[1] => ({
     operations: of,
@@ -245,7 +249,10 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     table.element.hidden = !view.table;
     if (view.table) table.update();
   };
-  return { element, update, fitAll: () => easeTo(null), openFind: findBar.open };
+  const type = (event: KeyboardEvent): void => {
+    if (event.key.length === 1 && !takesLetters(event.target) && operations() !== null) press(event);
+  };
+  return { element, update, fitAll: () => easeTo(null), openFind: findBar.open, type };
 }
 
 function tooltipLines(operations: Operations | null, pointer: Pointer, viewport: Viewport, extent: Extent): (string | null)[] {

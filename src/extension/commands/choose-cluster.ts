@@ -38,13 +38,15 @@ export async function chooseClusterCommand(commands: ConfigCommands, argument: u
 async function askGpu(current: string): Promise<GpuPresetName> {
   const items = gpuPresetNames.map((name) => {
     const { gpu } = gpuPresets[name];
+    const half = gpu.peakTflops.fp16 > gpu.peakTflops.bf16 ? 'fp16' : 'bf16';
     return {
       name,
       label: name,
       description: vscode.l10n.t(
-        '{0}, {1} TFLOP/s bf16, {2} TB/s',
+        '{0}, {1} TFLOP/s {2}, {3} TB/s',
         formatBytes(gpu.memoryBytes),
-        formatNumber(gpu.peakTflops.bf16),
+        formatNumber(gpu.peakTflops[half]),
+        half,
         formatNumber(gpu.memoryTBps),
       ),
       detail: gpu.source,

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { PageMessage } from '../../protocol/page';
+import { nameOf } from '../sources';
 import { settled, targetOf, type ConfigCommands } from './target';
 import { planJson } from '../../core/export/plan-json';
 
@@ -17,6 +18,9 @@ export async function exportPlanCommand(commands: ConfigCommands, argument: unkn
   const text = `${JSON.stringify(planJson(plan), null, 2)}\n`;
   await saveText(vscode.Uri.parse(file), `${plan.request.title} plan.json`, { JSON: ['json'] }, text);
 }
+
+/** How long the status bar says that something was saved. */
+const savedShownMs = 5000;
 
 const filters: Readonly<Record<SaveMessage['mime'], Record<string, string[]>>> = {
   'image/svg+xml': { SVG: ['svg'] },
@@ -38,4 +42,5 @@ async function saveText(beside: vscode.Uri | null, name: string, types: Record<s
   });
   if (target === undefined) throw new CancelledError();
   await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
+  vscode.window.setStatusBarMessage(`$(check) ${vscode.l10n.t('Saved {0}', nameOf(target))}`, savedShownMs);
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { ExpectedError } from '../../../src/core/errors';
 import { pageHtml } from '../../../src/extension/page-html';
 import { parsePageMessage } from '../../../src/extension/page-messages';
-import { pageStateOf } from '../../../src/extension/page-state';
+import { differsInProgressOnly, pageStateOf } from '../../../src/extension/page-state';
 import { transferable } from '../../../src/extension/transferable';
 import { smallModel, smallRun, testWorld, uri } from './world';
 
@@ -90,6 +91,31 @@ describe('page state', () => {
     const { sessions } = testWorld({ 'terapipe.json': '{\n  "model": 3\n}' });
     const state = pageStateOf(await sessions.ensure(uri('terapipe.json'), 'terapipe'), surroundings);
     assert.equal(state.error?.placeText, 'terapipe.json:2:12');
+  });
+
+  it('gives an error without a place that of the finding that explains it', async () => {
+    const { sessions, finish } = testWorld({
+      'terapipe.json': smallRun().replace('"pipeline":4', '"pipeline":3'),
+      'config.json': smallModel,
+    });
+    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
+    await finish();
+    const session = await planned;
+    const bare = new ExpectedError('planner', 'it cannot be planned', 'change it');
+    const state = pageStateOf({ ...session, error: bare }, surroundings);
+    const explained = session.findings.find(({ severity }) => severity === 'error');
+    assert.notEqual(explained, undefined);
+    assert.deepEqual(state.error?.place, explained?.place);
+  });
+
+  it('tells progress alone while nothing else changes', async () => {
+    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
+    await finish();
+    const session = await planned;
+    assert.equal(differsInProgressOnly({ ...session, progress: 0.5, staleEdits: 1 }, session), true);
+    assert.equal(differsInProgressOnly({ ...session, findings: [] }, session), false);
+    assert.equal(differsInProgressOnly(session, null), false);
   });
 
   it('draws the chosen timeline alone in the side view', async () => {
