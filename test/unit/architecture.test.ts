@@ -12,20 +12,24 @@ const coreRooms: Readonly<Record<string, { readonly values: readonly string[]; r
   model: { values: [], types: [] },
   solver: { values: [], types: ['cost'] },
   schedule: { values: [], types: ['solver'] },
-  cost: { values: ['model', 'cluster'], types: ['planner'] },
+  profile: { values: ['model', 'cluster'], types: ['planner'] },
+  cost: { values: ['model', 'cluster', 'profile'], types: ['planner'] },
   memory: { values: ['schedule', 'model'], types: ['planner'] },
   config: { values: ['model', 'cluster', 'schedule'], types: ['cost', 'solver', 'planner'] },
-  planner: { values: ['solver', 'schedule', 'memory', 'cost', 'model', 'cluster', 'config'], types: [] },
+  planner: { values: ['solver', 'schedule', 'memory', 'cost', 'profile', 'model', 'cluster', 'config'], types: [] },
   export: { values: ['planner', 'solver', 'schedule', 'memory', 'cost', 'model', 'cluster', 'config'], types: [] },
   elastic: { values: ['planner', 'solver', 'schedule', 'memory', 'cost', 'model', 'cluster', 'config'], types: [] },
 };
 
 /** What the houses may import from each other, and which packages they may name. A trailing slash stands for everything in a folder. */
 const houses: Readonly<Record<string, { readonly files: readonly string[]; readonly packages: readonly string[] }>> = {
-  'src/core/': { files: ['src/core/'], packages: ['jsonc-parser', 'valibot', 'fastest-levenshtein'] },
+  'src/core/': { files: ['src/core/'], packages: ['jsonc-parser', 'valibot', 'fastest-levenshtein', 'papaparse'] },
   'src/protocol/': { files: ['src/protocol/', 'src/core/'], packages: ['valibot'] },
   'src/worker/': { files: ['src/worker/', 'src/protocol/', 'src/core/'], packages: ['node:'] },
-  'src/profiler/': { files: ['src/profiler/', 'src/protocol/', 'src/core/'], packages: ['node:', 'onnxruntime-node', 'valibot'] },
+  'src/profiler/': {
+    files: ['src/profiler/', 'src/protocol/', 'src/core/'],
+    packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
+  },
   'src/cli/': {
     files: ['src/cli/', 'src/worker/client', 'src/profiler/client', 'src/core/'],
     packages: ['node:', 'jsonc-parser', 'valibot'],
