@@ -35,6 +35,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     error: null,
     findings: [],
     places: {},
+    profile: null,
   };
   let view = readViewState(host.saved());
   let documentId: string | null = null;
@@ -58,7 +59,17 @@ export function makeStore(host: Host, page: PageState['page']): Store {
       const isNewFile = state.file !== null && next.file !== null && next.file !== state.file;
       state = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan) ? { ...next, plan: state.plan } : next;
       documentId = next.document ?? null;
-      if (isNewFile) view = { ...view, candidate: null, compareWith: null, viewport: null, selection: null, stage: null };
+      if (isNewFile)
+        view = {
+          ...view,
+          candidate: null,
+          compareWith: null,
+          viewport: null,
+          selection: null,
+          stage: null,
+          profile: null,
+          profileCompare: null,
+        };
       save();
       tell({ state: true, before });
     },

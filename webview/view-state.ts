@@ -1,4 +1,5 @@
 import { candidateIds, type CandidateId } from '../src/core/planner/plan';
+import type { ProfilePart } from '../src/core/profile/profile';
 import { tabs, type TabId } from '../src/protocol/page';
 import type { OperationKind } from '../src/core/schedule/schedule';
 import type { Viewport } from './timeline/viewport';
@@ -28,6 +29,13 @@ export interface ViewState {
   readonly inspector: boolean;
   readonly table: boolean;
   readonly criticalPath: boolean;
+  /** File of the profile shown; null: the one the plan used, else the newest. */
+  readonly profile: string | null;
+  /** File of the profile it is compared with. */
+  readonly profileCompare: string | null;
+  readonly profilePart: ProfilePart;
+  /** Both axes of the slice times logarithmic. */
+  readonly profileLog: boolean;
 }
 
 /** What a page starts with. */
@@ -41,7 +49,13 @@ export const initialViewState: ViewState = {
   inspector: true,
   table: false,
   criticalPath: false,
+  profile: null,
+  profileCompare: null,
+  profilePart: 'layer',
+  profileLog: false,
 };
+
+const parts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
 
 /** Reads a state that an older version (or anything else) may have saved: each field that does not fit falls back to its start value. */
 export function readViewState(saved: unknown): ViewState {
@@ -49,6 +63,7 @@ export function readViewState(saved: unknown): ViewState {
   const oneOf = <T extends string>(values: readonly T[], value: unknown): T | null =>
     values.find((candidate) => candidate === value) ?? null;
   const flag = (value: unknown, otherwise: boolean): boolean => (typeof value === 'boolean' ? value : otherwise);
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {
     tab: oneOf(tabs, saved['tab']) ?? initialViewState.tab,
     candidate: oneOf(candidateIds, saved['candidate']),
@@ -59,6 +74,10 @@ export function readViewState(saved: unknown): ViewState {
     inspector: flag(saved['inspector'], initialViewState.inspector),
     table: flag(saved['table'], initialViewState.table),
     criticalPath: flag(saved['criticalPath'], initialViewState.criticalPath),
+    profile: text(saved['profile']),
+    profileCompare: text(saved['profileCompare']),
+    profilePart: oneOf(parts, saved['profilePart']) ?? initialViewState.profilePart,
+    profileLog: flag(saved['profileLog'], initialViewState.profileLog),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Run } from '../core/config/run';
 import type { Located, Place } from '../core/located';
-import type { PageKind, PageState } from '../protocol/page';
+import type { PageKind, PageState, ProfileState } from '../protocol/page';
 import { lineColumnAt } from '../core/text';
 import type { Plan } from '../core/planner/plan';
 import type { SessionState } from './plan-sessions';
@@ -11,10 +11,12 @@ export interface PageSurroundings {
   readonly trusted: boolean;
   /** A file's path as people name it: relative to the workspace. */
   readonly displayPath: (file: string) => string;
+  /** Profiles for the config shown; the side view does without. */
+  readonly profile?: ProfileState | null;
 }
 
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session: see `transferable` before posting. */
-export function pageStateOf(session: SessionState | null, { page, trusted, displayPath }: PageSurroundings): PageState {
+export function pageStateOf(session: SessionState | null, { page, trusted, displayPath, profile = null }: PageSurroundings): PageState {
   if (session === null)
     return {
       page,
@@ -27,6 +29,7 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
       error: null,
       findings: [],
       places: {},
+      profile: null,
     };
   const placeText = (place: Place): string => placeTextOf(place, session.texts, displayPath);
   const { error } = session;
@@ -51,6 +54,7 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
           },
     findings: session.findings.map((finding) => ({ ...finding, placeText: placeText(finding.place) })),
     places: session.run === null ? {} : placesOf(session.run),
+    profile: page === 'tab' ? profile : null,
   };
 }
 

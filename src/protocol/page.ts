@@ -1,11 +1,12 @@
 import type { Finding } from '../core/findings';
 import type { CandidateId, Plan } from '../core/planner/plan';
+import type { Profile } from '../core/profile/profile';
 import type { Place } from '../core/located';
 
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
 
-export const tabs = ['timeline', 'memory', 'slices', 'compare'] as const;
+export const tabs = ['timeline', 'memory', 'slices', 'compare', 'profile'] as const;
 export type TabId = (typeof tabs)[number];
 
 /** An expected error as a page shows it; `place` makes it clickable. */
@@ -16,6 +17,29 @@ export interface PageError {
   readonly place: Place | null;
   /** `file:line:column` for the eye, when there is a place. */
   readonly placeText: string | null;
+}
+
+/** A profile file and what becomes of it in this plan. */
+export interface KnownProfile {
+  /** URI of the file. */
+  readonly file: string;
+  /** Its name for the eye. */
+  readonly name: string;
+  readonly profile: Profile;
+  /** Why it cannot serve this plan; null when it can. */
+  readonly refusal: string | null;
+}
+
+/** Measured slice times as the Profile tab shows them. */
+export interface ProfileState {
+  /** Profiles found for the config's workspace, newest first. */
+  readonly known: readonly KnownProfile[];
+  /** The one the plan used, by file; null: none. */
+  readonly used: string | null;
+  /** A measurement under way: what there is so far, what it does now in words, and how far it is, 0..1. */
+  readonly running: { readonly profile: Profile; readonly doing: string; readonly fraction: number } | null;
+  /** Why the last measurement stopped; null when it ended well or none was made. */
+  readonly error: PageError | null;
 }
 
 /** Everything a page shows. Always sent whole: a hidden page may have missed any earlier one. */
@@ -35,12 +59,15 @@ export interface PageState {
   readonly findings: readonly (Finding & { readonly placeText: string })[];
   /** Where each assumption or value can be edited: key to place. */
   readonly places: Readonly<Record<string, Place>>;
+  /** Null in the side view, and while the host has not looked for profiles. */
+  readonly profile: ProfileState | null;
 }
 
-/** Host to page. `progress` changes two fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
+/** Host to page. `progress` and `profile` change a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }
   | { readonly type: 'progress'; readonly progress: number | null; readonly staleEdits: number }
+  | { readonly type: 'profile'; readonly profile: ProfileState }
   | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null };
 
 /** Commands a page may ask for; the host refuses others. */
@@ -52,6 +79,9 @@ export const pageCommands = [
   'terapipe.exportPlan',
   'terapipe.showLog',
   'terapipe.plan',
+  'terapipe.profile',
+  'terapipe.cancelProfile',
+  'terapipe.importProfile',
 ] as const;
 export type PageCommand = (typeof pageCommands)[number];
 

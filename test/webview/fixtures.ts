@@ -76,6 +76,7 @@ export function planOf({
     slicing: { unit, scheme: null },
     constants: defaultConstants,
     costTable: null,
+    profile: null,
     assumptions: [
       { key: 'training.microBatch', value: '1', because: 'the smallest that every schedule can run' },
       { key: 'training.precision', value: 'fp16', because: 'V100 has no bf16' },
@@ -97,6 +98,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     error: null,
     findings: [],
     places: plan === null ? {} : { '': place, 'training.precision': place },
+    profile: null,
     ...change,
   };
 }

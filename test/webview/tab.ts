@@ -13,7 +13,7 @@ const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan(), { finding
 /** The editor tab beside its timeline: header, controls, memory, slices, comparison. */
 export const tabCases: readonly Case[] = [
   {
-    name: 'tab: the four views turn by click and by arrow keys',
+    name: 'tab: the views turn by click and by arrow keys',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -22,7 +22,7 @@ export const tabCases: readonly Case[] = [
       assert.equal(await page.getByRole('tab', { name: 'Memory' }).getAttribute('aria-selected'), 'true');
       await page.getByRole('tabpanel', { name: 'Memory' }).waitFor();
       await page.keyboard.press('End');
-      await page.getByRole('tabpanel', { name: 'Compare' }).waitFor();
+      await page.getByRole('tabpanel', { name: 'Profile' }).waitFor();
       await page.getByRole('tab', { name: 'Slices' }).click();
       await page.getByRole('tabpanel', { name: 'Slices' }).waitFor();
       assert.equal(await page.getByRole('tabpanel').count(), 1);

@@ -5,6 +5,7 @@ import type { TabId } from '../../src/protocol/page';
 import { fill, h } from '../dom';
 import { makeBars } from '../memory/bars';
 import { worstStage } from '../memory/summary';
+import { profileButton } from '../profile/notices';
 import { figures, setting } from '../shared/figures';
 import { capitalised, emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
@@ -58,7 +59,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
   );
   slices.canvas.addEventListener('click', () => open('slices'));
   const foot = h('div', { class: 'side-foot' });
-  const actions = h('div', { class: 'side-actions' }, button({ label: t('Open timeline'), onClick: () => open('timeline') }));
+  const actions = h('div', { class: 'side-actions' });
   const page = h('div', { class: 'page page-side' }, head, numbers, strips, actions, foot);
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty);
@@ -88,6 +89,11 @@ export function sidePage(root: HTMLElement, store: Store): void {
     miniature.redraw();
     slices.redraw();
     bars.redraw();
+    fill(
+      actions,
+      button({ label: t('Open timeline'), onClick: () => open('timeline') }),
+      profileButton(state.trusted, store.host, 'secondary'),
+    );
     const assumptions = assumptionList(plan, state, store.host);
     fill(
       foot,

@@ -4,6 +4,7 @@ import { makeCompareView } from '../compare/view';
 import { fill, h } from '../dom';
 import { makeInspector } from '../inspector/inspector';
 import { makeMemoryView } from '../memory/view';
+import { makeProfileView } from '../profile/view';
 import { figures, setting } from '../shared/figures';
 import { capitalised, emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { findingCount, findingList, reasonList } from '../shared/reasons';
@@ -15,7 +16,7 @@ import { exportItems } from './exports';
 import { makeHelp } from './help';
 import { makeToolbar } from './toolbar';
 
-/** The editor tab: header with the numbers, toolbar, and the four views of a plan. */
+/** The editor tab: header with the numbers, toolbar, and the views of a plan. */
 export function tabPage(root: HTMLElement, store: Store): void {
   const help = makeHelp();
   const status = h('div', { class: 'visually-hidden', role: 'status' });
@@ -34,6 +35,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     memory: makeMemoryView(store),
     slices: makeSlicesView(store),
     compare: makeCompareView(store),
+    profile: makeProfileView(store),
   };
   const bar = makeTabBar(store);
   const viewBar = h('div', { class: 'view-bar' }, bar.element, toolbar.view);
@@ -126,6 +128,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
     memory: t('Memory'),
     slices: t('Slices'),
     compare: t('Compare'),
+    profile: t('Profile'),
   };
   const buttons = tabs.map((id) =>
     h(

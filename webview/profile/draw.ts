@@ -1,0 +1,219 @@
+import { css, mix, withAlpha, type Rgba } from '../color';
+import type { Surface } from '../surface';
+import type { Theme } from '../theme';
+import { hatchPattern } from '../timeline/paint';
+import { shareOf } from './axis';
+import type { ChartContent, Curve, Dot, Guide, Tone } from './content';
+
+const leftPx = 62;
+const topPx = 12;
+const bottomPx = 24;
+const dotPx = 3.5;
+const labelPx = 11;
+
+/** Where a chart's axes lie inside its canvas, CSS px. */
+export interface Plot {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  readonly toPixels: (content: ChartContent, x: number, y: number) => { readonly x: number; readonly y: number };
+}
+
+/** The plot inside a surface; right of it names of curves fit. */
+export function plotOf(surface: Pick<Surface, 'width' | 'height'>): Plot {
+  const rightPx = surface.width() < 360 ? 16 : 76;
+  const width = Math.max(1, surface.width() - leftPx - rightPx);
+  const height = Math.max(1, surface.height() - topPx - bottomPx);
+  return {
+    left: leftPx,
+    top: topPx,
+    width,
+    height,
+    toPixels: (content, x, y) => ({
+      x: leftPx + shareOf(content.x, x) * width,
+      y: topPx + (1 - shareOf(content.y, y)) * height,
+    }),
+  };
+}
+
+/** What the drawing functions share; the context's unit is one CSS px, snapped to device px where lines must be sharp. */
+interface Pen {
+  readonly context: CanvasRenderingContext2D;
+  readonly colors: Theme;
+  readonly plot: Plot;
+  readonly content: ChartContent;
+  readonly scale: number;
+  readonly snap: (px: number) => number;
+}
+
+/** Draws axes, band, guides, curves and points of a chart, the selected one with cross hairs. */
+export function drawChart(surface: Surface, colors: Theme, content: ChartContent, selected: Dot | null): void {
+  const { context } = surface;
+  const scale = surface.scale();
+  const pen: Pen = { context, colors, plot: plotOf(surface), content, scale, snap: (px) => Math.round(px * scale) / scale };
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.font = `${labelPx}px ${colors.fontFamily}`;
+  context.lineJoin = 'round';
+  drawAxes(pen);
+  drawBand(pen);
+  for (const guide of content.guides) drawGuide(pen, guide);
+  if (selected !== null) drawCross(pen, selected);
+  clipped(pen, () => {
+    for (const curve of content.curves) drawCurve(pen, curve);
+  });
+  for (const dot of content.dots) drawDot(pen, dot, dot.id === selected?.id);
+  drawLabels(pen);
+}
+
+function colorOf(colors: Theme, tone: Tone, faint: number): Rgba {
+  const color = { forward: colors.forward, backward: colors.backward, both: colors.foreground }[tone];
+  return colors.highContrast ? color : mix(color, colors.background, faint);
+}
+
+function clipped({ context, plot }: Pen, draw: () => void): void {
+  context.save();
+  context.beginPath();
+  context.rect(plot.left, plot.top - 4, plot.width + 2, plot.height + 6);
+  context.clip();
+  draw();
+  context.restore();
+}
+
+function hairline({ context, scale, snap }: Pen, x: number, y: number, width: number, height: number): void {
+  const line = Math.max(1, Math.round(scale / 1.5)) / scale;
+  context.fillRect(snap(x), snap(y), width === 0 ? line : width, height === 0 ? line : height);
+}
+
+function drawAxes(pen: Pen): void {
+  const { context, colors, plot, content } = pen;
+  context.textBaseline = 'middle';
+  context.textAlign = 'right';
+  for (const { value, text } of content.y.marks(Math.max(3, Math.floor(plot.height / 44)))) {
+    const { y } = plot.toPixels(content, content.x.min, value);
+    context.fillStyle = css(colors.grid);
+    hairline(pen, plot.left, y, plot.width, 0);
+    context.fillStyle = css(colors.dim);
+    context.fillText(text, plot.left - 8, y);
+  }
+  context.textAlign = 'center';
+  for (const { value, text } of content.x.marks(Math.max(2, Math.floor(plot.width / 64)))) {
+    const { x } = plot.toPixels(content, value, content.y.min);
+    context.fillStyle = css(colors.grid);
+    hairline(pen, x, plot.top + plot.height, 0, 4);
+    context.fillStyle = css(colors.dim);
+    context.fillText(text, x, plot.top + plot.height + 15);
+  }
+}
+
+function drawBand(pen: Pen): void {
+  const { context, colors, plot, content, scale } = pen;
+  if (content.band === null) return;
+  const top = plot.toPixels(content, content.x.min, content.band.to).y;
+  const bottom = plot.toPixels(content, content.x.min, content.band.from).y;
+  const hatch = colors.highContrast ? hatchPattern(context, css(withAlpha(colors.foreground, 0.3)), Math.round(8 * scale)) : null;
+  context.fillStyle = hatch ?? css(mix(colors.background, colors.foreground, 0.06));
+  context.fillRect(plot.left, top, plot.width, bottom - top);
+}
+
+function drawGuide(pen: Pen, guide: Guide): void {
+  const { context, colors, plot, content } = pen;
+  context.fillStyle = css(colors.dim);
+  context.textBaseline = 'middle';
+  if ('across' in guide) {
+    const { y } = plot.toPixels(content, content.x.min, guide.across);
+    hairline(pen, plot.left, y, plot.width, 0);
+    context.textAlign = 'left';
+    context.fillText(guide.text, plot.left + plot.width + 8, y);
+    return;
+  }
+  const { x } = plot.toPixels(content, guide.down, content.y.min);
+  hairline(pen, x, plot.top, 0, plot.height);
+  const isRight = x > plot.left + plot.width - 60;
+  context.textAlign = isRight ? 'right' : 'left';
+  haloText(pen, guide.text, x + (isRight ? -6 : 6), plot.top + plot.height - 10);
+}
+
+function drawCurve({ context, colors, plot, content }: Pen, curve: Curve): void {
+  context.strokeStyle = css(colorOf(colors, curve.tone, curve.faint));
+  context.lineWidth = 1.5;
+  // Where colours must not be the only difference, the pass is told by the line.
+  context.setLineDash(curve.tone === 'both' ? [2, 3] : colors.highContrast && curve.tone === 'backward' ? [6, 3] : []);
+  context.beginPath();
+  curve.points.forEach(([x, y], index) => {
+    const at = plot.toPixels(content, x, y);
+    if (index === 0) context.moveTo(at.x, at.y);
+    else context.lineTo(at.x, at.y);
+  });
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function drawDot({ context, colors, plot, content }: Pen, dot: Dot, isSelected: boolean): void {
+  const { x, y } = plot.toPixels(content, dot.x, dot.y);
+  const color = css(colorOf(colors, dot.tone, dot.faint));
+  dotPath(context, dot, x, y, dotPx);
+  context.fillStyle = dot.hollow ? css(colors.background) : color;
+  context.strokeStyle = dot.hollow ? color : css(colors.background);
+  context.lineWidth = dot.hollow ? 1.5 : 1;
+  context.stroke();
+  context.fill();
+  if (dot.hollow) context.stroke();
+  if (!isSelected) return;
+  dotPath(context, dot, x, y, dotPx + 3.5);
+  context.strokeStyle = css(colors.focus);
+  context.lineWidth = 2;
+  context.stroke();
+}
+
+/** Forward is a disc, backward a diamond. */
+function dotPath(context: CanvasRenderingContext2D, { tone }: Dot, x: number, y: number, radius: number): void {
+  context.beginPath();
+  if (tone === 'forward') {
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    return;
+  }
+  const half = radius * 1.25;
+  context.moveTo(x, y - half);
+  context.lineTo(x + half, y);
+  context.lineTo(x, y + half);
+  context.lineTo(x - half, y);
+  context.closePath();
+}
+
+function drawCross(pen: Pen, dot: Dot): void {
+  const { context, colors, plot, content } = pen;
+  const { x, y } = plot.toPixels(content, dot.x, dot.y);
+  context.fillStyle = css(withAlpha(colors.focus, 0.7));
+  hairline(pen, plot.left, y, x - plot.left, 0);
+  hairline(pen, x, y, 0, plot.top + plot.height - y);
+}
+
+/** Names curves at their ends, as long as there is room. */
+function drawLabels(pen: Pen): void {
+  const { context, colors, plot, content } = pen;
+  const taken: { readonly x: number; readonly y: number; readonly width: number }[] = [];
+  if (plot.width < 240) return;
+  context.textBaseline = 'middle';
+  context.textAlign = 'left';
+  for (const { label, points, tone } of content.curves) {
+    const end = points.at(-1);
+    if (end === undefined || label === '') continue;
+    const at = plot.toPixels(content, ...end);
+    const width = context.measureText(label).width;
+    const box = { x: at.x + 8, y: at.y, width };
+    const clash = taken.some((other) => Math.abs(other.y - box.y) < 13 && box.x < other.x + other.width && other.x < box.x + width);
+    if (clash) continue;
+    taken.push(box);
+    context.fillStyle = css(tone === 'both' ? colors.foreground : mix(colorOf(colors, tone, 0), colors.foreground, 0.35));
+    haloText(pen, label, box.x, box.y);
+  }
+}
+
+/** Text that stays readable over lines. Keeps the fill colour. */
+function haloText({ context, colors }: Pen, text: string, x: number, y: number): void {
+  context.strokeStyle = css(withAlpha(colors.background, 0.85));
+  context.lineWidth = 3;
+  context.strokeText(text, x, y);
+  context.fillText(text, x, y);
+}
