@@ -146,7 +146,8 @@ function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): La
   };
 }
 
-function tensorParallelSeconds(
+/** Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states: all-reduces, or gathers and scatters with sequence parallelism; none overlapped. */
+export function tensorParallelSeconds(
   { model, training, layout, cluster }: CostInputs,
   localTokens: number,
 ): { forward: number; backward: number } {

@@ -1,3 +1,5 @@
+import { formatNumber } from '../format';
+import type { Profile } from '../profile/profile';
 import type { CostInputs } from './layer-time';
 import { floorShare } from './stage-time';
 import type { CostProvenance } from './slice-cost';
@@ -39,4 +41,32 @@ export function tableProvenance(points: number): CostProvenance {
     errorPercent: 10,
     errorBecause: 'measured on this machine; between points it is interpolated',
   };
+}
+
+/** Least half width of the error bar of a step from measured slices, percent: what one calibrated run reaches (project facts on step time, section 8). */
+const calibratedPercent = 10;
+
+/**
+ * Times fitted to a profile. The layer's are as good as the fit on cells it never saw; sends, gradient exchange, optimizer and, under tensor parallelism, the exchanges inside
+ * a layer stay analytic.
+ */
+export function profileProvenance({ file, profile }: { readonly file: string; readonly profile: Profile }, tensor: number): CostProvenance {
+  const { device, errors, samples, source, provider } = profile;
+  const measuredBy = source === 'imported' ? 'imported times' : `ONNX Runtime, ${provider ?? 'unknown'} provider`;
+  const held =
+    errors === null
+      ? ''
+      : `; error on cells the fit never saw ${formatNumber(errors.forward.meanPercent)} % forward, ${formatNumber(errors.backward.meanPercent)} % backward`;
+  const worst = errors === null ? 0 : Math.max(errors.forward.maxPercent, errors.backward.maxPercent);
+  const analytic = tensor > 1 ? 'exchanges between tensor-parallel ranks, sends' : 'sends';
+  return {
+    kind: 'profile',
+    description: `Measured on ${device.name} (${measuredBy}), ${samples.layer.length} slices of one layer, profile ${nameOf(file)}${held}`,
+    errorPercent: Math.round(Math.max(calibratedPercent + (tensor > 1 ? 5 : 0), worst)),
+    errorBecause: `layer times are measured; ${analytic}, gradient exchange and optimizer are not`,
+  };
+}
+
+function nameOf(file: string): string {
+  return file.split(/[/\\]/).at(-1) ?? file;
 }

@@ -43,21 +43,29 @@ export function floorShare(inputs: CostInputs, batch: number, tokens: number): n
 
 /** Embedding look-up and its gradient, with the tensor-parallel all-reduce: 12 bytes per element of the hidden states, both directions together, seconds. */
 function embeddingSeconds(inputs: CostInputs, localTokens: number): number {
-  const { model, layout, cluster, training } = inputs;
+  const { model } = inputs;
   if (model.vocab === 0) return 0;
   const traffic = deviceRates(inputs).traffic(12 * localTokens * model.hidden);
-  return traffic + allReduceSeconds(elementBytes(training) * localTokens * model.hidden, layout.tensor, cluster);
+  return traffic + embeddingExchangeSeconds(inputs, localTokens);
 }
+
+/** All-reduce of `localTokens` rows of hidden states after the embedding, whose rows tensor-parallel ranks share, seconds. */
+export function embeddingExchangeSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
+  return allReduceSeconds(elementBytes(training) * localTokens * model.hidden, layout.tensor, cluster);
+}
+
+/** All-reduce of the head's gradient to its input, seconds: the same rows. */
+export const headExchangeSeconds = embeddingExchangeSeconds;
 
 /** Head: logits GEMM forward, two backward, the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
 function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number } {
-  const { model, layout, cluster, training } = inputs;
+  const { model, layout, training } = inputs;
   if (model.vocab === 0) return { forward: 0, backward: 0 };
   const { gemm, traffic, floor } = deviceRates(inputs);
   const h = model.hidden;
   const columns = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
-  const exchange = allReduceSeconds(elementBytes(training) * localTokens * h, layout.tensor, cluster);
+  const exchange = headExchangeSeconds(inputs, localTokens);
   return {
     forward: Math.max(gemm(localTokens, columns, h), floor) + loss / 2,
     backward: Math.max(gemm(localTokens, h, columns), floor) + Math.max(gemm(h, columns, localTokens), floor) + loss / 2 + exchange,

@@ -1,0 +1,53 @@
+import { timeFunction } from '../profile/fit';
+import type { Profile } from '../profile/profile';
+import { cachedBySlice, layerTime, tensorParallelSeconds, type CostInputs } from './layer-time';
+import type { SliceCost } from './slice-cost';
+import { embeddingExchangeSeconds, headExchangeSeconds, type StageEnds } from './stage-time';
+
+/**
+ * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and head on the ends, and the
+ * analytic model's tensor-parallel exchanges, which one GPU cannot measure. Recompute `full` adds the layer's forward to its backward; `selective` the share of the
+ * forward that the analytic model gives the unfused attention core.
+ *
+ * @param layers layers of the stage. Ends that the profile has no fit for cost nothing.
+ * @throws Error for a profile without a fit: `profileMismatch` refuses it before.
+ */
+export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: number, ends: StageEnds): SliceCost {
+  if (fit === null) throw new Error('a profile without a fit has no cost');
+  const forward = timeFunction(fit.layer.forward);
+  const backward = timeFunction(fit.layer.backward);
+  const exchange = cachedBySlice((batch, tokens) => tensorParallelSeconds(inputs, batch * tokens));
+  const { recompute } = inputs.training;
+  const analytic = recompute === 'selective' ? layerTime(inputs) : null;
+  const again = (batch: number, tokens: number, context: number, forwardMs: number): number => {
+    if (recompute === 'full') return forwardMs;
+    if (analytic === null) return 0;
+    const { selective, forward: whole } = analytic(batch, tokens, context);
+    return (forwardMs * selective) / whole;
+  };
+  const endMs = cachedBySlice((batch, tokens) => endTimes(inputs, fit, ends, batch, tokens));
+  return (batch, tokens, context) => {
+    const exchanged = exchange(batch, tokens);
+    const end = endMs(batch, tokens);
+    const forwardMs = forward(batch, tokens, context) + 1e3 * exchanged.forward;
+    const backwardMs = backward(batch, tokens, context) + 1e3 * exchanged.backward;
+    return {
+      forwardMs: layers * forwardMs + end.forwardMs,
+      backwardMs: layers * (backwardMs + again(batch, tokens, context, forwardMs)) + end.backwardMs,
+    };
+  };
+}
+
+/** Embedding on the first stage, head on the last, with the exchange that follows each under tensor parallelism, ms. */
+function endTimes(inputs: CostInputs, { embedding, head }: NonNullable<Profile['fit']>, ends: StageEnds, batch: number, tokens: number) {
+  const sum = { forwardMs: 0, backwardMs: 0 };
+  if (ends.first && embedding !== null) {
+    sum.forwardMs += timeFunction(embedding.forward)(batch, tokens, 0) + 1e3 * embeddingExchangeSeconds(inputs, batch * tokens);
+    sum.backwardMs += timeFunction(embedding.backward)(batch, tokens, 0);
+  }
+  if (ends.last && head !== null) {
+    sum.forwardMs += timeFunction(head.forward)(batch, tokens, 0);
+    sum.backwardMs += timeFunction(head.backward)(batch, tokens, 0) + 1e3 * headExchangeSeconds(inputs, batch * tokens);
+  }
+  return sum;
+}
