@@ -1,4 +1,4 @@
-// Builds the four bundles into dist/: extension, worker, cli (node) and the page (browser). `--watch` rebuilds, `--production` minifies.
+// Builds the bundles into dist/: extension, worker, profiler, cli (node) and the page (browser). `--watch` rebuilds, `--production` minifies.
 import esbuild from 'esbuild';
 import { mkdir, rm } from 'node:fs/promises';
 import process from 'node:process';
@@ -51,7 +51,11 @@ const report = {
 };
 
 const builds = [
-  { ...node, entryPoints: { extension: 'src/extension/main.ts', worker: 'src/worker/main.ts' }, plugins: [report] },
+  {
+    ...node,
+    entryPoints: { extension: 'src/extension/main.ts', worker: 'src/worker/main.ts', profiler: 'src/profiler/child.ts' },
+    plugins: [report],
+  },
   { ...node, entryPoints: { cli: 'src/cli/main.ts' }, banner: { js: '#!/usr/bin/env node' }, plugins: [report] },
   {
     ...common,

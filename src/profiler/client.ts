@@ -1,0 +1,268 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { CancelledError, ExpectedError } from '../core/errors';
+import type { Cell, ProfileDevice, ProviderName } from '../core/profile/profile';
+import type { PlacedOperator, ProfilerJob, ProfilerReply, TimedPart } from '../protocol/profiler';
+import { cleaned, diagnoseRefusal, type Refusal } from './diagnose';
+import { installedLibraries } from './libraries';
+import { deviceWarnings, placementWarnings } from './placement-warnings';
+import { startProfilerProcess, type ProfilerProcess, type ProfilerRequestBody } from './process';
+import { providerTitles, runsOn } from './providers';
+
+export type { Refusal } from './diagnose';
+
+export interface ProfilerOptions {
+  /** The bundled child, `dist/profiler.js`. */
+  readonly childFile: string;
+  /** Tried in this order, each in a child of its own; the first that runs the layer is kept. */
+  readonly providers: readonly ProviderName[];
+  readonly signal?: AbortSignal | undefined;
+  /** Folders to look for native libraries (CUDA, cuDNN) in, before those of the environment. */
+  readonly libraryPath?: readonly string[] | undefined;
+  /** Added to the environment of the child. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly limits?: Partial<ProfilerLimits> | undefined;
+}
+
+/** What the parent puts up with. */
+export interface ProfilerLimits {
+  /** Longest wait for a provider to load and run the smallest slice, ms. */
+  readonly openMs: number;
+  /** Longest wait for one measurement, its warm-up runs included, ms. */
+  readonly measureMs: number;
+  /** A child may grow to twice its memory after the first round, or to twice this if that is more. */
+  readonly memoryBytes: number;
+}
+
+const defaultLimits: ProfilerLimits = { openMs: 5 * 60_000, measureMs: 10 * 60_000, memoryBytes: 2 ** 30 };
+
+/** Times of one run of a cell, ms, or why it has none. */
+export type CellAnswer = Extract<ProfilerReply, { readonly type: 'measured' | 'skipped' }>;
+
+/** A provider that runs the layer. One call at a time. */
+export interface OpenProfiler {
+  readonly provider: ProviderName;
+  readonly device: ProfileDevice;
+  /** Operators that run the attention. */
+  readonly attention: { readonly forward: string; readonly backward: string };
+  readonly versions: Readonly<Record<string, string>>;
+  /** Providers before it that do not load. */
+  readonly refused: readonly Refusal[];
+  /** Sentences on what to distrust from the start: a software adapter. */
+  readonly warnings: readonly string[];
+  /**
+   * Runs the cell once, forward and backward (the first time warmed up before). A cell that does not fit into memory or fails is an answer.
+   * Rejects with CancelledError (under 200 ms after the signal) or with ExpectedError `profiler-died`, `profiler-timeout` or `profiler-provider-lost`; then the profiler is of no more use,
+   * and what it answered before stands.
+   */
+  readonly measure: (part: TimedPart, cell: Cell) => Promise<CellAnswer>;
+  /** Which node ran on which provider, from an untimed run, and a sentence when the CPU got heavy ones. Rejects as `measure` does. */
+  readonly placement: () => Promise<{ readonly operators: readonly PlacedOperator[]; readonly warnings: readonly string[] }>;
+  /** Ends the child; resolves when it is gone. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens the first of `providers` that loads and runs the job's layer.
+ *
+ * @throws CancelledError, or ExpectedError `profiler-missing` (no child file) or `profiler-no-provider` (none loads: the message has the reason of each).
+ */
+export async function openProfiler(job: ProfilerJob, options: ProfilerOptions): Promise<OpenProfiler> {
+  const { childFile, providers, signal } = options;
+  if (!existsSync(childFile))
+    throw new ExpectedError(
+      'profiler-missing',
+      `The profiler is not installed: there is no ${childFile}`,
+      'install the extension again, or run `npm run build`',
+    );
+  const limits = { ...defaultLimits, ...options.limits };
+  const children = childrenOf(childFile, childEnvironment(options), signal);
+  const refused: Refusal[] = [];
+  for (const provider of providers) {
+    const tried = await tryProvider(provider, job, options, children, limits);
+    if ('reason' in tried) refused.push(tried);
+    else return profilerOn(tried, job, refused, children, limits);
+  }
+  await children.release();
+  throw noProvider(refused);
+}
+
+/** The running child, of which there is one at most, tied to the signal. */
+interface Children {
+  readonly env: NodeJS.ProcessEnv;
+  /** Ends the running child and starts another. */
+  readonly restart: () => Promise<ProfilerProcess>;
+  readonly current: () => ProfilerProcess | null;
+  /** Ends the running child and lets go of the signal. */
+  readonly release: () => Promise<void>;
+}
+
+function childrenOf(childFile: string, env: NodeJS.ProcessEnv, signal: AbortSignal | undefined): Children {
+  let current: ProfilerProcess | null = null;
+  const onAbort = (): void => {
+    void current?.stop();
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    env,
+    restart: async () => {
+      await current?.stop();
+      if (signal?.aborted === true) throw new CancelledError();
+      current = startProfilerProcess(childFile, env);
+      return current;
+    },
+    current: () => current,
+    release: async () => {
+      signal?.removeEventListener('abort', onAbort);
+      await current?.stop();
+    },
+  };
+}
+
+interface Opened {
+  readonly provider: ProviderName;
+  readonly reply: Extract<ProfilerReply, { readonly type: 'opened' }>;
+}
+
+async function tryProvider(
+  provider: ProviderName,
+  job: ProfilerJob,
+  { childFile }: ProfilerOptions,
+  children: Children,
+  limits: ProfilerLimits,
+): Promise<Opened | Refusal> {
+  const { platform, arch } = process;
+  if (!runsOn(provider, platform, arch))
+    return {
+      provider,
+      reason: `ONNX Runtime has no ${providerTitles[provider]} for ${platform}/${arch}`,
+      remedy: 'use another provider, or measure on another machine',
+    };
+  const child = await children.restart();
+  try {
+    const reply = await child.request({ type: 'open', provider, job }, limits.openMs);
+    if (reply.type === 'opened') return { provider, reply };
+    const message = reply.type === 'failed' ? reply.message : 'it gave an unexpected answer';
+    // The library of the provider writes before the child answers, through another pipe.
+    await child.stop();
+    const installed = await installedLibraries(childFile, children.env);
+    return diagnoseRefusal({ provider, platform, arch, message, stderr: child.stderr(), ...installed });
+  } catch (error) {
+    // A provider that brings the process down while it loads is one that does not load.
+    if (error instanceof ExpectedError) return { provider, reason: error.message, remedy: 'update the driver, or use another provider' };
+    throw error;
+  }
+}
+
+function profilerOn(
+  { provider, reply }: Opened,
+  job: ProfilerJob,
+  refused: readonly Refusal[],
+  children: Children,
+  limits: ProfilerLimits,
+): OpenProfiler {
+  const { device, attention, versions } = reply;
+  const growth = growthWatch(limits.memoryBytes);
+
+  const request = async (body: ProfilerRequestBody): Promise<ProfilerReply> => {
+    const child = children.current();
+    if (child === null) throw new CancelledError();
+    const answer = await child.request(body, limits.measureMs);
+    if (answer.type === 'failed') {
+      await children.release();
+      throw providerLost(provider, answer.message);
+    }
+    return answer;
+  };
+  const reopen = async (): Promise<void> => {
+    const child = await children.restart();
+    growth.reset();
+    const answer = await child.request({ type: 'open', provider, job }, limits.openMs);
+    if (answer.type !== 'opened') {
+      await children.release();
+      throw providerLost(provider, answer.type === 'failed' ? answer.message : 'unexpected answer');
+    }
+  };
+
+  return {
+    provider,
+    device,
+    attention,
+    versions,
+    refused,
+    warnings: deviceWarnings(device),
+    measure: async (part, cell) => {
+      if (growth.isExceeded()) await reopen();
+      const { batch, tokens, context } = cell;
+      const answer = await request({ type: 'measure', part, batch, tokens, context });
+      if (answer.type === 'measured') growth.saw(`${part} ${batch} ${tokens} ${context}`, answer.rssBytes);
+      if (answer.type === 'measured' || answer.type === 'skipped') return answer;
+      throw unexpected(answer);
+    },
+    placement: async () => {
+      const answer = await request({ type: 'placement' });
+      if (answer.type !== 'placement') throw unexpected(answer);
+      return { operators: answer.operators, warnings: placementWarnings(provider, answer.operators) };
+    },
+    close: children.release,
+  };
+}
+
+/** Whether the child grew beyond twice its memory after the first round, which lasts until a cell comes for the second time. */
+function growthWatch(leastBytes: number) {
+  const seen = new Set<string>();
+  let firstRound = true;
+  let allowedBytes = leastBytes;
+  let lastBytes = 0;
+  return {
+    saw: (cell: string, bytes: number): void => {
+      firstRound &&= !seen.has(cell);
+      seen.add(cell);
+      if (firstRound) allowedBytes = Math.max(allowedBytes, bytes);
+      lastBytes = bytes;
+    },
+    isExceeded: (): boolean => lastBytes > 2 * allowedBytes,
+    reset: (): void => {
+      seen.clear();
+      firstRound = true;
+      allowedBytes = leastBytes;
+      lastBytes = 0;
+    },
+  };
+}
+
+/** Variable in which the loader of the system looks for more folders. */
+const libraryVariables: Readonly<Partial<Record<NodeJS.Platform, string>>> = { win32: 'PATH', darwin: 'DYLD_LIBRARY_PATH' };
+
+/** The loader reads its folders when a process starts: another reason for a child. */
+function childEnvironment({ env, libraryPath = [] }: ProfilerOptions): NodeJS.ProcessEnv {
+  // As `nvidia-smi` counts, so that the GPU it describes is the one that is measured.
+  const merged: NodeJS.ProcessEnv = { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', ...process.env, ...env, ELECTRON_RUN_AS_NODE: '1' };
+  // Options for our process (a debugger, a loader) are not for this one.
+  delete merged['NODE_OPTIONS'];
+  const variable = libraryVariables[process.platform] ?? 'LD_LIBRARY_PATH';
+  const before = merged[variable] ?? '';
+  if (libraryPath.length > 0) merged[variable] = [...libraryPath, ...(before === '' ? [] : [before])].join(path.delimiter);
+  return merged;
+}
+
+function noProvider(refused: readonly Refusal[]): ExpectedError {
+  const reasons = refused.map(({ provider, reason }) => `${providerTitles[provider]}: ${reason}`);
+  return new ExpectedError(
+    'profiler-no-provider',
+    `No execution provider can measure here (${reasons.join('; ') || 'none was asked for'})`,
+    refused.at(0)?.remedy ?? 'name a provider',
+  );
+}
+
+function providerLost(provider: ProviderName, message: string): ExpectedError {
+  return new ExpectedError(
+    'profiler-provider-lost',
+    `${providerTitles[provider]} stopped working during the measurement: ${cleaned(message)}`,
+    'check the device (for NVIDIA, `nvidia-smi`), then measure again',
+  );
+}
+
+function unexpected(answer: ProfilerReply): Error {
+  return new Error(`Unexpected reply ${answer.type}`);
+}
