@@ -1,0 +1,302 @@
+import { CancelledError, ExpectedError } from '../core/errors';
+import { formatCount, formatNumber, plural } from '../core/format';
+import { firstCells, isSettled, maximumRounds, nextCells, noiseWarnings, shuffled, stopReason, type Domain } from '../core/profile/design';
+import { fitErrors, fitPart } from '../core/profile/fit';
+import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/profile/profile';
+import type { ProfilerJob, TimedPart } from '../protocol/profiler';
+import type { OpenProfiler } from './client';
+
+/** What is measured, for whom. */
+export interface MeasureTask {
+  readonly title: string;
+  readonly tensor: number;
+  readonly job: ProfilerJob;
+  /** Slices are multiples of so many tokens. */
+  readonly unit: number;
+  readonly budgetMs: number;
+}
+
+/** How far a measurement is; `profile` has the samples and the fit so far. */
+export interface MeasureProgress {
+  readonly profile: Profile;
+  /** One line: what is measured now and how sure the fit is. */
+  readonly doing: string;
+  readonly fraction: number;
+}
+
+/** The clock and the ear of a measurement. */
+export interface MeasureWorld {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: MeasureProgress) => void) | undefined;
+  /** Milliseconds since some moment. */
+  readonly clock: () => number;
+  /** ISO 8601. */
+  readonly now: () => string;
+}
+
+/** Times of one cell over the rounds so far. */
+interface Entry {
+  readonly part: TimedPart;
+  readonly cell: Cell;
+  readonly holdOut: boolean;
+  readonly forwardMs: number[];
+  readonly backwardMs: number[];
+}
+
+/** Everything known so far. Grows only. */
+interface Course {
+  readonly entries: Entry[];
+  readonly skipped: SkippedCell[];
+  /** The reference cell, one time a round, forward and backward together. */
+  readonly referenceMs: number[];
+  readonly warnings: string[];
+  readonly startedMs: number;
+  readonly measuredAt: string;
+}
+
+/** Cells added at a time once all are settled: enough to keep noise from hitting one of them alone. */
+const cellsAtATime = 4;
+/** Passes over the whole table that a budget must hold: rounds, hold-out and context cells (about 14 whole-sequence times each of 4 rounds). */
+const passesInBudget = 60;
+/** A hold-out cell that misses by this much is measured again: noise goes away with more rounds, a wrong fit does not. */
+const suspectPercent = 2;
+const seed = 20231;
+
+type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versions' | 'warnings' | 'measure' | 'placement'>;
+
+/**
+ * Measures a layer and the ends of the model: cells take turns in random order (interleaved rounds, least of each cell), new cells where the fit is least sure, until the mean error on
+ * the hold-out cells is under the paper's 2 % or the budget is spent. Whatever stops it (a dead child, cancelling), the profile with the samples so far comes back, `partial` with the reason.
+ *
+ * @throws nothing but bugs; a profile without samples is possible.
+ */
+export async function measureProfile(profiler: Profiler, task: MeasureTask, world: MeasureWorld): Promise<Profile> {
+  const course: Course = {
+    entries: [],
+    skipped: [],
+    referenceMs: [],
+    warnings: [...profiler.warnings],
+    startedMs: world.clock(),
+    measuredAt: world.now(),
+  };
+  try {
+    await run(profiler, task, world, course);
+    return profileOf(profiler, task, world, course, null);
+  } catch (error) {
+    if (error instanceof CancelledError) return profileOf(profiler, task, world, course, 'cancelled');
+    if (error instanceof ExpectedError) return profileOf(profiler, task, world, course, `${error.message}; ${error.remedy}`);
+    throw error;
+  }
+}
+
+async function run(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course): Promise<void> {
+  const { limits } = task.job;
+  const domain: Domain = {
+    unit: task.unit,
+    sequence: limits.sequence,
+    tokens: await affordableTokens(profiler, task, world, course),
+    batches: batchesFor(profiler, limits.batch),
+  };
+  const { fit, holdOut } = firstCells(domain, seed);
+  const add = (part: TimedPart, cells: readonly Cell[], kept = false): void => {
+    for (const cell of cells) if (find(course, part, cell) === undefined) course.entries.push(entryOf(part, cell, kept));
+  };
+  // Timed once every round, to see noise and drift.
+  const reference = entryOf('layer', { batch: 1, tokens: roundTo(task.unit, domain.tokens / 4), context: 0 }, false);
+  course.entries.push(reference);
+  add('layer', fit);
+  add('layer', holdOut, true);
+  add('layers2', [reference.cell]);
+  if (task.job.shape.vocab > 0) for (const part of ['embedding', 'head'] as const) add(part, endCells(domain));
+  course.warnings.push(...(await placementWarnings(profiler)));
+
+  for (let round = 0; ; round++) {
+    const active = course.entries.filter((entry) => needsMore(course, entry));
+    if (active.length === 0) {
+      if (stopReason(progressOf(course, task, world)) !== null) return;
+      const cells = nextCells(domain, layerSamples(course), course.skipped, cellsAtATime);
+      if (cells.length === 0) return;
+      add('layer', cells);
+      continue;
+    }
+    for (const entry of shuffled([...new Set([...active, reference])], seed + round)) {
+      if (world.clock() - course.startedMs > task.budgetMs) {
+        course.warnings.push(budgetWarning(course, task));
+        return;
+      }
+      await measureOnce(profiler, entry, course);
+      if (entry === reference) course.referenceMs.push(last(entry.forwardMs) + last(entry.backwardMs));
+    }
+    report(profiler, task, world, course, active.length);
+  }
+}
+
+/** Batch sizes to measure: on a CPU, which is full with one sequence, two are enough. */
+function batchesFor({ device }: Profiler, largest: number): number[] {
+  const batch = device.kind === 'gpu' ? largest : Math.min(2, largest);
+  return batch > 1 ? [1, batch] : [1];
+}
+
+/**
+ * The longest slice whose table fits the budget: halved from the limit until `passesInBudget` passes would. Contexts stay as long as the sequence, since short slices at long contexts are cheap.
+ */
+async function affordableTokens(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course): Promise<number> {
+  const { tokens } = task.job.limits;
+  const probe = entryOf('layer', { batch: 1, tokens: Math.min(tokens, roundTo(task.unit, 64)), context: 0 }, false);
+  report(profiler, task, world, course, 1);
+  for (let times = 0; times < 2; times++) await measureOnce(profiler, probe, course);
+  const msPerToken = (Math.min(...probe.forwardMs) + Math.min(...probe.backwardMs)) / probe.cell.tokens;
+  let longest = tokens;
+  while (longest > 4 * task.unit && longest * msPerToken * passesInBudget > task.budgetMs) longest = roundTo(task.unit, longest / 2);
+  if (longest < tokens)
+    course.warnings.push(
+      `Slices longer than ${formatCount(longest)} tokens were not measured, to stay in ${formatNumber(task.budgetMs / 1000)} s; they are extrapolated`,
+    );
+  return longest;
+}
+
+async function measureOnce(profiler: Profiler, entry: Entry, course: Course): Promise<void> {
+  if (isSkipped(course, entry)) return;
+  const answer = await profiler.measure(entry.part, entry.cell);
+  if (answer.type === 'skipped') {
+    const { reason, detail } = answer;
+    course.skipped.push({ ...entry.cell, part: entry.part === 'layers2' ? 'layer' : entry.part, reason, detail });
+    return;
+  }
+  entry.forwardMs.push(net(answer.forwardMs, answer.forwardInputsMs));
+  entry.backwardMs.push(net(answer.backwardMs, answer.backwardInputsMs));
+}
+
+/** Time of the graph without making its inputs; never below a tenth of it, whatever the noise in the latter. */
+function net(wholeMs: number, inputsMs: number): number {
+  return Math.max(wholeMs - inputsMs, wholeMs / 10);
+}
+
+function needsMore(course: Course, entry: Entry): boolean {
+  if (isSkipped(course, entry)) return false;
+  if (!isSettled(entry.forwardMs) || !isSettled(entry.backwardMs)) return true;
+  return entry.holdOut && entry.forwardMs.length < maximumRounds && isSuspect(course, entry);
+}
+
+function isSuspect(course: Course, entry: Entry): boolean {
+  const samples = layerSamples(course);
+  const fit = fitPart(samples);
+  if (fit === null) return false;
+  const errors = fitErrors(fit, [sampleOf(entry)]);
+  return errors !== null && Math.max(errors.forward.maxPercent, errors.backward.maxPercent) > suspectPercent;
+}
+
+function isSkipped({ skipped }: Course, { part, cell }: Entry): boolean {
+  return skipped.some((other) => other.part === part && sameCell(other, cell));
+}
+
+/** Lengths at which the embedding and the head are timed: their cost has no context and is near to linear. */
+function endCells({ unit, tokens }: Domain): Cell[] {
+  const lengths = [unit, tokens / 16, tokens / 4, tokens / 2].map((length) => roundTo(unit, length));
+  return [...new Set(lengths)].map((length) => ({ batch: 1, tokens: length, context: 0 }));
+}
+
+async function placementWarnings(profiler: Profiler): Promise<readonly string[]> {
+  return (await profiler.placement()).warnings;
+}
+
+function budgetWarning(course: Course, task: MeasureTask): string {
+  const open = course.entries.filter((entry) => needsMore(course, entry)).length;
+  return `Stopped after ${formatNumber(task.budgetMs / 1000)} s with ${plural(open, 'cell')} not measured often enough; a larger budget makes it surer`;
+}
+
+function report(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course, active: number): void {
+  if (world.onProgress === undefined) return;
+  const profile = profileOf(profiler, task, world, course, null);
+  const spent = (world.clock() - course.startedMs) / task.budgetMs;
+  const errors =
+    profile.errors === null
+      ? ''
+      : `, error ${formatNumber(profile.errors.forward.meanPercent)} % forward, ${formatNumber(profile.errors.backward.meanPercent)} % backward`;
+  world.onProgress({
+    profile,
+    doing: `${plural(profile.samples.layer.length, 'slice')} measured, ${formatCount(active)} in this round${errors}`,
+    fraction: Math.min(1, spent),
+  });
+}
+
+function progressOf(course: Course, task: MeasureTask, world: MeasureWorld) {
+  const samples = layerSamples(course);
+  const fit = fitPart(samples);
+  return { errors: fit === null ? null : fitErrors(fit, samples), samples, spent: (world.clock() - course.startedMs) / task.budgetMs };
+}
+
+function profileOf(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course, error: string | null): Profile {
+  const samples = { layer: layerSamples(course), embedding: samplesOf(course, 'embedding'), head: samplesOf(course, 'head') };
+  const layer = fitPart(samples.layer);
+  const { job } = task;
+  return {
+    version: 1,
+    kind: 'terapipe-profile',
+    status: error === null ? 'complete' : 'partial',
+    error,
+    measuredAt: course.measuredAt,
+    source: 'onnxruntime',
+    device: profiler.device,
+    provider: profiler.provider,
+    versions: profiler.versions,
+    title: task.title,
+    tensor: task.tensor,
+    shape: job.shape,
+    precision: job.precision,
+    sequenceLength: Math.max(0, ...samples.layer.map(({ tokens, context }) => tokens + context)),
+    largestBatch: Math.max(1, ...samples.layer.map(({ batch }) => batch)),
+    attention: profiler.attention,
+    threads: job.threads,
+    samples,
+    skipped: course.skipped,
+    twoLayerRatio: twoLayerRatio(course),
+    fit: layer === null ? null : { layer, embedding: fitPart(samples.embedding), head: fitPart(samples.head) },
+    errors: layer === null ? null : fitErrors(layer, samples.layer),
+    seconds: (world.clock() - course.startedMs) / 1000,
+    warnings: [...course.warnings, ...noiseWarnings(course.referenceMs)],
+  };
+}
+
+function twoLayerRatio(course: Course): number | null {
+  const two = course.entries.find(({ part, forwardMs }) => part === 'layers2' && forwardMs.length > 0);
+  const one = two === undefined ? undefined : find(course, 'layer', two.cell);
+  if (two === undefined || one === undefined || one.forwardMs.length === 0) return null;
+  return totalMs(two) / totalMs(one);
+}
+
+function totalMs({ forwardMs, backwardMs }: Entry): number {
+  return Math.min(...forwardMs) + Math.min(...backwardMs);
+}
+
+function layerSamples(course: Course): Sample[] {
+  return samplesOf(course, 'layer');
+}
+
+function samplesOf({ entries }: Course, part: ProfilePart): Sample[] {
+  return entries.filter((entry) => entry.part === part && entry.forwardMs.length > 0).map(sampleOf);
+}
+
+function sampleOf({ cell, holdOut, forwardMs, backwardMs }: Entry): Sample {
+  return { ...cell, forwardMs: Math.min(...forwardMs), backwardMs: Math.min(...backwardMs), rounds: forwardMs.length, holdOut };
+}
+
+function entryOf(part: TimedPart, cell: Cell, holdOut: boolean): Entry {
+  return { part, cell, holdOut, forwardMs: [], backwardMs: [] };
+}
+
+function find({ entries }: Course, part: TimedPart, cell: Cell): Entry | undefined {
+  return entries.find((entry) => entry.part === part && sameCell(entry.cell, cell));
+}
+
+function sameCell(a: Cell, b: Cell): boolean {
+  return a.batch === b.batch && a.tokens === b.tokens && a.context === b.context;
+}
+
+function roundTo(unit: number, tokens: number): number {
+  return Math.max(unit, unit * Math.round(tokens / unit));
+}
+
+function last(values: readonly number[]): number {
+  return values.at(-1) ?? 0;
+}

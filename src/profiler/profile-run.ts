@@ -1,0 +1,134 @@
+import { ExpectedError } from '../core/errors';
+import { defaultUnit, type PlanRequest } from '../core/planner/request';
+import { providerNames, type Profile, type ProviderName } from '../core/profile/profile';
+import { layerShapeOf } from '../core/profile/shape';
+import { openProfiler, type OpenProfiler, type Refusal } from './client';
+import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureWorld } from './measure';
+import { requireWritable, writeProfile } from './store';
+
+/** How and where to measure. */
+export interface ProfileRunOptions extends MeasureWorld {
+  /** The bundled child, `dist/profiler.js`. */
+  readonly childFile: string;
+  /** Null: every provider in turn. */
+  readonly provider: ProviderName | null;
+  readonly budgetMs: number;
+  /** CPU threads inside an operator. */
+  readonly threads: number;
+  /** Folders added to the library path of the child, where CUDA's libraries lie. */
+  readonly libraryPath: readonly string[];
+  /** A `.json` file, or a folder of profiles. */
+  readonly target: string;
+  /** The precision was asked for: another one is no answer. */
+  readonly precisionFixed: boolean;
+}
+
+/** A measurement that ended, however it ended. */
+export interface ProfileRun {
+  readonly profile: Profile;
+  /** Where it was saved; null when it could not be (`saveError` says why) or holds no samples. */
+  readonly file: string | null;
+  readonly saveError: ExpectedError | null;
+  /** Providers that were tried first and why they could not serve. */
+  readonly refused: readonly Refusal[];
+}
+
+/** Chunks of more sequences than this are not measured; the planner then plans no larger ones. */
+const largestBatch = 4;
+
+/**
+ * Measures the layer of a request on this machine and saves the profile, also when something stopped it on the way.
+ * @throws CancelledError before anything was measured; ExpectedError when no provider loads (`profiler-no-provider`), the request cannot be profiled or the place cannot be written to.
+ */
+export async function profileRequest(request: PlanRequest, options: ProfileRunOptions): Promise<ProfileRun> {
+  requireProfilable(request);
+  await requireWritable(options.target);
+  const { profiler, task } = await openFor(request, options);
+  try {
+    const profile = await measureProfile(profiler, task, options);
+    return { profile, ...(await saved(options.target, profile)), refused: profiler.refused };
+  } finally {
+    await profiler.close();
+  }
+}
+
+/** The child on the first provider that runs the job; in fp32 where none has a precision that nobody asked for. */
+async function openFor(request: PlanRequest, options: ProfileRunOptions): Promise<{ profiler: OpenProfiler; task: MeasureTask }> {
+  const asked = taskOf(request, options);
+  try {
+    return { profiler: await openFirst(asked, options), task: asked };
+  } catch (error) {
+    const mayChange = !options.precisionFixed && asked.job.precision !== 'fp32';
+    if (!(error instanceof ExpectedError) || error.code !== 'profiler-no-provider' || !mayChange) throw error;
+    const task: MeasureTask = { ...asked, job: { ...asked.job, precision: 'fp32' } };
+    return { profiler: await openFirst(task, options), task };
+  }
+}
+
+/** The provider that was named, or the first that runs the job on something real: an adapter drawn by the CPU is nobody's GPU unless asked for. */
+async function openFirst({ job }: MeasureTask, { childFile, signal, libraryPath, provider }: ProfileRunOptions): Promise<OpenProfiler> {
+  const open = (providers: readonly ProviderName[]) => openProfiler(job, { childFile, providers, signal, libraryPath });
+  if (provider !== null) return open([provider]);
+  const first = await open(providerNames);
+  if (first.device.kind !== 'software') return first;
+  await first.close();
+  const software: Refusal = {
+    provider: first.provider,
+    reason: `its only adapter is ${first.device.name}, which the CPU draws`,
+    remedy: 'install the driver of the GPU, or name the provider to measure it all the same',
+  };
+  const next = await open(providerNames.slice(providerNames.indexOf(first.provider) + 1));
+  return { ...next, refused: [...first.refused, software, ...next.refused] };
+}
+
+/** What to measure for a request: its layer as one tensor-parallel rank runs it, up to its whole sequence. */
+export function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<ProfileRunOptions, 'budgetMs' | 'threads'>): MeasureTask {
+  const { model, training, layout, slicing, title } = request;
+  const replicaBatch = Math.max(1, Math.floor(training.globalBatch / layout.data));
+  return {
+    title,
+    tensor: layout.tensor,
+    unit: slicing.unit ?? defaultUnit(training.sequenceLength),
+    budgetMs,
+    job: {
+      shape: layerShapeOf(model, layout.tensor),
+      precision: training.precision,
+      fp32Gradients: training.fp32Gradients,
+      attention: training.attention === 'flash' ? 'fused' : 'plain',
+      threads,
+      limits: {
+        batch: Math.min(replicaBatch, Math.max(largestBatch, training.microBatch)),
+        tokens: training.sequenceLength,
+        sequence: training.sequenceLength,
+      },
+    },
+  };
+}
+
+function requireProfilable({ model, layout }: PlanRequest): void {
+  const { tensor, context } = layout;
+  if (context > 1)
+    throw new ExpectedError(
+      'profile-context-parallel',
+      'Context parallelism splits the sequence inside a layer, which a profile of one GPU does not see',
+      'set layout.context to 1 to profile',
+    );
+  if (model.heads % tensor !== 0 || model.ffn % tensor !== 0)
+    throw new ExpectedError(
+      'profile-tensor-share',
+      `${model.heads} heads and a feed-forward of ${model.ffn} cannot be shared by ${tensor} tensor-parallel ranks`,
+      'set layout.tensor to a divisor of both',
+    );
+}
+
+async function saved(target: string, profile: Profile): Promise<Pick<ProfileRun, 'file' | 'saveError'>> {
+  if (profile.samples.layer.length === 0) return { file: null, saveError: null };
+  try {
+    return { file: await writeProfile(target, profile), saveError: null };
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    return { file: null, saveError: error };
+  }
+}
+
+export type { MeasureProgress };

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ExpectedError } from '../core/errors';
+import { maximumProfileBytes, parseProfile, profileFileName, profileText } from '../core/profile/file';
+import type { NamedProfile, Profile } from '../core/profile/profile';
+
+/** Folders looked through for a `.terapipe`, from the config upwards. */
+const highestAncestor = 32;
+/** Profiles read from one folder at most, the first by name. */
+const maximumProfiles = 200;
+
+/**
+ * Where the profiles of a config lie: `.terapipe/profiles` in the nearest folder upwards that has a `.terapipe`, else in the one that holds the repository (`.git`),
+ * else beside the config. Nothing is created.
+ *
+ * @param configFile path of the config, or of a file in the current folder for standard input.
+ * @param root the search ends here: nothing above it is looked at.
+ */
+export function profilesFolder(configFile: string, root?: string): string {
+  const own = path.dirname(path.resolve(configFile));
+  const ancestors: string[] = [];
+  for (let folder = own; ancestors.length < highestAncestor; folder = path.dirname(folder)) {
+    ancestors.push(folder);
+    if (path.dirname(folder) === folder || folder === root) break;
+  }
+  const has = (name: string) => ancestors.find((folder) => existsSync(path.join(folder, name)));
+  return path.join(has('.terapipe') ?? has('.git') ?? own, '.terapipe', 'profiles');
+}
+
+/** The profiles of a folder, by name, and what could not be read of it. A folder that is not there has none. Never rejects. */
+export async function readProfiles(
+  folder: string,
+): Promise<{ readonly found: readonly NamedProfile[]; readonly broken: readonly ExpectedError[] }> {
+  const names = await readdir(folder).catch(() => []);
+  const found: NamedProfile[] = [];
+  const broken: ExpectedError[] = [];
+  for (const name of names
+    .filter((entry) => entry.endsWith('.json'))
+    .sort()
+    .slice(0, maximumProfiles)) {
+    try {
+      found.push(await readProfile(path.join(folder, name)));
+    } catch (error) {
+      if (!(error instanceof ExpectedError)) throw error;
+      broken.push(error);
+    }
+  }
+  return { found, broken };
+}
+
+/**
+ * Reads one profile.
+ * @throws ExpectedError `profile-unreadable`, or as `parseProfile`; placed in the file.
+ */
+export async function readProfile(file: string): Promise<NamedProfile> {
+  return { file, profile: parseProfile(await readText(file), file) };
+}
+
+async function readText(file: string): Promise<string> {
+  const unreadable = (what: string): ExpectedError =>
+    new ExpectedError('profile-unreadable', `${path.basename(file)} ${what}`, 'name a profile that terapipe profile wrote', {
+      file,
+      range: { start: 0, end: 0 },
+    });
+  try {
+    const status = await stat(file);
+    if (!status.isFile()) throw unreadable('is no regular file');
+    if (status.size > maximumProfileBytes) throw unreadable('is too large for a profile');
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof ExpectedError) throw error;
+    throw unreadable(`cannot be read (${systemCode(error)})`);
+  }
+}
+
+/**
+ * Tries the place of a profile before time is spent on measuring it.
+ * @throws ExpectedError as `writeProfile`.
+ */
+export async function requireWritable(target: string): Promise<void> {
+  const folder = target.endsWith('.json') ? path.dirname(target) : target;
+  const trial = path.join(folder, `.${randomBytes(4).toString('hex')}.tmp`);
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeFile(trial, ' '.repeat(4096), { flag: 'wx', flush: true });
+  } catch (error) {
+    throw notSaved(target, error);
+  } finally {
+    await rm(trial, { force: true }).catch(() => undefined);
+  }
+}
+
+/**
+ * Writes a profile so that readers see the old file or the new one, never half of it: to a file beside it, flushed, then renamed.
+ *
+ * @param target a path that ends in `.json` is the file; anything else the folder, in which the profile gets a name by its content.
+ * @returns the file's path.
+ * @throws ExpectedError `profile-not-saved`, with the system's reason.
+ */
+export async function writeProfile(target: string, profile: Profile): Promise<string> {
+  const file = target.endsWith('.json') ? target : path.join(target, profileFileName(profile));
+  const beside = `${file}.${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    await mkdir(path.dirname(file), { recursive: true });
+    const handle = await open(beside, 'wx');
+    try {
+      await handle.writeFile(profileText(profile));
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(beside, file);
+    return file;
+  } catch (error) {
+    await rm(beside, { force: true }).catch(() => undefined);
+    throw notSaved(file, error);
+  }
+}
+
+function notSaved(target: string, error: unknown): ExpectedError {
+  const code = systemCode(error);
+  const why = code === 'ENOSPC' ? 'the disk is full' : code;
+  return new ExpectedError('profile-not-saved', `${target} could not be written (${why})`, 'make room, or name another place');
+}
+
+function systemCode(error: unknown): string {
+  if (error instanceof Error && 'code' in error) return String(error.code);
+  throw error;
+}

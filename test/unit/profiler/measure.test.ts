@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { CancelledError, ExpectedError } from '../../../src/core/errors';
+import type { Cell } from '../../../src/core/profile/profile';
+import { randomNumbers } from '../../../src/core/profile/random';
+import type { CellAnswer } from '../../../src/profiler/client';
+import { measureProfile, type MeasureTask, type MeasureWorld } from '../../../src/profiler/measure';
+import type { TimedPart } from '../../../src/protocol/profiler';
+
+type Profiler = Parameters<typeof measureProfile>[0];
+
+/** Seconds pass as fast as the simulated device works. */
+interface Bench {
+  readonly profiler: Profiler;
+  readonly world: MeasureWorld;
+  readonly measured: { readonly part: TimedPart; readonly cell: Cell }[];
+}
+
+/** A device whose layer takes `forwardMs`, twice that backward, with `noise` on top and some bursts. */
+function bench(forwardMs: (cell: Cell) => number, noise = 0.02, answer?: (part: TimedPart, cell: Cell) => CellAnswer | null): Bench {
+  const random = randomNumbers(7);
+  const measured: Bench['measured'] = [];
+  let nowMs = 0;
+  const timed = (ms: number): number => ms * (1 + noise * random() + (random() < 0.1 ? 20 * noise * random() : 0));
+  const profiler: Profiler = {
+    provider: 'cpu',
+    device: { kind: 'cpu', name: 'simulated', memoryBytes: 2 ** 34, driver: null },
+    attention: { forward: 'MatMul, Softmax, MatMul', backward: 'explicit' },
+    versions: { onnxruntime: '0' },
+    warnings: [],
+    placement: () => Promise.resolve({ operators: [], warnings: [] }),
+    measure: (part, cell) => {
+      measured.push({ part, cell });
+      const given = answer?.(part, cell) ?? null;
+      if (given !== null) return Promise.resolve(given);
+      const ms = forwardMs(cell) * (part === 'layers2' ? 2 : part === 'layer' ? 1 : 0.1);
+      const [forward, backward] = [timed(ms), timed(2 * ms)];
+      nowMs += forward + backward;
+      return Promise.resolve({
+        ...({ type: 'measured', id: 1, forwardMs: forward + 0.01, backwardMs: backward + 0.02 } as const),
+        ...{ forwardInputsMs: 0.01, backwardInputsMs: 0.02, rssBytes: 1e8 },
+      });
+    },
+  };
+  return { profiler, measured, world: { clock: () => nowMs, now: () => '2026-01-01T00:00:00.000Z' } };
+}
+
+const shape = {
+  ...{ hidden: 256, heads: 4, kvHeads: 4, headDim: 64, ffn: 1024, gatedMlp: false, norm: 'layernorm', rotary: false },
+  ...{ qkvBias: true, attentionOutputBias: true, mlpBias: true, qkNorm: false, experts: null, vocab: 1024, learnedPositions: true },
+} as const;
+
+function task(budgetMs = 600_000): MeasureTask {
+  const limits = { batch: 4, tokens: 1024, sequence: 1024 };
+  return {
+    ...{ title: 'small', tensor: 1, unit: 8, budgetMs },
+    job: { shape, precision: 'fp32', fp32Gradients: true, attention: 'fused', threads: 1, limits },
+  };
+}
+
+/** A layer on a CPU: linear in tokens, attention on top. */
+const smooth = ({ batch, tokens, context }: Cell): number => batch * (0.05 + 0.02 * tokens + 1.5e-5 * tokens * (context + tokens / 2));
+
+describe('measuring a layer', () => {
+  it('ends with a mean error under 2 % on slices it kept apart, on a device with noise and bursts', async () => {
+    const { profiler, world } = bench(smooth);
+    const { status, errors, samples, fit } = await measureProfile(profiler, task(), world);
+    assert.equal(status, 'complete');
+    assert.ok(errors !== null && fit !== null);
+    assert.ok(errors.forward.meanPercent < 2 && errors.backward.meanPercent < 2, JSON.stringify(errors));
+    assert.equal(errors.forward.method, 'hold-out');
+    assert.ok(samples.layer.filter(({ holdOut }) => holdOut).length >= 8);
+    assert.ok(samples.head.length >= 3 && samples.embedding.length >= 3);
+  });
+
+  it('takes away the time of making the inputs', async () => {
+    const { profiler, world } = bench(smooth, 0);
+    const { samples } = await measureProfile(profiler, task(), world);
+    const [first] = samples.layer;
+    assert.ok(first !== undefined);
+    assert.ok(Math.abs(first.forwardMs - smooth(first)) < 1e-9, String(first.forwardMs));
+  });
+
+  it('checks once that two layers take twice as long as one', async () => {
+    const { profiler, world } = bench(smooth, 0);
+    const { twoLayerRatio } = await measureProfile(profiler, task(), world);
+    assert.ok(twoLayerRatio !== null && Math.abs(twoLayerRatio - 2) < 1e-6, String(twoLayerRatio));
+  });
+
+  it('lets cells take turns instead of repeating one', async () => {
+    const { profiler, world, measured } = bench(smooth);
+    await measureProfile(profiler, task(), world);
+    const repeated = measured.slice(3).filter(({ part, cell }, i) => measured[i + 2]?.part === part && measured[i + 2]?.cell === cell);
+    assert.ok(repeated.length < measured.length / 20, `${repeated.length} of ${measured.length}`);
+  });
+
+  it('keeps the samples so far, with the reason, when the child dies', async () => {
+    let calls = 0;
+    const dead = new ExpectedError('profiler-died', 'The profiler was killed', 'measure again');
+    const { profiler, world } = bench(smooth);
+    const dying: Profiler = { ...profiler, measure: (part, cell) => (++calls > 100 ? Promise.reject(dead) : profiler.measure(part, cell)) };
+    const { status, error, samples, fit } = await measureProfile(dying, task(), world);
+    assert.equal(status, 'partial');
+    assert.equal(error, 'The profiler was killed; measure again');
+    assert.ok(samples.layer.length > 20);
+    assert.notEqual(fit, null);
+  });
+
+  it('keeps the samples so far when it is cancelled', async () => {
+    let calls = 0;
+    const { profiler, world } = bench(smooth);
+    const cancelled: Profiler = {
+      ...profiler,
+      measure: (part, cell) => (++calls > 50 ? Promise.reject(new CancelledError()) : profiler.measure(part, cell)),
+    };
+    const { status, error, samples } = await measureProfile(cancelled, task(), world);
+    assert.deepEqual([status, error], ['partial', 'cancelled']);
+    assert.ok(samples.layer.length > 10);
+  });
+
+  it('lets bugs through', async () => {
+    const { profiler, world } = bench(smooth);
+    const broken: Profiler = { ...profiler, measure: () => Promise.reject(new TypeError('oops')) };
+    await assert.rejects(measureProfile(broken, task(), world), TypeError);
+  });
+
+  it('stops when the budget is spent and says what is missing', async () => {
+    const { profiler, world } = bench(smooth);
+    const { warnings, seconds } = await measureProfile(profiler, task(2500), world);
+    assert.ok(seconds < 3, String(seconds));
+    assert.ok(
+      warnings.some((warning) => warning.includes('larger budget')),
+      warnings.join('\n'),
+    );
+  });
+
+  it('measures shorter slices, at all contexts, when whole sequences cost more than the budget holds', async () => {
+    const { profiler, world } = bench((cell) => 20 * smooth(cell));
+    const { samples, warnings, sequenceLength, errors } = await measureProfile(profiler, task(60_000), world);
+    const longest = Math.max(...samples.layer.filter(({ batch }) => batch === 1).map(({ tokens }) => tokens));
+    assert.ok(longest < 1024, String(longest));
+    assert.equal(sequenceLength, 1024);
+    assert.ok(errors !== null && errors.forward.meanPercent < 2);
+    assert.ok(
+      warnings.some((warning) => warning.includes('extrapolated')),
+      warnings.join('\n'),
+    );
+  });
+
+  it('records a cell that runs out of memory and goes on without it', async () => {
+    const { profiler, world, measured } = bench(smooth, 0.01, (_, { batch, tokens }) =>
+      batch * tokens > 1024 ? { type: 'skipped', id: 1, reason: 'out-of-memory', detail: 'it needs 40 GB' } : null,
+    );
+    const { skipped, status, errors } = await measureProfile(profiler, task(), world);
+    assert.equal(status, 'complete');
+    assert.ok(errors !== null && errors.forward.meanPercent < 2);
+    assert.ok(skipped.length >= 1);
+    for (const cell of skipped) {
+      assert.equal(cell.reason, 'out-of-memory');
+      const tries = measured.filter(
+        ({ cell: { batch, tokens, context } }) => batch === cell.batch && tokens === cell.tokens && context === cell.context,
+      );
+      assert.equal(tries.length, 1);
+    }
+  });
+
+  it('warns of a device that slows down', async () => {
+    let calls = 0;
+    const { profiler, world } = bench((cell) => smooth(cell) * (1 + (0.3 * ++calls) / 400), 0.001);
+    const { warnings } = await measureProfile(profiler, task(), world);
+    assert.ok(
+      warnings.some((warning) => warning.includes('slowed down')),
+      warnings.join('\n'),
+    );
+  });
+
+  it('reports samples and error while it measures', async () => {
+    const { profiler, world } = bench(smooth);
+    const said: string[] = [];
+    await measureProfile(profiler, task(), { ...world, onProgress: ({ doing }) => said.push(doing) });
+    assert.ok(said.length >= 4);
+    assert.match(said.at(-1) ?? '', /slices measured.*error .* % forward, .* % backward/);
+  });
+});
