@@ -1,0 +1,88 @@
+import type { Precision } from '../../core/cluster/spec';
+import type { LayerShape } from '../../core/profile/shape';
+import type { ProfilerJob } from '../../protocol/profiler';
+import type { ElementType, Graph, Value } from './onnx';
+import type { Sources } from './sources';
+
+/**
+ * What runs attention. `plain`: matrix products, a mask and a softmax. The others are one operator: of ONNX Runtime's own domain (`MultiHeadAttention`, as many key-value
+ * heads as heads; `GroupQueryAttention`) or of ONNX (`Attention`, opset 23). Backward they recompute the probabilities from the queries and keys.
+ */
+export type AttentionOperator = 'plain' | 'MultiHeadAttention' | 'GroupQueryAttention' | 'Attention';
+
+/** What every part of a graph is written with. Activations are rows: [batch * tokens, width]. */
+export interface Emit {
+  readonly graph: Graph;
+  readonly sources: Sources;
+  readonly shape: LayerShape;
+  readonly precision: Precision;
+  /** Type that weight gradients accumulate in. */
+  readonly gradientType: Precision;
+  readonly attention: AttentionOperator;
+  readonly limits: ProfilerJob['limits'];
+  /** Before names of operands and results, so that two layers can share a graph. */
+  readonly prefix: string;
+  /** Whether `save` does anything. */
+  readonly saves: boolean;
+  /** Keep a tensor that the backward pass needs. */
+  save(name: string, value: Value, type?: Precision): void;
+  result(name: string, value: Value, type?: ElementType): void;
+}
+
+export function weight(emit: Emit, name: string, dims: readonly number[]): Value {
+  return emit.sources.parameter(emit.prefix + name, dims, emit.precision);
+}
+
+/** A saved activation, as the backward pass gets it back. `type`: of the saved tensor, which is given in the precision of the graph. */
+export function saved(emit: Emit, name: string, dims: Parameters<Sources['tensor']>[1], type: Precision = emit.precision): Value {
+  return emit.graph.cast(emit.sources.tensor(emit.prefix + name, dims, type), type, emit.precision);
+}
+
+/** x [rows, in] W [in, out] + b, the bias only when there is one. */
+export function linear(emit: Emit, x: Value, name: string, inWidth: number, outWidth: number, bias: boolean): Value {
+  const w = weight(emit, name, [inWidth, outWidth]);
+  if (!bias) return emit.graph.node('MatMul', [x, w]);
+  return emit.graph.node('Gemm', [x, w, weight(emit, `${name}Bias`, [outWidth])]);
+}
+
+/** Gradient of `linear`: returns dx (plus `sum`, when given), accumulates dW = x^T dy and db. */
+export function linearBackward(
+  emit: Emit,
+  x: Value,
+  dy: Value,
+  name: string,
+  inWidth: number,
+  outWidth: number,
+  bias: boolean,
+  sum: readonly Value[] = [],
+): Value {
+  accumulateProduct(emit, name, x, dy, [inWidth, outWidth]);
+  if (bias) accumulate(emit, `${name}Bias`, sumRows(emit, dy), [outWidth]);
+  return emit.graph.node('Gemm', [dy, weight(emit, name, [inWidth, outWidth]), ...sum], { transB: 1 });
+}
+
+/** Result `d.NAME` = `main.NAME` + a^T b, of [rows, in] and [rows, out]. */
+export function accumulateProduct(emit: Emit, name: string, a: Value, b: Value, dims: readonly number[]): void {
+  if (emit.gradientType !== emit.precision) {
+    accumulate(emit, name, emit.graph.node('Gemm', [a, b], { transA: 1 }), dims);
+    return;
+  }
+  const main = emit.sources.parameter(`main.${emit.prefix}${name}`, dims, emit.gradientType);
+  emit.result(`d.${name}`, emit.graph.node('Gemm', [a, b, main], { transA: 1 }), emit.gradientType);
+}
+
+/** Result `d.NAME` = `main.NAME` + gradient. */
+export function accumulate(emit: Emit, name: string, gradient: Value, dims: readonly number[]): void {
+  const main = emit.sources.parameter(`main.${emit.prefix}${name}`, dims, emit.gradientType);
+  const wide = emit.graph.cast(gradient, emit.precision, emit.gradientType);
+  emit.result(`d.${name}`, emit.graph.node('Add', [main, wide]), emit.gradientType);
+}
+
+/** [rows, width] to [width]. */
+export function sumRows(emit: Emit, value: Value): Value {
+  return emit.graph.node('ReduceSum', [value, emit.graph.integers([0])], { keepdims: 0 });
+}
+
+export function scaled(emit: Emit, value: Value, factor: number): Value {
+  return emit.graph.node('Mul', [value, emit.graph.scalar(factor, emit.precision)]);
+}
