@@ -20,8 +20,9 @@ const leastWithContext = 0.5;
 /** Huber's constant: residuals beyond this many standard deviations count less (95 % efficiency on normal noise). */
 const huber = 1.345;
 const reweightings = 4;
-/** Leaving out one sample in turn stops at this many, evenly chosen. */
+/** Leaving out one sample in turn stops at this many, evenly chosen, and at so many samples fitted in all. */
 const mostLeftOut = 100;
+const mostRefitted = 200_000;
 
 /** The time, ms, that `fit` gives a cell. Compiles the fit first: for many cells use `timeFunction`. */
 export function fitMs(fit: TimeFit, { batch, tokens, context }: Cell): number {
@@ -150,8 +151,13 @@ function squareFromBatches(whole: Table, cells: readonly TimedCell[]): number | 
 
 /** Linear between ascending points; the first and last value beyond them. */
 export function interpolated(points: readonly number[], values: readonly number[], at: number): number {
-  const next = points.findIndex((point) => point >= at);
-  if (next <= 0) return values.at(next) ?? 0;
+  let [next, end] = [0, points.length];
+  while (next < end) {
+    const middle = (next + end) >> 1;
+    if ((points[middle] ?? 0) < at) next = middle + 1;
+    else end = middle;
+  }
+  if (next === 0 || next === points.length) return values.at(next === 0 ? 0 : -1) ?? 0;
   const [left, right] = [points[next - 1] ?? 0, points[next] ?? 0];
   const share = (at - left) / (right - left);
   return (values[next - 1] ?? 0) * (1 - share) + (values[next] ?? 0) * share;
@@ -228,7 +234,7 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Error of `fit` on the held-out samples; where there are none, by fitting again without each sample in turn (at most 100, evenly chosen; the shortest and the longest
+ * Error of `fit` on the held-out samples; where there are none, by fitting again without each sample in turn (at most 100, fewer of thousands, evenly chosen; the shortest and the longest
  * slice stay, since what lies beyond them is extrapolated).
  * @returns null when neither is possible.
  */
@@ -252,7 +258,7 @@ function leftOut(samples: readonly Sample[]): { readonly sample: Sample; readonl
   const rows = samples.filter(({ context }) => context === 0).map(({ batch, tokens }) => batch * tokens);
   const [shortest, longest] = [rows.reduce((a, b) => Math.min(a, b), Infinity), rows.reduce((a, b) => Math.max(a, b), 0)];
   const inner = samples.filter(({ batch, tokens, context }) => context > 0 || (batch * tokens > shortest && batch * tokens < longest));
-  const count = Math.min(inner.length, mostLeftOut);
+  const count = Math.min(inner.length, mostLeftOut, Math.ceil(mostRefitted / samples.length));
   const chosen = Array.from({ length: count }, (_, i) => inner[Math.floor((i * inner.length) / count)]).filter(
     (sample) => sample !== undefined,
   );

@@ -44,7 +44,7 @@ export interface SkippedCell extends Cell {
 /**
  * Time of a slice, ms, with n = batch * tokens:
  *   rows(n) + square * batch * tokens^2 + (context > 0 ? constant + perRow n + perContext batch context + perRowContext n context + perContextSquare batch context^2 : 0),
- * `rows` interpolated linearly in the table (level below its first length, its last line beyond the last). The table keeps the steps of tile sizes; the rest is
+ * `rows` interpolated linearly in the table (level below its first length; beyond the last its last line, level if that falls). With context never less than half of the time without. The table keeps the steps of tile sizes; the rest is
  * TeraPipe's bilinear context term (section 3.4) and one square term that is 0 unless it earns its place on the hold-out.
  */
 export interface TimeFit {
@@ -82,7 +82,7 @@ export interface Profile {
   /** `partial`: something stopped the measuring; the samples are good, `error` says why there are no more. */
   readonly status: 'complete' | 'partial';
   readonly error: string | null;
-  /** ISO 8601. */
+  /** ISO 8601, UTC: `2026-11-21T07:00:00.000Z`. */
   readonly measuredAt: string;
   readonly source: 'onnxruntime' | 'imported';
   readonly device: ProfileDevice;
@@ -112,4 +112,10 @@ export interface Profile {
   readonly seconds: number;
   /** Sentences on what to distrust: noise, drift, heavy nodes on the CPU, a software adapter. */
   readonly warnings: readonly string[];
+}
+
+/** A profile and the file it was read from, by whatever identity the face uses. */
+export interface NamedProfile {
+  readonly file: string;
+  readonly profile: Profile;
 }
