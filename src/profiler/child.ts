@@ -6,7 +6,7 @@ import { serveParent } from './serve-parent';
 
 serveParent({
   models: { graph: (...pass) => timedGraph(...pass).bytes, inputs: (...pass) => timedInputsGraph(...pass).bytes },
-  fusedAttention: ({ shape }) => attentionOperators(shape),
+  attentions: attentionOperators,
   loadRuntime: () => import('onnxruntime-node'),
   freeBytes: freeDeviceBytes,
 });

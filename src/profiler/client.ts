@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { CancelledError, ExpectedError } from '../core/errors';
 import type { Cell, ProfileDevice, ProviderName } from '../core/profile/profile';
 import type { PlacedOperator, ProfilerJob, ProfilerReply, TimedPart } from '../protocol/profiler';
 import { cleaned, diagnoseRefusal, type Refusal } from './diagnose';
 import { installedLibraries } from './libraries';
+import { failureKind } from './memory';
 import { deviceWarnings, placementWarnings } from './placement-warnings';
-import { startProfilerProcess, type ProfilerProcess, type ProfilerRequestBody } from './process';
+import { lastLine, startProfilerProcess, type ProfilerProcess, type ProfilerRequestBody } from './process';
 import { providerTitles, runsOn } from './providers';
 
 export type { Refusal } from './diagnose';
@@ -184,6 +186,16 @@ function profilerOn(
     }
   };
 
+  /** WebGPU only logs that it ran out of memory, and goes on with buffers that are none: such times are no times, and the child is not used again. */
+  const heeded = async (answer: CellAnswer): Promise<CellAnswer> => {
+    // What was logged comes through another pipe than the answer.
+    await setImmediate();
+    const said = children.current()?.said() ?? '';
+    if (answer.type === 'skipped' || failureKind(said) !== 'out-of-memory') return answer;
+    growth.exceed();
+    return { type: 'skipped', id: answer.id, reason: 'out-of-memory', detail: lastLine(said) };
+  };
+
   return {
     provider,
     device,
@@ -195,9 +207,9 @@ function profilerOn(
       if (growth.isExceeded()) await reopen();
       const { batch, tokens, context } = cell;
       const answer = await request({ type: 'measure', part, batch, tokens, context });
+      if (answer.type !== 'measured' && answer.type !== 'skipped') throw unexpected(answer);
       if (answer.type === 'measured') growth.saw(`${part} ${batch} ${tokens} ${context}`, answer.rssBytes);
-      if (answer.type === 'measured' || answer.type === 'skipped') return answer;
-      throw unexpected(answer);
+      return provider === 'cpu' ? answer : heeded(answer);
     },
     placement: async () => {
       const answer = await request({ type: 'placement' });
@@ -222,6 +234,9 @@ function growthWatch(leastBytes: number) {
       lastBytes = bytes;
     },
     isExceeded: (): boolean => lastBytes > 2 * allowedBytes,
+    exceed: (): void => {
+      lastBytes = Infinity;
+    },
     reset: (): void => {
       seen.clear();
       firstRound = true;

@@ -17,6 +17,8 @@ export interface ProfilerProcess {
   readonly request: (body: ProfilerRequestBody, limitMs: number) => Promise<ProfilerReply>;
   /** The end of what the child and the native libraries in it wrote to standard error, at most 64 kB. */
   readonly stderr: () => string;
+  /** The part of it that was written since the last request. */
+  readonly said: () => string;
   /** Kills the child (no signal handler can delay that) and rejects what waits with CancelledError at once; resolves when it is gone. */
   readonly stop: () => Promise<void>;
 }
@@ -36,6 +38,7 @@ const lastWordsMs = 100;
 export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv): ProfilerProcess {
   const child = fork(childFile, [], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   let stderr = '';
+  let said = '';
   let waiting: Waiting | null = null;
   let ended: Error | null = null;
   let lastId = 0;
@@ -73,6 +76,7 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
   child.stderr?.setEncoding('utf8');
   child.stderr?.on('data', (text: string) => {
     stderr = (stderr + text).slice(-keptCharacters);
+    said = (said + text).slice(-keptCharacters);
   });
   child.once('disconnect', () => {
     child.kill('SIGKILL');
@@ -96,6 +100,7 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
           return;
         }
         const id = ++lastId;
+        said = '';
         const timer = setTimeout(() => {
           end(timedOut(limitMs));
         }, limitMs);
@@ -104,6 +109,7 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
         child.send({ ...body, id } satisfies ProfilerRequest, () => undefined);
       }),
     stderr: () => stderr,
+    said: () => said,
     stop: () => {
       end(new CancelledError());
       return gone;
@@ -128,10 +134,10 @@ function timedOut(limitMs: number): ExpectedError {
   );
 }
 
-/** The last line that says something, without colours. */
+/** The last line that says something, without colours and stack traces: of an uncaught exception its message. */
 export function lastLine(text: string): string {
-  const lines = stripVTControlCharacters(text)
-    .split('\n')
-    .map((line) => line.trim());
-  return (lines.filter((line) => line !== '').at(-1) ?? '').slice(0, 400);
+  const [said = ''] = stripVTControlCharacters(text).split(/^-+ (?:Native|JavaScript) stack trace -+$/m);
+  const lines = said.split('\n').map((line) => line.trim());
+  const uncaught = lines.some((line) => line.startsWith('Node.js v')) ? lines.filter((line) => /^\w*Error\b.*: /.test(line)) : [];
+  return (uncaught.at(-1) ?? lines.filter((line) => line !== '').at(-1) ?? '').slice(0, 400);
 }

@@ -13,8 +13,8 @@ import { profiledRun, type Runtime } from './sessions';
 /** What the server stands on; tests put others in. */
 export interface ServerParts {
   readonly models: ModelSource;
-  /** Fused attention operators that suit the shape, the best first. */
-  readonly fusedAttention: (job: ProfilerJob) => readonly AttentionOperator[];
+  /** What can run the attention of the job, the best first, `plain` last. */
+  readonly attentions: (job: ProfilerJob) => readonly AttentionOperator[];
   /** Loads onnxruntime-node, which fails where it has no build for the platform. */
   readonly loadRuntime: () => Promise<Runtime>;
   /** Free memory of a device, bytes; infinite when it cannot be known. */
@@ -61,8 +61,9 @@ async function openJob(parts: ServerParts, provider: ProviderName, asked: Profil
 
   const probe = (job: ProfilerJob, attention: AttentionOperator, part: ProfilePart) =>
     placementOf(runtime, parts.models, provider, { job, attention, part });
-  const candidates: readonly AttentionOperator[] = asked.attention === 'fused' ? [...parts.fusedAttention(asked), 'plain'] : ['plain'];
-  const { attention, layer } = await firstAttention(candidates, provider, (tried) => probe(withAttention(asked, tried), tried, 'layer'));
+  const { attention, layer } = await firstAttention(parts.attentions(asked), provider, (tried) =>
+    probe(withAttention(asked, tried), tried, 'layer'),
+  );
   const job = withAttention(asked, attention);
   const facts = await readDeviceFacts(provider);
   const device = deviceOf(facts);
