@@ -76,7 +76,12 @@ export const profileSchema = v.object({
     driver: v.nullable(text),
   }),
   provider: v.nullable(v.picklist(providerNames)),
-  versions: v.pipe(v.record(v.string(), text), v.maxEntries(mostVersions)),
+  versions: v.pipe(
+    v.unknown(),
+    v.check((value) => !Array.isArray(value)),
+    v.record(v.string(), text),
+    v.maxEntries(mostVersions),
+  ),
   title: text,
   tensor: count,
   shape,
