@@ -6,31 +6,31 @@ import type { Value } from './onnx';
 export function embeddingForward(emit: Emit): Value {
   const { graph, shape, sources, limits } = emit;
   const { batch, context, total } = sources.sizes;
-  const rows = graph.node('Gather', [weight(emit, 'tokens', [shape.vocab, shape.hidden]), sources.indices('ids', shape.vocab)], {
+  const rows = graph.node('Gather', [weight(emit, 'tokenTable', [shape.vocab, shape.hidden]), sources.indices('ids', shape.vocab)], {
     axis: 0,
   });
   if (!shape.learnedPositions) return rows;
-  const table = weight(emit, 'positions', [limits.sequence, shape.hidden]);
+  const table = weight(emit, 'positionTable', [limits.sequence, shape.hidden]);
   const here = graph.node('Slice', [table, context, total, graph.integers([0])]);
   return graph.reshape(graph.node('Add', [graph.reshape(rows, [batch, -1, shape.hidden]), here]), [-1, shape.hidden]);
 }
 
 /**
- * Gradient of the embedding, row-sparse as training frameworks keep it: `d.tokens` [rows, hidden] = `main.tokens` [rows, hidden] with dy's row i added to row
+ * Gradient of the embedding, row-sparse as training frameworks keep it: `d.tokenTable` [rows, hidden] = `main.tokenTable` [rows, hidden] with dy's row i added to row
  * `compactRows`[i]. Row r stands for the r-th different token of the slice, so a whole table is neither copied nor timed; entries of `compactRows` are in [0, rows).
- * With learned positions also `d.positions` [tokens, hidden] = `main.positions` + dy summed over the batch.
+ * With learned positions also `d.positionTable` [tokens, hidden] = `main.positionTable` + dy summed over the batch.
  */
 export function embeddingBackward(emit: Emit, dy: Value): Value {
   const { graph, shape, sources, precision, gradientType } = emit;
   const index = graph.reshape(sources.indices('compactRows', 'rows'), [-1, 1]);
-  const main = sources.tensor('main.tokens', ['rows', shape.hidden], gradientType);
+  const main = sources.tensor('main.tokenTable', ['rows', shape.hidden], gradientType);
   const dTokens = graph.node('ScatterND', [main, index, graph.cast(dy, precision, gradientType)], { reduction: 'add' });
-  emit.result('d.tokens', dTokens, gradientType);
+  emit.result('d.tokenTable', dTokens, gradientType);
   if (shape.learnedPositions) {
     const bySequence = graph.reshape(dy, [sources.sizes.batch, -1, shape.hidden]);
     const sum = graph.cast(graph.node('ReduceSum', [bySequence, graph.integers([0])], { keepdims: 0 }), precision, gradientType);
-    const mainPositions = sources.tensor('main.positions', ['tokens', shape.hidden], gradientType);
-    emit.result('d.positions', graph.node('Add', [mainPositions, sum]), gradientType);
+    const mainPositions = sources.tensor('main.positionTable', ['tokens', shape.hidden], gradientType);
+    emit.result('d.positionTable', graph.node('Add', [mainPositions, sum]), gradientType);
   }
   return dTokens;
 }

@@ -35,6 +35,14 @@ export function timedInputsGraph(job: ProfilerJob, attention: AttentionOperator,
   return finish(graph, sources.tensors, attention);
 }
 
+/** All operands of the `timedGraph` of the same arguments as outputs, named as `checkedGraph` wants them: to prove that both graphs compute the same. */
+export function timedOperandsGraph(job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction): SliceGraph {
+  const graph = createGraph();
+  const sources = deviceSources(graph, job.limits);
+  write(graph, sources, { job, attention, part, direction, saves: false });
+  return declare(graph, [...sources.tensors, ...sources.parameters], attention);
+}
+
 /**
  * The same computation with every operand a graph input and every saved activation and result an output, all fp32 but indices: what tests check. Operands are named after
  * what they are: weights (`qkv`, `qkvBias`), gradients to accumulate onto (`main.qkv`), activations as the forward graph saves them; of the second of two layers with

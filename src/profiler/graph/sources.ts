@@ -34,6 +34,8 @@ export interface Sources {
   indices(name: string, below: number | 'rows'): Value;
   /** Tensors and indices of the slice that were asked for so far. */
   readonly tensors: readonly NamedTensor[];
+  /** Operands asked for so far that are the same for every slice. */
+  readonly parameters: readonly NamedTensor[];
 }
 
 /** Elements of the block of pseudo-random numbers that all operands repeat: prime, so that rows of a matrix do not repeat each other. */
@@ -63,6 +65,7 @@ export function inputSources(graph: Graph): Sources {
     rowsFromOne: (name, width, type) => input(name, ['rows', width], type),
     indices: (name) => once(name, () => graph.input(name, 'int64', ['rows'])),
     tensors: [],
+    parameters: [],
   };
 }
 
@@ -72,6 +75,7 @@ export function inputSources(graph: Graph): Sources {
  */
 export function deviceSources(graph: Graph, limits: Limits): Sources {
   const tensors: NamedTensor[] = [];
+  const parameters: NamedTensor[] = [];
   const sizes = sizesOf(graph);
   const block = graph.floats(pseudoRandomNormal(blockElements));
   const smallBlock = graph.node('Mul', [block, graph.scalar(weightDeviation, 'fp32')]);
@@ -83,8 +87,8 @@ export function deviceSources(graph: Graph, limits: Limits): Sources {
     return value;
   };
   const uses = new Map<string, number>();
-  const track = (name: string, value: Value, type: ElementType) => {
-    tensors.push({ name, value, type });
+  const track = (name: string, value: Value, type: ElementType, list = tensors) => {
+    list.push({ name, value, type });
     return value;
   };
   const useOf = (key: string) => {
@@ -103,8 +107,8 @@ export function deviceSources(graph: Graph, limits: Limits): Sources {
     sizes,
     parameter(name, dims, type) {
       // Gradients to accumulate onto are read once and never changed: those of equal extents can be one constant, unlike weights.
-      if (name.startsWith('main.')) return constant(smallBlock, dims, 1, type);
-      return once(name, () => constant(smallBlock, dims, 2 + useOf(`weight ${dims.join()}`), type));
+      const offset = () => (name.startsWith('main.') ? 1 : 2 + useOf(`weight ${dims.join()}`));
+      return once(name, () => track(name, constant(smallBlock, dims, offset(), type), type, parameters));
     },
     tensor(name, dims, type) {
       const first = dims.findIndex((extent) => typeof extent !== 'number' && extent !== 'batch');
@@ -113,12 +117,13 @@ export function deviceSources(graph: Graph, limits: Limits): Sources {
       if (use >= spareRows) throw new Error(`more than ${spareRows} tensors of extents ${largest.join()}`);
       return track(name, cut(graph, constant(block, largest, 0, type), dims, sizes, first, use), type);
     },
-    rowsFromOne: (_name, width, type) => constant(block, [1, width], 0, type),
+    rowsFromOne: (name, width, type) => track(name, constant(block, [1, width], 0, type), type, parameters),
     indices(name, below) {
       const made = integersBelow(graph, below, largestExtent('rows', limits), useOf('indices'));
       return track(name, cut(graph, made, ['rows'], sizes, 0, 0), 'int64');
     },
     tensors,
+    parameters,
   };
 }
 

@@ -123,6 +123,16 @@ export async function run(
   }
 }
 
+export function openSession(graph: SliceGraph): Promise<ort.InferenceSession> {
+  return ort.InferenceSession.create(graph.bytes, { logSeverityLevel: 4, intraOpNumThreads: 1, graphOptimizationLevel: 'all' });
+}
+
+/** Rows of each expert for a slice; 0 without experts. */
+export function expertRows({ experts }: LayerShape, { batch, tokens }: Cell): number {
+  return experts === null ? 0 : Math.ceil((batch * tokens * experts.active) / experts.count);
+}
+
+/** `run` on a session that is already open. */
 export async function runSession(
   session: ort.InferenceSession,
   graph: SliceGraph,
@@ -138,8 +148,7 @@ export async function runSession(
       feeds[name] = new ort.Tensor('int64', BigInt64Array.of(BigInt(cell[name as keyof Cell])), [1]);
       continue;
     }
-    const size = dims.reduce((product, extent) => product * extent, 1);
-    const operand = operands.get(name) ?? { dims, data: Float32Array.from({ length: size }, () => operandValue(name, next())) };
+    const operand = operands.get(name) ?? madeUp(name, dims, next);
     assert.deepEqual(operand.dims, dims, `extents of ${name}`);
     operands.set(name, operand);
     feeds[name] = integer
@@ -152,6 +161,12 @@ export async function runSession(
     outputs.set(name, { dims: [...tensor.dims], data: Float64Array.from(tensor.data as Float32Array, Number) });
   }
   return outputs;
+}
+
+/** An operand of random numbers. */
+export function madeUp(name: string, dims: readonly number[], next: () => number): Operand {
+  const size = dims.reduce((product, extent) => product * extent, 1);
+  return { dims, data: Float32Array.from({ length: size }, () => operandValue(name, next())) };
 }
 
 /** Gains are near 1, weights and all else near 0. */
@@ -176,7 +191,7 @@ export function inputsOf(graph: SliceGraph, extents: Readonly<Record<string, num
       assert.ok(extent !== undefined, `extent ${value.value} of ${name}`);
       return extent;
     });
-    return { name, dims, integer: type.value.value.elemType === Number(TensorProto_DataType.INT64) };
+    return { name, dims, integer: type.value.value.elemType === (TensorProto_DataType.INT64 as number) };
   });
 }
 
