@@ -77,12 +77,13 @@ export function createCellTimer(parts: CellTimerParts): (part: TimedPart, cell: 
     return opened;
   };
   const time = async (part: TimedPart, direction: Direction, cell: Cell) => {
-    const session = await sessionFor(part, direction, cell);
     const bytes = runBytes(job, part, direction, cell);
-    if (bytes > session.largestBytes) {
+    const heldBytes = sessions.get(`${part} ${direction}`)?.largestBytes ?? 0;
+    if (bytes > heldBytes) {
       const free = await freeBytes();
-      if (bytes - session.largestBytes > usableShare * free) throw tooLarge(bytes, free);
+      if (bytes - heldBytes > usableShare * free) throw tooLarge(bytes, free);
     }
+    const session = await sessionFor(part, direction, cell);
     const key = `${cell.batch} ${cell.tokens} ${cell.context}`;
     for (let left = session.warm.has(key) ? 0 : warmUps[device.kind]; left > 0; left--) {
       await session.graph.run(cell);

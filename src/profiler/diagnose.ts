@@ -68,6 +68,12 @@ function cudaTrouble(facts: RefusalFacts, said: string): Trouble {
     if (missing.includes('libcuda.so.1')) return noDriver;
     if (missing.length > 0) return cudaLibrariesMissing(missing);
   }
+  const loader = /Failed to load library \S+ with error: ([^\n]*)/.exec(said)?.[1];
+  if (loader !== undefined)
+    return {
+      reason: `The CUDA library of ONNX Runtime does not load: ${loader.slice(0, 200)}`,
+      remedy: `use the files of version ${facts.version ?? ''} exactly`,
+    };
   const failure = /CUDA (?:failure|error) (\d+): ([^;\n]*)/.exec(said);
   return failure === null ? null : cudaFailure(Number(failure[1]), (failure[2] ?? '').trim(), facts.nvidiaDriver);
 }
@@ -173,6 +179,8 @@ function graphicsTrouble({ provider, message }: RefusalFacts, said: string): Tro
 
 /** The provider is there and cannot run the layer. */
 function graphTrouble({ message, provider }: RefusalFacts): Trouble {
+  if (message.startsWith('Not enough free memory'))
+    return { reason: message, remedy: 'end other programs, or profile a smaller tensor-parallel share' };
   const operator = /Could not find an implementation for (\w+)/.exec(message)?.[1] ?? /Kernel not found[^\n]*?\b(\w+)\(/.exec(message)?.[1];
   if (operator === undefined) return null;
   return { reason: `${provider} has no ${operator} for this precision`, remedy: 'choose another precision (fp32 runs everywhere)' };

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
+import { openProfiler, type OpenProfiler, type ProfilerOptions } from '../../../src/profiler/client';
+import { parseProfilerReply, type ProfilerJob, type ProfilerReply, type ProfilerRequest } from '../../../src/protocol/profiler';
+import { bundleChild, profilerEntry, type BundledChild } from './bundle';
+import { smallCell, smallJob } from './jobs';
+
+/** A cell that runs for seconds. */
+const longJob: ProfilerJob = {
+  ...smallJob,
+  shape: { ...smallJob.shape, hidden: 1024, heads: 16, kvHeads: 16, headDim: 64, ffn: 4096 },
+  limits: { batch: 1, tokens: 8192, sequence: 8192 },
+};
+const longCell = { batch: 1, tokens: 8192, context: 0 };
+
+describe('profiler child', () => {
+  let child: BundledChild;
+  const open: (OpenProfiler | ChildProcess)[] = [];
+
+  before(async () => {
+    child = await bundleChild(profilerEntry);
+  });
+  after(() => child.remove());
+  afterEach(async () => {
+    for (const one of open.splice(0)) {
+      if ('close' in one) await one.close();
+      else one.kill('SIGKILL');
+    }
+  });
+
+  const openCpu = async (job: ProfilerJob, options: Partial<ProfilerOptions> = {}): Promise<OpenProfiler> => {
+    const profiler = await openProfiler(job, { childFile: child.file, providers: ['cpu'], ...options });
+    open.push(profiler);
+    return profiler;
+  };
+  const ask = async (to: ChildProcess, request: ProfilerRequest): Promise<ProfilerReply> => {
+    to.send(request);
+    const [message] = (await once(to, 'message')) as [unknown];
+    return parseProfilerReply(message);
+  };
+
+  it('measures every part forward and backward on the CPU', async () => {
+    const profiler = await openCpu(smallJob);
+    assert.equal(profiler.device.kind, 'cpu');
+    assert.ok((profiler.device.memoryBytes ?? 0) > 2 ** 28);
+    assert.equal(profiler.versions['onnxruntime'], '1.30.0');
+    assert.deepEqual(profiler.warnings, []);
+    for (const part of ['layer', 'layers2', 'embedding', 'head'] as const) {
+      const context = part.startsWith('layer') ? 32 : 0;
+      const answer = await profiler.measure(part, { ...smallCell, context });
+      assert.ok(answer.type === 'measured', JSON.stringify(answer));
+      const { forwardMs, backwardMs, forwardInputsMs, backwardInputsMs } = answer;
+      for (const ms of [forwardMs, backwardMs, forwardInputsMs, backwardInputsMs]) assert.ok(ms > 0 && ms < 1000);
+      assert.ok(answer.rssBytes > 2 ** 25);
+    }
+  });
+
+  it('says which operators ran where, and with which attention', async () => {
+    const before = temporaryFolders();
+    const profiler = await openCpu(smallJob);
+    assert.equal(profiler.attention.forward, 'MultiHeadAttention');
+    const { operators, warnings } = await profiler.placement();
+    assert.deepEqual(warnings, []);
+    assert.deepEqual([...new Set(operators.map(({ provider }) => provider))], ['CPUExecutionProvider']);
+    const heavy = operators.filter((placed) => placed.part === 'layer' && placed.direction === 'forward' && placed.heavy);
+    const names = heavy.map(({ operator }) => operator);
+    for (const name of ['Gemm', 'MultiHeadAttention', 'LayerNormalization']) assert.ok(names.includes(name), `${name} in ${names.join()}`);
+    assert.ok(operators.some((placed) => placed.operator === 'Concat' && !placed.heavy));
+    assert.deepEqual([...new Set(operators.map(({ part }) => part))], ['layer', 'embedding', 'head']);
+    assert.deepEqual(temporaryFolders(), before);
+  });
+
+  it('runs plain attention when that is asked for', async () => {
+    const profiler = await openCpu({ ...smallJob, attention: 'plain' });
+    assert.deepEqual(profiler.attention, { forward: 'MatMul, Softmax, MatMul', backward: 'explicit, probabilities saved' });
+    assert.equal((await profiler.measure('layer', smallCell)).type, 'measured');
+  });
+
+  it('takes longer for more', async () => {
+    const profiler = await openCpu({ ...smallJob, limits: { batch: 1, tokens: 512, sequence: 512 } });
+    const least = async (tokens: number): Promise<number> => {
+      const found: number[] = [];
+      for (let round = 0; round < 5; round++) {
+        const answer = await profiler.measure('layer', { batch: 1, tokens, context: 0 });
+        if (answer.type === 'measured') found.push(answer.forwardMs);
+      }
+      return Math.min(...found);
+    };
+    assert.ok((await least(512)) > 4 * (await least(32)));
+  });
+
+  it('skips a cell that does not fit into memory and measures the next', async () => {
+    // Attention over so many tokens would take a terabyte.
+    const limits = { batch: 1, tokens: 200_000, sequence: 200_000 };
+    const profiler = await openCpu({ ...smallJob, limits });
+    const answer = await profiler.measure('layer', { batch: 1, tokens: 200_000, context: 0 });
+    assert.ok(answer.type === 'skipped' && answer.reason === 'out-of-memory', JSON.stringify(answer));
+    assert.match(answer.detail, /needs about .* (GB|TB), .* are free/);
+    assert.equal((await profiler.measure('layer', smallCell)).type, 'measured');
+  });
+
+  it('cancels a long run in under 200 ms', async () => {
+    const abort = new AbortController();
+    const profiler = await openCpu(longJob, { signal: abort.signal });
+    const done = profiler.measure('layer', longCell);
+    done.catch(() => undefined);
+    await setTimeout(700);
+    const from = performance.now();
+    abort.abort();
+    await assert.rejects(done, { name: 'CancelledError' });
+    assert.ok(performance.now() - from < 200);
+    await profiler.close();
+    assert.ok(performance.now() - from < 1000);
+  });
+
+  it('is an error when somebody kills it during a run, and earlier answers stand', async () => {
+    const profiler = await openCpu(longJob);
+    const first = await profiler.measure('layer', smallCell);
+    const done = profiler.measure('layer', longCell);
+    done.catch(() => undefined);
+    await setTimeout(500);
+    const [pid] = childrenOf(process.pid, child.file);
+    assert.ok(pid !== undefined);
+    process.kill(pid, 'SIGKILL');
+    await assert.rejects(done, { code: 'profiler-died', message: /signal SIGKILL/ });
+    assert.equal(first.type, 'measured');
+  });
+
+  it('ends soon after its parent was killed, even during a run', async () => {
+    const script = `
+      const { fork } = require('node:child_process');
+      const child = fork(process.argv[1], [], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+      const [open, measure] = JSON.parse(process.argv[2]);
+      child.on('message', () => { child.send(measure); setTimeout(() => console.log(child.pid), 300); });
+      child.send(open);
+    `;
+    const requests: ProfilerRequest[] = [
+      { type: 'open', id: 1, provider: 'cpu', job: longJob },
+      { type: 'measure', id: 2, part: 'layer', ...longCell },
+    ];
+    const parent = spawn(process.execPath, ['-e', script, child.file, JSON.stringify(requests)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    open.push(parent);
+    const [text] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(text.toString());
+    assert.ok(isRunning(pid));
+    parent.kill('SIGKILL');
+    for (let waited = 0; waited < 30 && isRunning(pid); waited++) await setTimeout(100);
+    assert.ok(!isRunning(pid));
+  });
+
+  it('answers what it cannot do and stays', async () => {
+    const direct = fork(child.file, [], { execArgv: [], serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    open.push(direct);
+    const early = await ask(direct, { type: 'measure', id: 1, part: 'layer', ...smallCell });
+    assert.deepEqual(early, { type: 'failed', id: 1, message: 'No job is open' });
+    const refused = await ask(direct, { type: 'open', id: 2, provider: 'cuda', job: smallJob });
+    assert.equal(refused.type, 'failed');
+    assert.equal((await ask(direct, { type: 'open', id: 3, provider: 'cpu', job: smallJob })).type, 'opened');
+  });
+
+  it('gives the reasons when nothing loads', async function () {
+    if (process.platform !== 'linux' || process.arch !== 'x64') this.skip();
+    // A folder without drivers, whatever the machine has.
+    const env = { VK_ICD_FILENAMES: '/nonexistent.json', VK_DRIVER_FILES: '/nonexistent.json' };
+    const refused = openProfiler(smallJob, { childFile: child.file, providers: ['dml', 'coreml', 'webgpu'], env });
+    await assert.rejects(refused, {
+      code: 'profiler-no-provider',
+      message: /DirectML: ONNX Runtime has no DirectML for linux\/x64; CoreML: .*; WebGPU: There is no Vulkan (loader|driver)/,
+    });
+  });
+});
+
+function temporaryFolders(): string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith('terapipe-placement-'));
+}
+
+/** Process ids of the children of `parent` that run `file`. */
+function childrenOf(parent: number, file: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        const ppid = /^\d+ \(.*\) \S (\d+)/s.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))?.[1];
+        return ppid === String(parent) && readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(file);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+/** A zombie does not run. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
