@@ -3,9 +3,10 @@ import { presetNamed } from '../core/config/cluster-section';
 import { closest } from '../core/config/suggest';
 import { ExpectedError } from '../core/errors';
 import type { ResolveDefaults } from '../core/planner/resolve';
+import { providerNames, type ProviderName } from '../core/profile/profile';
 import { orList, quoted } from '../core/text';
 
-export const commandNames = ['plan', 'memory', 'check', 'inspect', 'solve'] as const;
+export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'solve'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 /** A command line, understood. */
@@ -17,6 +18,25 @@ export interface Command {
   readonly sets: readonly string[];
   /** For what no file says. */
   readonly defaults: ResolveDefaults;
+  /** A profile to plan with, over what the files say; `none`: none. */
+  readonly profile: string | null;
+  readonly profiling: ProfilingOptions;
+}
+
+/** What `profile` takes besides a file. */
+export interface ProfilingOptions {
+  /** Null: the first that loads, in the order of `providerNames`. */
+  readonly provider: ProviderName | null;
+  readonly budgetMs: number;
+  /** File (`.json`) or folder; null: where profiles of the config lie. */
+  readonly out: string | null;
+  /** CPU threads inside an operator. */
+  readonly threads: number;
+  /** A CSV of measured times to take instead of measuring, and the device it was measured on. */
+  readonly importFrom: string | null;
+  readonly device: string | null;
+  /** A profile to compare FILE, another one, with. */
+  readonly compareWith: string | null;
 }
 
 export const helpText = `Usage: terapipe COMMAND FILE [options]
@@ -29,9 +49,11 @@ Commands
   memory FILE     peak memory of every stage and what it is made of
   check PATH...   everything wrong in the configs of files and folders
   inspect FILE    what a config says, with the defaults of its format
+  profile FILE    measure the config's layer on this machine with ONNX Runtime
   solve FILE      the optimal slicing of a raw problem (batch, tokens, unit, stages, cost)
 
-FILE is a HuggingFace config.json, a terapipe.json, or - for standard input.
+FILE is a HuggingFace config.json, a terapipe.json, or - for standard input; for
+profile and inspect also an ONNX model.
 
 Options
   --json              print one JSON object and nothing else
@@ -39,7 +61,17 @@ Options
   --gpu NAME          GPU where no file names one (A100-80GB)
   --nodes N           nodes where no file says (enough for the layout)
   --gpus-per-node N   GPUs per node where no file says (as the GPU is usually built in)
+  --profile PATH      plan with this profile; none: with none, though one is found
   -h, --help          this text
+
+Options of profile
+  --provider NAME     cuda, dml, coreml, webgpu or cpu (the first that loads)
+  --budget SECONDS    stop after so long (120); sooner when the error is under 2 %
+  --out PATH          a .json file, or a folder (.terapipe/profiles near FILE)
+  --threads N         CPU threads inside an operator (1, the steadiest)
+  --import TIMES.csv  take times measured elsewhere: tokens, context, forward_ms, backward_ms
+  --device NAME       the device of imported times (A100-80GB)
+  --compare PROFILE   compare FILE, a profile, with another one
 
 Exit status: 0 fine, 1 a finding of severity error or a plan that does not fit,
 2 bad input, 3 internal error.
@@ -66,7 +98,9 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     name,
     paths,
     json: values.json === true,
-    sets: values.set ?? [],
+    sets: (values.set ?? []).filter((set) => !isProfileSet(set)),
+    profile: values.profile ?? profileSet(values.set ?? []),
+    profiling: profilingOf(values),
     defaults: { gpu, nodes: countOf('--nodes', values.nodes), gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']) },
   };
 }
@@ -82,6 +116,14 @@ function parsed(args: readonly string[]) {
         gpu: { type: 'string' },
         nodes: { type: 'string' },
         'gpus-per-node': { type: 'string' },
+        profile: { type: 'string' },
+        provider: { type: 'string' },
+        budget: { type: 'string' },
+        out: { type: 'string' },
+        threads: { type: 'string' },
+        import: { type: 'string' },
+        device: { type: 'string' },
+        compare: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -89,6 +131,45 @@ function parsed(args: readonly string[]) {
     if (error instanceof TypeError) throw usage(error.message.split(/\.\s/, 1)[0] ?? 'Bad arguments', 'see terapipe --help');
     throw error;
   }
+}
+
+/** `--set cost.profile=FILE` is `--profile FILE`. */
+function isProfileSet(set: string): boolean {
+  return /^\s*cost\.profile\s*=/.test(set);
+}
+
+function profileSet(sets: readonly string[]): string | null {
+  const last = sets.findLast(isProfileSet);
+  return last === undefined ? null : last.slice(last.indexOf('=') + 1).trim();
+}
+
+/** Seconds that measuring may take when nothing is said. */
+const defaultBudgetSeconds = 120;
+
+function profilingOf(values: ReturnType<typeof parsed>['values']): ProfilingOptions {
+  const seconds = values.budget === undefined ? defaultBudgetSeconds : Number(values.budget);
+  if (!(seconds >= 1 && seconds <= 86_400)) throw usage(`--budget is ${quoted(values.budget ?? '')}`, 'give it seconds from 1 to 86,400');
+  const provider = values.provider ?? null;
+  if (provider !== null && !isProvider(provider)) {
+    const meant = closest(provider, providerNames);
+    throw usage(
+      `${quoted(provider)} is no provider`,
+      meant === null ? `use ${orList(providerNames)}` : `did you mean ${meant}? There are ${orList(providerNames)}`,
+    );
+  }
+  return {
+    provider,
+    budgetMs: 1000 * seconds,
+    out: values.out ?? null,
+    threads: countOf('--threads', values.threads) ?? 1,
+    importFrom: values.import ?? null,
+    device: values.device ?? null,
+    compareWith: values.compare ?? null,
+  };
+}
+
+function isProvider(name: string): name is ProviderName {
+  return (providerNames as readonly string[]).includes(name);
 }
 
 function isCommand(name: string): name is CommandName {

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { runCommand } from './run-command';
@@ -7,10 +8,21 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 3);
 });
 
+const interrupted = new AbortController();
+process.once('SIGINT', () => interrupted.abort());
+process.once('SIGTERM', () => interrupted.abort());
+
 void runCommand(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   clock: () => performance.now(),
+  now: () => new Date().toISOString(),
+  progress: (line) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line.slice(0, process.stderr.columns - 1)}`);
+    else process.stderr.write(`${line}\n`);
+  },
+  signal: interrupted.signal,
+  profilerFile: path.join(__dirname, 'profiler.js'),
   debug: process.env['TERAPIPE_DEBUG'] === '1',
 }).then((exitCode) => {
   process.exitCode = exitCode;

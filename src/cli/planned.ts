@@ -7,7 +7,9 @@ import { findingsOf } from '../core/planner/findings';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
 import { resolveRun, type ResolveDefaults } from '../core/planner/resolve';
-import { readReferenced, type SourceText } from './read-file';
+import { parseProfile } from '../core/profile/file';
+import type { NamedProfile } from '../core/profile/profile';
+import { readNamedFile, readReferenced, type SourceText } from './read-file';
 
 /** A run with its plan and what there is to say about both. */
 export interface Planned {
@@ -30,13 +32,22 @@ export async function readRun({ file, text }: SourceText, sets: readonly string[
   return applyOverrides(run, sets);
 }
 
+/** A run that is planned with the profile in `file` whatever its own files say; `none`: with none. @throws ExpectedError as `readProfile`. */
+export async function withProfile(run: Run, file: string, texts: Map<string, string>): Promise<Run> {
+  if (file === 'none') return { ...run, profile: { value: null, source: { kind: 'override' } } };
+  const { text } = await readNamedFile(file);
+  texts.set(file, text);
+  return { ...run, profile: { value: { file, profile: parseProfile(text, file) }, source: { kind: 'override' } } };
+}
+
 /**
  * Plans a run.
+ * @param found profiles near the config, one of which is used if it matches.
  * @throws ExpectedError of the planner, placed at the first error the files hold, or at the run.
  */
-export function planRun(run: Run, defaults: ResolveDefaults): Planned {
+export function planRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): Planned {
   try {
-    const plan = makePlan(resolveRun(run, defaults));
+    const plan = makePlan(resolveRun(run, defaults, found));
     return { run, plan, findings: findingsOf(run, plan) };
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;

@@ -1,4 +1,4 @@
-import { ExpectedError } from '../core/errors';
+import { CancelledError, ExpectedError } from '../core/errors';
 import { printable } from '../core/text';
 import { errorJson, errorLine, type Answer } from './answer';
 import { helpText, parseCommand, type Command } from './arguments';
@@ -8,8 +8,10 @@ import { memoryAnswer } from './commands/memory';
 import { planAnswer } from './commands/plan';
 import { runSolve } from './commands/solve';
 import { solvedAnswer } from './commands/solve-text';
-import { planRun, readRun } from './planned';
-import { readNamedFile } from './read-file';
+import { profilesFolder, readProfiles } from '../profiler/store';
+import { comparisonAnswer, importAnswer, profileAnswer } from './commands/profile';
+import { planRun, readRun, withProfile } from './planned';
+import { readNamedFile, type SourceText } from './read-file';
 
 /** Where a command line speaks to. */
 export interface Terminal {
@@ -17,6 +19,14 @@ export interface Terminal {
   readonly err: (text: string) => void;
   /** Milliseconds since some moment. */
   readonly clock: () => number;
+  /** ISO 8601. */
+  readonly now: () => string;
+  /** Shows how far long work is; each line replaces the one before. */
+  readonly progress: (line: string) => void;
+  /** Aborted when the user interrupts. */
+  readonly signal: AbortSignal;
+  /** The bundled child that measures slices. */
+  readonly profilerFile: string;
   /** Print stacks of internal errors. */
   readonly debug: boolean;
 }
@@ -33,10 +43,11 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
       return 0;
     }
     json = command.json;
-    const answer = await answerTo(command, texts, terminal.clock);
+    const answer = await answerTo(command, texts, terminal);
     terminal.out(`${json ? JSON.stringify(answer.json) : answer.text}\n`);
     return answer.exitCode;
   } catch (error) {
+    if (error instanceof CancelledError) return 1;
     const expected = error instanceof ExpectedError;
     const shown = expected ? error : internalError(error);
     if (json) terminal.out(`${JSON.stringify(errorJson(shown, texts))}\n`);
@@ -46,20 +57,32 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-async function answerTo({ name, paths, sets, defaults }: Command, texts: Map<string, string>, clock: () => number): Promise<Answer> {
+async function answerTo(command: Command, texts: Map<string, string>, terminal: Terminal): Promise<Answer> {
+  const { name, paths, sets, defaults, profiling } = command;
   if (name === 'check') return checkAnswer(paths, sets, defaults, texts);
-  const source = await readNamedFile(paths[0] ?? '-');
-  texts.set(source.file, source.text);
-  if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, clock));
-  const run = await readRun(source, sets, texts);
+  if (name === 'profile' && profiling.compareWith !== null) return comparisonAnswer(paths[0] ?? '-', profiling.compareWith);
+  const source = await readInto(texts, paths[0] ?? '-');
+  if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, terminal.clock));
+  const read = await readRun(source, sets, texts);
+  const run = command.profile === null ? read : await withProfile(read, command.profile, texts);
   switch (name) {
     case 'inspect':
       return inspectAnswer(run);
     case 'memory':
       return memoryAnswer(planRun(run, defaults), texts);
     case 'plan':
-      return planAnswer(planRun(run, defaults), texts);
+      return planAnswer(planRun(run, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
+    case 'profile':
+      return profiling.importFrom === null
+        ? profileAnswer(run, command, terminal)
+        : importAnswer(run, command, await readInto(texts, profiling.importFrom), terminal.now());
   }
+}
+
+async function readInto(texts: Map<string, string>, name: string): Promise<SourceText> {
+  const source = await readNamedFile(name);
+  texts.set(source.file, source.text);
+  return source;
 }
 
 function internalError(error: unknown): ExpectedError {

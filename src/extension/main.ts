@@ -9,7 +9,8 @@ import { followFiles } from './follow-files';
 import { registerHovers } from './hovers';
 import { actForPage } from './page-actions';
 import type { PageServices } from './page-host';
-import { createPlanSessions } from './plan-sessions';
+import { createPlanSessions, type PlanSessions } from './plan-sessions';
+import { createProfiles, type Profiles } from './profiles';
 import { registerQuickFixes } from './quick-fixes';
 import { reportBug, runCommand } from './run-command';
 import { registerScheduleView } from './schedule-view';
@@ -44,12 +45,14 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   };
   const onError = (error: unknown): void => reportBug(log, 'background', error);
 
+  const profiles: Profiles = keep(createProfiles(() => sessions, context.asAbsolutePath('dist/profiler.js'), log));
   const planner = keep(createPlannerClient(context.asAbsolutePath('dist/worker.js')));
-  const sessions = keep(
+  const sessions: PlanSessions = keep(
     createPlanSessions({
       readText,
       resolvePath,
       plan: planner.plan,
+      profiles: (file) => profiles.found(file),
       defaults: (file) => planDefaults(vscode.Uri.parse(file), log),
       delayMs: planDelayMs,
       reportBug: (error) => reportBug(log, 'planning', error),
@@ -62,15 +65,17 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
+    profiles,
     log,
-    act: (message, session) => void runCommand(log, `page ${message.type}`, () => actForPage(commandParts, () => panels, message, session)),
+    act: (message, session) =>
+      void runCommand(log, `page ${message.type}`, () => actForPage({ ...commandParts, profiles }, () => panels, message, session)),
   };
   const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
   keep(registerScheduleView(pages, shown, onError));
   const explorer = keep(registerExplorer(sessions));
   keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file)));
 
-  keep(registerCommands(createCommands({ ...commandParts, context, panels, refreshExplorer: explorer.refresh }), log));
+  keep(registerCommands(createCommands({ ...commandParts, context, panels, profiles, refreshExplorer: explorer.refresh }), log));
   keep(registerDiagnostics(sessions, documentationOf(context)));
   keep(registerQuickFixes(sessions, selector));
   keep(registerCodeLens(sessions, shown, selector));

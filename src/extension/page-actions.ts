@@ -5,11 +5,12 @@ import { applyControl } from './commands/change-config';
 import { savePageText } from './commands/save';
 import type { ConfigCommands } from './commands/target';
 import { rangeOf } from './ranges';
+import type { Profiles } from './profiles';
 import type { TimelinePanels } from './timeline-panels';
 
 /** Does what a page asked for. A page can reach the files of its own session alone. */
 export async function actForPage(
-  commands: ConfigCommands,
+  { profiles, ...commands }: ConfigCommands & { readonly profiles: Profiles },
   panels: () => TimelinePanels,
   message: PageAction,
   session: SessionState | null,
@@ -23,7 +24,14 @@ export async function actForPage(
       return;
     case 'reveal': {
       const { place } = message;
-      if (session === null || !commands.sessions.reads(session.file).has(place.file)) return;
+      if (
+        session === null ||
+        !(
+          commands.sessions.reads(session.file).has(place.file) ||
+          profiles.stateOf(session.file)?.known.some(({ file }) => file === place.file) === true
+        )
+      )
+        return;
       const selection = rangeOf(place, session.texts);
       await vscode.window.showTextDocument(vscode.Uri.parse(place.file), { selection, viewColumn: columnBeside() });
       return;

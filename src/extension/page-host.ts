@@ -6,6 +6,7 @@ import { pageHtml } from './page-html';
 import { parsePageMessage } from './page-messages';
 import { differsInProgressOnly, pageStateOf } from './page-state';
 import type { PlanSessions, SessionState } from './plan-sessions';
+import type { Profiles } from './profiles';
 import { displayPath } from './sources';
 import { transferable } from './transferable';
 
@@ -14,6 +15,7 @@ const postEveryMs = 100;
 
 /** What all pages share. */
 export interface PageServices {
+  readonly profiles: Profiles;
   readonly extensionUri: vscode.Uri;
   readonly sessions: PlanSessions;
   readonly log: vscode.LogOutputChannel;
@@ -41,11 +43,12 @@ export interface Page {
 
 /** Fills a webview with our page and keeps it current. The page speaks first (`ready`) and gets a whole state; what it misses while hidden it gets then. */
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
-  const { extensionUri, sessions, log } = services;
+  const { extensionUri, profiles, sessions, log } = services;
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** What the page was told last; null when it knows nothing. */
   let posted: { readonly session: SessionState | null; readonly trusted: boolean } | null = null;
+  let profilesChanged = false;
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
   webview.options = {
@@ -59,10 +62,13 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     if (!ready || !source.isVisible()) return;
     const session = source.session();
     const trusted = vscode.workspace.isTrusted;
-    if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session))
-      send({ type: 'progress', progress: session.progress, staleEdits: session.staleEdits });
-    else send({ type: 'state', state: transferable(pageStateOf(session, { page: source.page, trusted, displayPath })) });
+    const profile = source.page === 'tab' && session !== null ? profiles.stateOf(session.file) : null;
+    if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session)) {
+      if (session !== posted.session) send({ type: 'progress', progress: session.progress, staleEdits: session.staleEdits });
+      if (profilesChanged && profile !== null) send({ type: 'profile', profile });
+    } else send({ type: 'state', state: transferable(pageStateOf(session, { page: source.page, trusted, displayPath, profile })) });
     posted = { session, trusted };
+    profilesChanged = false;
     if (wanted === null) return;
     send(wanted);
     wanted = null;
@@ -106,6 +112,11 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     vscode.workspace.onDidGrantWorkspaceTrust(refresh),
     sessions.onDidChange((state) => {
       if (state.file === source.session()?.file) refresh();
+    }),
+    profiles.onDidChange((file) => {
+      if (source.page !== 'tab' || file !== source.session()?.file) return;
+      profilesChanged = true;
+      refresh();
     }),
   );
 

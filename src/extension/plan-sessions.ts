@@ -7,6 +7,7 @@ import { findingsOf } from '../core/planner/findings';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 import { resolveRun, type ResolveDefaults } from '../core/planner/resolve';
+import type { NamedProfile } from '../core/profile/profile';
 
 /** Everything known about one config file. Replaced whole on every change. */
 export interface SessionState {
@@ -38,6 +39,8 @@ export interface SessionWorld {
     options: { readonly signal: AbortSignal; readonly onProgress: (fraction: number) => void },
   ) => Promise<Plan>;
   readonly defaults: (file: string) => ResolveDefaults;
+  /** Profiles that lie near a config. Never rejects. */
+  readonly profiles: (file: string) => Promise<readonly NamedProfile[]>;
   /** Pause after an edit before planning, ms; null: do not plan on edits. */
   readonly delayMs: () => number | null;
   /** Called with anything that is neither cancelled nor expected. */
@@ -142,7 +145,9 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       throwIfCancelled(signal);
       session.reads = new Set(run.files);
       update(session, { run, texts, format, findings: findingsOf(run, null), error: null });
-      const plan = await world.plan(resolveRun(run, world.defaults(file)), {
+      const found = await world.profiles(file);
+      throwIfCancelled(signal);
+      const plan = await world.plan(resolveRun(run, world.defaults(file), found), {
         signal,
         onProgress: (progress) => {
           if (!signal.aborted) update(session, { progress });

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { gpuPresetNames, type GpuPresetName } from '../core/cluster/presets';
 import type { ResolveDefaults } from '../core/planner/resolve';
+import { providerNames, type ProviderName } from '../core/profile/profile';
 
 const section = 'terapipe';
 const fallbackGpu: GpuPresetName = 'H100-80GB';
@@ -27,6 +28,26 @@ export function planDelayMs(): number | null {
   if (settings.get<unknown>('planOnType') === false) return null;
   const delayMs = settings.get<unknown>('planDelay');
   return typeof delayMs === 'number' && delayMs >= 0 && delayMs <= 10_000 ? delayMs : 250;
+}
+
+/** How a layer is measured on this machine. Machine settings: a workspace cannot say which libraries are loaded. */
+export function profilerSettings(uri: vscode.Uri): {
+  readonly provider: ProviderName | null;
+  readonly budgetMs: number;
+  readonly threads: number;
+  readonly libraryPath: readonly string[];
+} {
+  const settings = vscode.workspace.getConfiguration(`${section}.profiler`, uri);
+  const provider = settings.get<unknown>('provider');
+  const seconds = settings.get<unknown>('budget');
+  const threads = settings.get<unknown>('threads');
+  const folders = settings.get<unknown>('libraryPath');
+  return {
+    provider: providerNames.find((name) => name === provider) ?? null,
+    budgetMs: 1000 * (typeof seconds === 'number' && seconds >= 1 && seconds <= 86_400 ? seconds : 120),
+    threads: typeof threads === 'number' && Number.isSafeInteger(threads) && threads >= 1 ? threads : 1,
+    libraryPath: Array.isArray(folders) ? folders.filter((folder): folder is string => typeof folder === 'string' && folder !== '') : [],
+  };
 }
 
 /** Whether an editor feature is on for the file at `uri`. */

@@ -34,13 +34,13 @@ export interface MeasureWorld {
   readonly now: () => string;
 }
 
-/** Times of one cell over the rounds so far. */
+/** Times of one cell over the rounds so far: of the graphs, and of those that only make their inputs. */
 interface Entry {
   readonly part: TimedPart;
   readonly cell: Cell;
   readonly holdOut: boolean;
-  readonly forwardMs: number[];
-  readonly backwardMs: number[];
+  readonly forward: { readonly ms: number[]; readonly inputsMs: number[] };
+  readonly backward: { readonly ms: number[]; readonly inputsMs: number[] };
 }
 
 /** Everything known so far. Grows only. */
@@ -125,7 +125,7 @@ async function run(profiler: Profiler, task: MeasureTask, world: MeasureWorld, c
         return;
       }
       await measureOnce(profiler, entry, course);
-      if (entry === reference) course.referenceMs.push(last(entry.forwardMs) + last(entry.backwardMs));
+      if (entry === reference) course.referenceMs.push(last(entry.forward.ms) + last(entry.backward.ms));
     }
     report(profiler, task, world, course, active.length);
   }
@@ -145,7 +145,7 @@ async function affordableTokens(profiler: Profiler, task: MeasureTask, world: Me
   const probe = entryOf('layer', { batch: 1, tokens: Math.min(tokens, roundTo(task.unit, 64)), context: 0 }, false);
   report(profiler, task, world, course, 1);
   for (let times = 0; times < 2; times++) await measureOnce(profiler, probe, course);
-  const msPerToken = (Math.min(...probe.forwardMs) + Math.min(...probe.backwardMs)) / probe.cell.tokens;
+  const msPerToken = totalMs(probe) / probe.cell.tokens;
   let longest = tokens;
   while (longest > 4 * task.unit && longest * msPerToken * passesInBudget > task.budgetMs) longest = roundTo(task.unit, longest / 2);
   if (longest < tokens)
@@ -163,19 +163,22 @@ async function measureOnce(profiler: Profiler, entry: Entry, course: Course): Pr
     course.skipped.push({ ...entry.cell, part: entry.part === 'layers2' ? 'layer' : entry.part, reason, detail });
     return;
   }
-  entry.forwardMs.push(net(answer.forwardMs, answer.forwardInputsMs));
-  entry.backwardMs.push(net(answer.backwardMs, answer.backwardInputsMs));
+  entry.forward.ms.push(answer.forwardMs);
+  entry.forward.inputsMs.push(answer.forwardInputsMs);
+  entry.backward.ms.push(answer.backwardMs);
+  entry.backward.inputsMs.push(answer.backwardInputsMs);
 }
 
-/** Time of the graph without making its inputs; never below a tenth of it, whatever the noise in the latter. */
-function net(wholeMs: number, inputsMs: number): number {
-  return Math.max(wholeMs - inputsMs, wholeMs / 10);
+/** Least time of the graph less the least of making its inputs. Each by itself: a burst of noise on the inputs of one round must not make the slice look fast. Never below a tenth. */
+function leastMs({ ms, inputsMs }: Entry['forward']): number {
+  const whole = Math.min(...ms);
+  return Math.max(whole - Math.min(...inputsMs), whole / 10);
 }
 
 function needsMore(course: Course, entry: Entry): boolean {
   if (isSkipped(course, entry)) return false;
-  if (!isSettled(entry.forwardMs) || !isSettled(entry.backwardMs)) return true;
-  return entry.holdOut && entry.forwardMs.length < maximumRounds && isSuspect(course, entry);
+  if (!isSettled(entry.forward.ms) || !isSettled(entry.backward.ms)) return true;
+  return entry.holdOut && roundsOf(entry) < maximumRounds && isSuspect(course, entry);
 }
 
 function isSuspect(course: Course, entry: Entry): boolean {
@@ -259,14 +262,18 @@ function profileOf(profiler: Profiler, task: MeasureTask, world: MeasureWorld, c
 }
 
 function twoLayerRatio(course: Course): number | null {
-  const two = course.entries.find(({ part, forwardMs }) => part === 'layers2' && forwardMs.length > 0);
+  const two = course.entries.find((entry) => entry.part === 'layers2' && roundsOf(entry) > 0);
   const one = two === undefined ? undefined : find(course, 'layer', two.cell);
-  if (two === undefined || one === undefined || one.forwardMs.length === 0) return null;
+  if (two === undefined || one === undefined || roundsOf(one) === 0) return null;
   return totalMs(two) / totalMs(one);
 }
 
-function totalMs({ forwardMs, backwardMs }: Entry): number {
-  return Math.min(...forwardMs) + Math.min(...backwardMs);
+function totalMs({ forward, backward }: Entry): number {
+  return leastMs(forward) + leastMs(backward);
+}
+
+function roundsOf({ forward }: Entry): number {
+  return forward.ms.length;
 }
 
 function layerSamples(course: Course): Sample[] {
@@ -274,15 +281,16 @@ function layerSamples(course: Course): Sample[] {
 }
 
 function samplesOf({ entries }: Course, part: ProfilePart): Sample[] {
-  return entries.filter((entry) => entry.part === part && entry.forwardMs.length > 0).map(sampleOf);
+  return entries.filter((entry) => entry.part === part && roundsOf(entry) > 0).map(sampleOf);
 }
 
-function sampleOf({ cell, holdOut, forwardMs, backwardMs }: Entry): Sample {
-  return { ...cell, forwardMs: Math.min(...forwardMs), backwardMs: Math.min(...backwardMs), rounds: forwardMs.length, holdOut };
+function sampleOf(entry: Entry): Sample {
+  const { cell, holdOut, forward, backward } = entry;
+  return { ...cell, forwardMs: leastMs(forward), backwardMs: leastMs(backward), rounds: roundsOf(entry), holdOut };
 }
 
 function entryOf(part: TimedPart, cell: Cell, holdOut: boolean): Entry {
-  return { part, cell, holdOut, forwardMs: [], backwardMs: [] };
+  return { part, cell, holdOut, forward: { ms: [], inputsMs: [] }, backward: { ms: [], inputsMs: [] } };
 }
 
 function find({ entries }: Course, part: TimedPart, cell: Cell): Entry | undefined {

@@ -91,7 +91,7 @@ export function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<Profile
     unit: slicing.unit ?? defaultUnit(training.sequenceLength),
     budgetMs,
     job: {
-      shape: layerShapeOf(model, layout.tensor),
+      shape: layerShapeOf(model, layout.tensor, layout.expert),
       precision: training.precision,
       fp32Gradients: training.fp32Gradients,
       attention: training.attention === 'flash' ? 'fused' : 'plain',

@@ -23,6 +23,7 @@ export function gpt(layers: number, hidden: number, heads: number, vocab: number
     attentionOutputBias: true,
     mlpBias: true,
     qkNorm: false,
+    experts: null,
   };
 }
 
@@ -79,6 +80,7 @@ export function request(
     slicing: { unit: null, scheme: null },
     constants: defaultConstants,
     costTable: null,
+    profile: null,
     assumptions: [],
   };
 }

@@ -1,6 +1,6 @@
 // @ts-check
 // `npm run package`: a production build in a VSIX for this platform. Prints what is in it and how large it is.
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
@@ -15,11 +15,30 @@ import { runMain, say } from './steps.mjs';
  */
 
 /**
- * Builds for production and packs what .vscodeignore lets through. Nothing in node_modules goes in: what the code needs is bundled.
+ * Copies ONNX Runtime, which cannot be bundled, to where `require` finds it from dist/profiler.js: this platform's native libraries alone, not the 288 MB of all.
+ */
+function addRuntime() {
+  const modules = path.join(root, 'node_modules');
+  const target = path.join(root, 'dist', 'node_modules');
+  const native = path.join('bin', 'napi-v6', process.platform, process.arch);
+  const isCode = (/** @type {string} */ file) => !/\.(map|d\.ts|d\.mts)$/.test(file);
+  for (const entry of [
+    'onnxruntime-node/package.json',
+    'onnxruntime-node/dist',
+    path.join('onnxruntime-node', native),
+    'onnxruntime-common/package.json',
+    'onnxruntime-common/dist/cjs',
+  ])
+    cpSync(path.join(modules, entry), path.join(target, entry), { recursive: true, dereference: true, filter: isCode });
+}
+
+/**
+ * Builds for production and packs what .vscodeignore lets through. All that the code needs is bundled but ONNX Runtime, which goes in for this platform.
  * @returns {Promise<Package>}
  */
 export async function makePackage() {
   await ensureBuild({ production: true });
+  addRuntime();
   const { createVSIX, listFiles, PackageManager } = await import('@vscode/vsce');
   const { name, version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
   const target = `${process.platform}-${process.arch}`;

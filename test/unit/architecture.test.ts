@@ -15,11 +15,14 @@ const coreRooms: Readonly<Record<string, { readonly values: readonly string[]; r
   profile: { values: ['model', 'cluster'], types: ['planner'] },
   cost: { values: ['model', 'cluster', 'profile'], types: ['planner'] },
   memory: { values: ['schedule', 'model'], types: ['planner'] },
-  config: { values: ['model', 'cluster', 'schedule'], types: ['cost', 'solver', 'planner'] },
+  config: { values: ['model', 'cluster', 'schedule', 'profile'], types: ['cost', 'solver', 'planner'] },
   planner: { values: ['solver', 'schedule', 'memory', 'cost', 'profile', 'model', 'cluster', 'config'], types: [] },
-  export: { values: ['planner', 'solver', 'schedule', 'memory', 'cost', 'model', 'cluster', 'config'], types: [] },
+  export: { values: ['planner', 'solver', 'schedule', 'memory', 'cost', 'profile', 'model', 'cluster', 'config'], types: [] },
   elastic: { values: ['planner', 'solver', 'schedule', 'memory', 'cost', 'model', 'cluster', 'config'], types: [] },
 };
+
+/** What the faces use of the profiler: none of it loads ONNX Runtime. */
+const profilerFaces = ['src/profiler/profile-run', 'src/profiler/store'];
 
 /** What the houses may import from each other, and which packages they may name. A trailing slash stands for everything in a folder. */
 const houses: Readonly<Record<string, { readonly files: readonly string[]; readonly packages: readonly string[] }>> = {
@@ -31,11 +34,11 @@ const houses: Readonly<Record<string, { readonly files: readonly string[]; reado
     packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
   },
   'src/cli/': {
-    files: ['src/cli/', 'src/worker/client', 'src/profiler/client', 'src/core/'],
+    files: ['src/cli/', 'src/worker/client', ...profilerFaces, 'src/core/'],
     packages: ['node:', 'jsonc-parser', 'valibot'],
   },
   'src/extension/': {
-    files: ['src/extension/', 'src/worker/client', 'src/profiler/client', 'src/protocol/', 'src/core/'],
+    files: ['src/extension/', 'src/worker/client', ...profilerFaces, 'src/protocol/', 'src/core/'],
     packages: ['node:', 'vscode', 'jsonc-parser', 'valibot'],
   },
   'webview/': { files: ['webview/', 'src/protocol/', 'src/core/'], packages: ['@vscode/webview-ui-toolkit'] },

@@ -106,12 +106,12 @@ describe('manifest', () => {
     const source = readFileSync(join(root, 'src/extension/settings.ts'), 'utf8');
     for (const [key, setting] of settings) {
       assert.notEqual(setting.default, undefined, key);
-      assert.match(setting.scope ?? '', /^(resource|window)$/, key);
+      assert.match(setting.scope ?? '', key.startsWith('terapipe.profiler.') ? /^(machine|window)$/ : /^(resource|window)$/, key);
       const description = localized(setting.markdownDescription ?? '');
       for (const [, linked = ''] of description.matchAll(/`#([\w.]+)#`/g))
         assert.ok(linked in contributes.configuration.properties, linked);
       assert.equal(setting.enumDescriptions?.length, setting.enum?.length, key);
-      const name = key.replace(/^terapipe\./, '').replace(/\.enabled$/, '');
+      const name = key.replace(/^terapipe\.(profiler\.)?/, '').replace(/\.enabled$/, '');
       assert.ok(source.includes(`'${name}'`), `${key} is never read`);
     }
     const orders = settings.map(([, { order }]) => order);
@@ -202,6 +202,18 @@ function setContextKeys(): string[] {
     if (!ts.isCallExpression(node) || !/^context\.set$/.test(node.expression.getText())) return;
     const [key] = node.arguments;
     if (key !== undefined && ts.isStringLiteral(key)) keys.push(key.text);
+  });
+  eachNode('src/extension/profiles.ts', (node) => {
+    if (!ts.isCallExpression(node) || node.expression.getText() !== 'vscode.commands.executeCommand') return;
+    const [command, key] = node.arguments;
+    if (
+      command !== undefined &&
+      ts.isStringLiteral(command) &&
+      command.text === 'setContext' &&
+      key !== undefined &&
+      ts.isStringLiteral(key)
+    )
+      keys.push(key.text);
   });
   return keys;
 }

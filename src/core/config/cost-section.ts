@@ -5,27 +5,37 @@ import { configError } from './errors';
 import { constantFields, tableFields } from './fields';
 import { placeOf } from './json-document';
 import type { Given } from './run';
-import { openChild, readFields, type Section } from './section';
+import { path } from './rules';
+import { openChild, readField, readFields, type Section } from './section';
 
-export const costKeys = [...Object.keys(constantFields), 'table'] as const;
+export const costKeys = [...Object.keys(constantFields), 'profile', 'table'] as const;
 
 /** What a file says of slice times: constants of the analytic model, and measured times that replace it. */
 export interface GivenCost {
   readonly constants: Given<CostConstants>;
   readonly costTable?: Located<CostTable>;
+  /** Path of a profile as written, or `none`: use none, even if one is found. */
+  readonly profile?: Located<string>;
 }
 
 /**
  * Reads `cost` of a terapipe.json. A table with `ms` has forward and backward together; a backward is taken as twice its forward (two GEMMs for each
  * of the forward's), and a remark says so.
- * @throws ExpectedError `config-inconsistent` for a table whose rows, columns or keys do not match, or as `readByRule`.
+ * @throws ExpectedError `config-inconsistent` for a table whose rows, columns or keys do not match or that stands beside a profile, or as `readByRule`.
  */
 export function readCost(root: Section): GivenCost {
   const cost = openChild(root, 'cost', costKeys);
   if (cost === undefined) return { constants: {} };
   const constants = readFields(cost, constantFields);
+  const profile = readField(cost, 'profile', path);
   const table = openChild(cost, 'table', Object.keys(tableFields));
-  return table === undefined ? { constants } : { constants, costTable: readTable(table) };
+  if (table !== undefined && profile !== undefined)
+    throw inconsistent('cost has both a profile and a table', 'keep the one to plan with', fileplace(profile));
+  return {
+    constants,
+    ...(table === undefined ? {} : { costTable: readTable(table) }),
+    ...(profile === undefined ? {} : { profile }),
+  };
 }
 
 function readTable(table: Section): Located<CostTable> {

@@ -1,7 +1,8 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
-import type { LocatedFields, Place } from '../located';
-import type { ModelSpec } from '../model/spec';
+import type { Located, LocatedFields, Place } from '../located';
+import { parseProfile } from '../profile/file';
+import type { NamedProfile } from '../profile/profile';
 import { configError } from './errors';
 import { readHuggingFace } from './huggingface';
 import { completeInline, overrideModel } from './inline-model';
@@ -9,20 +10,21 @@ import { parseDocument, placeOf, startOf } from './json-document';
 import { recogniseNamed } from './registry';
 import type { ReadReferenced, Run } from './run';
 import { readTerapipe, type GivenModel } from './terapipe';
+import type { WrittenModel } from './written-model';
 
 /** Configs that name configs; a link to its own folder could otherwise give one file endless names. */
 const maximumReferences = 10;
 
 /** A model with the files it was drawn from, in reading order. */
 interface LoadedModel {
-  readonly model: LocatedFields<ModelSpec>;
+  readonly model: LocatedFields<WrittenModel>;
   readonly texts: ReadonlyMap<string, string>;
   readonly remarks: readonly Finding[];
 }
 
 /**
  * Reads a config and what it refers to.
- * @throws ExpectedError, placed: as `readHuggingFace` and `readTerapipe`; `config-unknown-format`; `config-cycle` and the errors of `read` at the value that names the file.
+ * @throws ExpectedError, placed: as `readHuggingFace`, `readTerapipe` and `parseProfile`; `config-unknown-format`; `config-cycle` and the errors of `read` at the value that names the file.
  */
 export async function loadRun(file: string, text: string, read: ReadReferenced): Promise<Run> {
   const format = recogniseNamed(file, text);
@@ -39,8 +41,10 @@ export async function loadRun(file: string, text: string, read: ReadReferenced):
   }
   const own = readTerapipe(file, text);
   const loaded = await loadModel(file, own.model, read, new Set([file]));
-  const texts = new Map([[file, own.document.text], ...loaded.texts]);
-  const { cost, cluster, training, layout, schedule, unit, scheme } = own;
+  const { profile: namedProfile, ...cost } = own.cost;
+  const profile = namedProfile === undefined ? undefined : await loadProfile(file, namedProfile, read, own.place);
+  const texts = new Map([[file, own.document.text], ...loaded.texts, ...(profile?.texts ?? [])]);
+  const { cluster, training, layout, schedule, unit, scheme } = own;
   return {
     ...{ file, files: [...texts.keys()], format, title: titleOf(file), place: own.place },
     model: loaded.model,
@@ -50,6 +54,7 @@ export async function loadRun(file: string, text: string, read: ReadReferenced):
     ...(unit === undefined ? {} : { unit }),
     ...(scheme === undefined ? {} : { scheme }),
     ...cost,
+    ...(profile === undefined ? {} : { profile: profile.profile }),
     remarks: [...own.remarks, ...loaded.remarks],
     texts,
   };
@@ -89,6 +94,21 @@ async function loadReferenced(
       throw configError('config-cycle', error.message, error.remedy, namedAt);
     throw error;
   }
+}
+
+/** The profile that `cost.profile` names, with its text; `none` names none. */
+async function loadProfile(
+  file: string,
+  named: Located<string>,
+  read: ReadReferenced,
+  place: Place,
+): Promise<{ readonly profile: Located<NamedProfile | null>; readonly texts: ReadonlyMap<string, string> }> {
+  if (named.value === 'none') return { profile: { ...named, value: null }, texts: new Map() };
+  const next = await readNamed(file, named.value, read, named.source.kind === 'file' ? named.source.place : place);
+  return {
+    profile: { ...named, value: { file: next.file, profile: parseProfile(next.text, next.file) } },
+    texts: new Map([[next.file, next.text]]),
+  };
 }
 
 async function readNamed(file: string, named: string, read: ReadReferenced, namedAt: Place) {

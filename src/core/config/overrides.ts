@@ -1,7 +1,6 @@
 import { gpuPresets } from '../cluster/presets';
 import type { GpuSpec, LinkSpec } from '../cluster/spec';
 import type { Located } from '../located';
-import type { ModelSpec } from '../model/spec';
 import { quoted } from '../text';
 import { gpuWith, linksWith, presetNamed } from './cluster-section';
 import { configError } from './errors';
@@ -25,6 +24,7 @@ import { checkByRule, type Rule } from './rules';
 import type { Run } from './run';
 import { closest } from './suggest';
 import { schemeOf } from './terapipe';
+import type { WrittenModel } from './written-model';
 
 /** Puts one value into a run; `written` is as the user gave it, for messages. */
 type Setter = (run: Run, written: string) => Run;
@@ -55,13 +55,14 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ...sectionSetters('layout', layoutFields, (run, given) => ({ ...run, layout: { ...run.layout, ...given } })),
   ...sectionSetters('cost', constantFields, (run, given) => ({ ...run, constants: { ...run.constants, ...given } })),
   ...sectionSetters('cluster', clusterFields, (run, given) => ({ ...run, ...given })),
-  ...sectionSetters<Omit<ModelSpec, 'modelType'>>('model', modelFields, (run, given) => ({
+  ...sectionSetters<Omit<WrittenModel, 'modelType'>>('model', modelFields, (run, given) => ({
     ...run,
     model: overrideModel(run.model, given),
   })),
   ['schedule', (run, written) => ({ ...run, schedule: overridden(parsed('schedule', written, scheduleRule)) })],
   ['slicing.unit', (run, written) => ({ ...run, unit: overridden(parsed('slicing.unit', written, slicingFields.unit)) })],
   ['slicing.scheme', (run, written) => ({ ...run, scheme: overridden(schemeOf(parsed('slicing.scheme', written, slicingFields.scheme))) })],
+  ['cost.profile', withoutProfile],
   ['cluster.gpu', (run, written) => withPreset(run, written)],
   ['cluster.gpu.preset', (run, written) => withPreset(run, written)],
   ...figureSetters('cluster.gpu', gpuFields, (run, figure) => ({ ...run, gpu: overridden(gpuWith(gpuOf(run), figure)) })),
@@ -121,6 +122,12 @@ function valueOf(written: string, rule: Rule<unknown>): unknown {
 
 function overridden<T>(value: T): Located<T> {
   return { value, source: { kind: 'override' } };
+}
+
+/** Files are read before overrides are applied: here a profile can only be left out. */
+function withoutProfile(run: Run, written: string): Run {
+  if (written === 'none') return { ...run, profile: overridden(null) };
+  throw configError('config-wrong-type', 'cost.profile can only be set to none here', 'name the profile in terapipe.json, or with --profile');
 }
 
 function withPreset(run: Run, name: string): Run {

@@ -3,10 +3,11 @@ import type { CostConstants } from '../cost/constants';
 import type { CostTable } from '../cost/slice-cost';
 import type { Finding } from '../findings';
 import type { Located, LocatedFields, Place } from '../located';
-import type { ModelSpec } from '../model/spec';
+import type { NamedProfile } from '../profile/profile';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
+import type { WrittenModel } from './written-model';
 
 export type ConfigFormat = 'huggingface' | 'terapipe';
 
@@ -23,7 +24,7 @@ export interface Run {
   readonly title: string;
   /** Where to put a remark about the whole run: its first key, or the start of the file. */
   readonly place: Place;
-  readonly model: LocatedFields<ModelSpec>;
+  readonly model: LocatedFields<WrittenModel>;
   /** Preset with overrides applied; absent when no file names a GPU. */
   readonly gpu?: Located<ClusterSpec['gpu']>;
   readonly links?: Located<ClusterSpec['links']>;
@@ -36,6 +37,8 @@ export interface Run {
   readonly scheme?: Located<Scheme>;
   readonly constants: Given<CostConstants>;
   readonly costTable?: Located<CostTable>;
+  /** A profile the files name; null when they want none, even if one is found. */
+  readonly profile?: Located<NamedProfile | null>;
   /** What the readers noticed: unknown keys with a likely meaning, parts of the file that planning does not model. */
   readonly remarks?: readonly Finding[];
   /** Text of each of `files`, for quick fixes that insert or remove. */

@@ -1,12 +1,12 @@
 import { timeFunction } from '../profile/fit';
 import type { Profile } from '../profile/profile';
-import { cachedBySlice, layerTime, tensorParallelSeconds, type CostInputs } from './layer-time';
+import { cachedBySlice, exchangeSeconds, layerTime, type CostInputs } from './layer-time';
 import type { SliceCost } from './slice-cost';
 import { embeddingExchangeSeconds, headExchangeSeconds, type StageEnds } from './stage-time';
 
 /**
  * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and head on the ends, and the
- * analytic model's tensor-parallel exchanges, which one GPU cannot measure. Recompute `full` adds the layer's forward to its backward; `selective` the share of the
+ * analytic model's exchanges between tensor- and expert-parallel ranks, which one GPU cannot measure. Recompute `full` adds the layer's forward to its backward; `selective` the share of the
  * forward that the analytic model gives the unfused attention core.
  *
  * @param layers layers of the stage. Ends that the profile has no fit for cost nothing.
@@ -16,7 +16,7 @@ export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: 
   if (fit === null) throw new Error('a profile without a fit has no cost');
   const forward = timeFunction(fit.layer.forward);
   const backward = timeFunction(fit.layer.backward);
-  const exchange = cachedBySlice((batch, tokens) => tensorParallelSeconds(inputs, batch * tokens));
+  const exchange = cachedBySlice((batch, tokens) => exchangeSeconds(inputs, batch * tokens));
   const { recompute } = inputs.training;
   const analytic = recompute === 'selective' ? layerTime(inputs) : null;
   const again = (batch: number, tokens: number, context: number, forwardMs: number): number => {

@@ -1,4 +1,5 @@
 import type { MemoryPart, MemoryProfile } from '../memory/profile';
+import type { NamedProfile } from '../profile/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
 
 /** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
@@ -25,7 +26,7 @@ export interface StageJson {
 
 /** Everything of a plan but its timelines: the chosen candidate's numbers, what it rests on, and the others beside it. */
 export function planJson(plan: Plan): PlanJson {
-  const { request, candidates, cost, parameters, reasons } = plan;
+  const { request, candidates, cost, analytic, parameters, reasons } = plan;
   const chosen = chosenOf(plan);
   const { runtime, capacityBytes, marginBytes } = chosen.memory;
   return {
@@ -44,7 +45,14 @@ export function planJson(plan: Plan): PlanJson {
       mfu: chosen.mfu,
       fits: chosen.fits,
       memory: { runtime, peakBytes: peakBytesOf(chosen), capacityBytes, marginBytes, fits: chosen.fits, stages: stagesJson(chosen.memory) },
-      cost: { provenance: cost.kind, description: cost.description, errorPercent: cost.errorPercent, errorBecause: cost.errorBecause },
+      cost: {
+        provenance: cost.kind,
+        description: cost.description,
+        errorPercent: cost.errorPercent,
+        errorBecause: cost.errorBecause,
+        profile: request.profile === null ? null : profileJson(request.profile),
+        analytic,
+      },
       comparisons: candidates.map((candidate) => ({
         id: candidate.id,
         name: candidate.name,
@@ -63,6 +71,12 @@ export function planJson(plan: Plan): PlanJson {
       cluster: request.cluster,
     },
   };
+}
+
+/** The profile that a plan rests on, without its samples. */
+function profileJson({ file, profile }: NamedProfile): object {
+  const { device, provider, source, measuredAt, precision, tensor, attention, errors } = profile;
+  return { file, device, provider, source, measuredAt, precision, tensor, attention, errors };
 }
 
 /** The stages of `terapipe memory --json`. */

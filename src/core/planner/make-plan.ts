@@ -1,14 +1,15 @@
-import { rooflineProvenance, tableProvenance } from '../cost/provenance';
+import { profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
-import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../format';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../format';
+import type { CostProvenance } from '../cost/slice-cost';
 import { parameterCount } from '../model/parameters';
 import type { ScheduleName } from '../schedule/schedule';
 import { uniformScheme } from '../solver/baselines';
 import type { Scheme } from '../solver/slicing';
 import { solveSlicing } from '../solver/solve';
-import { peakBytesOf, type Candidate, type CandidateId, type Plan } from './plan';
+import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { operationCount, pipelineOf, predict, slicingCost, type CandidateSpec, type Pipeline } from './predict';
-import type { PlanRequest } from './request';
+import { defaultUnit, type PlanRequest } from './request';
 
 export interface PlanOptions {
   readonly signal?: CancelSignal | undefined;
@@ -24,8 +25,6 @@ const maximumBatchSlice = 8;
 const maximumUnits = 1024;
 /** Slice times tabulated at most: bounds time and memory of one plan. */
 const maximumSliceTimes = 2 ** 19;
-/** About as many units a sequence is cut into when the unit is not given. */
-const defaultUnits = 256;
 /** Times that differ by less than this share are the same. */
 const rounding = 1e-9;
 /** Slice times the solver may look at: about a second on one core. */
@@ -50,18 +49,43 @@ export function makePlan(request: PlanRequest, { signal, onProgress }: PlanOptio
   const judged = judgedBySimulation(candidates);
   const chosen = choose(request, judged);
   if (chosen === undefined) throw nothingToPlan(request);
-  const { training, costTable } = request;
+  const analytic = request.profile === null ? null : analyticPlan(request, signal);
   return {
     request,
     chosen: chosen.id,
     candidates: judged,
-    cost:
-      costTable === null
-        ? rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength)
-        : tableProvenance(costTable.tokens.length * costTable.contexts.length),
+    cost: provenanceOf(request, pipeline),
+    analytic,
     parameters: parameterCount(request.model),
-    reasons: reasonsFor(chosen, judged),
+    reasons: [...reasonsFor(chosen, judged), ...(analytic === null ? [] : [againstAnalytic(chosen, judged, analytic)])],
   };
+}
+
+function provenanceOf({ training, layout, costTable, profile }: PlanRequest, pipeline: Pipeline): CostProvenance {
+  if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
+  if (profile !== null) return profileProvenance(profile, layout.tensor);
+  return rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength);
+}
+
+/** What the analytic model alone would have planned, so that a plan from a profile can say how it differs. */
+function analyticPlan(request: PlanRequest, signal: CancelSignal | undefined): AnalyticPlan {
+  const plan = makePlan({ ...request, profile: null }, { signal });
+  const { id, name, scheme, iterationMs } = chosenOf(plan);
+  return { id, name, scheme, iterationMs };
+}
+
+/** One line: what the analytic model chooses and predicts, and what the measured times make of the same choice. */
+function againstAnalytic(chosen: Candidate, candidates: readonly Candidate[], analytic: AnalyticPlan): string {
+  const ratio = analytic.iterationMs / chosen.iterationMs;
+  const apart = ratio >= 1 ? `${formatNumber(ratio)}x of this` : `${formatPercent(1 - ratio)} less`;
+  const slices = (scheme: Scheme): string => plural(Math.max(...scheme.map(({ tokens }) => tokens.length)), 'slice');
+  const same = chosen.id === analytic.id && JSON.stringify(chosen.scheme) === JSON.stringify(analytic.scheme);
+  const measured = candidates.find(({ id }) => id === analytic.id);
+  const instead =
+    chosen.id === analytic.id
+      ? `the same schedule with ${slices(analytic.scheme)} a sequence, not ${slices(chosen.scheme)}`
+      : `${analytic.name}${measured === undefined ? '' : `, which takes ${formatDuration(measured.iterationMs)} by the profile`}`;
+  return `the analytic model says ${formatDuration(analytic.iterationMs)} (${apart}) and would choose ${same ? 'the same' : instead}`;
 }
 
 /**
@@ -162,13 +186,14 @@ function slicedSpecs(
   signal: CancelSignal | undefined,
   onProgress: (fraction: number) => void,
 ): CandidateSpec[] {
-  const { training, layout, slicing, costTable } = request;
+  const { training, layout, slicing, costTable, profile } = request;
   const tokens = training.sequenceLength;
-  const asked = slicing.unit ?? Math.max(8, 8 * Math.ceil(tokens / defaultUnits / 8));
+  const asked = slicing.unit ?? defaultUnit(tokens);
   const unit = asked * Math.ceil(tokens / asked / maximumUnits);
   const units = Math.ceil(tokens / unit);
   const affordable = Math.max(1, Math.floor(maximumSliceTimes / ((units * (units + 1)) / 2)));
-  const largestChunk = costTable === null ? Math.min(batch, maximumBatchSlice, affordable) : 1;
+  const measuredBatch = costTable !== null ? 1 : (profile?.profile.largestBatch ?? maximumBatchSlice);
+  const largestChunk = Math.min(batch, maximumBatchSlice, affordable, measuredBatch);
   const solution = solveSlicing(
     {
       batch,

@@ -43,12 +43,17 @@ export interface Certificate {
   readonly note: string;
 }
 
+/** The choice of another cost model, as far as it is shown beside the plan. */
+export type AnalyticPlan = Pick<Candidate, 'id' | 'name' | 'scheme' | 'iterationMs'>;
+
 /** The answer: candidates side by side, the chosen one and why. Plain data with typed arrays: crosses threads and into the page. */
 export interface Plan {
   readonly request: PlanRequest;
   readonly chosen: CandidateId;
   readonly candidates: readonly Candidate[];
   readonly cost: CostProvenance;
+  /** Beside a plan from a profile: what the analytic model alone would have chosen. Null when that is the plan, or times were given as a table. */
+  readonly analytic: AnalyticPlan | null;
   readonly parameters: number;
   /** One line each: why this plan. */
   readonly reasons: readonly string[];

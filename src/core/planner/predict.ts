@@ -1,5 +1,6 @@
 import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../cost/stage-time';
 import { cachedBySlice, type CostInputs } from '../cost/layer-time';
+import { profiledStageCost } from '../cost/profile-cost';
 import type { SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
 import { countMemory, fitsMemory } from '../memory/count';
@@ -29,7 +30,7 @@ export interface Pipeline {
 
 /** The stages of a request with their costs. */
 export function pipelineOf(request: PlanRequest): Pipeline {
-  const { model, training, layout, cluster, constants, costTable } = request;
+  const { model, training, layout, cluster, constants, costTable, profile } = request;
   const inputs: CostInputs = { model, training, layout, cluster, constants };
   const shapes = stageShapes(model.layers, layout.pipeline);
   if (costTable !== null) {
@@ -40,7 +41,9 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const costs = shapes.map((shape) => {
     const key = `${shape.layers},${shape.first},${shape.last}`;
     let cost = known.get(key);
-    if (cost === undefined) known.set(key, (cost = stageCost(inputs, shape.layers, shape)));
+    if (cost !== undefined) return cost;
+    cost = profile === null ? stageCost(inputs, shape.layers, shape) : profiledStageCost(inputs, profile.profile, shape.layers, shape);
+    known.set(key, cost);
     return cost;
   });
   return { inputs, shapes, costs, measured: false };

@@ -2,6 +2,7 @@ import type { ClusterSpec, Precision } from '../cluster/spec';
 import type { CostTable } from '../cost/slice-cost';
 import type { CostConstants } from '../cost/constants';
 import type { ModelSpec } from '../model/spec';
+import type { NamedProfile } from '../profile/profile';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 
@@ -35,6 +36,14 @@ export interface Layout {
   readonly virtualStages: number;
 }
 
+/** About as many units a sequence is cut into when the unit is not given. */
+const defaultUnits = 256;
+
+/** Tokens that slice lengths are multiples of when no file says: a multiple of 8 that cuts the sequence in about 256. */
+export function defaultUnit(sequenceLength: number): number {
+  return Math.max(8, 8 * Math.ceil(sequenceLength / defaultUnits / 8));
+}
+
 export interface SlicingSpec {
   /** Slice lengths are multiples of this many tokens; null: chosen. */
   readonly unit: number | null;
@@ -64,6 +73,8 @@ export interface PlanRequest {
   readonly constants: CostConstants;
   /** Measured slice times; when present they replace the analytic slice cost. */
   readonly costTable: CostTable | null;
+  /** A profile that matches model, layout and GPU; its measured layer times replace the analytic ones. */
+  readonly profile: NamedProfile | null;
   /** What no file said and was filled in; passed through to be shown with the plan. */
   readonly assumptions: readonly Assumption[];
 }

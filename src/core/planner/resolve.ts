@@ -1,12 +1,16 @@
 import type { Given, Run } from '../config/run';
 import { gpuPresets, type GpuPresetName } from '../cluster/presets';
-import type { ClusterSpec } from '../cluster/spec';
+import type { ClusterSpec, GpuSpec } from '../cluster/spec';
 import { defaultConstants } from '../cost/constants';
+import { gpuOfProfile } from '../profile/device';
 import { ExpectedError } from '../errors';
-import { valuesOf, type Located } from '../located';
+import type { Located } from '../located';
 import { countMemory, fitsMemory } from '../memory/count';
 import { parameterCount } from '../model/parameters';
+import { modelSpecOf } from '../config/written-model';
 import type { ModelSpec } from '../model/spec';
+import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
+import type { NamedProfile } from '../profile/profile';
 import { generateSchedule } from '../schedule/generate';
 import { formatCount } from '../format';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
@@ -42,16 +46,18 @@ type Take = ReturnType<typeof chooser>['take'];
 
 /**
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by the first that fits memory.
- * @throws ExpectedError `layout-world-size` when no layout uses the GPUs there are.
+ *
+ * @param found profiles that lie near the config; one that matches is used unless the files name another or none.
+ * @throws ExpectedError `layout-world-size` when no layout uses the GPUs there are; `profile-mismatch` when the profile that the files name is of something else.
  */
-export function resolveRun(run: Run, defaults: ResolveDefaults): PlanRequest {
+export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): PlanRequest {
   const { assumptions, take } = chooser();
   for (const [key, { value, source }] of Object.entries(run.model)) {
-    if (source.kind === 'default') assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
+    if (source.kind === 'default' && value !== null) assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
-  const model = valuesOf<ModelSpec>(run.model);
+  const model = modelSpecOf(run.model);
   const oneNode = resolveNode(run, defaults, take);
-  const draft = resolveTraining(run.training, model, oneNode, take);
+  const draft = resolveTraining(run, model, oneNode, take);
   const cluster = { ...oneNode, nodes: resolveNodes(run, defaults, draft, model, oneNode, take) };
   const layout = resolveLayout(run.layout, draft, model, cluster, take);
   const training: TrainingSpec = {
@@ -65,7 +71,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults): PlanRequest {
       because: 'four micro-batches a stage on every replica',
     })),
   };
-  return {
+  const request: PlanRequest = {
     title: run.title,
     model,
     cluster,
@@ -75,8 +81,44 @@ export function resolveRun(run: Run, defaults: ResolveDefaults): PlanRequest {
     slicing: { unit: run.unit?.value ?? null, scheme: run.scheme?.value ?? null },
     constants: { ...defaultConstants, ...givenValues(run.constants) },
     costTable: run.costTable?.value ?? null,
+    profile: null,
     assumptions,
   };
+  const profile = resolveProfile(run, request, found, take);
+  return { ...request, profile };
+}
+
+/** The profile that the files name, or the best of those found; what was found and refused is said. */
+function resolveProfile(run: Run, request: PlanRequest, found: readonly NamedProfile[], take: Take): NamedProfile | null {
+  if (request.costTable !== null || run.profile?.value === null) return null;
+  if (run.profile !== undefined) {
+    const { value, source } = run.profile;
+    const reason = profileMismatch(value.profile, request);
+    if (reason === null) return value;
+    throw new ExpectedError(
+      'profile-mismatch',
+      `This profile cannot serve the plan: ${reason}`,
+      'profile this layer on this GPU, name another profile, or write "none"',
+      source.kind === 'file' ? source.place : undefined,
+    );
+  }
+  const { chosen, refused } = chooseProfile(request, found);
+  const [first] = refused;
+  if (chosen !== null)
+    take('cost.profile', undefined, () => ({
+      value: baseName(chosen.file),
+      because: 'found near the config; same layer, GPU and precision',
+    }));
+  else if (first !== undefined)
+    take('cost.profile', undefined, () => ({
+      value: 'none',
+      because: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
+    }));
+  return chosen;
+}
+
+function baseName(file: string): string {
+  return file.split(/[/\\]/).at(-1) ?? file;
 }
 
 function givenValues<T extends object>(given: Given<T>): Partial<T> {
@@ -85,14 +127,27 @@ function givenValues<T extends object>(given: Given<T>): Partial<T> {
 
 /** The cluster but for its number of nodes, which is 1 here. */
 function resolveNode(run: Run, defaults: ResolveDefaults, take: Take): ClusterSpec {
+  const assumed = run.gpu === undefined ? assumedGpu(run, defaults) : null;
+  if (assumed !== null) take('cluster.gpu', undefined, () => ({ value: assumed.gpu.name, because: assumed.because }));
   const preset = gpuPresets[defaults.gpu];
-  if (run.gpu === undefined) take('cluster.gpu', undefined, () => ({ value: defaults.gpu, because: 'the default of the settings' }));
-  const named = run.gpu === undefined ? preset : Object.values(gpuPresets).find(({ gpu }) => gpu.name === run.gpu?.value.name);
+  const gpu = run.gpu?.value ?? assumed?.gpu ?? preset.gpu;
+  const named = Object.values(gpuPresets).find((other) => other.gpu.name === gpu.name);
   const gpusPerNode = take('cluster.gpusPerNode', run.gpusPerNode, () => ({
     value: defaults.gpusPerNode ?? named?.gpusPerNode ?? 8,
     because: defaults.gpusPerNode === null ? 'as this GPU is usually built in' : 'the default of the settings',
   }));
-  return { gpu: run.gpu?.value ?? preset.gpu, links: run.links?.value ?? named?.links ?? preset.links, nodes: 1, gpusPerNode };
+  return { gpu, links: run.links?.value ?? named?.links ?? gpuPresets[unknownGpuLinks].links, nodes: 1, gpusPerNode };
+}
+
+/** Whose links a GPU without a preset is assumed to have: PCIe. */
+const unknownGpuLinks: GpuPresetName = 'L40S';
+
+/** The GPU when no file names one: that of the profile the files name, else the face's default. */
+function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly because: string } {
+  const profile = run.profile?.value?.profile;
+  if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, because: 'the default of the settings' };
+  const known = gpuPresetOf(profile.device.name, profile.device.memoryBytes);
+  return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, because: 'the profile was measured on it' };
 }
 
 /** Most nodes that are assumed when no file and no setting says how many there are. */
@@ -120,7 +175,7 @@ function resolveNodes(
 
 type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
 
-function resolveTraining(given: Given<TrainingSpec>, model: ModelSpec, cluster: ClusterSpec, take: Take): TrainingDraft {
+function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cluster: ClusterSpec, take: Take): TrainingDraft {
   const { fp16, bf16 } = cluster.gpu.peakTflops;
   const noFastBf16 = bf16 < fp16;
   return {
@@ -129,10 +184,11 @@ function resolveTraining(given: Given<TrainingSpec>, model: ModelSpec, cluster: 
       because: "the model's positions, at most 4,096",
     })),
     microBatch: take('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
-    precision: take('training.precision', given.precision, () => ({
-      value: noFastBf16 ? 'fp16' : 'bf16',
-      because: noFastBf16 ? 'this GPU has no fast bf16' : 'usual practice',
-    })),
+    precision: take('training.precision', given.precision, () => {
+      const measured = profile?.value?.profile.precision;
+      if (measured !== undefined) return { value: measured, because: 'the profile was measured in it' };
+      return noFastBf16 ? { value: 'fp16', because: 'this GPU has no fast bf16' } : { value: 'bf16', because: 'usual practice' };
+    }),
     optimizer: take('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
     zeroStage: take('training.zeroStage', given.zeroStage, () => ({ value: 1, because: "Megatron-LM's distributed optimizer" })),
     recompute: take('training.recompute', given.recompute, () => ({

@@ -1,12 +1,13 @@
 import * as vscode from 'vscode';
 import { runCommand } from '../run-command';
-import type { TimelinePanels } from '../timeline-panels';
 import { chooseClusterCommand } from './choose-cluster';
 import { createConfigCommand } from './create-config';
 import { openSampleCommand } from './open-sample';
 import { planCommand } from './plan';
+import { importProfileCommand } from './import-profile';
+import { profileCommand, type ProfileCommands } from './profile';
 import { exportPlanCommand } from './save';
-import { targetOf, type ConfigCommands } from './target';
+import { targetOf } from './target';
 
 /** Every command we contribute, with what it takes: a file (URI, path or tree row) where it acts on one. */
 export interface Commands {
@@ -16,13 +17,15 @@ export interface Commands {
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openSample': (folder?: unknown) => Promise<void>;
   readonly 'terapipe.exportPlan': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.profile': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.cancelProfile': () => void;
+  readonly 'terapipe.importProfile': (config?: unknown) => Promise<void>;
   readonly 'terapipe.refreshExplorer': () => void;
   readonly 'terapipe.showLog': () => void;
 }
 
-export interface CommandServices extends ConfigCommands {
+export interface CommandServices extends ProfileCommands {
   readonly context: vscode.ExtensionContext;
-  readonly panels: TimelinePanels;
   readonly refreshExplorer: () => void;
 }
 
@@ -35,6 +38,9 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
     'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),
     'terapipe.exportPlan': (config) => exportPlanCommand(services, config),
+    'terapipe.profile': (config) => profileCommand(services, config),
+    'terapipe.cancelProfile': services.profiles.cancel,
+    'terapipe.importProfile': (config) => importProfileCommand(services, config),
     'terapipe.refreshExplorer': services.refreshExplorer,
     'terapipe.showLog': () => services.log.show(),
   };

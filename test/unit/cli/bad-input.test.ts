@@ -128,6 +128,10 @@ describe('terapipe on bad input', function () {
         out: (text: string) => void (out += text),
         err: (text: string) => void (err += text),
         clock: () => 0,
+        now: () => '2026-01-01T00:00:00Z',
+        progress: () => undefined,
+        signal: new AbortController().signal,
+        profilerFile: '',
         debug: false,
       };
       const exitCode = await runCommand([...args, '--json'], terminal);

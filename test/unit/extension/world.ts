@@ -57,6 +57,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
         signal.addEventListener('abort', () => reject(new CancelledError()));
       }),
     defaults: () => ({ gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 }),
+    profiles: () => Promise.resolve([]),
     delayMs: () => delayMs,
     reportBug: (error) => bugs.push(error),
   };

@@ -3,6 +3,7 @@ import { describe, it } from 'mocha';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { Cell } from '../../../src/core/profile/profile';
 import { randomNumbers } from '../../../src/core/profile/random';
+import type { LayerShape } from '../../../src/core/profile/shape';
 import type { CellAnswer } from '../../../src/profiler/client';
 import { measureProfile, type MeasureTask, type MeasureWorld } from '../../../src/profiler/measure';
 import type { TimedPart } from '../../../src/protocol/profiler';
@@ -45,10 +46,10 @@ function bench(forwardMs: (cell: Cell) => number, noise = 0.02, answer?: (part: 
   return { profiler, measured, world: { clock: () => nowMs, now: () => '2026-01-01T00:00:00.000Z' } };
 }
 
-const shape = {
-  ...{ hidden: 256, heads: 4, kvHeads: 4, headDim: 64, ffn: 1024, gatedMlp: false, norm: 'layernorm', rotary: false },
+const shape: LayerShape = {
+  ...{ hidden: 256, heads: 4, kvHeads: 4, headDim: 64, ffn: 1024, gatedMlp: false, norm: 'layernorm' as const, rotary: false },
   ...{ qkvBias: true, attentionOutputBias: true, mlpBias: true, qkNorm: false, experts: null, vocab: 1024, learnedPositions: true },
-} as const;
+};
 
 function task(budgetMs = 600_000): MeasureTask {
   const limits = { batch: 4, tokens: 1024, sequence: 1024 };

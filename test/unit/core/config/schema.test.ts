@@ -20,7 +20,7 @@ import {
   tableFields,
   trainingFields,
 } from '../../../../src/core/config/fields';
-import type { Rule } from '../../../../src/core/config/rules';
+import { path as pathRule, type Rule } from '../../../../src/core/config/rules';
 import { terapipeKeys } from '../../../../src/core/config/terapipe';
 import { defaultConstants } from '../../../../src/core/cost/constants';
 
@@ -77,7 +77,7 @@ describe('terapipe.schema.json', () => {
       training: trainingFields,
       layout: layoutFields,
       slicing: slicingFields,
-      cost: constantFields,
+      cost: { ...constantFields, profile: pathRule },
       'cost.table': tableFields,
       '': { schedule: scheduleRule },
     };

@@ -1,0 +1,80 @@
+import * as vscode from 'vscode';
+import { ExpectedError } from '../../core/errors';
+import { formatNumber } from '../../core/format';
+import type { PlanRequest } from '../../core/planner/request';
+import { profileMismatch } from '../../core/profile/match';
+import type { Profile } from '../../core/profile/profile';
+import type { ProfileRun } from '../../profiler/profile-run';
+import type { Profiles } from '../profiles';
+import type { SessionState } from '../plan-sessions';
+import type { TimelinePanels } from '../timeline-panels';
+import { settled, targetOf, type ConfigCommands } from './target';
+
+export interface ProfileCommands extends ConfigCommands {
+  readonly profiles: Profiles;
+  readonly panels: TimelinePanels;
+}
+
+/**
+ * Measures the layer of a config on this machine, in the open Profile tab and with a notification that can cancel it.
+ * @throws ExpectedError what prevented it or stopped it half way; CancelledError.
+ */
+export async function profileCommand(commands: ProfileCommands, argument: unknown): Promise<void> {
+  const { panels, profiles, shown } = commands;
+  const file = await targetOf(shown, argument);
+  const session = await settled(commands, file);
+  const request = requestOf(session);
+  panels.open(file, { tab: 'profile', candidate: null });
+  const precisionFixed = session.run?.training.precision !== undefined;
+  const options = {
+    location: vscode.ProgressLocation.Notification,
+    title: vscode.l10n.t('Profiling {0}', request.title),
+    cancellable: true,
+  };
+  const done = await vscode.window.withProgress(options, async (progress, token) => {
+    const subscription = token.onCancellationRequested(profiles.cancel);
+    progress.report({ message: vscode.l10n.t('looking for a GPU') });
+    let reported = 0;
+    try {
+      return await profiles.measure(file, request, {
+        precisionFixed,
+        onProgress: ({ doing, fraction }) => {
+          progress.report({ message: doing, increment: 100 * Math.max(0, fraction - reported) });
+          reported = Math.max(reported, fraction);
+        },
+      });
+    } finally {
+      subscription.dispose();
+    }
+  });
+  await tellOutcome(done, request);
+}
+
+function requestOf({ plan, error }: SessionState): PlanRequest {
+  if (plan !== null) return { ...plan.request, profile: null };
+  throw error ?? new ExpectedError('no-plan', 'There is no plan to profile for', 'mend the config first');
+}
+
+/** What was measured, how sure it is, and whether the plan rests on it now. */
+async function tellOutcome({ profile, file, saveError }: ProfileRun, request: PlanRequest): Promise<void> {
+  if (saveError !== null) throw saveError;
+  if (profile.error !== null) {
+    if (profile.error === 'cancelled') return;
+    throw new ExpectedError('profile-partial', `Profiling stopped: ${profile.error}`, `${profile.samples.layer.length} samples are kept`);
+  }
+  const show = vscode.l10n.t('Open the file');
+  const refusal = profileMismatch(profile, request);
+  const sure = errorText(profile);
+  const text =
+    refusal === null
+      ? vscode.l10n.t('{0} is profiled ({1}); the plan rests on it now.', request.title, sure)
+      : vscode.l10n.t('{0} is profiled ({1}). This plan does not use it: {2}.', request.title, sure, refusal);
+  if (file !== null && (await vscode.window.showInformationMessage(text, show)) === show)
+    await vscode.window.showTextDocument(vscode.Uri.file(file));
+}
+
+function errorText({ errors }: Profile): string {
+  if (errors === null) return vscode.l10n.t('no fit');
+  const { forward, backward } = errors;
+  return vscode.l10n.t('fit off by {0} % forward, {1} % backward', formatNumber(forward.meanPercent), formatNumber(backward.meanPercent));
+}
