@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import type { Stage } from './browser';
 import { findings, planOf, stateOf } from './fixtures';
+import { known, profileOf, profilesOf } from './profiles';
 import type { ThemeName } from './themes';
 
 const themes: readonly ThemeName[] = ['dark', 'light', 'high-contrast', 'high-contrast-light'];
@@ -9,6 +10,7 @@ const themes: readonly ThemeName[] = ['dark', 'light', 'high-contrast', 'high-co
 /** Takes pictures of both pages in every theme and width into a folder, for people to look at. Resolves to what went wrong. */
 export async function takePictures(stage: Stage, folder: string): Promise<string[]> {
   const plan = planOf({ unit: 56 });
+  const profiles = profilesOf([known(profileOf())]);
   const failures: string[] = [];
   const picture = async (
     name: string,
@@ -16,7 +18,10 @@ export async function takePictures(stage: Stage, folder: string): Promise<string
     act: (page: Page) => Promise<void> = () => Promise.resolve(),
   ): Promise<void> => {
     const open = await stage.open({ ...size, scale: size.kind === 'side' ? 2 : 1, reducedMotion: true });
-    await open.send({ type: 'state', state: stateOf(size.kind, plan, { findings: findings.slice(1) }) });
+    await open.send({
+      type: 'state',
+      state: stateOf(size.kind, plan, { findings: findings.slice(1), profile: size.kind === 'tab' ? profiles : null }),
+    });
     await open.page.locator('.figures').waitFor();
     await act(open.page);
     await open.page.waitForTimeout(150);
@@ -27,7 +32,7 @@ export async function takePictures(stage: Stage, folder: string): Promise<string
   const ofTheme = async (theme: ThemeName): Promise<void> => {
     for (const width of [280, 400]) await picture(`side-${width}-${theme}`, { kind: 'side', width, height: 760, theme });
     for (const width of [900, 1600]) await picture(`tab-${width}-${theme}`, { kind: 'tab', width, height: 900, theme });
-    for (const name of ['Memory', 'Slices', 'Compare'])
+    for (const name of ['Memory', 'Slices', 'Compare', 'Profile'])
       await picture(`${name.toLowerCase()}-${theme}`, { kind: 'tab', width: 1440, height: 900, theme }, (page) =>
         page.getByRole('tab', { name }).click(),
       );

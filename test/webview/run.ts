@@ -5,6 +5,7 @@ import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
 import { performanceCases } from './performance';
 import { takePictures } from './pictures';
+import { profileCases } from './profile';
 import { sideCases } from './side';
 import { stateCases } from './states';
 import { tabCases } from './tab';
@@ -32,7 +33,7 @@ export async function runWebviewTests({
   const notes: string[] = [];
   const only = process.env['WEBVIEW_ONLY'];
   const asked = ({ name }: Case): boolean => only === undefined || name.includes(only);
-  const together = [...sideCases, ...stateCases, ...tabCases, ...timelineCases].filter(asked);
+  const together = [...sideCases, ...stateCases, ...tabCases, ...timelineCases, ...profileCases].filter(asked);
   const alone = performanceCases.filter(asked);
   const run = async (oneCase: Case): Promise<void> => {
     const outcome = await runCase(stage, oneCase, screenshotsDir);

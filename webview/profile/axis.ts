@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, formatNumber } from '../../src/core/format';
 import { niceTicks, timeLabels } from '../timeline/ticks';
+import { signedPercent } from './words';
 
 export type Scale = 'linear' | 'log';
 
@@ -26,7 +27,7 @@ export function shareOf({ scale, min, max }: Axis, value: number): number {
 /** Tokens: from 0 when linear; marks at powers of two when logarithmic. */
 export function tokensAxis(scale: Scale, least: number, greatest: number): Axis {
   const { min, max } = bounds(scale, least, greatest);
-  return { scale, min, max, marks: (most) => (scale === 'log' ? powers(2, min, max, most) : even(min, max, most)) };
+  return { scale, min, max, marks: (most) => (scale === 'log' ? powersOfTwo(min, max, most) : even(min, max, most)) };
 }
 
 /** Times in ms. */
@@ -44,18 +45,23 @@ export function timeAxis(scale: Scale, least: number, greatest: number): Axis {
 /** Tokens a second from 0. */
 export function rateAxis(greatest: number): Axis {
   const max = greatest > 0 ? greatest * 1.06 : 1;
-  return { scale: 'linear', min: 0, max, marks: (most) => even(0, max, most) };
+  return { scale: 'linear', min: 0, max, marks: (most) => rates(max, most) };
+}
+
+/** One unit for all marks of the axis. */
+function rates(max: number, most: number): Mark[] {
+  const [size, unit] = max >= 1e7 ? [1e6, 'M'] : max >= 1e4 ? [1e3, 'K'] : [1, ''];
+  return niceTicks(0, max, most).values.map((value) => ({ value, text: value === 0 ? '0' : formatNumber(value / size) + unit }));
 }
 
 /** Percent either side of 0, at least +-2.6 so that the goal of 2 % is in sight. */
 export function errorAxis(greatest: number): Axis {
   const max = Math.max(2.6, greatest * 1.15);
-  const text = (value: number): string => `${value > 0 ? '+' : ''}${formatNumber(value)} %`;
   return {
     scale: 'linear',
     min: -max,
     max,
-    marks: (most) => niceTicks(-max, max, most).values.map((value) => ({ value, text: text(Math.abs(value) < 1e-9 ? 0 : value) })),
+    marks: (most) => niceTicks(-max, max, most).values.map((value) => ({ value, text: signedPercent(value) })),
   };
 }
 
@@ -74,7 +80,8 @@ function bounds(scale: Scale, least: number, greatest: number): { readonly min: 
   const max = greatest > 0 ? greatest : 1;
   if (scale === 'linear') return { min: 0, max: max * 1.04 };
   const min = least > 0 && least < max ? least : max / 2;
-  const room = (max / min) ** 0.04;
+  // One length alone gets some room, too.
+  const room = Math.max(1.05, (max / min) ** 0.04);
   return { min: min / room, max: max * room };
 }
 
@@ -86,26 +93,24 @@ function countText(value: number): string {
   return value < 1000 ? formatNumber(value) : formatCount(Math.round(value));
 }
 
-function powers(base: number, min: number, max: number, most: number): Mark[] {
-  const [first, last] = [Math.ceil(Math.log(min) / Math.log(base) - 1e-9), Math.floor(Math.log(max) / Math.log(base) + 1e-9)];
-  const every = Math.max(1, Math.ceil((last - first + 1) / Math.max(1, most)));
-  const exponents = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
-  // Counted from the longest, the end that is read first.
-  return exponents
+/** Powers of two, every few of them when they are more than `most`, the greatest always; of a short axis, what a linear one would mark. */
+function powersOfTwo(min: number, max: number, most: number): Mark[] {
+  const [first, last] = [Math.ceil(Math.log2(min) - 1e-9), Math.floor(Math.log2(max) + 1e-9)];
+  if (last <= first) return even(min, max, most);
+  const every = Math.ceil((last - first + 1) / Math.max(1, most));
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
     .filter((exponent) => (last - exponent) % every === 0)
-    .map((exponent) => ({ value: base ** exponent, text: countText(base ** exponent) }));
+    .map((exponent) => ({ value: 2 ** exponent, text: countText(2 ** exponent) }));
 }
 
-/** 1, 2 and 5 of every decade; of fewer than `most` only the ones, and of those every few. */
-function decades(min: number, max: number, most: number): number[] {
+/** 1, 2 and 5 of every decade, or 1 and 3, or the ones, or every few of those: no more than `most`; of a short axis, what a linear one would mark. */
+function decades(min: number, max: number, most: number): readonly number[] {
   const [first, last] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
   const exponents = Array.from({ length: last - first + 1 }, (_, index) => first + index);
-  for (const factors of [[1, 2, 5], [1, 3], [1]]) {
-    const values = exponents
-      .flatMap((exponent) => factors.map((factor) => factor * 10 ** exponent))
-      .filter((value) => value >= min * (1 - 1e-9) && value <= max * (1 + 1e-9));
-    if (values.length <= most) return values;
-  }
-  const every = Math.ceil(exponents.length / Math.max(1, most));
-  return exponents.filter((exponent) => (exponent - first) % every === 0).map((exponent) => 10 ** exponent);
+  const inside = (factors: readonly number[]): number[] =>
+    exponents.flatMap((exponent) => factors.map((factor) => factor * 10 ** exponent)).filter((value) => value >= min && value <= max);
+  const ones = inside([1]);
+  if (inside([1, 2, 5]).length < 2) return niceTicks(min, max, most).values;
+  const fitting = [inside([1, 2, 5]), inside([1, 3]), ones].find((values) => values.length <= most);
+  return fitting ?? ones.filter((_, index) => index % Math.ceil(ones.length / Math.max(1, most)) === 0);
 }

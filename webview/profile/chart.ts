@@ -3,7 +3,7 @@ import { makeSurface } from '../surface';
 import { onThemeChange, theme } from '../theme';
 import { place } from '../timeline/pane';
 import type { ChartContent, Dot } from './content';
-import { drawChart, plotOf } from './draw';
+import { drawChart, drawPlace, plotOf } from './draw';
 import { nearestDot, stepDot } from './pick';
 
 /** What a chart needs of its owner. */
@@ -28,7 +28,8 @@ const reachPx = 18;
 export function makeChart(owner: ChartOwner): Chart {
   const surface = makeSurface(`chart ${owner.className}`, (target) => {
     const content = owner.content();
-    if (content !== null) drawChart(target, theme(), content, selectedDot());
+    if (content === null) drawPlace(target, theme());
+    else drawChart(target, theme(), content, selectedDot());
   });
   const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
   const element = h('div', { class: `profile-canvas ${owner.className}-canvas`, role: 'img', tabindex: 0 }, surface.canvas, tooltip);
@@ -74,7 +75,7 @@ export function makeChart(owner: ChartOwner): Chart {
     element,
     update: () => {
       const content = owner.content();
-      element.hidden = content === null;
+      element.tabIndex = content === null ? -1 : 0;
       element.setAttribute('aria-label', owner.label());
       if (!tooltip.hidden) tell(hasFocus() ? selectedDot() : null);
       surface.redraw();

@@ -1,6 +1,7 @@
 import { fill, h } from '../dom';
 import { t } from '../strings';
 import type { Store } from '../store';
+import { onThemeChange, theme } from '../theme';
 import { checkbox, setChecked } from '../ui';
 import { makeChart, type Chart } from './chart';
 import {
@@ -64,7 +65,7 @@ export function makeFourCharts(store: Store, owner: ChartsOwner): Charts {
     logarithmic,
   );
   const throughput = section(
-    t('Throughput'),
+    t('Throughput, tokens/s'),
     own('throughput', () => t('Tokens a second against the tokens of a slice.')),
   );
   const error = section(
@@ -105,6 +106,7 @@ export function makeFourCharts(store: Store, owner: ChartsOwner): Charts {
     }
     for (const { chart } of all) chart.update();
   };
+  onThemeChange(update);
   return {
     element: h('div', { class: 'profile-charts' }, ...all.map(({ element }) => element)),
     ratioSection: ratio.element,
@@ -147,8 +149,10 @@ function timeNote({ profile, part }: ShownProfile): HTMLElement[] {
     key('◆', 'backward', t('backward')),
     ...(samples.some(({ holdOut }) => holdOut) ? [key('○', 'plain', t('kept out of the fit'))] : []),
     ...(fitOf(profile, part) === null ? [key('', 'none', t('no fit yet'))] : [key('—', 'plain', t('fit'))]),
-    ...(samples.some(({ context }) => context > 0) ? [h('span', { class: 'profile-key' }, t('fainter: longer context'))] : []),
-    ...(samples.some(({ batch }) => batch > 1) ? [h('span', { class: 'profile-key' }, t('tokens of all sequences together'))] : []),
+    ...(!theme().highContrast && samples.some(({ context }) => context > 0)
+      ? [h('span', { class: 'profile-key' }, t('fainter: longer context'))]
+      : []),
+    ...(samples.some(({ batch }) => batch > 1) ? [h('span', { class: 'profile-key' }, t('tokens counted over the batch'))] : []),
   ];
 }
 
@@ -157,7 +161,7 @@ function throughputNote({ profile, part }: ShownProfile): string {
   const lengths = rangeOf(profile.samples[part].filter(({ context, batch }) => context === 0 && batch === 1).map(({ tokens }) => tokens));
   if (lengths === null) return t('No sample without context yet.');
   const knee = fit === null ? null : kneeOf(fit, lengths.least, lengths.greatest);
-  return knee === null ? t('Tokens a second through one layer.') : kneeSentence(knee);
+  return knee === null ? t('Tokens a second, one slice after another.') : kneeSentence(knee);
 }
 
 function errorNote({ profile, part }: ShownProfile): string {

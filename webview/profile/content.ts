@@ -158,8 +158,8 @@ export function errorContent(profile: Profile, part: ProfilePart): ChartContent 
     curves: [],
     dots: sorted(points.map((point) => dotOf(point, point.errorPercent ?? 0, 0))),
     guides: [
-      { across: goalPercent, text: `${goalPercent} %` },
-      { across: -goalPercent, text: `−${goalPercent} %` },
+      { across: goalPercent, text: t('goal') },
+      { across: -goalPercent, text: '' },
     ],
     band: { from: -goalPercent, to: goalPercent },
   };

@@ -1,15 +1,19 @@
 import { css, mix, withAlpha, type Rgba } from '../color';
 import type { Surface } from '../surface';
 import type { Theme } from '../theme';
+import { t } from '../strings';
 import { hatchPattern } from '../timeline/paint';
 import { shareOf } from './axis';
 import type { ChartContent, Curve, Dot, Guide, Tone } from './content';
 
 const leftPx = 62;
+const rightPx = 76;
 const topPx = 12;
 const bottomPx = 24;
 const dotPx = 3.5;
 const labelPx = 11;
+/** A narrower plot names neither its curves nor its axis. */
+const narrowPx = 240;
 
 /** Where a chart's axes lie inside its canvas, CSS px. */
 export interface Plot {
@@ -22,8 +26,7 @@ export interface Plot {
 
 /** The plot inside a surface; right of it names of curves fit. */
 export function plotOf(surface: Pick<Surface, 'width' | 'height'>): Plot {
-  const rightPx = surface.width() < 360 ? 16 : 76;
-  const width = Math.max(1, surface.width() - leftPx - rightPx);
+  const width = Math.max(1, surface.width() - leftPx - (surface.width() < 360 ? 16 : rightPx));
   const height = Math.max(1, surface.height() - topPx - bottomPx);
   return {
     left: leftPx,
@@ -47,6 +50,18 @@ interface Pen {
   readonly snap: (px: number) => number;
 }
 
+/** The place of a chart that has nothing to show yet. */
+export function drawPlace(surface: Surface, colors: Theme): void {
+  const { context } = surface;
+  const scale = surface.scale();
+  const { left, top, width, height } = plotOf(surface);
+  context.fillStyle = css(colors.track);
+  context.strokeStyle = css(colors.grid);
+  context.lineWidth = Math.max(1, Math.round(scale / 1.5));
+  context.fillRect(left * scale, top * scale, width * scale, height * scale);
+  if (colors.highContrast) context.strokeRect(left * scale, top * scale, width * scale, height * scale);
+}
+
 /** Draws axes, band, guides, curves and points of a chart, the selected one with cross hairs. */
 export function drawChart(surface: Surface, colors: Theme, content: ChartContent, selected: Dot | null): void {
   const { context } = surface;
@@ -55,8 +70,8 @@ export function drawChart(surface: Surface, colors: Theme, content: ChartContent
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.font = `${labelPx}px ${colors.fontFamily}`;
   context.lineJoin = 'round';
-  drawAxes(pen);
   drawBand(pen);
+  drawAxes(pen);
   for (const guide of content.guides) drawGuide(pen, guide);
   if (selected !== null) drawCross(pen, selected);
   clipped(pen, () => {
@@ -104,6 +119,8 @@ function drawAxes(pen: Pen): void {
     context.fillStyle = css(colors.dim);
     context.fillText(text, x, plot.top + plot.height + 15);
   }
+  context.textAlign = 'right';
+  if (plot.width >= narrowPx) context.fillText(t('tokens'), plot.left + plot.width + rightPx - 4, plot.top + plot.height + 15);
 }
 
 function drawBand(pen: Pen): void {
@@ -193,7 +210,7 @@ function drawCross(pen: Pen, dot: Dot): void {
 function drawLabels(pen: Pen): void {
   const { context, colors, plot, content } = pen;
   const taken: { readonly x: number; readonly y: number; readonly width: number }[] = [];
-  if (plot.width < 240) return;
+  if (plot.width < narrowPx) return;
   context.textBaseline = 'middle';
   context.textAlign = 'left';
   for (const { label, points, tone } of content.curves) {

@@ -11,7 +11,8 @@ import { profileDetails, profileFigures, profileHead } from './head';
 import { emptyProfile, profileNotices, runningStrip } from './notices';
 import { directions, pointsOf, ratiosOf, type Ratio } from './points';
 import { shownProfile, type ShownProfile } from './shown';
-import { sampleRows, samplesAsTsv, sampleTable, type SampleRow } from './table';
+import { hasBatches, sampleRows, samplesAsTsv, type SampleRow } from './rows';
+import { sampleTable } from './table';
 import { pointLines } from './words';
 
 /** The Profile tab: measured slice times against their fit, what they are worth, and how they came about. */
@@ -33,22 +34,13 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
   const details = h('details', { class: 'disclosure profile-details' }, h('summary', {}, t('How it was measured')), h('div'));
   const ratioTable = h('div', { class: 'profile-ratios' });
   charts.ratioSection.append(ratioTable);
-  const full = h(
-    'div',
-    { class: 'profile-full' },
-    running,
-    head,
-    notices,
-    controls.element,
-    charts.element,
-    h(
-      'section',
-      { class: 'table-twin', 'aria-label': t('Measured slices') },
-      table.element,
-      h('div', { class: 'profile-copy' }, button({ label: t('Copy as table'), appearance: 'secondary', onClick: () => copy() })),
-    ),
-    details,
+  const twin = h(
+    'section',
+    { class: 'table-twin', 'aria-label': t('Measured slices') },
+    table.element,
+    h('div', { class: 'profile-copy' }, button({ label: t('Copy as table'), appearance: 'secondary', onClick: () => copy() })),
   );
+  const full = h('div', { class: 'profile-full' }, running, head, notices, controls.element, charts.element, details, twin);
   const empty = h('div', { class: 'profile-none' });
   const element = h('div', { class: 'profile-view' }, empty, full, said);
 
@@ -64,6 +56,8 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
   function showSelection(): void {
     if (shown === null) return;
     charts.redraw();
+    twin.hidden = rows.length === 0;
+    twin.classList.toggle('profile-batches', hasBatches(rows));
     table.show(sampleTable(rows, selected?.index ?? null, (index) => select({ direction: selected?.direction ?? 'forward', index })));
     const point =
       selected === null ? undefined : pointsOf(shown.profile, shown.part)[2 * selected.index + directions.indexOf(selected.direction)];

@@ -26,18 +26,28 @@ export function ratioLines(ratio: Ratio, direction: Direction): string[] {
 
 /** `+1.2 %`: the fit is above what was measured. */
 export function signedPercent(percent: number): string {
-  return `${percent > 0 ? '+' : percent < 0 ? '−' : ''}${formatNumber(Math.abs(percent))} %`;
+  const rounded = hundredths(percent);
+  return `${rounded > 0 ? '+' : rounded < 0 ? '−' : ''}${formatNumber(Math.abs(rounded))} %`;
 }
 
 /** `1.24 %`, or a dash. */
 export function percentText(percent: number): string {
-  return `${formatNumber(percent)} %`;
+  return `${formatNumber(hundredths(percent))} %`;
+}
+
+function unbroken(text: string): string {
+  return text.replace(' ', '\u00a0');
+}
+
+/** No clock tells slices apart by less than a hundredth of a percent. */
+function hundredths(percent: number): number {
+  return Math.round(percent * 100) / 100;
 }
 
 /** Where small slices stop paying, in a sentence. */
 export function kneeSentence(knee: Knee): string {
   const best = t('{0} tokens/s at {1}', rateText(knee.bestPerSecond), formatTokens(knee.bestTokens));
-  const share = percentText(kneeShare * 100);
+  const share = unbroken(percentText(kneeShare * 100));
   return knee.atSmallest
     ? t('Every measured length reaches {0} of the best throughput ({1}): short slices pay.', share, best)
     : t('Below {0} slices stop paying: from there on they reach {1} of the best throughput ({2}).', formatTokens(knee.tokens), share, best);
@@ -51,11 +61,11 @@ export function rateText(perSecond: number): string {
 /** How many judged points are as good as wished. */
 export function errorSentence(points: readonly Point[], goalPercent: number): string {
   const within = points.filter(({ errorPercent }) => Math.abs(errorPercent ?? 0) <= goalPercent).length;
-  const goal = percentText(goalPercent);
+  const goal = unbroken(percentText(goalPercent));
   return points.some(({ sample }) => sample.holdOut)
     ? t('{0} of {1} points that the fit never saw are within {2}.', formatCount(within), formatCount(points.length), goal)
     : t(
-        'None were kept apart: this is what the fit leaves of its own points, {0} of {1} within {2}.',
+        'No slice was kept out of the fit: these are its residuals, {0} of {1} within {2}.',
         formatCount(within),
         formatCount(points.length),
         goal,
