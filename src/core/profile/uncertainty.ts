@@ -113,13 +113,14 @@ function gapsOf({ rows: { tokens: lengths, ms } }: TimeFit): readonly Gap[] {
   const rises = lengths.slice(1).map((_, i) => Math.abs((ms[i + 1] ?? 0) - (ms[i] ?? 0)));
   const missesPerToken = lengths.map((at, i) => {
     const [left, right] = [lengths[i - 1], lengths[i + 1]];
-    if (left === undefined || right === undefined) return 0;
+    if (left === undefined || right === undefined) return null;
     const share = (at - left) / (right - left);
     return Math.abs((ms[i] ?? 0) - (ms[i - 1] ?? 0) * (1 - share) - (ms[i + 1] ?? 0) * share) / (right - left);
   });
   return rises.map((riseMs, i): Gap => {
     const [from, to] = [lengths[i] ?? 0, lengths[i + 1] ?? 0];
-    const atEnds = Math.max(missesPerToken[i] ?? 0, missesPerToken[i + 1] ?? 0) * (to - from);
+    const [left, right] = [missesPerToken[i] ?? null, missesPerToken[i + 1] ?? null];
+    const atEnds = (((left ?? right ?? 0) + (right ?? left ?? 0)) / 2) * (to - from);
     return { from, to, missMs: Math.max(atEnds, leastHidden * riseMs) };
   });
 }
