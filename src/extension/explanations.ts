@@ -37,6 +37,24 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'model.headDim': { meaning: (t) => t('Width of one attention head.') },
   'model.ffn': { meaning: (t) => t('Width of the feed-forward block, where most of the time of a layer goes.') },
   'model.gatedMlp': { meaning: (t) => t('Whether the feed-forward block has a gate beside its up projection (SwiGLU): a third matrix.') },
+  'model.experts': {
+    meaning: (t) =>
+      t('Feed-forward networks of every layer between which a router chooses for each token. All of them are held, few of them run.'),
+    derived: ({ request: { model, layout } }, t) =>
+      model.experts === null
+        ? []
+        : [
+            t(
+              '{0} experts over {1} expert-parallel GPUs: {2} each.',
+              model.experts.count,
+              layout.expert,
+              formatCount(model.experts.count / layout.expert),
+            ),
+          ],
+  },
+  'model.activeExperts': {
+    meaning: (t) => t('Experts that each token visits. Time of a layer grows with it, memory of the weights does not.'),
+  },
   'model.vocab': {
     meaning: (t) => t('The embedding sits on the first stage and the head on the last: both take longer and hold more than the others.'),
     derived: ({ request: { model, layout } }, t) =>

@@ -54,6 +54,7 @@ export function planOf({
       attentionOutputBias: true,
       mlpBias: true,
       qkNorm: false,
+      experts: null,
     },
     cluster: { gpu: preset.gpu, links: preset.links, nodes, gpusPerNode: preset.gpusPerNode },
     training: {

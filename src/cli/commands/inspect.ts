@@ -1,19 +1,18 @@
 import { layoutFields, trainingFields } from '../../core/config/fields';
 import { plain } from '../../core/config/section';
 import type { Run } from '../../core/config/run';
+import { modelSpecOf, type WrittenModel } from '../../core/config/written-model';
 import { formatCount } from '../../core/format';
 import { valuesOf } from '../../core/located';
 import { parameterCount } from '../../core/model/parameters';
-import type { ModelSpec } from '../../core/model/spec';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
 
 /** `terapipe inspect`: what the files say and the defaults of their format; null for the rest. */
 export function inspectAnswer(run: Run): Answer {
-  const model = valuesOf<ModelSpec>(run.model);
   const sections = {
-    model: { ...model, experts: null, activeExperts: null, parameters: parameterCount(model) },
+    model: { ...valuesOf<WrittenModel>(run.model), parameters: parameterCount(modelSpecOf(run.model)) },
     layout: { ...nulls(layoutFields), ...plain(run.layout) },
     training: { ...nulls(trainingFields), ...plain(run.training) },
     cluster: {

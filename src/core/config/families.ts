@@ -1,8 +1,8 @@
 import type { Located, LocatedFields } from '../located';
-import type { ModelSpec } from '../model/spec';
 import type { Given } from './run';
+import type { WrittenModel } from './written-model';
 
-export const familyNames = ['gpt2', 'llama', 'mistral', 'qwen2', 'qwen3', 'gpt_neox'] as const;
+export const familyNames = ['gpt2', 'llama', 'mistral', 'qwen2', 'qwen3', 'gpt_neox', 'mixtral', 'qwen3_moe'] as const;
 export type FamilyName = (typeof familyNames)[number];
 
 /** Fields that a config.json of some family can set. */
@@ -13,6 +13,8 @@ export type FamilyField =
   | 'kvHeads'
   | 'headDim'
   | 'ffn'
+  | 'experts'
+  | 'activeExperts'
   | 'vocab'
   | 'tiedEmbeddings'
   | 'maxPositions'
@@ -34,6 +36,8 @@ export interface Family {
     readonly headDim: number | null;
     /** null: 4 hidden. */
     readonly ffn: number | null;
+    /** Absent: dense. */
+    readonly experts?: { readonly count: number; readonly active: number };
     readonly vocab: number;
     readonly tiedEmbeddings: boolean;
     readonly maxPositions: number;
@@ -41,7 +45,7 @@ export interface Family {
     readonly attentionOutputBias: boolean;
     readonly mlpBias: boolean;
   };
-  readonly always: Pick<ModelSpec, 'gatedMlp' | 'positions' | 'norm' | 'qkNorm'>;
+  readonly always: Pick<WrittenModel, 'gatedMlp' | 'positions' | 'norm' | 'qkNorm'>;
 }
 
 const llamaKeys = {
@@ -186,6 +190,49 @@ export const families: Readonly<Record<FamilyName, Family>> = {
     },
     always: { gatedMlp: false, positions: 'rotary', norm: 'layernorm', qkNorm: false },
   },
+  mixtral: {
+    configClass: 'MixtralConfig',
+    keys: { ...llamaKeys, experts: ['num_local_experts', 'num_experts'], activeExperts: ['num_experts_per_tok'] },
+    defaults: {
+      layers: 32,
+      hidden: 4096,
+      heads: 32,
+      kvHeads: 8,
+      headDim: null,
+      ffn: 14336,
+      experts: { count: 8, active: 2 },
+      vocab: 32000,
+      tiedEmbeddings: false,
+      maxPositions: 131072,
+      ...noBias,
+    },
+    always: llamaAlways,
+  },
+  qwen3_moe: {
+    configClass: 'Qwen3MoeConfig',
+    keys: {
+      ...llamaKeys,
+      ffn: ['moe_intermediate_size'],
+      experts: ['num_experts', 'num_local_experts'],
+      activeExperts: ['num_experts_per_tok'],
+      qkvBias: ['attention_bias'],
+      attentionOutputBias: ['attention_bias'],
+    },
+    defaults: {
+      layers: 24,
+      hidden: 2048,
+      heads: 32,
+      kvHeads: 4,
+      headDim: null,
+      ffn: 768,
+      experts: { count: 128, active: 8 },
+      vocab: 151936,
+      tiedEmbeddings: false,
+      maxPositions: 32768,
+      ...noBias,
+    },
+    always: { ...llamaAlways, qkNorm: true },
+  },
 };
 
 /** Whether transformers' name of a model type is one we read. */
@@ -194,14 +241,16 @@ export function isFamily(modelType: string): modelType is FamilyName {
 }
 
 /** Fills what a config of a family leaves out by the family's documented defaults, each marked with the sentence that documents it. */
-export function completeFamily(name: FamilyName, modelType: Located<string>, given: Given<ModelSpec>): LocatedFields<ModelSpec> {
+export function completeFamily(name: FamilyName, modelType: Located<string>, given: Given<WrittenModel>): LocatedFields<WrittenModel> {
   const { configClass, keys, defaults, always } = families[name];
   const because = `every ${name} model has this`;
-  const orDefault = <K extends FamilyField>(field: K, value: ModelSpec[K]): Located<ModelSpec[K]> => {
-    const found: Located<ModelSpec[K]> | undefined = given[field];
+  const orDefault = <K extends FamilyField>(field: K, value: WrittenModel[K]): Located<WrittenModel[K]> => {
+    const found: Located<WrittenModel[K]> | undefined = given[field];
     const key = keys[field]?.[0];
     return found ?? byDefault(value, key === undefined ? because : `${configClass} default: ${key} ${String(value)}`);
   };
+  const expertsOrDense = (field: 'experts' | 'activeExperts', value: number | undefined) =>
+    value === undefined ? (given[field] ?? byDefault(null, `every ${name} model is dense`)) : orDefault(field, value);
   const hidden = orDefault('hidden', defaults.hidden);
   const heads = orDefault('heads', defaults.heads);
   return {
@@ -213,6 +262,8 @@ export function completeFamily(name: FamilyName, modelType: Located<string>, giv
     headDim:
       defaults.headDim === null ? (given.headDim ?? hiddenOverHeads(hidden.value, heads.value)) : orDefault('headDim', defaults.headDim),
     ffn: defaults.ffn === null ? (given.ffn ?? fourHidden(hidden.value, configClass)) : orDefault('ffn', defaults.ffn),
+    experts: expertsOrDense('experts', defaults.experts?.count),
+    activeExperts: expertsOrDense('activeExperts', defaults.experts?.active),
     vocab: orDefault('vocab', defaults.vocab),
     tiedEmbeddings: orDefault('tiedEmbeddings', defaults.tiedEmbeddings),
     maxPositions: orDefault('maxPositions', defaults.maxPositions),

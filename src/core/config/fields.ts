@@ -1,16 +1,16 @@
 import * as v from 'valibot';
 import type { LinkSpec, Precision } from '../cluster/spec';
 import type { CostConstants } from '../cost/constants';
-import type { ModelSpec } from '../model/spec';
 import type { Layout, TrainingSpec } from '../planner/request';
 import { scheduleNames } from '../schedule/schedule';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule } from './rules';
+import type { WrittenModel } from './written-model';
 
 /** A rule for every field of `T`; nested objects have tables of their own. */
 export type Fields<T> = { readonly [K in keyof T]-?: Rule<T[K]> };
 
 /** `model` given inline. */
-export const modelFields: { readonly [K in Exclude<keyof ModelSpec, 'modelType'>]: Rule<ModelSpec[K]> } = {
+export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelType'>]: Rule<WrittenModel[K]> } = {
   layers: integer(1, 10_000),
   hidden: integer(1, 1_000_000),
   heads: integer(1, 100_000),
@@ -18,6 +18,8 @@ export const modelFields: { readonly [K in Exclude<keyof ModelSpec, 'modelType'>
   headDim: integer(1, 100_000),
   ffn: integer(1, 10_000_000),
   gatedMlp: boolean,
+  experts: orNull(integer(1, 100_000)),
+  activeExperts: orNull(integer(1, 100_000)),
   vocab: integer(0, 100_000_000),
   tiedEmbeddings: boolean,
   maxPositions: orNull(integer(1, 1_000_000_000)),

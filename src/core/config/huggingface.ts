@@ -1,19 +1,20 @@
+import * as v from 'valibot';
 import type { Finding } from '../findings';
 import type { Located, LocatedFields } from '../located';
-import type { ModelSpec } from '../model/spec';
 import { orList, quoted } from '../text';
 import { configError } from './errors';
 import { byDefault, completeFamily, families, familyNames, isFamily, type Family, type FamilyField, type FamilyName } from './families';
 import { modelFields } from './fields';
 import { membersOf, parseDocument, placeOf, type JsonDocument, type Member } from './json-document';
-import { integer, nonNegative, readByRule, type Rule } from './rules';
+import { integer, list, nonNegative, readByRule, type Rule } from './rules';
 import type { Given } from './run';
 import { closest } from './suggest';
+import type { WrittenModel } from './written-model';
 
 /** What one config.json says. */
 export interface HuggingFaceModel {
   readonly document: JsonDocument;
-  readonly model: LocatedFields<ModelSpec>;
+  readonly model: LocatedFields<WrittenModel>;
   readonly remarks: readonly Finding[];
 }
 
@@ -21,6 +22,8 @@ export interface HuggingFaceModel {
 const maximumKeys = 500;
 
 type Members = ReadonlyMap<string, Member>;
+
+const layerList = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, 'a list of layer indices');
 
 /**
  * Reads a HuggingFace config.json of one of `familyNames`: sizes with their places, the family's documented defaults for what is absent.
@@ -35,7 +38,11 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
   return {
     document,
     model: completeFamily(name, modelType, given),
-    remarks: [...misspelt(document, members, family), ...slidingWindow(document, members, family)],
+    remarks: [
+      ...misspelt(document, members, family),
+      ...slidingWindow(document, members, family),
+      ...denseLayers(document, members, family),
+    ],
   };
 }
 
@@ -61,17 +68,17 @@ function familyOf(document: JsonDocument, members: Members): { name: FamilyName;
   return { name: value, modelType: located(document, member, value) };
 }
 
-function readGiven(document: JsonDocument, members: Members, family: Family): Given<ModelSpec> {
-  const read = <K extends FamilyField>(field: K, rule: Rule<ModelSpec[K]> = modelFields[field]): Given<ModelSpec> => {
+function readGiven(document: JsonDocument, members: Members, family: Family): Given<WrittenModel> {
+  const read = <K extends FamilyField>(field: K, rule: Rule<WrittenModel[K]> = modelFields[field]): Given<WrittenModel> => {
     const member = memberOf(members, family, field);
     if (member === undefined) return {};
     return { [field]: located(document, member, readByRule(document, member.value, member.name, rule)) };
   };
-  const sizes: Given<ModelSpec> = { ...read('hidden'), ...read('heads') };
+  const sizes: Given<WrittenModel> = { ...read('hidden'), ...read('heads') };
   const hidden = sizes.hidden?.value ?? family.defaults.hidden;
   const heads = sizes.heads?.value ?? family.defaults.heads;
   /** For keys whose null transformers replaces: by the derived value, which is also the default of most families. */
-  const readNullable = (field: 'kvHeads' | 'headDim' | 'ffn', derived: number): Given<ModelSpec> => {
+  const readNullable = (field: 'kvHeads' | 'headDim' | 'ffn', derived: number): Given<WrittenModel> => {
     const member = memberOf(members, family, field);
     if (member?.value.type !== 'null') return read(field);
     return family.defaults[field] === null ? {} : { [field]: located(document, member, derived) };
@@ -82,6 +89,8 @@ function readGiven(document: JsonDocument, members: Members, family: Family): Gi
     ...readNullable('kvHeads', heads),
     ...readNullable('headDim', Math.max(1, Math.floor(hidden / heads))),
     ...(family.defaults.ffn === null ? readNullable('ffn', 4 * hidden) : read('ffn')),
+    ...read('experts'),
+    ...read('activeExperts'),
     ...read('vocab', integer(1, 100_000_000)),
     ...read('tiedEmbeddings'),
     ...read('maxPositions'),
@@ -127,7 +136,8 @@ function misspelt(document: JsonDocument, members: Members, family: Family): Fin
 function slidingWindow(document: JsonDocument, members: Members, family: Family): Finding[] {
   const window = members.get('sliding_window');
   if (window?.value.type !== 'number') return [];
-  if (family.configClass !== 'MistralConfig' && members.get('use_sliding_window')?.value.value !== true) return [];
+  if (!['MistralConfig', 'MixtralConfig'].includes(family.configClass) && members.get('use_sliding_window')?.value.value !== true)
+    return [];
   const tokens = readByRule(document, window.value, 'sliding_window', nonNegative(1e9));
   const positions: unknown = memberOf(members, family, 'maxPositions')?.value.value ?? family.defaults.maxPositions;
   if (tokens === 0 || (typeof positions === 'number' && tokens >= positions)) return [];
@@ -141,4 +151,25 @@ function slidingWindow(document: JsonDocument, members: Members, family: Family)
       fixes: [],
     },
   ];
+}
+
+/** Layers that have one feed-forward network among layers of experts: they are planned as the others, which is worth a warning. */
+function denseLayers(document: JsonDocument, members: Members, family: Family): Finding[] {
+  if (family.configClass !== 'Qwen3MoeConfig') return [];
+  const listed = members.get('mlp_only_layers');
+  const step = members.get('decoder_sparse_step');
+  const differs = [
+    ...(listed !== undefined && listed.value.type !== 'null' && readByRule(document, listed.value, listed.name, layerList).length > 0
+      ? [listed]
+      : []),
+    ...(step !== undefined && readByRule(document, step.value, step.name, integer(1, 10_000)) !== 1 ? [step] : []),
+  ];
+  return differs.map((member) => ({
+    code: 'layers-differ',
+    severity: 'warning',
+    place: placeOf(document, member.value),
+    message: `${member.name} makes some layers dense, but all are planned with experts`,
+    remedy: 'expect fewer parameters, less memory and other times than planned in the dense layers',
+    fixes: [],
+  }));
 }

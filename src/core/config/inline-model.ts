@@ -1,9 +1,9 @@
 import type { Place } from '../located';
 import type { LocatedFields } from '../located';
-import type { ModelSpec } from '../model/spec';
 import { configError } from './errors';
 import { byDefault, completeFamily, hiddenOverHeads, isFamily } from './families';
 import type { Given } from './run';
+import type { WrittenModel } from './written-model';
 
 const required = ['layers', 'hidden', 'heads'] as const;
 
@@ -12,7 +12,7 @@ const required = ['layers', 'hidden', 'heads'] as const;
  * (LayerNorm, biases, learned positions where their number is given). Without a vocabulary it has neither embedding nor head.
  * @throws ExpectedError `config-model-incomplete` at `place` when layers, hidden or heads is missing.
  */
-export function completeInline(given: Given<ModelSpec>, place: Place | undefined): LocatedFields<ModelSpec> {
+export function completeInline(given: Given<WrittenModel>, place: Place | undefined): LocatedFields<WrittenModel> {
   const { layers, hidden, heads } = given;
   if (layers === undefined || hidden === undefined || heads === undefined) {
     const missing = required.filter((key) => given[key] === undefined);
@@ -37,6 +37,8 @@ export function completeInline(given: Given<ModelSpec>, place: Place | undefined
     headDim: given.headDim ?? hiddenOverHeads(hidden.value, heads.value),
     ffn: given.ffn ?? defaultFfn(hidden.value, gated),
     gatedMlp,
+    experts: given.experts ?? byDefault(null, 'dense unless experts says otherwise'),
+    activeExperts: given.activeExperts ?? byDefault(null, 'without activeExperts, dense'),
     vocab: given.vocab ?? byDefault(0, 'no vocabulary given: planned without embedding and head'),
     tiedEmbeddings:
       given.tiedEmbeddings ?? byDefault(false, 'a model given by numbers has a head of its own unless tiedEmbeddings says otherwise'),
@@ -54,13 +56,13 @@ export function completeInline(given: Given<ModelSpec>, place: Place | undefined
  * Fills a model again after some of its fields were given anew: what was only derived or defaulted follows the new numbers.
  * @throws ExpectedError as `completeInline`.
  */
-export function overrideModel(model: LocatedFields<ModelSpec>, overrides: Given<ModelSpec>): LocatedFields<ModelSpec> {
-  const given: Given<ModelSpec> = { ...withoutDefaults(model), ...overrides };
+export function overrideModel(model: LocatedFields<WrittenModel>, overrides: Given<WrittenModel>): LocatedFields<WrittenModel> {
+  const given: Given<WrittenModel> = { ...withoutDefaults(model), ...overrides };
   const { modelType } = model;
   return isFamily(modelType.value) ? completeFamily(modelType.value, modelType, given) : completeInline({ ...given, modelType }, undefined);
 }
 
-function withoutDefaults(model: LocatedFields<ModelSpec>): Given<ModelSpec> {
+function withoutDefaults(model: LocatedFields<WrittenModel>): Given<WrittenModel> {
   return Object.fromEntries(Object.entries(model).filter(([, { source }]) => source.kind !== 'default'));
 }
 

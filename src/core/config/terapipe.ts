@@ -1,6 +1,5 @@
 import type { Finding } from '../findings';
 import type { Located, Place } from '../located';
-import type { ModelSpec } from '../model/spec';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
@@ -22,6 +21,7 @@ import { parseDocument, placeOf, startOf, type JsonDocument } from './json-docum
 import { path } from './rules';
 import type { Given } from './run';
 import { openChild, openSection, readField, readFields, type Section } from './section';
+import type { WrittenModel } from './written-model';
 
 /** Keys of the root of a terapipe.json. */
 export const rootKeys = ['$schema', 'model', 'cluster', 'training', 'layout', 'schedule', 'slicing', 'cost'] as const;
@@ -46,7 +46,7 @@ export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
 /** What `model` says: another config to start from, numbers, or both (the numbers win). */
 export interface GivenModel {
   readonly from?: Located<string>;
-  readonly numbers: Given<ModelSpec>;
+  readonly numbers: Given<WrittenModel>;
   readonly place: Place;
 }
 
@@ -122,5 +122,5 @@ function readModel(root: Section, rootPlace: Place): GivenModel {
     );
   const model = openChild(root, 'model', terapipeKeys['model'] ?? []);
   const from = model === undefined ? undefined : readField(model, 'from', path);
-  return { numbers: readFields<Omit<ModelSpec, 'modelType'>>(model, modelFields), place, ...(from === undefined ? {} : { from }) };
+  return { numbers: readFields<Omit<WrittenModel, 'modelType'>>(model, modelFields), place, ...(from === undefined ? {} : { from }) };
 }

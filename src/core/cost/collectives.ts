@@ -28,3 +28,16 @@ export function allReduceSeconds(bytes: number, ranks: number, { links, gpusPerN
 export function gatherSeconds(bytes: number, ranks: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
   return allReduceSeconds(bytes, ranks, cluster) / 2;
 }
+
+/**
+ * Seconds of an all-to-all in which each of `ranks`, lying `stride` GPUs apart, sends `bytes`, its own share included. Inside a node as an all-gather, which moves as much;
+ * a larger group shares the node's network with the groups beside it, at twice the latency.
+ */
+export function allToAllSeconds(bytes: number, ranks: number, stride: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
+  const { links, gpusPerNode } = cluster;
+  if (ranks * stride <= gpusPerNode) return gatherSeconds(bytes, ranks, cluster);
+  if (ranks <= 1) return 0;
+  const inNode = Math.max(1, Math.floor(gpusPerNode / stride));
+  const latency = (links.allReduceLatencyUs.base + links.allReduceLatencyUs.perDoubling * Math.log2(ranks)) * 1e-6;
+  return (gpusPerNode * bytes * (ranks - inNode)) / ranks / networkBandwidth(links) + latency;
+}

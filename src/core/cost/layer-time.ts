@@ -3,7 +3,7 @@ import { keyValueHeadsPerRank, rankMatrixParameters } from '../model/parameters'
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { ClusterSpec } from '../cluster/spec';
 import type { CostConstants } from './constants';
-import { allReduceSeconds, gatherSeconds, nodeBusBandwidth } from './collectives';
+import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from './collectives';
 
 /** What the analytic model needs to time one layer on one rank. */
 export interface CostInputs {
@@ -117,27 +117,28 @@ function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): La
   const out = (heads * headDim) / t;
   const up = model.gatedMlp ? 2 : 1;
   const f = model.ffn / t;
+  const mlp = [
+    [up * f, h],
+    [h, f],
+  ] as const;
   const sequenceShare = training.sequenceParallel ? 1 / t : 1;
   const dropout = training.dropout ? 1 : 0;
 
   const sum: Tally = { forward: 0, backward: 0, device: 0 };
   for (let i = 0; i < 2; i++) addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
-  for (const [columns, inner] of [
-    [qkv, h],
-    [h, out],
-    [up * f, h],
-    [h, f],
-  ] as const) {
+  for (const [columns, inner] of [[qkv, h], [h, out], ...(model.experts === null ? mlp : [])] as const) {
     addOperation(sum, floor, gemm(n, columns, inner), gemm(n, inner, columns), gemm(inner, columns, n));
   }
   addOperation(sum, floor, traffic(4 * n * qkv), traffic(4 * n * qkv));
   for (let i = 0; i < 2; i++)
     addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
-  addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
-  const accumulation = traffic((6 * rankMatrixParameters(model, t)) / 4);
+  if (model.experts === null)
+    addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
+  else addExperts(sum, inputs, n, model.experts);
+  const accumulation = traffic((6 * rankMatrixParameters(model, layout)) / 4);
   for (let i = 0; i < 4; i++) addBackward(sum, floor, accumulation);
 
-  const communication = tensorParallelSeconds(inputs, n);
+  const communication = exchangeSeconds(inputs, n);
   return {
     forward: sum.forward + communication.forward,
     backward: sum.backward + communication.backward,
@@ -146,8 +147,50 @@ function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): La
   };
 }
 
+/**
+ * Router, permutation, experts and un-permutation of `localTokens` rows, balanced: every expert of the rank gets as many rows. Slices with fewer visits than experts leave some
+ * idle, whose weights are not read.
+ */
+function addExperts(sum: Tally, inputs: CostInputs, localTokens: number, { count, active }: NonNullable<ModelSpec['experts']>): void {
+  const { model, training, layout } = inputs;
+  const { gemm, traffic, floor } = deviceRates(inputs);
+  const h = model.hidden;
+  const f = model.ffn / layout.tensor;
+  const routed = training.sequenceParallel ? localTokens / layout.tensor : localTokens;
+  addOperation(sum, floor, gemm(routed, count, h), gemm(routed, h, count), gemm(h, count, routed));
+
+  const visits = localTokens * active;
+  const moved = traffic((layout.expert > 1 ? 8 : 4) * visits * h);
+  addOperation(sum, floor, moved, moved);
+  addOperation(sum, floor, moved, moved);
+
+  const busy = Math.min(count / layout.expert, visits);
+  const rows = visits / busy;
+  for (const [columns, inner] of [
+    [(model.gatedMlp ? 2 : 1) * f, h],
+    [h, f],
+  ] as const) {
+    addOperation(sum, floor, gemm(rows, columns, inner, busy), gemm(rows, inner, columns, busy), gemm(inner, columns, rows, busy));
+  }
+  addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * visits * f), traffic((model.gatedMlp ? 10 : 6) * visits * f));
+}
+
+/** All exchanges of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones and those of the experts; none overlapped. */
+export function exchangeSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number } {
+  const tensor = tensorParallelSeconds(inputs, localTokens);
+  const experts = expertSeconds(inputs, localTokens);
+  return { forward: tensor.forward + experts, backward: tensor.backward + experts };
+}
+
+/** Two all-to-alls, to the experts' ranks and back, of every row once per expert it visits; with sequence parallelism tensor-parallel ranks share the rows. One pass, seconds. */
+function expertSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
+  if (model.experts === null) return 0;
+  const rows = localTokens * model.experts.active * (training.sequenceParallel ? 1 / layout.tensor : 1);
+  return 2 * allToAllSeconds(elementBytes(training) * rows * model.hidden, layout.expert, layout.tensor, cluster);
+}
+
 /** Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states: all-reduces, or gathers and scatters with sequence parallelism; none overlapped. */
-export function tensorParallelSeconds(
+function tensorParallelSeconds(
   { model, training, layout, cluster }: CostInputs,
   localTokens: number,
 ): { forward: number; backward: number } {

@@ -1,4 +1,4 @@
-import { paddedVocab, rankMatrixParameters } from '../model/parameters';
+import { paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { cachedBySlice, deviceRates, elementBytes, layerTime, type CostInputs } from './layer-time';
 import type { SliceCost, SliceTime } from './slice-cost';
@@ -103,9 +103,21 @@ function boundaryBytes({ model, training, layout }: CostInputs, batch: number, t
   return (elementBytes(training) * batch * tokens * model.hidden) / layout.context;
 }
 
-/** Parameters that one rank of an inner stage updates: its layers' share and, as a bound for the end stages, one vocabulary matrix. */
-function localParameters({ model, layout }: CostInputs, layers: number): number {
-  return rankMatrixParameters(model, layout.tensor) * layers + (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+/**
+ * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
+ * apart from them its experts, which fewer replicas have.
+ */
+function localParameters(
+  { model, layout }: CostInputs,
+  layers: number,
+): readonly { readonly parameters: number; readonly ranks: number }[] {
+  const experts = rankExpertParameters(model, layout);
+  const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const ranks = layout.data * layout.context;
+  return [
+    { parameters: (rankMatrixParameters(model, layout) - experts) * layers + vocabulary, ranks },
+    ...(experts > 0 ? [{ parameters: experts * layers, ranks: Math.max(1, ranks / layout.expert) }] : []),
+  ];
 }
 
 /** Which ranks lie next to each other beyond tensor parallelism: replicas (Megatron-LM) or the stages of a pipeline (TeraPipe's runtime). */
@@ -119,11 +131,10 @@ export function gradientExchange(inputs: CostInputs, layers: number, order: Rank
   const { layout, training, cluster } = inputs;
   const ranks = layout.data * layout.context;
   if (ranks <= 1) return 0;
-  const parameters = localParameters(inputs, layers);
   const element = elementBytes(training);
   const gradient = training.fp32Gradients ? 4 : element;
   const bytesPerParameter = training.zeroStage >= 1 ? gradient + element : 2 * element;
-  const volume = ((ranks - 1) / ranks) * bytesPerParameter * parameters;
+  const volume = sumOf(localParameters(inputs, layers), (part) => ((part.ranks - 1) / part.ranks) * bytesPerParameter * part.parameters);
   const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
   if (reach <= cluster.gpusPerNode) return 1e3 * (volume / nodeBusBandwidth(cluster.links, ranks) + allReduceSeconds(0, ranks, cluster));
   const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
@@ -132,10 +143,15 @@ export function gradientExchange(inputs: CostInputs, layers: number, order: Rank
 
 /** Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam; the distributed optimizer updates its share and touches 8 bytes of every parameter besides. */
 export function optimizerTime(inputs: CostInputs, layers: number): number {
-  const { layout, training } = inputs;
+  const { training } = inputs;
   if (training.optimizer === 'none') return 0;
-  const parameters = localParameters(inputs, layers);
   const state = training.optimizer === 'adam' ? 30 : 14;
-  const bytes = training.zeroStage >= 1 ? (state / (layout.data * layout.context) + 8) * parameters : state * parameters;
+  const bytes = sumOf(localParameters(inputs, layers), ({ parameters, ranks }) =>
+    training.zeroStage >= 1 ? (state / ranks + 8) * parameters : state * parameters,
+  );
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
+}
+
+function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {
+  return parts.reduce((sum, part) => sum + value(part), 0);
 }

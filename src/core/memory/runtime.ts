@@ -1,11 +1,19 @@
 import type { ModelSpec } from '../model/spec';
-import { embeddingParameters, keyValueHeadsPerRank, layerParameters, paddedVocab, rankMatrixParameters } from '../model/parameters';
+import {
+  embeddingParameters,
+  keyValueHeadsPerRank,
+  layerParameters,
+  paddedVocab,
+  rankExpertParameters,
+  rankMatrixParameters,
+} from '../model/parameters';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 
 /*
  * Tensors that Megatron-LM with Transformer Engine keeps, counted one by one. Source: "What a measured peak is made of" (project facts on memory), where the list was worked out against
- * 8-GPU B200 runs; 34 s b h of unfused attention with dropout is Korthikanti et al. 2022 (arXiv 2205.05198), equation 1.
+ * 8-GPU B200 runs; 34 s b h of unfused attention with dropout is Korthikanti et al. 2022 (arXiv 2205.05198), equation 1. A mixture of experts is not refined there: counted are the
+ * tensors of Megatron-LM's MoE layer with grouped GEMMs (core 0.12 on, where the router's weights are applied between an expert's two matrices) and balanced tokens.
  */
 
 export const runtimeName = 'Megatron-LM with Transformer Engine';
@@ -23,12 +31,13 @@ export interface MemoryInputs {
   readonly layout: Layout;
 }
 
-/** Parameters of one rank of the stage. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
-function rankParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
+/** Parameters of one rank of the stage but for its experts. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
+function sharedParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
   const { tensor, pipeline } = layout;
   const norm = model.hidden * (model.norm === 'layernorm' ? 2 : 1);
   const padding = (paddedVocab(model.vocab, tensor) - model.vocab) * model.hidden;
-  let parameters = stage.layers * (rankMatrixParameters(model, tensor) + layerParameters(model).normsAndBiases);
+  let parameters =
+    stage.layers * (rankMatrixParameters(model, layout) - rankExpertParameters(model, layout) + layerParameters(model).normsAndBiases);
   if (stage.first && model.vocab > 0) parameters += (embeddingParameters(model) + padding) / tensor;
   if (stage.last) parameters += norm;
   if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && pipeline === 1))
@@ -47,18 +56,32 @@ export interface StaticBytes {
 /** Bytes that are always there on one rank. */
 export function staticBytes(inputs: MemoryInputs, stage: StageShape): StaticBytes {
   const { model, training, layout } = inputs;
-  const parameters = rankParameters(inputs, stage);
+  const shared = sharedParameters(inputs, stage);
+  const experts = stage.layers * rankExpertParameters(model, layout);
   const element = weightBytes(training);
   const shards = layout.data * layout.context;
-  const share = (fromStage: number) => (training.zeroStage >= fromStage ? 1 / shards : 1);
+  const expertShards = Math.max(1, shards / layout.expert);
+  /** Bytes a parameter, divided from a ZeRO stage on over the replicas that hold the same ones. */
+  const held = (bytes: number, fromStage: number): number => {
+    const sharded = training.zeroStage >= fromStage;
+    return bytes * shared * (sharded ? 1 / shards : 1) + bytes * experts * (sharded ? 1 / expertShards : 1);
+  };
   const master = training.precision === 'fp32' ? 0 : 4;
   const state = training.optimizer === 'adam' ? master + 8 : training.optimizer === 'sgd' ? master + 4 : 0;
   return {
-    weights: element * parameters * share(3),
-    gradients: (training.fp32Gradients ? 4 : element) * parameters * share(2),
-    optimizer: state * parameters * share(1),
-    dummyGradients: stage.layers > 0 ? element * rankMatrixParameters(model, layout.tensor) : 0,
+    weights: held(element, 3),
+    gradients: held(training.fp32Gradients ? 4 : element, 2),
+    optimizer: held(state, 1),
+    dummyGradients: stage.layers > 0 ? element * distinctParameters(inputs) : 0,
   };
+}
+
+/** Weights of each distinct shape once: the experts of a layer are alike, and its router is no module of Transformer Engine. */
+function distinctParameters({ model, layout }: MemoryInputs): number {
+  const matrices = rankMatrixParameters(model, layout);
+  if (model.experts === null) return matrices;
+  const experts = rankExpertParameters(model, layout);
+  return matrices - layerParameters(model).router - experts + (experts * layout.expert) / model.experts.count;
 }
 
 /** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
@@ -109,16 +132,18 @@ export function layerBackwardOperations(inputs: MemoryInputs, stage: StageShape,
   const tokens = localTokens(inputs, unit);
   const hidden = element * tokens * model.hidden;
   const gathered = t > 1 && training.sequenceParallel ? hidden : 0;
-  const f = (element * tokens * model.ffn) / t;
+  const f = (element * tokens * visitsPerToken(model) * model.ffn) / t;
   const up = model.gatedMlp ? 2 * f : f;
+  const permuted = model.experts === null ? 0 : hidden * model.experts.active;
   const attention = element * tokens * 2 * (model.heads / t + keyValueHeadsPerRank(model, t)) * model.headDim;
   const scores = training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0;
   const recreated = recreatedBytes(inputs, unit);
   if (stage.layers === 0) return [];
   return [
-    { name: 'second feed-forward backward', bytes: recreated + gathered + f },
+    { name: 'second feed-forward backward', bytes: recreated + (permuted > 0 ? permuted : gathered) + f },
     { name: 'activation backward', bytes: recreated + up + hidden * hiddenShare(inputs) },
-    { name: 'first feed-forward backward', bytes: recreated + up + 2 * gathered },
+    { name: 'first feed-forward backward', bytes: recreated + up + (permuted > 0 ? permuted : 2 * gathered) },
+    ...(permuted > 0 && layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: recreated + 2 * permuted }] : []),
     { name: 'attention backward', bytes: recreated + attention + scores },
   ];
 }
@@ -158,9 +183,26 @@ function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit): number {
   const logSumExp = training.attention === 'flash' ? (4 * model.heads) / t : 0;
   // layer input, norm 1 output, residual, norm 2 output; two one-byte dropout masks
   const hiddenSized = model.hidden * hiddenShare(inputs) * (4 * element + (training.dropout ? 2 : 0));
-  const split = element * (qkv + rotaryCopy + query + ((model.gatedMlp ? 3 : 2) * model.ffn) / t);
+  const mlp = (visitsPerToken(model) * (model.gatedMlp ? 3 : 2) * model.ffn) / t;
+  const split = element * (qkv + rotaryCopy + query + mlp);
   const scores = training.recompute === 'selective' ? 0 : scoreBytes(inputs, unit);
-  return localTokens(inputs, unit) * (hiddenSized + split + logSumExp) + scores;
+  return localTokens(inputs, unit) * (hiddenSized + split + logSumExp + routedBytes(inputs)) + scores;
+}
+
+/**
+ * Saved per token by the routing of one layer: the permuted input of the experts, one row a visit on every tensor-parallel rank, and the router's logits and their
+ * probabilities in fp32. 0 for a dense model.
+ */
+function routedBytes(inputs: MemoryInputs): number {
+  const { model, training } = inputs;
+  if (model.experts === null) return 0;
+  const element = weightBytes(training);
+  return element * model.experts.active * model.hidden + (element + 4) * model.experts.count * hiddenShare(inputs);
+}
+
+/** Feed-forward networks that a token passes; balanced, a rank sees as many visits whatever the expert-parallel size. */
+function visitsPerToken({ experts }: ModelSpec): number {
+  return experts?.active ?? 1;
 }
 
 /** Saved attention scores of one layer without fused attention: softmax output, and with dropout its mask and output. */

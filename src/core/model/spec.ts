@@ -8,7 +8,7 @@ export interface ModelSpec {
   /** Key/value heads; equal to `heads` without grouped-query attention. */
   readonly kvHeads: number;
   readonly headDim: number;
-  /** Feed-forward width, of one matrix. */
+  /** Feed-forward width, of one matrix; of one expert when there are experts. */
   readonly ffn: number;
   /** Two up projections (gate and up), as SwiGLU has. */
   readonly gatedMlp: boolean;
@@ -26,4 +26,9 @@ export interface ModelSpec {
   readonly mlpBias: boolean;
   /** Per-head RMSNorm of q and k (qwen3). */
   readonly qkNorm: boolean;
+  /**
+   * Feed-forward networks of every layer between which a router chooses for each token: how many there are, and how many a token visits (1 <= active <= count). The router
+   * is one matrix hidden x count without bias; no expert is shared by all tokens. null: dense, one network for all tokens.
+   */
+  readonly experts: { readonly count: number; readonly active: number } | null;
 }

@@ -2,6 +2,7 @@ import type { Run } from '../config/run';
 import type { ExpectedError } from '../errors';
 import type { Finding, Severity } from '../findings';
 import type { Place } from '../located';
+import { expertFindings } from './findings/expert-rules';
 import { layoutFindings } from './findings/layout-rules';
 import { memoryFindings } from './findings/memory-rules';
 import { modelFindings } from './findings/model-rules';
@@ -19,6 +20,7 @@ const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1
 export function findingsOf(run: Run, plan: Plan | null): Finding[] {
   const findings = [
     ...layoutFindings(run),
+    ...expertFindings(run, plan),
     ...modelFindings(run, plan),
     ...trainingFindings(run),
     ...memoryFindings(run, plan),

@@ -61,7 +61,7 @@ const rules: readonly Rule[] = [
       : `it was measured on ${device.name}, a GPU interface drawn by the CPU, whose times mean nothing for a GPU`,
   deviceReason,
   ({ tensor }, { layout }) => (tensor === layout.tensor ? null : `it is of tensor size ${tensor}, not ${layout.tensor}`),
-  (profile, { model, layout }) => shapeReason(profile.shape, layerShapeOf(model, layout.tensor), measuredEnds(profile)),
+  (profile, { model, layout }) => shapeReason(profile.shape, layerShapeOf(model, layout.tensor, layout.expert), measuredEnds(profile)),
   ({ precision }, { training }) => (precision === training.precision ? null : `it was measured in ${precision}, not ${training.precision}`),
   (_, { layout }) =>
     layout.context === 1

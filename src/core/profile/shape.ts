@@ -27,8 +27,8 @@ export interface LayerShape {
   readonly learnedPositions: boolean;
 }
 
-/** The share of `model` that one of `tensor` ranks holds: heads / t, feed-forward / t, padded vocabulary / t. */
-export function layerShapeOf(model: ModelSpec, tensor: number): LayerShape {
+/** The share of `model` that one of `tensor` ranks holds: heads / t, feed-forward / t, padded vocabulary / t; and of its experts, one of `expert` ranks. */
+export function layerShapeOf(model: ModelSpec, tensor: number, expert = 1): LayerShape {
   return {
     hidden: model.hidden,
     heads: model.heads / tensor,
@@ -42,7 +42,7 @@ export function layerShapeOf(model: ModelSpec, tensor: number): LayerShape {
     attentionOutputBias: model.attentionOutputBias,
     mlpBias: model.mlpBias,
     qkNorm: model.qkNorm,
-    experts: null,
+    experts: model.experts === null ? null : { count: model.experts.count / expert, active: model.experts.active },
     vocab: model.vocab === 0 ? 0 : paddedVocab(model.vocab, tensor) / tensor,
     learnedPositions: model.positions === 'learned',
   };

@@ -2,6 +2,7 @@
 export const findingCodes = [
   'unknown-key',
   'sliding-window-ignored',
+  'layers-differ',
   'cost-table-split',
   'layers-not-divisible',
   'layers-virtual-stages',
@@ -22,6 +23,9 @@ export const findingCodes = [
   'zero-with-pipeline',
   'selective-recompute-flash',
   'expert-dense-model',
+  'experts-active',
+  'experts-expert',
+  'expert-replicas',
   'precision-slow',
   'few-micro-batches',
   'memory-over-capacity',

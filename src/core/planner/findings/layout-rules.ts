@@ -8,7 +8,7 @@ import { findingAt, setFix, setFixes } from './settings';
 
 /** Findings on how layers, heads and GPUs are divided. */
 export function layoutFindings(run: Run): Finding[] {
-  return [...layerFindings(run), ...tensorFindings(run), ...nodeFindings(run), ...worldFindings(run), ...expertFindings(run)];
+  return [...layerFindings(run), ...tensorFindings(run), ...nodeFindings(run), ...worldFindings(run)];
 }
 
 function layerFindings(run: Run): Finding[] {
@@ -144,21 +144,6 @@ function worldFindings(run: Run): Finding[] {
         ...(dataFits ? setFix(run, 'layout.data', data, true) : []),
         ...(nodesFit ? setFix(run, 'cluster.nodes', nodesNeeded, !dataFits) : []),
       ],
-    ),
-  ];
-}
-
-function expertFindings(run: Run): Finding[] {
-  const expert = run.layout.expert?.value ?? 1;
-  if (expert === 1) return [];
-  return [
-    findingAt(
-      run,
-      'layout.expert',
-      'expert-dense-model',
-      'warning',
-      { message: `An expert size of ${formatCount(expert)} does nothing: the model is dense`, remedy: 'set layout.expert to 1' },
-      setFixes(run, 'layout.expert', [1]),
     ),
   ];
 }

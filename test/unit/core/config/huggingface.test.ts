@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readHuggingFace } from '../../../../src/core/config/huggingface';
 import { familyNames, isFamily } from '../../../../src/core/config/families';
+import { modelSpecOf } from '../../../../src/core/config/written-model';
 import { valuesOf } from '../../../../src/core/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { fixtures } from './files';
@@ -35,7 +36,7 @@ describe('HuggingFace config reader', () => {
   });
 
   it('fills each family by its documented defaults', () => {
-    const parameters = Object.fromEntries(familyNames.map((name) => [name, parameterCount(valuesOf(read({ model_type: name }).model))]));
+    const parameters = Object.fromEntries(familyNames.map((name) => [name, parameterCount(modelSpecOf(read({ model_type: name }).model))]));
     // What the class of each family instantiated with its defaults reports as num_parameters().
     assert.equal(parameters['gpt2'], 124_439_808);
     assert.equal(parameters['llama'], 6_738_415_616);
