@@ -179,12 +179,13 @@ function largestExtent(extent: Dims[number], limits: Limits): number {
   }
 }
 
+/**
+ * Sizes of the slice, int64 [1] each. They pass through a shape because ONNX Runtime keeps arithmetic that starts from shapes on the CPU, where Slice and Reshape want their
+ * arguments; arithmetic on graph inputs would go to the GPU and back, once for every cut.
+ */
 function sizesOf(graph: Graph): Sources['sizes'] {
-  const [batch, tokens, context] = (['batch', 'tokens', 'context'] as const).map((name) => graph.input(name, 'int64', [1])) as [
-    Value,
-    Value,
-    Value,
-  ];
+  const size = (name: string) => graph.node('Shape', [graph.node('ConstantOfShape', [graph.input(name, 'int64', [1])])]);
+  const [batch, tokens, context] = [size('batch'), size('tokens'), size('context')];
   return { batch, tokens, context, rows: graph.node('Mul', [batch, tokens]), total: graph.node('Add', [context, tokens]) };
 }
 
