@@ -8,7 +8,7 @@ import type { AttentionOperator } from './graph/emit';
 import { sessionBytes, usableShare, type Limits } from './memory';
 import { placedOperators } from './placement';
 import { reportedNames } from './providers';
-import { profiledRun, type Runtime } from './sessions';
+import { openSession, profiledRun, type Runtime } from './sessions';
 
 /** What the server stands on; tests put others in. */
 export interface ServerParts {
@@ -59,6 +59,11 @@ async function openJob(parts: ServerParts, provider: ProviderName, asked: Profil
   if (needed > usableShare * free)
     throw new Error(`Not enough free memory: the weights of this layer need about ${formatBytes(needed)}, ${formatBytes(free)} are free`);
 
+  // With its last session a GPU provider lets go of the device and of the programs it compiled; one that stays open spares doing that again, and lets us see the device.
+  const small = { ...asked, limits: smallest(asked).limits };
+  const keptOpen =
+    provider === 'cpu' ? null : await openSession(runtime, parts.models.inputs(small, 'plain', 'layer', 'forward'), provider, 1);
+
   const probe = (job: ProfilerJob, attention: AttentionOperator, part: ProfilePart) =>
     placementOf(runtime, parts.models, provider, { job, attention, part });
   const { attention, layer } = await firstAttention(parts.attentions(asked), provider, (tried) =>
@@ -69,6 +74,7 @@ async function openJob(parts: ServerParts, provider: ProviderName, asked: Profil
   const device = deviceOf(facts);
   const ends: readonly ProfilePart[] = job.shape.vocab > 0 ? ['embedding', 'head'] : [];
   return {
+    keptOpen,
     device,
     versions: {
       onnxruntime: runtime.env.versions.node ?? 'unknown',
