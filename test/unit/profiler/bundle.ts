@@ -1,6 +1,9 @@
 import { build } from 'esbuild';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../../..');
 
 /** A child's entry bundled as the product's is, since a process of its own cannot load TypeScript. */
 export interface BundledChild {
@@ -8,11 +11,10 @@ export interface BundledChild {
   readonly remove: () => Promise<void>;
 }
 
-/** Bundles a TypeScript entry file into a folder of its own inside the clone, where onnxruntime-node is found. */
+/** Bundles a TypeScript entry file into a temporary folder, in which onnxruntime-node is found as in the clone. */
 export async function bundleChild(entry: string): Promise<BundledChild> {
-  const parent = resolve(import.meta.dirname, '../../../out/unit');
-  await mkdir(parent, { recursive: true });
-  const folder = await mkdtemp(join(parent, 'profiler-'));
+  const folder = await mkdtemp(join(tmpdir(), 'terapipe-profiler-'));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
   const file = join(folder, basename(entry).replace(/\.ts$/, '.js'));
   await build({
     entryPoints: [entry],
@@ -29,4 +31,4 @@ export async function bundleChild(entry: string): Promise<BundledChild> {
 }
 
 /** The product's child. */
-export const profilerEntry = resolve(import.meta.dirname, '../../../src/profiler/child.ts');
+export const profilerEntry = join(root, 'src/profiler/child.ts');
