@@ -92,6 +92,7 @@ function drawnCells(domain: Domain, tableOf: readonly number[], fit: readonly Ce
   const strata = Array.from({ length: holdOutCells }, (_, i) => i);
   const contextStratum = shuffled(strata, seed + 1);
   const drawn: Cell[] = [];
+  const taken = new Set(fit.map(keyOf));
   for (let attempt = 0; attempt < 20 * holdOutCells && drawn.length < holdOutCells; attempt++) {
     const i = attempt % holdOutCells;
     const share = (i + random()) / holdOutCells;
@@ -101,7 +102,9 @@ function drawnCells(domain: Domain, tableOf: readonly number[], fit: readonly Ce
     const least = tokens / unit < lengthsToSpare ? Math.min(unit, sequence - length) : 0;
     const cell = { batch, tokens: Math.min(length, tokens), context: contextStratum[i] === 0 ? least : Math.max(least, context) };
     const onTable = tableOf.includes(cell.tokens) && (cell.context === 0 || attempt < 5 * holdOutCells);
-    if (!onTable && cell.tokens + cell.context <= sequence && !includes([...fit, ...drawn], cell)) drawn.push(cell);
+    if (onTable || cell.tokens + cell.context > sequence || taken.has(keyOf(cell))) continue;
+    taken.add(keyOf(cell));
+    drawn.push(cell);
   }
   return drawn;
 }
@@ -112,11 +115,11 @@ function drawnCells(domain: Domain, tableOf: readonly number[], fit: readonly Ce
  * Never a measured, held-out or skipped cell, nor one that dominates a cell that ran out of memory. Empty when there is nothing left. Before there is a fit: what is left of the first cells.
  */
 export function nextCells(domain: Domain, samples: readonly Sample[], skipped: readonly Cell[], count: number): Cell[] {
-  const unavailable: readonly Cell[] = [...samples, ...skipped];
+  const unavailable = new Set([...samples, ...skipped].map(keyOf));
   const uncertainty = uncertaintyOf(domain, samples);
   if (uncertainty === null)
     return firstCells(domain, 0)
-      .fit.filter((cell) => !includes(unavailable, cell))
+      .fit.filter((cell) => !unavailable.has(keyOf(cell)))
       .slice(0, count);
   const table = new Set(
     samples.filter(({ batch, context, holdOut }) => batch === 1 && context === 0 && !holdOut).map(({ tokens }) => tokens),
@@ -125,12 +128,13 @@ export function nextCells(domain: Domain, samples: readonly Sample[], skipped: r
   while (chosen.length < count) {
     let best: { readonly cell: Cell; readonly score: number } | null = null;
     for (const cell of candidates(domain, table)) {
+      if (unavailable.has(keyOf(cell)) || runsOut(skipped, cell)) continue;
       const score = Math.max(uncertainty.ofTerms(cell), cell.context === 0 ? uncertainty.ofTable(cell) : 0);
-      if (score > (best?.score ?? 0) && !includes(unavailable, cell) && !includes(chosen, cell) && !runsOut(skipped, cell))
-        best = { cell, score };
+      if (score > (best?.score ?? 0)) best = { cell, score };
     }
     if (best === null) break;
     chosen.push(best.cell);
+    unavailable.add(keyOf(best.cell));
     uncertainty.measure(best.cell);
     if (best.cell.batch === 1 && best.cell.context === 0) table.add(best.cell.tokens);
   }
@@ -240,9 +244,9 @@ function ascending(values: readonly number[]): number[] {
 }
 
 function distinct(cells: readonly Cell[]): Cell[] {
-  return cells.filter((cell, i) => !includes(cells.slice(0, i), cell));
+  return [...new Map(cells.map((cell) => [keyOf(cell), cell])).values()];
 }
 
-function includes(cells: readonly Cell[], { batch, tokens, context }: Cell): boolean {
-  return cells.some((other) => other.batch === batch && other.tokens === tokens && other.context === context);
+function keyOf({ batch, tokens, context }: Cell): string {
+  return `${batch},${tokens},${context}`;
 }
