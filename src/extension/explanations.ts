@@ -52,6 +52,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
             ),
           ],
   },
+  'model.expertFfn': { meaning: (t) => t('Width of the feed-forward block of one expert.') },
   'model.activeExperts': {
     meaning: (t) => t('Experts that each token visits. Time of a layer grows with it, memory of the weights does not.'),
   },

@@ -1,3 +1,4 @@
+import type { ConfigFormat } from '../core/config/run';
 import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../core/format';
 import { chosenOf, type Candidate } from '../core/planner/plan';
 import type { SessionState } from './plan-sessions';
@@ -6,7 +7,7 @@ import type { Translate } from './translate';
 
 /** A row of the tree of models and plans, as data. */
 export type ExplorerItem =
-  | { readonly kind: 'config'; readonly file: string; readonly format: 'huggingface' | 'terapipe' }
+  | { readonly kind: 'config'; readonly file: string; readonly format: ConfigFormat }
   | { readonly kind: 'number'; readonly file: string; readonly label: string; readonly value: string; readonly icon: string }
   | { readonly kind: 'stages'; readonly file: string; readonly label: string }
   | { readonly kind: 'stage'; readonly file: string; readonly label: string; readonly value: string; readonly overCapacity: boolean };

@@ -9,7 +9,7 @@ import { figures } from './plan-page';
 import { launchBrowser, openFile, openWorkbench } from './workbench';
 
 /** ONNX Runtime for one platform is about 20 MB of it. */
-const sizeBudgetBytes = 30_000_000;
+const sizeBudgetBytes = 22_000_000;
 /** All that the extension may hold; `.vsixmanifest` is written by the installer. */
 const allowed = [
   /^package(\.nls)?\.json$/,

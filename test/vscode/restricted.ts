@@ -5,7 +5,7 @@ import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type TierInput, type TierResult } from '../harness/tier-result';
 import { figures, pageFrame } from './plan-page';
-import { openFile, openWorkbench } from './workbench';
+import { openFile, openWorkbench, runFromPalette } from './workbench';
 
 /** A workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not. */
 export async function walkRestricted(browser: Browser, { tools, screenshotsDir }: TierInput): Promise<TierResult> {
@@ -15,7 +15,7 @@ export async function walkRestricted(browser: Browser, { tools, screenshotsDir }
   const server = await startCodeServer(tools, { extensions: [root], settings });
   try {
     const { page } = await openWorkbench(browser, server.url(workspace));
-    const step = {
+    const plan = {
       name: 'a restricted workspace shows the plan and says that it is restricted',
       act: async () => {
         await page.locator('.statusbar-item', { hasText: 'Restricted Mode' }).waitFor();
@@ -26,7 +26,15 @@ export async function walkRestricted(browser: Browser, { tools, screenshotsDir }
         await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted.png') });
       },
     };
-    const result = await walkSteps([step], async () => {
+    const refusal = {
+      name: 'a restricted workspace refuses to profile and says why',
+      act: async () => {
+        await runFromPalette(page, 'TeraPipe: Profile this layer on this machine');
+        await page.locator('.notification-toast', { hasText: 'trust the workspace first' }).waitFor();
+        await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-profile.png') });
+      },
+    };
+    const result = await walkSteps([plan, refusal], async () => {
       await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-failed.png') });
     });
     await page.close();

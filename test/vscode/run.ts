@@ -9,7 +9,7 @@ import { walkRestricted } from './restricted';
 import { walkDemo } from './walk';
 import { developmentHost, launchBrowser, openWorkbench } from './workbench';
 
-const suiteLimitMs = 90_000;
+const suiteLimitMs = 150_000;
 
 /** Tests in a real VS Code: mocha inside the extension host, then a person's walk through the demo and a look into a restricted workspace. */
 export async function runVscodeTests(input: TierInput): Promise<TierResult> {

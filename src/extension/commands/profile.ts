@@ -47,7 +47,7 @@ export async function profileCommand(commands: ProfileCommands, argument: unknow
       subscription.dispose();
     }
   });
-  await tellOutcome(done, request);
+  tellOutcome(done, request);
 }
 
 function requestOf({ plan, error }: SessionState): PlanRequest {
@@ -56,7 +56,7 @@ function requestOf({ plan, error }: SessionState): PlanRequest {
 }
 
 /** What was measured, how sure it is, and whether the plan rests on it now. */
-async function tellOutcome({ profile, file, saveError }: ProfileRun, request: PlanRequest): Promise<void> {
+function tellOutcome({ profile, file, saveError }: ProfileRun, request: PlanRequest): void {
   if (saveError !== null) throw saveError;
   if (profile.error !== null) {
     if (profile.error === 'cancelled') return;
@@ -69,8 +69,11 @@ async function tellOutcome({ profile, file, saveError }: ProfileRun, request: Pl
     refusal === null
       ? vscode.l10n.t('{0} is profiled ({1}); the plan rests on it now.', request.title, sure)
       : vscode.l10n.t('{0} is profiled ({1}). This plan does not use it: {2}.', request.title, sure, refusal);
-  if (file !== null && (await vscode.window.showInformationMessage(text, show)) === show)
-    await vscode.window.showTextDocument(vscode.Uri.file(file));
+  if (file === null) return;
+  // Not awaited: the command is done, whether somebody answers or not.
+  void vscode.window.showInformationMessage(text, show).then((answer) => {
+    if (answer === show) void vscode.window.showTextDocument(vscode.Uri.file(file));
+  });
 }
 
 function errorText({ errors }: Profile): string {

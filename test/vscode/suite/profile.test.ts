@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import * as vscode from 'vscode';
+import type { Profile } from '../../../src/core/profile/profile';
+import { until } from '../until';
+import { measured } from './measurements';
+
+const folder = vscode.workspace.workspaceFolders![0]!.uri;
+const profiles = vscode.Uri.joinPath(folder, 'profiled', '.terapipe', 'profiles');
+/** Small enough for a round in a tenth of a second. */
+const model = { model_type: 'gpt2', n_layer: 4, n_embd: 256, n_head: 4, n_positions: 256, vocab_size: 1000 };
+
+async function set(name: string, value: unknown): Promise<void> {
+  await vscode.workspace.getConfiguration('terapipe.profiler').update(name, value, vscode.ConfigurationTarget.Global);
+}
+
+async function openModel(): Promise<vscode.Uri> {
+  const target = vscode.Uri.joinPath(folder, 'profiled');
+  await vscode.workspace.fs.createDirectory(vscode.Uri.joinPath(target, '.terapipe'));
+  const uri = vscode.Uri.joinPath(target, 'config.json');
+  await vscode.workspace.fs.writeFile(uri, Buffer.from(JSON.stringify(model)));
+  await vscode.commands.executeCommand('vscode.open', uri, { preview: false });
+  return uri;
+}
+
+async function saved(): Promise<{ readonly profile: Profile; readonly changed: number } | undefined> {
+  const names = await Promise.resolve(vscode.workspace.fs.readDirectory(profiles)).catch(() => []);
+  const [name] = names.map(([entry]) => entry).filter((entry) => entry.endsWith('.json'));
+  if (name === undefined) return undefined;
+  const uri = vscode.Uri.joinPath(profiles, name);
+  const text = Buffer.from(await vscode.workspace.fs.readFile(uri)).toString();
+  return { profile: JSON.parse(text) as Profile, changed: (await vscode.workspace.fs.stat(uri)).mtime };
+}
+
+/** Process numbers of children of this extension host that measure. */
+function children(): number[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
+  return lines.flatMap((line) => {
+    const [, pid, parent, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return Number(parent) === process.pid && command?.includes('profiler.js') === true ? [Number(pid)] : [];
+  });
+}
+
+async function measuringChild(): Promise<number> {
+  const [pid] = await until('child process that measures', () => {
+    const found = children();
+    return found.length > 0 ? found : undefined;
+  });
+  // Long enough to have measured something.
+  await new Promise((resolve) => setTimeout(resolve, 4000));
+  return children()[0] ?? pid!;
+}
+
+describe('profiling', () => {
+  before(async () => {
+    await set('provider', 'cpu');
+    await set('budget', 6);
+  });
+  afterEach(async () => {
+    await vscode.workspace.fs.delete(profiles, { recursive: true, useTrash: false });
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+  });
+
+  it('measures the layer of a config and saves a profile beside it', async () => {
+    const uri = await openModel();
+    await vscode.commands.executeCommand('terapipe.profile', uri);
+    const done = await saved();
+    assert.equal(done?.profile.status, 'complete');
+    assert.equal(done.profile.provider, 'cpu');
+    assert.ok(done.profile.samples.layer.length >= 10, `${done.profile.samples.layer.length} samples`);
+    assert.notEqual(done.profile.fit, null);
+    assert.equal(children().length, 0);
+  });
+
+  it('survives the death of the child and keeps the samples', async () => {
+    const uri = await openModel();
+    await set('budget', 60);
+    const command = vscode.commands.executeCommand('terapipe.profile', uri);
+    process.kill(await measuringChild(), 'SIGKILL');
+    await command;
+    const done = await saved();
+    assert.equal(done?.profile.status, 'partial');
+    assert.match(done.profile.error ?? '', /SIGKILL/);
+    assert.ok(done.profile.samples.layer.length > 0);
+    const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 10);
+    assert.ok(lenses.length > 0, 'the extension still answers');
+  });
+
+  it('ends the child when it is cancelled and keeps the samples', async () => {
+    const uri = await openModel();
+    await set('budget', 60);
+    const command = vscode.commands.executeCommand('terapipe.profile', uri);
+    await measuringChild();
+    const startMs = performance.now();
+    await vscode.commands.executeCommand('terapipe.cancelProfile');
+    await until('end of the child', () => (children().length === 0 ? true : undefined));
+    const durationMs = performance.now() - startMs;
+    measured(`profiling cancelled: child gone after ${durationMs.toFixed(0)} ms, looked at every 100 ms`);
+    assert.ok(durationMs < 1000, `${durationMs} ms`);
+    await command;
+    const done = await saved();
+    assert.deepEqual([done?.profile.status, done?.profile.error], ['partial', 'cancelled']);
+  });
+});
