@@ -17,22 +17,22 @@ export function embeddingForward(emit: Emit): Value {
 
 /**
  * Gradient of the embedding, row-sparse as training frameworks keep it: `d.tokenTable` [rows, hidden] = `main.tokenTable` [rows, hidden] with dy's row i added to row
- * `compactRows`[i]. Row r stands for the r-th different token of the slice, so a whole table is neither copied nor timed; entries of `compactRows` are in [0, rows).
+ * `compactRows`[i]. Row r stands for the r-th different token of the slice, so a whole table is neither copied nor timed; entries of `compactRows` are in [0, rows). The
+ * sum is in fp32 whatever the job says: providers add no 16-bit rows at equal indices.
  * With learned positions also `d.positionTable` [tokens, hidden] = `main.positionTable` + dy summed over the batch.
  */
-export function embeddingBackward(emit: Emit, dy: Value): Value {
+export function embeddingBackward(emit: Emit, dy: Value): void {
   const { graph, shape, sources, precision, gradientType } = emit;
   const index = graph.reshape(sources.indices('compactRows', 'rows'), [-1, 1]);
-  const main = sources.tensor('main.tokenTable', ['rows', shape.hidden], gradientType);
-  const dTokens = graph.node('ScatterND', [main, index, graph.cast(dy, precision, gradientType)], { reduction: 'add' });
-  emit.result('d.tokenTable', dTokens, gradientType);
+  const main = sources.tensor('main.tokenTable', ['rows', shape.hidden], 'fp32');
+  const dTokens = graph.node('ScatterND', [main, index, graph.cast(dy, precision, 'fp32')], { reduction: 'add' });
+  emit.result('d.tokenTable', dTokens, 'fp32');
   if (shape.learnedPositions) {
     const bySequence = graph.reshape(dy, [sources.sizes.batch, -1, shape.hidden]);
     const sum = graph.cast(graph.node('ReduceSum', [bySequence, graph.integers([0])], { keepdims: 0 }), precision, gradientType);
     const mainPositions = sources.tensor('main.positionTable', ['tokens', shape.hidden], gradientType);
     emit.result('d.positionTable', graph.node('Add', [mainPositions, sum]), gradientType);
   }
-  return dTokens;
 }
 
 /** Final norm, logits and mean cross-entropy of `labels` int64 [rows]: a scalar `loss` from x [rows, hidden]. */
@@ -44,7 +44,8 @@ export function headForward(emit: Emit, x: Value): Value {
   emit.save('logits', logits);
   const labels = graph.reshape(sources.indices('labels', shape.vocab), [-1, 1]);
   const ofLabel = (values: Value) => graph.node('GatherElements', [values, labels], { axis: 1 });
-  const logLikelihood = ofLabel(graph.node('LogSoftmax', [logits], { axis: -1 }));
+  // Softmax and the logarithm of one entry, as WebGPU has no LogSoftmax.
+  const logLikelihood = graph.node('Log', [ofLabel(graph.node('Softmax', [logits], { axis: -1 }))]);
   emit.save('logSumExp', graph.node('Sub', [ofLabel(logits), logLikelihood]));
   const mean = graph.node('ReduceMean', [logLikelihood, graph.integers([0, 1])], { keepdims: 0 });
   return graph.node('Neg', [mean]);

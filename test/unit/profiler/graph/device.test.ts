@@ -44,6 +44,28 @@ describe('timed graphs', () => {
     });
   }
 
+  it('give finite numbers in fp16', async () => {
+    for (const [shape, fp32Gradients] of [
+      [gpt(), false],
+      [llama({ qkNorm: true }), true],
+      [llama({ experts: { count: 4, active: 2 } }), false],
+    ] as const) {
+      const job = jobOf(shape, { precision: 'fp16', fp32Gradients, attention: 'fused' });
+      for (const part of parts) {
+        for (const direction of directions) {
+          const graph = timedGraph(job, attentionOperators(job)[0]!, part, direction);
+          for (const cell of [
+            { batch: 2, tokens: 16, context: 16 },
+            { batch: 1, tokens: 1, context: 0 },
+          ]) {
+            const outputs = await run(graph, new Map(), cell, { fetch: ['tiny'] });
+            assert.ok(Number.isFinite(outputs.get('tiny')!.data[0]), `${part} ${direction}`);
+          }
+        }
+      }
+    }
+  });
+
   it('leave nothing to be made at run time but the cuts', async () => {
     for (const [shape, attention] of [
       [gpt(), 'MultiHeadAttention'],

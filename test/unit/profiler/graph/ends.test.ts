@@ -66,6 +66,23 @@ describe('slice graph of the head', () => {
   }
 });
 
+describe('slice graphs of the ends', () => {
+  for (const fp32Gradients of [true, false]) {
+    it(`compute nearly the same in fp16, gradients in ${fp32Gradients ? 'fp32' : 'fp16'}`, async () => {
+      const narrow = jobOf(gpt(), { precision: 'fp16', fp32Gradients });
+      const operands = new Map([integers('ids', 50), integers('labels', 50), integers('compactRows', rows)]);
+      for (const part of ['embedding', 'head'] as const) {
+        for (const direction of ['forward', 'backward'] as const) {
+          const expected = await run(checkedGraph(jobOf(gpt()), 'plain', part, direction), operands, cell);
+          const actual = await run(checkedGraph(narrow, 'plain', part, direction), operands, cell);
+          for (const [name, { data }] of expected) assertClose(actual.get(name)!.data, data, 0.02, `${part} ${direction} ${name}`);
+          for (const [name, operand] of expected) operands.set(name, operand);
+        }
+      }
+    });
+  }
+});
+
 describe('slice graph of two layers', () => {
   for (const title of ['GPT', 'Llama-like', 'mixture of gated experts']) {
     it(`is one layer after the other, forward and backward: ${title}`, async () => {
