@@ -87,7 +87,7 @@ export const profileCases: readonly Case[] = [
     state: state(profilesOf([]), false),
     steps: async (open) => {
       const { page, send } = open;
-      const button = page.locator('.profile-view').getByRole('button', { name: 'Profile on this GPU', includeHidden: true });
+      const button = page.locator('.profile-empty').getByRole('button', { name: 'Profile on this GPU', includeHidden: true });
       assert.equal(await button.isDisabled(), true);
       await button.click({ force: true });
       await page.evaluate(
@@ -153,7 +153,13 @@ export const profileCases: readonly Case[] = [
       assert.equal(await page.evaluate(`document.querySelector('.profile-running progress').value`), 0.8);
       assert.equal(await page.locator('.profile-view').getByRole('button', { name: 'Profile on this GPU' }).count(), 0);
       await page.getByText('96 stages × TP 4').waitFor();
-      await page.getByRole('button', { name: 'Cancel' }).click();
+      // Messages that come between press and release must not cost the click.
+      const cancel = (await page.getByRole('button', { name: 'Cancel' }).boundingBox())!;
+      await page.mouse.move(cancel.x + 10, cancel.y + 10);
+      await page.mouse.down();
+      await send({ type: 'profile', profile: running(33, '640 tokens after 0', 0.9) });
+      await page.getByText('640 tokens after 0.').waitFor();
+      await page.mouse.up();
       assert.deepEqual(await commandsOf(open), ['terapipe.cancelProfile']);
       await send({ type: 'profile', profile: profilesOf([h100]) });
       await page.getByText('used by this plan').waitFor();

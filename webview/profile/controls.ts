@@ -1,10 +1,10 @@
 import type { ProfilePart } from '../../src/core/profile/profile';
 import type { PageState } from '../../src/protocol/page';
-import { fill, h } from '../dom';
+import { h } from '../dom';
 import { t } from '../strings';
 import type { Store } from '../store';
 import { dropdown, type DropdownControl } from '../ui';
-import { importLink, profileButton, restrictedHint } from './notices';
+import { importLink, makeProfileButton, restrictedHint } from './actions';
 import { comparable, profileChoices, profileParts, type ShownProfile } from './shown';
 
 /** The row above the charts: which profile, beside which other, which part; and the buttons that make more. */
@@ -29,8 +29,9 @@ export function makeControls(store: Store): Controls {
     t('Part'),
     dropdown(t('Part'), (value) => store.look({ profilePart: profileParts.find((known) => known === value) ?? 'layer' })),
   );
-  const actions = h('div', { class: 'profile-actions' });
-  const hint = h('div', { class: 'profile-hint' });
+  const start = makeProfileButton(store.host, 'secondary');
+  const actions = h('div', { class: 'profile-actions' }, importLink(store.host), start.element);
+  const hint = restrictedHint();
   const element = h(
     'div',
     { class: 'profile-controls' },
@@ -55,8 +56,7 @@ export function makeControls(store: Store): Controls {
     );
     actions.hidden = isMeasuring;
     hint.hidden = isMeasuring || trusted;
-    fill(actions, importLink(store.host), profileButton(trusted, store.host, 'secondary'));
-    fill(hint, restrictedHint(trusted));
+    start.update(trusted);
   };
   return { element, update };
 }

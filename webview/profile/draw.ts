@@ -12,11 +12,13 @@ const topPx = 12;
 const bottomPx = 24;
 const dotPx = 3.5;
 const labelPx = 11;
-/** A narrower plot names neither its curves nor its axis. */
-const narrowPx = 240;
+/** A narrower chart names neither its curves nor its axis. */
+const narrowPx = 300;
 
 /** Where a chart's axes lie inside its canvas, CSS px. */
 export interface Plot {
+  /** There is room on the right for the names of curves and of the axis. */
+  readonly named: boolean;
   readonly left: number;
   readonly top: number;
   readonly width: number;
@@ -26,9 +28,11 @@ export interface Plot {
 
 /** The plot inside a surface; right of it names of curves fit. */
 export function plotOf(surface: Pick<Surface, 'width' | 'height'>): Plot {
-  const width = Math.max(1, surface.width() - leftPx - (surface.width() < 360 ? 16 : rightPx));
+  const named = surface.width() >= narrowPx;
+  const width = Math.max(1, surface.width() - leftPx - (named ? rightPx : 16));
   const height = Math.max(1, surface.height() - topPx - bottomPx);
   return {
+    named,
     left: leftPx,
     top: topPx,
     width,
@@ -120,7 +124,7 @@ function drawAxes(pen: Pen): void {
     context.fillText(text, x, plot.top + plot.height + 15);
   }
   context.textAlign = 'right';
-  if (plot.width >= narrowPx) context.fillText(t('tokens'), plot.left + plot.width + rightPx - 4, plot.top + plot.height + 15);
+  if (plot.named) context.fillText(t('tokens'), plot.left + plot.width + rightPx - 4, plot.top + plot.height + 15);
 }
 
 function drawBand(pen: Pen): void {
@@ -141,7 +145,7 @@ function drawGuide(pen: Pen, guide: Guide): void {
     const { y } = plot.toPixels(content, content.x.min, guide.across);
     hairline(pen, plot.left, y, plot.width, 0);
     context.textAlign = 'left';
-    context.fillText(guide.text, plot.left + plot.width + 8, y);
+    if (plot.named) context.fillText(guide.text, plot.left + plot.width + 8, y);
     return;
   }
   const { x } = plot.toPixels(content, guide.down, content.y.min);
@@ -206,24 +210,28 @@ function drawCross(pen: Pen, dot: Dot): void {
   hairline(pen, x, y, 0, plot.top + plot.height - y);
 }
 
-/** Names curves at their ends, as long as there is room. */
+/** Names curves at their ends, from the top down; names that would lie on each other move apart, and are left out when they would move too far. */
 function drawLabels(pen: Pen): void {
   const { context, colors, plot, content } = pen;
-  const taken: { readonly x: number; readonly y: number; readonly width: number }[] = [];
-  if (plot.width < narrowPx) return;
+  if (!plot.named) return;
   context.textBaseline = 'middle';
   context.textAlign = 'left';
-  for (const { label, points, tone } of content.curves) {
-    const end = points.at(-1);
-    if (end === undefined || label === '') continue;
-    const at = plot.toPixels(content, ...end);
-    const width = context.measureText(label).width;
-    const box = { x: at.x + 8, y: at.y, width };
-    const clash = taken.some((other) => Math.abs(other.y - box.y) < 13 && box.x < other.x + other.width && other.x < box.x + width);
-    if (clash) continue;
-    taken.push(box);
+  const wanted = content.curves
+    .flatMap(({ label, points, tone }) => {
+      const end = points.at(-1);
+      return end === undefined ? [] : [{ label, tone, width: context.measureText(label).width, ...plot.toPixels(content, ...end) }];
+    })
+    .sort((a, b) => a.y - b.y);
+  const placed: { readonly x: number; readonly y: number; readonly width: number }[] = [];
+  for (const { label, tone, width, x, y } of wanted) {
+    const lowest = placed
+      .filter((other) => x < other.x + other.width && other.x < x + width)
+      .reduce((low, other) => Math.max(low, other.y + labelPx + 2), 0);
+    const at = Math.max(y, lowest);
+    if (at - y > labelPx * 1.5) continue;
+    placed.push({ x, y: at, width });
     context.fillStyle = css(tone === 'both' ? colors.foreground : mix(colorOf(colors, tone, 0), colors.foreground, 0.35));
-    haloText(pen, label, box.x, box.y);
+    haloText(pen, label, x + 8, at);
   }
 }
 

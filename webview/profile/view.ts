@@ -8,7 +8,8 @@ import { button } from '../ui';
 import { makeControls } from './controls';
 import { makeFourCharts, type Selected } from './charts';
 import { profileDetails, profileFigures, profileHead } from './head';
-import { emptyProfile, profileNotices, runningStrip } from './notices';
+import { makeEmptyProfile, makeRunningStrip } from './actions';
+import { profileNotices } from './notices';
 import { directions, pointsOf, ratiosOf, type Ratio } from './points';
 import { shownProfile, type ShownProfile } from './shown';
 import { hasBatches, sampleRows, samplesAsTsv, type SampleRow } from './rows';
@@ -27,7 +28,7 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
   };
   const charts = makeFourCharts(store, { shown: () => shown, selected: () => selected, select });
   const controls = makeControls(store);
-  const running = h('div');
+  const running = makeRunningStrip(store.host);
   const head = h('div', { class: 'profile-head' });
   const notices = h('div', { class: 'profile-notices' });
   const table = makePagedTable();
@@ -40,9 +41,9 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
     table.element,
     h('div', { class: 'profile-copy' }, button({ label: t('Copy as table'), appearance: 'secondary', onClick: () => copy() })),
   );
-  const full = h('div', { class: 'profile-full' }, running, head, notices, controls.element, charts.element, details, twin);
-  const empty = h('div', { class: 'profile-none' });
-  const element = h('div', { class: 'profile-view' }, empty, full, said);
+  const full = h('div', { class: 'profile-full' }, running.element, head, notices, controls.element, charts.element, details, twin);
+  const empty = makeEmptyProfile(store.host);
+  const element = h('div', { class: 'profile-view' }, empty.element, full, said);
 
   const copy = (): void => {
     const text = samplesAsTsv(rows);
@@ -61,17 +62,18 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
     table.show(sampleTable(rows, selected?.index ?? null, (index) => select({ direction: selected?.direction ?? 'forward', index })));
     const point =
       selected === null ? undefined : pointsOf(shown.profile, shown.part)[2 * selected.index + directions.indexOf(selected.direction)];
-    said.textContent = point === undefined ? '' : pointLines(point).join('. ');
+    const words = point === undefined ? '' : pointLines(point).join('. ');
+    if (said.textContent !== words) said.textContent = words;
   }
 
   const update = (): void => {
     const state = store.state();
     const next = shownProfile(state.profile, store.view());
     full.hidden = next === null;
-    empty.hidden = next !== null;
+    empty.element.hidden = next !== null;
     if (next === null || state.profile === null) {
       shown = null;
-      fill(empty, emptyProfile(state, store.host));
+      empty.update(state);
       return;
     }
     const isOther = shown?.known?.file !== next.known?.file || shown?.part !== next.part;
@@ -79,7 +81,7 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
     shown = next;
     rows = sampleRows(next.profile, next.part);
     const { known, profile } = next;
-    fill(running, state.profile.running === null ? null : runningStrip(state.profile.running, store.host));
+    running.update(state.profile.running);
     fill(
       head,
       profileHead(profile, {

@@ -5,7 +5,7 @@ import type { TabId } from '../../src/protocol/page';
 import { fill, h } from '../dom';
 import { makeBars } from '../memory/bars';
 import { worstStage } from '../memory/summary';
-import { profileButton } from '../profile/notices';
+import { makeProfileButton } from '../profile/actions';
 import { figures, setting } from '../shared/figures';
 import { capitalised, emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
@@ -59,7 +59,13 @@ export function sidePage(root: HTMLElement, store: Store): void {
   );
   slices.canvas.addEventListener('click', () => open('slices'));
   const foot = h('div', { class: 'side-foot' });
-  const actions = h('div', { class: 'side-actions' });
+  const profiling = makeProfileButton(store.host, 'secondary');
+  const actions = h(
+    'div',
+    { class: 'side-actions' },
+    button({ label: t('Open timeline'), onClick: () => open('timeline') }),
+    profiling.element,
+  );
   const page = h('div', { class: 'page page-side' }, head, numbers, strips, actions, foot);
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty);
@@ -89,11 +95,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
     miniature.redraw();
     slices.redraw();
     bars.redraw();
-    fill(
-      actions,
-      button({ label: t('Open timeline'), onClick: () => open('timeline') }),
-      profileButton(state.trusted, store.host, 'secondary'),
-    );
+    profiling.update(state.trusted);
     const assumptions = assumptionList(plan, state, store.host);
     fill(
       foot,

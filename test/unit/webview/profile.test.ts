@@ -175,6 +175,13 @@ describe('chart axes', () => {
     assert.deepEqual(texts(timeAxis('log', 0.5, 40), 5), ['1 ms', '3 ms', '10 ms', '30 ms']);
   });
 
+  it('leave room around one length alone', () => {
+    for (const axis of [tokensAxis('log', 512, 512), timeAxis('log', 3, 3.0001)]) {
+      assert.ok(axis.max / axis.min > 1.09);
+      assert.ok(axis.marks(6).length >= 1);
+    }
+  });
+
   it('keep every value between their ends and marks inside, whatever was measured', () => {
     const positive = fc.double({ min: 1e-4, max: 1e7, noNaN: true });
     fc.assert(
