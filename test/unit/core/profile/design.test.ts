@@ -119,6 +119,17 @@ describe('next cells', () => {
     assert.ok(first !== undefined && first.tokens > 512 && first.tokens < 768);
   });
 
+  it('go to long and short slices with long contexts when the table is smooth and no context was measured', () => {
+    const cells = [64, 256, 512, 768, 1024].map((tokens) => ({ batch: 1, tokens, context: 0 }));
+    const flat = cells.map((cell): Sample => ({ ...cell, forwardMs: cell.tokens, backwardMs: 2 * cell.tokens, rounds: 4, holdOut: false }));
+    const next = nextCells({ ...coarse, batches: [1] }, flat, [], 4);
+    assert.ok(
+      next.every(({ context }) => context > 0),
+      JSON.stringify(next),
+    );
+    assert.ok(next.some(({ tokens, context }) => tokens === 64 && context > 800) && next.some(({ tokens }) => tokens >= 256));
+  });
+
   it('leave out what cannot be run and what needs more memory than that', () => {
     const skipped = [{ batch: 1, tokens: 512, context: 256, part: 'layer', reason: 'out-of-memory', detail: '' }] as const;
     const cells = nextCells(coarse, samples, skipped, 200);
