@@ -45,6 +45,14 @@ export function llama3(size: '70b' | '405b', layers: number): ModelSpec {
   };
 }
 
+/** Mixtral 8x7B with its number of layers cut down. */
+export function mixtral(layers: number): ModelSpec {
+  return {
+    ...llama3('70b', layers),
+    ...{ hidden: 4096, heads: 32, ffn: 14336, vocab: 32000, experts: { count: 8, active: 2 } },
+  };
+}
+
 const training: TrainingSpec = {
   sequenceLength: 2048,
   microBatch: 1,

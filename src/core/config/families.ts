@@ -2,7 +2,7 @@ import type { Located, LocatedFields } from '../located';
 import type { Given } from './run';
 import type { WrittenModel } from './written-model';
 
-export const familyNames = ['gpt2', 'llama', 'mistral', 'qwen2', 'qwen3', 'gpt_neox', 'mixtral', 'qwen3_moe'] as const;
+export const familyNames = ['gpt2', 'llama', 'mistral', 'mixtral', 'qwen2', 'qwen3', 'qwen3_moe', 'gpt_neox'] as const;
 export type FamilyName = (typeof familyNames)[number];
 
 /** Fields that a config.json of some family can set. */
@@ -15,6 +15,7 @@ export type FamilyField =
   | 'ffn'
   | 'experts'
   | 'activeExperts'
+  | 'expertFfn'
   | 'vocab'
   | 'tiedEmbeddings'
   | 'maxPositions'
@@ -36,8 +37,8 @@ export interface Family {
     readonly headDim: number | null;
     /** null: 4 hidden. */
     readonly ffn: number | null;
-    /** Absent: dense. */
-    readonly experts?: { readonly count: number; readonly active: number };
+    /** Absent: dense. Without `ffn` of their own experts are as wide as a dense layer. */
+    readonly experts?: { readonly count: number; readonly active: number; readonly ffn?: number };
     readonly vocab: number;
     readonly tiedEmbeddings: boolean;
     readonly maxPositions: number;
@@ -212,7 +213,7 @@ export const families: Readonly<Record<FamilyName, Family>> = {
     configClass: 'Qwen3MoeConfig',
     keys: {
       ...llamaKeys,
-      ffn: ['moe_intermediate_size'],
+      expertFfn: ['moe_intermediate_size'],
       experts: ['num_experts', 'num_local_experts'],
       activeExperts: ['num_experts_per_tok'],
       qkvBias: ['attention_bias'],
@@ -224,8 +225,8 @@ export const families: Readonly<Record<FamilyName, Family>> = {
       heads: 32,
       kvHeads: 4,
       headDim: null,
-      ffn: 768,
-      experts: { count: 128, active: 8 },
+      ffn: 6144,
+      experts: { count: 128, active: 8, ffn: 768 },
       vocab: 151936,
       tiedEmbeddings: false,
       maxPositions: 32768,
@@ -249,8 +250,8 @@ export function completeFamily(name: FamilyName, modelType: Located<string>, giv
     const key = keys[field]?.[0];
     return found ?? byDefault(value, key === undefined ? because : `${configClass} default: ${key} ${String(value)}`);
   };
-  const expertsOrDense = (field: 'experts' | 'activeExperts', value: number | undefined) =>
-    value === undefined ? (given[field] ?? byDefault(null, `every ${name} model is dense`)) : orDefault(field, value);
+  const orNone = (field: 'experts' | 'activeExperts' | 'expertFfn', value: number | undefined, none: string) =>
+    value === undefined ? (given[field] ?? byDefault(null, none)) : orDefault(field, value);
   const hidden = orDefault('hidden', defaults.hidden);
   const heads = orDefault('heads', defaults.heads);
   return {
@@ -262,8 +263,9 @@ export function completeFamily(name: FamilyName, modelType: Located<string>, giv
     headDim:
       defaults.headDim === null ? (given.headDim ?? hiddenOverHeads(hidden.value, heads.value)) : orDefault('headDim', defaults.headDim),
     ffn: defaults.ffn === null ? (given.ffn ?? fourHidden(hidden.value, configClass)) : orDefault('ffn', defaults.ffn),
-    experts: expertsOrDense('experts', defaults.experts?.count),
-    activeExperts: expertsOrDense('activeExperts', defaults.experts?.active),
+    experts: orNone('experts', defaults.experts?.count, `every ${name} model is dense`),
+    activeExperts: orNone('activeExperts', defaults.experts?.active, `every ${name} model is dense`),
+    expertFfn: orNone('expertFfn', defaults.experts?.ffn, 'experts have the feed-forward width of dense layers'),
     vocab: orDefault('vocab', defaults.vocab),
     tiedEmbeddings: orDefault('tiedEmbeddings', defaults.tiedEmbeddings),
     maxPositions: orDefault('maxPositions', defaults.maxPositions),

@@ -91,6 +91,7 @@ function readGiven(document: JsonDocument, members: Members, family: Family): Gi
     ...(family.defaults.ffn === null ? readNullable('ffn', 4 * hidden) : read('ffn')),
     ...read('experts'),
     ...read('activeExperts'),
+    ...read('expertFfn'),
     ...read('vocab', integer(1, 100_000_000)),
     ...read('tiedEmbeddings'),
     ...read('maxPositions'),

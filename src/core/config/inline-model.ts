@@ -38,7 +38,8 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
     ffn: given.ffn ?? defaultFfn(hidden.value, gated),
     gatedMlp,
     experts: given.experts ?? byDefault(null, 'dense unless experts says otherwise'),
-    activeExperts: given.activeExperts ?? byDefault(null, 'without activeExperts, dense'),
+    activeExperts: given.activeExperts ?? byDefault(null, 'dense unless activeExperts says otherwise'),
+    expertFfn: given.expertFfn ?? byDefault(null, 'experts are as wide as ffn unless expertFfn says otherwise'),
     vocab: given.vocab ?? byDefault(0, 'no vocabulary given: planned without embedding and head'),
     tiedEmbeddings:
       given.tiedEmbeddings ?? byDefault(false, 'a model given by numbers has a head of its own unless tiedEmbeddings says otherwise'),

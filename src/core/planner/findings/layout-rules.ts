@@ -1,4 +1,5 @@
 import type { Run } from '../../config/run';
+import { modelSpecOf } from '../../config/written-model';
 import { gpuPresets } from '../../cluster/presets';
 import type { Finding } from '../../findings';
 import { formatCount, plural } from '../../format';
@@ -51,7 +52,8 @@ function layerFindings(run: Run): Finding[] {
 
 function tensorFindings(run: Run): Finding[] {
   const tensor = run.layout.tensor?.value ?? 1;
-  const { heads, kvHeads, ffn, hidden } = run.model;
+  const { heads, kvHeads, hidden } = run.model;
+  const { ffn } = modelSpecOf(run.model);
   const sizes = divisorsOf(heads.value).filter((size) => splitsWidths(run, size) && splitsKvHeads(kvHeads.value, size));
   const near = nearest(sizes, tensor);
   const finding = (code: 'heads-tensor' | 'kv-heads-tensor' | 'width-tensor', message: string) =>
@@ -67,7 +69,7 @@ function tensorFindings(run: Run): Finding[] {
     return [
       finding('heads-tensor', `${plural(heads.value, 'attention head')} cannot be divided over a tensor size of ${formatCount(tensor)}`),
     ];
-  const [odd, name] = ffn.value % tensor !== 0 ? [ffn.value, 'feed-forward width'] : [hidden.value, 'hidden size'];
+  const [odd, name] = ffn % tensor !== 0 ? [ffn, 'feed-forward width'] : [hidden.value, 'hidden size'];
   if (!splitsWidths(run, tensor))
     return [finding('width-tensor', `A ${name} of ${formatCount(odd)} cannot be divided over a tensor size of ${formatCount(tensor)}`)];
   if (!splitsKvHeads(kvHeads.value, tensor))
@@ -149,7 +151,7 @@ function worldFindings(run: Run): Finding[] {
 }
 
 function splitsWidths({ model }: Run, tensor: number): boolean {
-  return model.ffn.value % tensor === 0 && model.hidden.value % tensor === 0;
+  return modelSpecOf(model).ffn % tensor === 0 && model.hidden.value % tensor === 0;
 }
 
 function splitsKvHeads(kvHeads: number, tensor: number): boolean {

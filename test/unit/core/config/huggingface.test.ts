@@ -42,6 +42,7 @@ describe('HuggingFace config reader', () => {
     assert.equal(parameters['llama'], 6_738_415_616);
     assert.equal(parameters['mistral'], 7_241_732_096);
     assert.equal(parameters['gpt_neox'], 20_554_567_680);
+    assert.equal(parameters['mixtral'], 46_702_792_704);
   });
 
   it('knows where each family has biases and norms', () => {
@@ -60,6 +61,8 @@ describe('HuggingFace config reader', () => {
       mistral: { ...llama, positions: 'rotary' },
       qwen2: { ...llama, positions: 'rotary', qkvBias: true },
       qwen3: { ...llama, positions: 'rotary', qkNorm: true },
+      mixtral: { ...llama, positions: 'rotary' },
+      qwen3_moe: { ...llama, positions: 'rotary', qkNorm: true },
     });
   });
 
@@ -85,6 +88,37 @@ describe('HuggingFace config reader', () => {
 
   it('takes early GPT-2 configs without model_type', () => {
     assert.equal(valuesOf(read({ n_embd: 64, n_layer: 2 }).model).modelType, 'gpt2');
+  });
+
+  it('reads experts, their number active and their width', () => {
+    const mixtral = read({ model_type: 'mixtral', num_local_experts: 16, num_experts_per_tok: 4 });
+    assert.deepEqual(modelSpecOf(mixtral.model).experts, { count: 16, active: 4 });
+    assert.equal(modelSpecOf(mixtral.model).ffn, 14336);
+    const qwen = modelSpecOf(read({ model_type: 'qwen3_moe', moe_intermediate_size: 1536, intermediate_size: 4096 }).model);
+    assert.deepEqual([qwen.experts, qwen.ffn, qwen.layers, qwen.kvHeads, qwen.headDim], [{ count: 128, active: 8 }, 1536, 24, 4, 64]);
+    assert.equal(modelSpecOf(read({ model_type: 'llama' }).model).experts, null);
+    assert.throws(() => read({ model_type: 'mixtral', num_local_experts: 0 }), { code: 'config-out-of-range' });
+  });
+
+  it('warns where some layers of a mixture of experts are dense', () => {
+    const remarks = (config: object) => read({ model_type: 'qwen3_moe', ...config }).remarks.map(({ code, message }) => [code, message]);
+    assert.deepEqual(remarks({ decoder_sparse_step: 1, mlp_only_layers: [] }), []);
+    assert.deepEqual(remarks({ mlp_only_layers: null }), []);
+    assert.deepEqual(remarks({ decoder_sparse_step: 2 }), [
+      ['layers-differ', 'decoder_sparse_step makes some layers dense, but all are planned with experts'],
+    ]);
+    assert.deepEqual(remarks({ mlp_only_layers: [0, 3] })[0]?.[0], 'layers-differ');
+    assert.throws(() => remarks({ mlp_only_layers: 'all' }), { code: 'config-wrong-type' });
+  });
+
+  it('gives Qwen3-30B-A3B the parameters that its publishers count', function () {
+    const file = path.join(shared, 'configs/hf/simai-qwen3-30B-A3B_config.json');
+    if (!existsSync(file)) {
+      console.log('      skipped: ../shared/configs is not here');
+      this.skip();
+    }
+    const model = modelSpecOf(readHuggingFace(file, readFileSync(file, 'utf8')).model);
+    assert.equal(parameterCount(model), 30_532_122_624);
   });
 
   it('notices a misspelt size, and only that', () => {
@@ -124,6 +158,8 @@ describe('HuggingFace config reader', () => {
       const { layers, hidden, heads, kvHeads, headDim, ffn, vocab, maxPositions, tiedEmbeddings } = model;
       const row = { layers, hidden, heads, kv_heads: kvHeads, head_dim: headDim, ffn, vocab, max_seq: maxPositions, tie: tiedEmbeddings };
       for (const [key, value] of Object.entries(row)) assert.equal(value, expected[key], `${id}: ${key}`);
+      const routed = { experts: model.experts, experts_per_token: model.activeExperts, moe_ffn: model.expertFfn };
+      for (const [key, value] of Object.entries(routed)) assert.equal(value, expected[key] ?? null, `${id}: ${key}`);
     }
   });
 });

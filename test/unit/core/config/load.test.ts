@@ -184,7 +184,7 @@ describe('bad configs', () => {
     assert.deepEqual(await at(files), ['config-unknown-model-type', '"bert\\u001b[31m"']);
     const error = await errorOf(load(files));
     assert.equal(error.message, 'The model type "bert\\u{1b}[31m" is not one that is read yet');
-    assert.match(error.remedy, /gpt2, llama, mistral, qwen2, qwen3 or gpt_neox/);
+    assert.match(error.remedy, /gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe or gpt_neox/);
     assert.deepEqual(await at({ 'config.json': '{"hidden_size": 8, "num_hidden_layers": 2}' }), [
       'config-unknown-model-type',
       '{"hidden_size": 8, "num_hidden_layers": 2}',

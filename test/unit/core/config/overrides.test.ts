@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { presetNamed } from '../../../../src/core/config/cluster-section';
 import { applyOverrides, overrideKeys } from '../../../../src/core/config/overrides';
+import { modelSpecOf } from '../../../../src/core/config/written-model';
 import { terapipeKeys } from '../../../../src/core/config/terapipe';
 import { loadFixture, loadObject } from './files';
 
@@ -32,6 +33,17 @@ describe('applyOverrides', () => {
     assert.deepEqual([run.model.headDim.value, run.model.ffn.value, run.model.vocab.value], [128, 2048, 0]);
     const inline = applyOverrides(await loadObject({ model: { layers: 2, hidden: 64, heads: 4 } }), ['model.heads=8']);
     assert.deepEqual([inline.model.kvHeads.value, inline.model.headDim.value], [8, 8]);
+  });
+
+  it('makes a dense model one of experts, one key after the other', async () => {
+    const run = applyOverrides(await loadFixture('llama-tiny/config.json'), [
+      'model.activeExperts=2',
+      'model.experts=4',
+      'model.expertFfn=96',
+    ]);
+    const { experts, ffn } = modelSpecOf(run.model);
+    assert.deepEqual([experts, ffn], [{ count: 4, active: 2 }, 96]);
+    assert.equal(modelSpecOf(applyOverrides(run, ['model.experts=null']).model).experts, null);
   });
 
   it('sets the GPU and its figures', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { allReduceSeconds, gatherSeconds } from '../../../../src/core/cost/collectives';
-import type { CostInputs } from '../../../../src/core/cost/layer-time';
+import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from '../../../../src/core/cost/collectives';
+import { deviceRates, type CostInputs } from '../../../../src/core/cost/layer-time';
 import { floorShare, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../../../../src/core/cost/stage-time';
-import { gpt, request } from '../../../golden/requests';
+import { gpt, mixtral, request } from '../../../golden/requests';
 
 /** The 3.6B run of the reference vectors: micro-batch 2, 2,048 tokens, full recompute. */
 const reference: CostInputs = request('A100-80GB', gpt(30, 3072, 32, 51200), {
@@ -58,6 +58,82 @@ describe('stage cost', () => {
   });
 });
 
+describe('cost of a mixture of experts', () => {
+  const constants = { ...reference.constants, issueFloorUs: 0 };
+  const at = (model: ReturnType<typeof gpt>, layout: object = {}, training: object = {}): CostInputs => ({
+    ...request('B200', model, { training: { attention: 'flash', dropout: false, precision: 'bf16', ...training }, layout }),
+    constants,
+  });
+  const one = (inputs: CostInputs, tokens: number) => stageCost(inputs, 1, middle)(1, tokens, 0);
+  const withExperts = (count: number, active: number) => ({ ...mixtral(1), experts: { count, active } });
+  const near = (actual: number, expected: number) => {
+    assert.ok(Math.abs(actual / expected - 1) < 1e-9, `${actual} for ${expected}`);
+  };
+
+  it('is that of a dense layer, the router and two permutations when there is one expert', () => {
+    const inputs = at(withExperts(1, 1));
+    const { gemm, traffic } = deviceRates(inputs);
+    const n = 4096;
+    const h = 4096;
+    const dense = one(at({ ...mixtral(1), experts: null }), n);
+    const routed = one(inputs, n);
+    near(routed.forwardMs - dense.forwardMs, 1e3 * (gemm(n, 1, h) + 2 * traffic(4 * n * h)));
+    const accumulation = traffic(6 * h);
+    near(routed.backwardMs - dense.backwardMs, 1e3 * (gemm(n, h, 1) + gemm(h, 1, n) + 2 * traffic(4 * n * h) + accumulation));
+  });
+
+  it('follows the visits of a token, not the number of experts, for long slices', () => {
+    const forward = (count: number, active: number) => one(at(withExperts(count, active)), 65536).forwardMs;
+    const [two, four] = [forward(8, 2), forward(8, 4)];
+    assert.ok(forward(16, 2) / two < 1.05);
+    assert.ok(four / two > 1.4);
+  });
+
+  it('reads no weights of experts that a short slice does not visit', () => {
+    const forward = (count: number) => one(at(withExperts(count, 2)), 2).forwardMs;
+    assert.ok(forward(64) / forward(4) < 1.01);
+    assert.ok(forward(4) / forward(2) > 1.3);
+  });
+
+  it('adds two all-to-alls a pass and doubled permutations with expert parallelism, and reads fewer weights', () => {
+    const inputs = at(mixtral(1), { data: 4, expert: 4 });
+    const { traffic, gemm } = deviceRates(inputs);
+    const n = 65536;
+    const exchange = allToAllSeconds(2 * 2 * n * 4096, 4, 1, inputs.cluster);
+    const experts = (each: number, rows: number) => gemm(rows, 2 * 14336, 4096, each) + gemm(rows, 4096, 14336, each);
+    const more = one(inputs, n).forwardMs - one(at(mixtral(1), { data: 4 }), n).forwardMs;
+    const permutations = 2 * traffic(4 * 2 * n * 4096);
+    near(more, 1e3 * (2 * exchange + permutations + experts(2, n) - experts(8, n / 4)));
+  });
+
+  it('exchanges a share of the rows with sequence parallelism', () => {
+    const inputs = (sequenceParallel: boolean) => at(mixtral(1), { tensor: 2, data: 4, expert: 4 }, { sequenceParallel });
+    const without = (sequenceParallel: boolean) => at(mixtral(1), { tensor: 2, data: 4 }, { sequenceParallel });
+    const exchanged = (sequenceParallel: boolean) =>
+      one(inputs(sequenceParallel), 65536).forwardMs - one(without(sequenceParallel), 65536).forwardMs;
+    const { cluster } = inputs(true);
+    const saved = allToAllSeconds(2 * 2 * 65536 * 4096, 4, 2, cluster) - allToAllSeconds(2 * 65536 * 4096, 4, 2, cluster);
+    near(exchanged(false) - exchanged(true), 2e3 * saved);
+  });
+
+  it('exchanges the gradients of experts only between the replicas that hold the same', () => {
+    const gradient = (expert: number) => gradientExchange(at(mixtral(1), { data: 8, expert }, { zeroStage: 1 }), 4, 'data');
+    const bytes = 6 * 4 * 3 * 8 * 4096 * 14336;
+    const bus = nodeBusBandwidth(gpuPresets.B200.links, 8);
+    near(gradient(1) - gradient(8), (1e3 * (7 / 8) * bytes) / bus);
+    near(gradient(1) - gradient(4), (1e3 * (7 / 8 - 1 / 2 / 4) * bytes) / bus);
+  });
+
+  it('updates the experts of a rank with the optimizer', () => {
+    const optimizer = (expert: number, zeroStage: 0 | 1) => optimizerTime(at(mixtral(1), { data: 8, expert }, { zeroStage }), 4);
+    const perByte = 1e3 / (8e12 * 0.85);
+    const experts = 4 * 3 * 8 * 4096 * 14336;
+    near(optimizer(1, 0) - optimizer(8, 0), perByte * 30 * experts * (7 / 8));
+    // the optimizer's share is an eighth either way: whole experts of one rank, or eighths of all
+    near(optimizer(1, 1) - optimizer(8, 1), perByte * 8 * experts * (7 / 8));
+  });
+});
+
 describe('share on the issue floor', () => {
   it('falls with the size of the work', () => {
     assert.ok(floorShare(reference, 1, 16) > 0.5);
@@ -75,6 +151,14 @@ describe('collectives', () => {
   it('run over the node links inside a node and over the network beyond', () => {
     assert.ok(Math.abs(allReduceSeconds(1e9, 8, a100) - ((2 * 7) / 8 / 221 + 72e-6)) < 1e-9);
     assert.ok(Math.abs(allReduceSeconds(1e9, 16, a100) - ((2 * 15) / 16 / 98 + 2 * 87e-6)) < 1e-9);
+  });
+
+  it('exchange all to all as they gather inside a node, and share its network beyond', () => {
+    assert.equal(allToAllSeconds(1e9, 1, 8, a100), 0);
+    assert.equal(allToAllSeconds(1e9, 4, 2, a100), gatherSeconds(1e9, 4, a100));
+    // of 16 ranks 8 lie in the other node: every GPU sends half of its bytes there
+    assert.ok(Math.abs(allToAllSeconds(1e9, 16, 1, a100) - ((8 * 0.5) / 98 + 87e-6)) < 1e-9);
+    assert.ok(Math.abs(allToAllSeconds(1e9, 4, 8, a100) - ((8 * 0.75) / 98 + 57e-6)) < 1e-9);
   });
 
   it('split an all-reduce into a scatter and a gather', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { countMemory, fitsMemory } from '../../../../src/core/memory/count';
-import { savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { layerBackwardOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { memoryParts } from '../../../../src/core/memory/profile';
 import { stageShapes } from '../../../../src/core/planner/stages';
 import { generateSchedule } from '../../../../src/core/schedule/generate';
-import { gpt, llama3, request } from '../../../golden/requests';
+import { gpt, llama3, mixtral, request } from '../../../golden/requests';
 
 const whole = { microBatch: 0, slice: 0, batch: 1, tokens: 2048, context: 0 };
 const middle = { layers: 1, first: false, last: false };
@@ -72,6 +72,48 @@ describe('static memory', () => {
     assert.equal(at(1).optimizer, optimizer / 4);
     assert.equal(at(2).gradients, gradients / 4);
     assert.equal(at(3).weights, weights / 4);
+  });
+});
+
+describe('memory of a mixture of experts', () => {
+  const at = (layout: object, training: object = {}): MemoryInputs =>
+    request('B200', mixtral(1), { training: { attention: 'flash', dropout: false, precision: 'bf16', ...training }, layout });
+  const experts = 8 * 3 * 4096 * 14336;
+
+  it('holds every expert, or those of the rank with expert parallelism', () => {
+    const bytes = (expert: number) => staticBytes(at({ data: 8, expert }, { zeroStage: 1 }), middle);
+    assert.equal(bytes(1).weights - bytes(8).weights, 2 * experts * (7 / 8));
+    assert.equal(bytes(1).gradients - bytes(8).gradients, 4 * experts * (7 / 8));
+  });
+
+  it('shards the optimizer of the experts over the replicas that hold the same: no expert twice, none in less', () => {
+    const optimizer = (expert: number, data: number) => staticBytes(at({ data, expert }, { zeroStage: 1 }), middle).optimizer;
+    assert.equal(optimizer(8, 8), optimizer(1, 8));
+    assert.equal(optimizer(4, 16), optimizer(1, 16));
+  });
+
+  it('keeps one dummy gradient for all experts of a shape', () => {
+    const attention = 4096 * (4096 + 2 * 1024) + 4096 * 4096;
+    assert.equal(staticBytes(at({}), middle).dummyGradients, 2 * (attention + experts / 8));
+    assert.equal(staticBytes(at({ tensor: 2, expert: 4, data: 4 }), middle).dummyGradients, attention + experts / 8);
+  });
+
+  it('saves for every visit the permuted row, both up projections and the activation, and the scores of all experts', () => {
+    const dense = request('B200', { ...mixtral(1), experts: null }, { training: at({}).training, layout: {} });
+    const saved = (inputs: MemoryInputs) => savedBytes(inputs, middle, whole, false).activations / 2048;
+    assert.equal(saved(at({})) - saved(dense), 2 * 3 * 14336 + 2 * 2 * 4096 + 6 * 8);
+    assert.equal(saved(at({ data: 8, expert: 8 })), saved(at({})));
+    assert.equal(saved(at({}, { recompute: 'full' })), 2 * 4096);
+  });
+
+  it('peaks in backward at the gradients of all visits', () => {
+    const operations = (layout: object) =>
+      new Map(layerBackwardOperations(at(layout), middle, whole).map(({ name, bytes }) => [name, bytes / 2048]));
+    const alone = operations({});
+    assert.equal(alone.get('second feed-forward backward'), 2 * 2 * (4096 + 14336));
+    assert.equal(alone.get('first feed-forward backward'), 2 * 2 * (4096 + 2 * 14336));
+    assert.equal(alone.get('expert exchange backward'), undefined);
+    assert.equal(operations({ data: 2, expert: 2 }).get('expert exchange backward'), 2 * 2 * 2 * 4096);
   });
 });
 

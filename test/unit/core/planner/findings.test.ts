@@ -175,6 +175,52 @@ describe('findingsOf', () => {
     assert.equal((await only({ cluster: { gpu: 'V100-16GB' }, training: { precision: 'bf16' } })).code, 'precision-slow');
   });
 
+  it('holds experts against those active, the expert size and the replicas', async () => {
+    const routed = { ...model, experts: 8, activeExperts: 2 };
+    const at = async (changed: object, layout: object = {}) => {
+      const { code, severity, message, remedy } = await only({ model: { ...routed, ...changed }, layout });
+      assert.equal(severity, 'error');
+      return [code, message, remedy];
+    };
+    assert.deepEqual(await findings({ model: routed, layout: { expert: 4, data: 8 } }), []);
+    assert.deepEqual(await at({ activeExperts: 9 }), [
+      'experts-active',
+      'A token cannot visit 9 experts: there are 8',
+      'set model.activeExperts to 8 or less',
+    ]);
+    assert.deepEqual(await at({ activeExperts: null }), [
+      'experts-active',
+      'There is model.experts without model.activeExperts: planned as a dense model',
+      'give model.activeExperts too, or remove model.experts',
+    ]);
+    assert.deepEqual((await at({ experts: null }))[0], 'experts-active');
+    assert.deepEqual(await at({}, { expert: 3 }), [
+      'experts-expert',
+      '8 experts cannot be divided over an expert size of 3',
+      'set layout.expert to 4 or 2',
+    ]);
+    assert.deepEqual(await at({}, { expert: 8, data: 4 }), [
+      'expert-replicas',
+      'An expert size of 8 does not divide the 4 replicas (data x context) that share the experts',
+      'set layout.expert to 4',
+    ]);
+    assert.deepEqual((await at({ expertFfn: 1001 }, { tensor: 2 }))[0], 'width-tensor');
+  });
+
+  it('knows the replicas that the planner chose', async () => {
+    const config = {
+      model: { layers: 4, hidden: 256, heads: 4, vocab: 0, experts: 8, activeExperts: 2 },
+      cluster: { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 6 },
+      training: { sequenceLength: 256, globalBatch: 6 },
+      layout: { expert: 4 },
+    };
+    const run = await loadObject(config);
+    assert.deepEqual(findingsOf(run, null), []);
+    const plan = await makePlan(resolveRun(run, defaults));
+    const codes = findingsOf(run, plan).map(({ code }) => code);
+    assert.ok(codes.includes('expert-replicas'), codes.join());
+  });
+
   it('puts what no file gives at the start of the run, without an edit that would not help', async () => {
     const run = applyOverrides(await loadObject({ model }), ['layout.pipeline=10']);
     const [finding] = findingsOf(run, null);
