@@ -22,7 +22,7 @@ const huber = 1.345;
 const reweightings = 4;
 /** Leaving out one sample in turn stops at this many, evenly chosen, and at so many samples fitted in all. */
 const mostLeftOut = 100;
-const mostRefitted = 200_000;
+const mostRefitted = 50_000;
 
 /** The time, ms, that `fit` gives a cell. Compiles the fit first: for many cells use `timeFunction`. */
 export function fitMs(fit: TimeFit, { batch, tokens, context }: Cell): number {

@@ -76,6 +76,9 @@ describe('profile against a plan', () => {
       profileMismatch(profileWith(), requestWith({ model: { gatedMlp: true } })),
       'its layer has an MLP without gate, not a gated MLP',
     );
+    const mixture = requestWith({ model: { experts: { count: 8, active: 2 } }, layout: { expert: 4 } });
+    assert.equal(profileMismatch(profileWith(), mixture), 'its layer has no experts, not 2 experts per rank, 2 active');
+    assert.equal(profileMismatch(profileWith({ shape: { ...profileWith().shape, experts: { count: 2, active: 2 } } }), mixture), null);
     const [near, far] = [requestWith({ model: { ffn: 128_000 } }), profileWith({ shape: { ...profileWith().shape, ffn: 128_256 } })];
     assert.equal(profileMismatch(far, near), 'its layer has feed-forward width 128,256 per rank, not 128,000');
   });
