@@ -169,11 +169,12 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
   };
 }
 
-function requireTrust(): void {
+/** @throws ExpectedError `profile-untrusted` in a restricted workspace. */
+export function requireTrust(): void {
   if (vscode.workspace.isTrusted) return;
   throw new ExpectedError(
     'profile-untrusted',
-    'Profiling runs native code for what the workspace describes, which restricted mode does not allow',
+    'A restricted workspace does not run the profiler',
     'trust the workspace first',
   );
 }

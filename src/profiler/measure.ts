@@ -257,8 +257,14 @@ function profileOf(profiler: Profiler, task: MeasureTask, world: MeasureWorld, c
     fit: layer === null ? null : { layer, embedding: fitPart(samples.embedding), head: fitPart(samples.head) },
     errors: layer === null ? null : fitErrors(layer, samples.layer),
     seconds: (world.clock() - course.startedMs) / 1000,
-    warnings: [...course.warnings, ...noiseWarnings(course.referenceMs)],
+    warnings: [...course.warnings, ...noiseWarnings(course.referenceMs), ...layerWarnings(twoLayerRatio(course))],
   };
+}
+
+/** A stage is planned as its layers times one: said when two layers, whose weights share the caches, take a tenth more or less. */
+function layerWarnings(ratio: number | null): string[] {
+  if (ratio === null || Math.abs(ratio / 2 - 1) <= 0.1) return [];
+  return [`Two layers take ${formatNumber(ratio)} times as long as one, not twice: a stage of many layers will be off by as much`];
 }
 
 function twoLayerRatio(course: Course): number | null {

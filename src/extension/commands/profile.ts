@@ -5,7 +5,7 @@ import type { PlanRequest } from '../../core/planner/request';
 import { profileMismatch } from '../../core/profile/match';
 import type { Profile } from '../../core/profile/profile';
 import type { ProfileRun } from '../../profiler/profile-run';
-import type { Profiles } from '../profiles';
+import { requireTrust, type Profiles } from '../profiles';
 import type { SessionState } from '../plan-sessions';
 import type { TimelinePanels } from '../timeline-panels';
 import { settled, targetOf, type ConfigCommands } from './target';
@@ -20,6 +20,7 @@ export interface ProfileCommands extends ConfigCommands {
  * @throws ExpectedError what prevented it or stopped it half way; CancelledError.
  */
 export async function profileCommand(commands: ProfileCommands, argument: unknown): Promise<void> {
+  requireTrust();
   const { panels, profiles, shown } = commands;
   const file = await targetOf(shown, argument);
   const session = await settled(commands, file);
