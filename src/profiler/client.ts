@@ -191,7 +191,12 @@ function profilerOn(
     // What was logged comes through another pipe than the answer.
     await setImmediate();
     const said = children.current()?.said() ?? '';
-    if (answer.type === 'skipped' || failureKind(said) !== 'out-of-memory') return answer;
+    const kind = failureKind(said);
+    if (kind === 'lost') {
+      await children.release();
+      throw providerLost(provider, lastLine(said));
+    }
+    if (answer.type === 'skipped' || kind === 'failed') return answer;
     growth.exceed();
     return { type: 'skipped', id: answer.id, reason: 'out-of-memory', detail: lastLine(said) };
   };
