@@ -38,7 +38,7 @@ export function makeChart(owner: ChartOwner): Chart {
     tooltip.hidden = dot === null;
     const content = owner.content();
     if (dot === null || content === null) return;
-    fill(tooltip, ...dot.lines.map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
+    fill(tooltip, ...dot.lines().map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
     const at = plotOf(surface).toPixels(content, dot.x, dot.y);
     place(tooltip, at.x, at.y, surface.width(), surface.height());
   };

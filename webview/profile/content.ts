@@ -42,7 +42,7 @@ export interface Dot {
   /** Drawn as an outline: not used in the fit. */
   readonly hollow: boolean;
   /** What a tooltip says; the first line is its title. */
-  readonly lines: readonly string[];
+  readonly lines: () => readonly string[];
 }
 
 /** A straight line with a word, across at `y` or down at `x`. */
@@ -140,7 +140,7 @@ export function throughputContent(profile: Profile, part: ProfilePart): ChartCon
 }
 
 /** Points that judge the fit: hold-outs, or all of them where none were kept apart (imported times). */
-export function judgedPoints(profile: Profile, part: ProfilePart): Point[] {
+export function judgedPoints(profile: Profile, part: ProfilePart): readonly Point[] {
   const points = pointsOf(profile, part).filter(({ errorPercent }) => errorPercent !== null);
   const held = points.filter(({ sample }) => sample.holdOut);
   return held.length > 0 ? held : points;
@@ -178,7 +178,7 @@ export function ratioContent(shown: Profile, other: Profile): ChartContent | nul
       x: ratio.tokens,
       y: ratio[direction],
       hollow: false,
-      lines: ratioLines(ratio, direction),
+      lines: () => ratioLines(ratio, direction),
     })),
   );
   return {
@@ -198,7 +198,7 @@ export function ratioContent(shown: Profile, other: Profile): ChartContent | nul
 
 function dotOf(point: Point, y: number, faint: number): Dot {
   const { direction, rows, sample } = point;
-  return { id: pointId(point), tone: direction, faint, x: rows, y, hollow: sample.holdOut, lines: pointLines(point) };
+  return { id: pointId(point), tone: direction, faint, x: rows, y, hollow: sample.holdOut, lines: () => pointLines(point) };
 }
 
 function sorted(dots: readonly Dot[]): Dot[] {

@@ -37,8 +37,18 @@ export function timesOf({ forward, backward }: PartFit): Times {
   };
 }
 
-/** Both points of every sample of a part, sample by sample. */
-export function pointsOf(profile: Profile, part: ProfilePart): Point[] {
+const known = new WeakMap<Profile, Map<ProfilePart, readonly Point[]>>();
+
+/** Both points of every sample of a part, sample by sample. Computed once for a profile. */
+export function pointsOf(profile: Profile, part: ProfilePart): readonly Point[] {
+  const parts = known.get(profile) ?? new Map<ProfilePart, readonly Point[]>();
+  known.set(profile, parts);
+  const points = parts.get(part) ?? computePoints(profile, part);
+  parts.set(part, points);
+  return points;
+}
+
+function computePoints(profile: Profile, part: ProfilePart): Point[] {
   const fit = fitOf(profile, part);
   const times = fit === null ? null : timesOf(fit);
   return profile.samples[part].flatMap((sample, index) => directions.map((direction) => pointOf(sample, index, direction, times)));
