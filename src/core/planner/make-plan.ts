@@ -63,7 +63,7 @@ export function makePlan(request: PlanRequest, { signal, onProgress }: PlanOptio
 
 function provenanceOf({ training, layout, costTable, profile }: PlanRequest, pipeline: Pipeline): CostProvenance {
   if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
-  if (profile !== null) return profileProvenance(profile, layout.tensor);
+  if (profile !== null) return profileProvenance(profile, layout);
   return rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength);
 }
 

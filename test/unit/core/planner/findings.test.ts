@@ -216,7 +216,7 @@ describe('findingsOf', () => {
     };
     const run = await loadObject(config);
     assert.deepEqual(findingsOf(run, null), []);
-    const plan = await makePlan(resolveRun(run, defaults));
+    const plan = makePlan(resolveRun(run, defaults));
     const codes = findingsOf(run, plan).map(({ code }) => code);
     assert.ok(codes.includes('expert-replicas'), codes.join());
   });
