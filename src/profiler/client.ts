@@ -260,7 +260,9 @@ function childEnvironment({ env, libraryPath = [] }: ProfilerOptions): NodeJS.Pr
   const merged: NodeJS.ProcessEnv = { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', ...process.env, ...env, ELECTRON_RUN_AS_NODE: '1' };
   // Options for our process (a debugger, a loader) are not for this one.
   delete merged['NODE_OPTIONS'];
-  const variable = libraryVariables[process.platform] ?? 'LD_LIBRARY_PATH';
+  const usual = libraryVariables[process.platform] ?? 'LD_LIBRARY_PATH';
+  // Windows writes `Path` and takes any case, which a copy of the environment does not.
+  const variable = Object.keys(merged).find((name) => process.platform === 'win32' && name.toUpperCase() === usual) ?? usual;
   const before = merged[variable] ?? '';
   if (libraryPath.length > 0) merged[variable] = [...libraryPath, ...(before === '' ? [] : [before])].join(path.delimiter);
   return merged;

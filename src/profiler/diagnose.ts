@@ -181,6 +181,8 @@ function graphicsTrouble({ provider, message }: RefusalFacts, said: string): Tro
 function graphTrouble({ message, provider }: RefusalFacts): Trouble {
   if (message.startsWith('Not enough free memory'))
     return { reason: message, remedy: 'end other programs, or profile a smaller tensor-parallel share' };
+  if (/ENOSPC|No space left on device/.test(message))
+    return { reason: 'The folder for temporary files is full', remedy: 'free space there, or name another folder in TMPDIR' };
   const operator = /Could not find an implementation for (\w+)/.exec(message)?.[1] ?? /Kernel not found[^\n]*?\b(\w+)\(/.exec(message)?.[1];
   if (operator === undefined) return null;
   return { reason: `${provider} has no ${operator} for this precision`, remedy: 'choose another precision (fp32 runs everywhere)' };

@@ -117,7 +117,9 @@ describe('profiler child', () => {
     assert.ok(performance.now() - from < 1000);
   });
 
-  it('is an error when somebody kills it during a run, and earlier answers stand', async () => {
+  it('is an error when somebody kills it during a run, and earlier answers stand', async function () {
+    // Processes are found in /proc.
+    if (process.platform !== 'linux') this.skip();
     const profiler = await openCpu(longJob);
     const first = await profiler.measure('layer', smallCell);
     const done = profiler.measure('layer', longCell);
@@ -130,7 +132,9 @@ describe('profiler child', () => {
     assert.equal(first.type, 'measured');
   });
 
-  it('ends soon after its parent was killed, even during a run', async () => {
+  it('ends soon after its parent was killed, even during a run', async function () {
+    // Processes are found in /proc.
+    if (process.platform !== 'linux') this.skip();
     const script = `
       const { fork } = require('node:child_process');
       const child = fork(process.argv[1], [], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
