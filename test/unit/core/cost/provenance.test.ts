@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { allToAllSeconds } from '../../../../src/core/cost/collectives';
+import { profiledStageCost } from '../../../../src/core/cost/profile-cost';
 import { profileProvenance, rooflineProvenance } from '../../../../src/core/cost/provenance';
 import { llama3, mixtral, request } from '../../../golden/requests';
 import { profileWith } from '../profile/profiles';
@@ -25,5 +27,16 @@ describe('error bar of a profiled cost', () => {
     assert.match(because(routed, { tensor: 2, expert: 4 }), /between tensor- and expert-parallel ranks/);
     const { errorPercent } = profileProvenance({ file: 'p.json', profile: routed }, { tensor: 1, expert: 4 });
     assert.equal(errorPercent - profileProvenance({ file: 'p.json', profile: routed }, { tensor: 1, expert: 1 }).errorPercent, 5);
+  });
+});
+
+describe('cost from a profile', () => {
+  it('adds the all-to-alls of the experts to what one GPU measured', () => {
+    const at = (expert: number) =>
+      request('B200', mixtral(4), { training: { attention: 'flash', precision: 'bf16' }, layout: { data: 8, expert } });
+    const forwardMs = (expert: number) =>
+      profiledStageCost(at(expert), profileWith(), 4, { first: false, last: false })(1, 512, 0).forwardMs;
+    const exchange = allToAllSeconds(2 * 2 * 512 * 4096, 8, 1, at(8).cluster);
+    assert.ok(Math.abs((forwardMs(8) - forwardMs(1)) / (4 * 2e3 * exchange) - 1) < 1e-9);
   });
 });

@@ -204,6 +204,7 @@ describe('findingsOf', () => {
       'An expert size of 8 does not divide the 4 replicas (data x context) that share the experts',
       'set layout.expert to 4',
     ]);
+    assert.equal((await at({}, { expert: 4, data: 6 }))[2], 'set layout.expert to 2');
     assert.deepEqual((await at({ expertFfn: 1001 }, { tensor: 2 }))[0], 'width-tensor');
   });
 
