@@ -1,4 +1,5 @@
 import type { ProviderName } from '../core/profile/profile';
+import { providerTitles } from './providers';
 
 /** Why a provider is not used, and what to do about it. */
 export interface Refusal {
@@ -56,7 +57,7 @@ function binaryTrouble({ message, provider, platform, arch }: RefusalFacts): Tro
   if (old !== undefined)
     return { reason: `ONNX Runtime needs ${old}, which this system is too old for`, remedy: 'run it on a newer Linux, or in a container' };
   if (message.includes('backend not found'))
-    return { reason: `ONNX Runtime for ${platform}/${arch} is built without ${provider}`, remedy: anotherProvider };
+    return { reason: `ONNX Runtime for ${platform}/${arch} is built without ${providerTitles[provider]}`, remedy: anotherProvider };
   return null;
 }
 
@@ -178,14 +179,14 @@ function graphicsTrouble({ provider, message }: RefusalFacts, said: string): Tro
 }
 
 /** The provider is there and cannot run the layer. */
-function graphTrouble({ message, provider }: RefusalFacts): Trouble {
+function graphTrouble({ message }: RefusalFacts): Trouble {
   if (message.startsWith('Not enough free memory'))
     return { reason: message, remedy: 'end other programs, or profile a smaller tensor-parallel share' };
   if (/ENOSPC|No space left on device/.test(message))
     return { reason: 'The folder for temporary files is full', remedy: 'free space there, or name another folder in TMPDIR' };
   const operator = /Could not find an implementation for (\w+)/.exec(message)?.[1] ?? /Kernel not found[^\n]*?\b(\w+)\(/.exec(message)?.[1];
   if (operator === undefined) return null;
-  return { reason: `${provider} has no ${operator} for this precision`, remedy: 'choose another precision (fp32 runs everywhere)' };
+  return { reason: `There is no ${operator} for this precision`, remedy: 'choose another precision (fp32 runs everywhere)' };
 }
 
 /** ONNX Runtime's message without the place in its source, one line. */

@@ -108,7 +108,7 @@ const cases: readonly { readonly name: string; readonly facts: Partial<RefusalFa
     {
       name: 'a build without the provider',
       facts: { provider: 'dml', message: 'no available backend found. ERR: [dml] backend not found.' },
-      reason: /^ONNX Runtime for linux\/x64 is built without dml$/,
+      reason: /^ONNX Runtime for linux\/x64 is built without DirectML$/,
       remedy: /another provider/,
     },
     {
@@ -183,7 +183,7 @@ const cases: readonly { readonly name: string; readonly facts: Partial<RefusalFa
         provider: 'webgpu',
         message: "[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for Gelu(20) node with name 'Gelu.7'",
       },
-      reason: /^webgpu has no Gelu for this precision$/,
+      reason: /^There is no Gelu for this precision$/,
       remedy: /fp32/,
     },
     {
