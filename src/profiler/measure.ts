@@ -193,9 +193,9 @@ function isSkipped({ skipped }: Course, { part, cell }: Entry): boolean {
   return skipped.some((other) => other.part === part && sameCell(other, cell));
 }
 
-/** Lengths at which the embedding and the head are timed: their cost has no context and is near to linear. */
+/** Lengths at which the embedding and the head are timed: few, since their cost has no context, is near to linear, and a head costs as much as several layers. */
 function endCells({ unit, tokens }: Domain): Cell[] {
-  const lengths = [unit, tokens / 16, tokens / 4, tokens / 2].map((length) => roundTo(unit, length));
+  const lengths = [unit, tokens / 16, tokens / 4].map((length) => roundTo(unit, length));
   return [...new Set(lengths)].map((length) => ({ batch: 1, tokens: length, context: 0 }));
 }
 

@@ -10,10 +10,15 @@ export function importedFor({ model, layout, training, title }: PlanRequest, dev
   return {
     title,
     measuredAt,
-    device: { kind: 'gpu', name: device, memoryBytes: null, driver: null },
+    device: { kind: isProcessor(device) ? 'cpu' : 'gpu', name: device, memoryBytes: null, driver: null },
     tensor: layout.tensor,
     shape: layerShapeOf(model, layout.tensor, layout.expert),
     precision: training.precision,
     attention: { forward: training.attention, backward: training.attention },
   };
+}
+
+/** Names of processors as their makers give them. */
+function isProcessor(device: string): boolean {
+  return /\b(cpu|epyc|xeon|ryzen|threadripper|core i\d|apple m\d)\b/i.test(device);
 }

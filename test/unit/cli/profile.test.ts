@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'mocha';
+import { runCommand } from '../../../src/cli/run-command';
+import type { Profile } from '../../../src/core/profile/profile';
+import { bundleChild, profilerEntry, type BundledChild } from '../profiler/bundle';
+
+/** Small enough for a round in a tenth of a second. */
+const model = { model_type: 'gpt2', n_layer: 4, n_embd: 64, n_head: 2, n_positions: 128, vocab_size: 300 };
+/** A provider that this platform never has. */
+const foreign = process.platform === 'win32' ? 'coreml' : 'dml';
+
+interface Said {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+  readonly progress: readonly string[];
+}
+
+describe('terapipe profile', () => {
+  let folder: string;
+  let config: string;
+  let child: BundledChild;
+
+  before(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'terapipe-profile-'));
+    config = path.join(folder, 'config.json');
+    writeFileSync(config, JSON.stringify(model));
+    child = await bundleChild(profilerEntry);
+  });
+  after(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await child.remove();
+  });
+
+  async function say(args: readonly string[], signal = new AbortController().signal): Promise<Said> {
+    let [out, err] = ['', ''];
+    const progress: string[] = [];
+    const exitCode = await runCommand(args, {
+      out: (text) => void (out += text),
+      err: (text) => void (err += text),
+      clock: () => performance.now(),
+      now: () => new Date().toISOString(),
+      progress: (line) => void progress.push(line),
+      signal,
+      profilerFile: child.file,
+      debug: true,
+    });
+    return { exitCode, out, err, progress };
+  }
+
+  const json = async (args: readonly string[], expected = 0): Promise<Record<string, unknown>> => {
+    const { exitCode, out, err } = await say([...args, '--json']);
+    assert.equal(exitCode, expected, `${err}\n${out.slice(0, 2000)}`);
+    return JSON.parse(out) as Record<string, unknown>;
+  };
+
+  const profiles = () => path.join(folder, '.terapipe', 'profiles');
+
+  it('measures a layer on the CPU, fits it, saves it, and a plan from it says so', async () => {
+    const answer = await json(['profile', config, '--provider', 'cpu', '--budget', '4']);
+    const { provider, samples, fit, profilePath } = answer as {
+      provider: string;
+      samples: { tokens: number; context: number; forwardMs: number; backwardMs: number }[];
+      fit: { meanError: number; maxError: number; coefficients: object };
+      profilePath: string;
+    };
+    assert.equal(provider, 'cpu');
+    assert.equal(path.dirname(profilePath), profiles());
+    assert.ok(samples.length >= 12 && samples.some(({ context }) => context > 0));
+    for (const { forwardMs, backwardMs } of samples) assert.ok(forwardMs > 0 && backwardMs > 0);
+    assert.ok(fit.meanError > 0 && fit.meanError <= fit.maxError);
+    const { plan } = (await json(['plan', config, '--profile', profilePath])) as {
+      plan: { cost: { provenance: string; analytic: { iterationMs: number } }; iterationMs: number; reasons: string[] };
+    };
+    assert.equal(plan.cost.provenance, 'profile');
+    assert.notEqual(plan.iterationMs, plan.cost.analytic.iterationMs);
+    assert.ok(
+      plan.reasons.some((reason) => reason.includes('analytic model')),
+      plan.reasons.join('\n'),
+    );
+  });
+
+  it('passes over the CPU profile when the plan is for a GPU, and says so', async () => {
+    const { plan } = (await json(['plan', config])) as {
+      plan: { cost: { provenance: string }; assumptions: { key: string; because: string }[] };
+    };
+    assert.equal(plan.cost.provenance, 'roofline');
+    assert.match(plan.assumptions.find(({ key }) => key === 'cost.profile')?.because ?? '', /measured on a CPU/);
+  });
+
+  it('refuses a profile of another layer with the reason', async () => {
+    const [name = ''] = readdirSync(profiles());
+    const other = path.join(folder, 'other.json');
+    writeFileSync(other, JSON.stringify({ ...model, n_embd: 128 }));
+    const { exitCode, err } = await say(['plan', other, '--profile', path.join(profiles(), name)]);
+    assert.equal(exitCode, 2);
+    assert.match(err, /hidden width 64, not 128/);
+  });
+
+  it('compares two profiles of one layer', async () => {
+    const [name = ''] = readdirSync(profiles());
+    const file = path.join(profiles(), name);
+    const { ratio } = (await json(['profile', file, '--compare', file])) as { ratio: number };
+    assert.ok(Math.abs(ratio - 1) < 1e-9);
+  });
+
+  it('takes times measured elsewhere', async () => {
+    const csv = path.join(folder, 'times.csv');
+    const rows = [8, 16, 32, 64, 128].flatMap((tokens) => [0, 64].map((context) => `${tokens},${context},${tokens / 100},${tokens / 50}`));
+    writeFileSync(csv, ['tokens,context,forward_ms,backward_ms', ...rows].join('\n'));
+    const out = path.join(folder, 'imported.json');
+    const { profilePath } = await json(['profile', config, '--import', csv, '--device', 'H100-80GB', '--out', out]);
+    assert.equal(profilePath, out);
+    const { plan } = (await json(['plan', config, '--gpu', 'H100-80GB', '--profile', out])) as { plan: { cost: { provenance: string } } };
+    assert.equal(plan.cost.provenance, 'profile');
+    writeFileSync(csv, 'tokens,forward_ms\n8,fast\n');
+    const { exitCode, err } = await say(['profile', config, '--import', csv]);
+    assert.equal(exitCode, 2);
+    assert.match(err, /times\.csv:2:3: /);
+  });
+
+  it('says why a provider does not serve', async () => {
+    const { exitCode, err } = await say(['profile', config, '--provider', foreign]);
+    assert.equal(exitCode, 2);
+    assert.match(err, /no execution provider/i);
+  });
+
+  it('tries the place of the profile before it measures', async () => {
+    const blocked = path.join(folder, 'blocked');
+    writeFileSync(blocked, '');
+    const { exitCode, err, progress } = await say(['profile', config, '--provider', 'cpu', '--out', path.join(blocked, 'p.json')]);
+    assert.equal(exitCode, 2);
+    assert.match(err, /could not be written/);
+    assert.equal(progress.length, 0);
+  });
+
+  it('keeps what was measured when it is interrupted', async () => {
+    const interrupt = new AbortController();
+    const out = path.join(folder, 'partial.json');
+    const saying = say(['profile', config, '--provider', 'cpu', '--budget', '60', '--out', out, '--json'], interrupt.signal);
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    interrupt.abort();
+    const { exitCode, out: text } = await saying;
+    assert.equal(exitCode, 1);
+    assert.equal((JSON.parse(text) as { status: string }).status, 'partial');
+    const { samples, error } = JSON.parse(readFileSync(out, 'utf8')) as Profile;
+    assert.equal(error, 'cancelled');
+    assert.ok(samples.layer.length > 0);
+  });
+
+  it('prints what was measured when it can no longer be saved', async () => {
+    const target = path.join(folder, 'vanishing');
+    const saying = say(['profile', config, '--provider', 'cpu', '--budget', '3', '--out', target, '--json']);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    rmSync(target, { recursive: true });
+    writeFileSync(target, '');
+    const { exitCode, out } = await saying;
+    assert.equal(exitCode, 1);
+    const { samples, profilePath, error } = JSON.parse(out) as { samples: unknown[]; profilePath: string | null; error: string };
+    assert.equal(profilePath, null);
+    assert.match(error, /could not be written/);
+    assert.ok(samples.length > 0);
+  });
+
+  it('refuses options it does not understand', async () => {
+    for (const args of [
+      ['--provider', 'cudda'],
+      ['--budget', '0'],
+      ['--threads', 'many'],
+    ]) {
+      const { exitCode, err } = await say(['profile', config, ...args]);
+      assert.equal(exitCode, 2, args.join(' '));
+      assert.match(err, /^terapipe: /);
+    }
+  });
+});
