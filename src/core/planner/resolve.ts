@@ -53,7 +53,8 @@ type Take = ReturnType<typeof chooser>['take'];
 export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): PlanRequest {
   const { assumptions, take } = chooser();
   for (const [key, { value, source }] of Object.entries(run.model)) {
-    if (source.kind === 'default' && value !== null) assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
+    if (source.kind === 'default' && value !== null)
+      assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
   const model = modelSpecOf(run.model);
   const oneNode = resolveNode(run, defaults, take);
