@@ -66,6 +66,24 @@ const cases: readonly { readonly name: string; readonly facts: Partial<RefusalFa
       remedy: /^install CUDA 13/,
     },
     {
+      name: 'a CUDA library of another version',
+      facts: { present: both, stderr: notLoaded(both[1]!, 'undefined symbol: Provider_GetHost, version VERS_1.29') },
+      reason: /does not load: undefined symbol: Provider_GetHost/,
+      remedy: /version 1\.30\.0 exactly/,
+    },
+    {
+      name: 'a layer that does not fit',
+      facts: { provider: 'cpu', message: 'Not enough free memory: the weights of this layer need about 9 GB, 3 GB are free' },
+      reason: /need about 9 GB, 3 GB are free$/,
+      remedy: /tensor-parallel/,
+    },
+    {
+      name: 'a full disk',
+      facts: { provider: 'cpu', message: "ENOSPC: no space left on device, mkdtemp '/tmp/terapipe-placement-XXXXXX'" },
+      reason: /temporary files is full/,
+      remedy: /TMPDIR/,
+    },
+    {
       name: 'cuDNN alone',
       facts: { present: both, stderr: notLoaded(both[1]!, cannotOpen('libcudnn.so.9')) },
       reason: /libcudnn\.so\.9/,
