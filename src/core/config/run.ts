@@ -9,7 +9,7 @@ import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { WrittenModel } from './written-model';
 
-export type ConfigFormat = 'huggingface' | 'terapipe';
+export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx';
 
 /** The fields of `T` that some file (or override) gives; what is missing is filled later and said. */
 export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };

@@ -1,0 +1,57 @@
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { readHuggingFace, type HuggingFaceModel } from '../../core/config/huggingface';
+import { maximumConfigSize } from '../../core/config/json-document';
+import { ExpectedError } from '../../core/errors';
+import type { OnnxModel } from './model-of-onnx';
+
+/** A config of the same model, if one is needed and there, and what to say about one that is not used. */
+export interface ConfigBeside {
+  readonly config: HuggingFaceModel | null;
+  readonly doubts: readonly string[];
+}
+
+/**
+ * The config.json in the folder of an ONNX file, where the graph is silent about something. Exporters put it there (Optimum, or in the folder above).
+ * @throws ExpectedError as `readHuggingFace` when sizes depend on it; where only the tie of embedding and head does, that is a doubt.
+ */
+export async function configBeside(file: string, { fields }: OnnxModel): Promise<ConfigBeside> {
+  const silent = Object.entries(fields).flatMap(([field, read]) => (read === null ? [field] : []));
+  if (silent.length === 0) return { config: null, doubts: [] };
+  const folder = path.dirname(file);
+  const candidates = path.basename(path.resolve(folder)) === 'onnx' ? [folder, path.dirname(path.resolve(folder))] : [folder];
+  for (const candidate of candidates) {
+    const name = path.join(candidate, 'config.json');
+    const text = await textOf(name);
+    if (text === null) continue;
+    try {
+      return sameModel(readHuggingFace(name, text), fields);
+    } catch (error) {
+      if (!(error instanceof ExpectedError) || silent.some((field) => field !== 'tiedEmbeddings')) throw error;
+      return { config: null, doubts: [`config.json beside the model could not be read (${error.message})`] };
+    }
+  }
+  return { config: null, doubts: [] };
+}
+
+function sameModel(config: HuggingFaceModel, fields: OnnxModel['fields']): ConfigBeside {
+  for (const field of ['hidden', 'layers', 'heads', 'vocab'] as const) {
+    const [own, other] = [fields[field]?.value, config.model[field].value];
+    if (own !== undefined && own !== other && own !== 0)
+      return {
+        config: null,
+        doubts: [`config.json beside the model is of another one (${field} ${other}, the graph has ${own}) and is not used`],
+      };
+  }
+  return { config, doubts: [] };
+}
+
+async function textOf(file: string): Promise<string | null> {
+  try {
+    const status = await stat(file);
+    return status.isFile() && status.size <= maximumConfigSize ? await readFile(file, 'utf8') : null;
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error) return null;
+    throw error;
+  }
+}

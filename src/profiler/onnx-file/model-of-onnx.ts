@@ -1,0 +1,289 @@
+import { TensorProto_DataType as DataType, type ModelProto } from 'onnx-buf';
+import * as v from 'valibot';
+import type { Precision } from '../../core/cluster/spec';
+import { modelFields } from '../../core/config/fields';
+import { orList } from '../../core/text';
+import { modelSpecOf, type WrittenModel } from '../../core/config/written-model';
+import type { LocatedFields } from '../../core/located';
+import type { ModelSpec } from '../../core/model/spec';
+import { onnxError } from './errors';
+import { mostFrequent, shown, viewOf, type GraphView } from './graph-view';
+import { expertsOf } from './experts';
+import { headsOf } from './heads';
+import { layersOf } from './layers';
+import { linearsOf, type Linear } from './linears';
+import { normsOf } from './norms';
+import { endsOf, rotaryCache, sized, type Ends, type Read } from './tables';
+import { traceGraph, type TracedGraph } from './trace';
+
+/** Sizes by field, each with the part of the graph it was read from; null for what the graph does not tell. */
+export type ReadModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> | null };
+
+/** The same with nothing missing. */
+export type CompleteModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> };
+
+/** What a graph tells of the model. */
+export interface OnnxModel {
+  readonly fields: ReadModel;
+  /** What the layers compute in; null when the graph does not tell. */
+  readonly precision: Precision | null;
+  /** Sentences on what could be otherwise. */
+  readonly doubts: readonly string[];
+}
+
+/** A Transformer's sizes, why each, and what could be otherwise. */
+export interface ModelOfOnnx {
+  readonly model: ModelSpec;
+  readonly because: Readonly<Record<keyof WrittenModel, string>>;
+  readonly precision: Precision | null;
+  readonly doubts: readonly string[];
+}
+
+/**
+ * A Transformer's sizes from its graph alone.
+ * @param file for messages.
+ * @throws ExpectedError as `fieldsOfOnnx` and `requireComplete`.
+ */
+export function modelOfOnnx(model: ModelProto, file: string): ModelOfOnnx {
+  const { fields, precision, doubts } = settleTying(fieldsOfOnnx(model, file));
+  const located = locatedFields(requireComplete(fields, file));
+  const because = Object.entries(located).map(([field, { source }]) => [field, source.kind === 'default' ? source.because : '']);
+  return {
+    model: modelSpecOf(located),
+    because: Object.fromEntries(because) as Record<keyof WrittenModel, string>,
+    precision,
+    doubts,
+  };
+}
+
+/** Each size as a default that says what of the graph it was read from. */
+export function locatedFields(read: CompleteModel): LocatedFields<WrittenModel> {
+  const located = Object.entries(read).map(([field, { value, because }]) => [field, { value, source: { kind: 'default', because } }]);
+  return Object.fromEntries(located) as LocatedFields<WrittenModel>;
+}
+
+/** Where nothing tells whether embedding and head are tied, they are taken as two matrices, which is said. */
+export function settleTying(read: OnnxModel): OnnxModel {
+  if (read.fields.tiedEmbeddings !== null) return read;
+  return {
+    ...read,
+    fields: { ...read.fields, tiedEmbeddings: { value: false, because: 'the graph has a weight of its own for the head' } },
+    doubts: [...read.doubts, 'The weight of the head may be a turned copy of the embedding: it is planned as a matrix of its own'],
+  };
+}
+
+/**
+ * What a graph tells of each size, null where it is silent.
+ * @throws ExpectedError `onnx-no-transformer` for a graph without attention or a residual stream.
+ */
+export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
+  const view = viewOf(model);
+  const linears = linearsOf(view);
+  const ends = endsOf(view, linears, normsOf(view));
+  const graph = ends === null ? null : traceGraph(view, linears, ends.hidden.value);
+  if (ends === null || graph === null || graph.attentionOutputs.length === 0) throw noTransformer(model, graph, file);
+  const { layers, doubt: layerDoubt } = layersOf(graph);
+  const heads = headsOf(graph);
+  const tying = tyingOf(graph, ends);
+  return {
+    fields: {
+      modelType: {
+        value: 'onnx',
+        because: `read from the graph of ${shown(model.producerName === '' ? 'an ONNX file' : model.producerName)}`,
+      },
+      ...{ layers, hidden: ends.hidden, heads: heads.heads, kvHeads: heads.kvHeads, headDim: heads.headDim },
+      ...feedForwardOf(graph),
+      ...expertsOf(view),
+      vocab: vocabOf(ends),
+      tiedEmbeddings: tying.read,
+      ...positionsOf(view, ends),
+      ...insideOf(graph),
+    },
+    precision: precisionOf(linears),
+    doubts: [...[layerDoubt, tying.doubt].flatMap((doubt) => doubt ?? []), ...heads.doubts, ...otherDoubts(graph, ends)],
+  };
+}
+
+/** The same fields, none null. @throws ExpectedError `onnx-incomplete` naming those that are missing, `onnx-no-transformer` when one is out of any range. */
+export function requireComplete(fields: ReadModel, file: string): CompleteModel {
+  const missing = Object.entries(fields).flatMap(([field, read]) => (read === null ? [fieldNames[field as keyof WrittenModel]] : []));
+  if (missing.length > 0)
+    throw onnxError(
+      'onnx-incomplete',
+      file,
+      `does not tell ${orList(missing)}`,
+      "put the model's config.json beside it, from which the rest is read",
+    );
+  for (const [field, rule] of Object.entries(modelFields))
+    if (!v.is(rule.schema, fields[field as keyof WrittenModel]?.value)) {
+      const what = fieldNames[field as keyof WrittenModel];
+      throw onnxError(
+        'onnx-no-transformer',
+        file,
+        `gives an impossible value for ${what}`,
+        'name the .onnx file of a decoder, or its config.json',
+      );
+    }
+  return fields as CompleteModel;
+}
+
+/** Fields in a sentence. */
+const fieldNames: Readonly<Record<keyof WrittenModel, string>> = {
+  modelType: 'its kind',
+  layers: 'the number of layers',
+  hidden: 'the hidden size',
+  heads: 'the number of attention heads',
+  kvHeads: 'the number of key/value heads',
+  headDim: 'the head size',
+  ffn: 'the feed-forward width',
+  gatedMlp: 'whether the feed-forward is gated',
+  experts: 'the number of experts',
+  activeExperts: 'the number of experts a token visits',
+  expertFfn: 'the width of an expert',
+  vocab: 'the vocabulary',
+  tiedEmbeddings: 'whether embedding and head are tied',
+  maxPositions: 'the number of positions',
+  positions: 'the kind of positions',
+  norm: 'the kind of norm',
+  qkvBias: 'the biases of queries, keys and values',
+  attentionOutputBias: 'the bias after attention',
+  mlpBias: 'the biases of the feed-forward',
+  qkNorm: 'the norm of queries and keys',
+};
+
+function feedForwardOf({ downs, view }: TracedGraph): Pick<ReadModel, 'ffn' | 'gatedMlp' | 'mlpBias'> {
+  const ffn = mostFrequent(downs.map(({ linear }) => linear.in));
+  const example = downs.find(({ linear }) => linear.in === ffn);
+  if (ffn === null || example === undefined) return { ffn: null, gatedMlp: null, mlpBias: null };
+  const { linear, sources } = example;
+  const [up] = sources;
+  const fused = up?.out === 2 * ffn;
+  const ups = sources.map(({ name }) => shown(name)).join(' and ');
+  const biased = [linear, ...sources].filter(({ bias }) => bias);
+  const packed =
+    linear.weight === null ? `${view.producer(linear.node.outputs[0] ?? '')?.operator ?? ''} with K ${linear.in} and N ${linear.out}` : '';
+  return {
+    ffn: {
+      value: ffn,
+      because: packed === '' ? `${shown(linear.name)} is a product of ${ffn} x ${linear.out}` : `${shown(linear.name)} is of ${packed}`,
+    },
+    gatedMlp: {
+      value: fused || sources.length === 2,
+      because: fused ? `${ups} is twice as wide` : `${shown(linear.name)} comes after ${ups}`,
+    },
+    mlpBias: biasOf(biased, `${shown(linear.name)} and ${ups}`),
+  };
+}
+
+function biasOf(biased: readonly Linear[], names: string): Read<boolean> {
+  const [first] = biased;
+  return first === undefined
+    ? { value: false, because: `nothing is added to ${names}` }
+    : { value: true, because: `${shown(first.name)} has a bias` };
+}
+
+/** What is the same in every layer: norms and biases around attention. */
+function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'norm' | 'qkvBias' | 'attentionOutputBias' | 'qkNorm'> {
+  const rms = norms.filter(({ kind }) => kind === 'rmsnorm').length;
+  const [example] = attentionOutputs;
+  const inside = new Set(attentionOutputs.flatMap(({ nodes }) => nodes));
+  const headNorm = norms.find(({ node }) => inside.has(node));
+  const sources = example?.sources ?? [];
+  const biasedOutputs = attentionOutputs.filter(({ linear }) => linear.bias).map(({ linear }) => linear);
+  const isRms = 2 * rms > norms.length;
+  const counted = isRms ? rms : norms.length - rms;
+  return {
+    norm:
+      norms.length === 0
+        ? null
+        : { value: isRms ? 'rmsnorm' : 'layernorm', because: `the graph has ${counted} ${isRms ? 'RMSNorms' : 'LayerNorms'}` },
+    qkvBias: biasOf(
+      sources.filter(({ bias }) => bias),
+      sources.map(({ name }) => shown(name)).join(', '),
+    ),
+    attentionOutputBias: biasOf(biasedOutputs, shown(example?.linear.name ?? '')),
+    qkNorm: {
+      value: headNorm !== undefined,
+      because:
+        headNorm === undefined ? 'no norm lies inside attention' : `${shown(headNorm.gain ?? headNorm.node.name)} lies inside attention`,
+    },
+  };
+}
+
+function vocabOf({ tokens, head }: Ends): Read<number> {
+  const rows = tokens?.dims[0];
+  if (tokens !== null && rows !== undefined) return { value: rows, because: sized(tokens) };
+  if (head !== null) return { value: head.out, because: `${shown(head.name)} is a product of ${head.in} x ${head.out}` };
+  return { value: 0, because: 'the graph has neither embedding nor head' };
+}
+
+/** Whether the head's weight is the token table. Exporters that turn it round while exporting leave no trace of the tie. */
+function tyingOf({ view }: TracedGraph, { tokens, head }: Ends): { readonly read: Read<boolean> | null; readonly doubt: string | null } {
+  if (tokens === null) return { read: { value: false, because: 'the graph has no embedding' }, doubt: null };
+  if (head === null)
+    return {
+      read: { value: true, because: 'the graph has no head' },
+      doubt: 'The graph ends before a vocabulary head: one that shares the embedding is planned',
+    };
+  if (head.name === tokens.name) return { read: { value: true, because: `${shown(tokens.name)} serves embedding and head` }, doubt: null };
+  const renamed = /^(onnx::|val_|_v_|\d+$)/i.test(head.name) || view.tensors.get(head.name) === undefined;
+  return { read: renamed ? null : { value: false, because: `${shown(head.name)} serves the head alone` }, doubt: null };
+}
+
+function positionsOf(view: GraphView, { positions, rotary }: Ends): Pick<ReadModel, 'positions' | 'maxPositions'> {
+  const rows = positions?.dims[0];
+  if (positions !== null && rows !== undefined)
+    return { positions: { value: 'learned', because: sized(positions) }, maxPositions: { value: rows, because: sized(positions) } };
+  const cache = rotary === null ? null : rotaryCache(view);
+  const cached = cache?.dims[0];
+  return {
+    positions:
+      rotary === null
+        ? { value: 'none', because: 'the graph has neither a position table nor rotations' }
+        : { value: 'rotary', because: rotary },
+    maxPositions:
+      cache === null || cached === undefined
+        ? { value: null, because: 'the graph does not limit positions' }
+        : { value: cached, because: sized(cache) },
+  };
+}
+
+const precisions: ReadonlyMap<number, Precision> = new Map([
+  [DataType.FLOAT, 'fp32'],
+  [DataType.FLOAT16, 'fp16'],
+  [DataType.BFLOAT16, 'bf16'],
+]);
+
+function precisionOf(linears: readonly Linear[]): Precision | null {
+  const type = mostFrequent(linears.flatMap(({ computedIn }) => (precisions.has(computedIn) ? [computedIn] : [])));
+  return type === null ? null : (precisions.get(type) ?? null);
+}
+
+function otherDoubts({ view, linears, downs }: TracedGraph, ends: Ends): readonly string[] {
+  const doubts: string[] = [];
+  const bits = mostFrequent(linears.flatMap(({ quantizedBits }) => quantizedBits ?? []));
+  if (bits !== null) doubts.push(`Weights are stored in ${bits} bits: the layer is planned and profiled as a layer of floats`);
+  if (ends.positions === null && ends.rotary === null)
+    doubts.push('No position table and no rotations were found: positions are planned to cost nothing');
+  if (view.nodes.some(({ name }) => /encoder_attn|crossattention|EncDecAttention/i.test(name)))
+    doubts.push('The graph attends to an encoder as well, which is not planned');
+  if (downs.length === 0) doubts.push('No feed-forward was found between the norms');
+  return doubts;
+}
+
+function noTransformer(model: ModelProto, graph: TracedGraph | null, file: string): Error {
+  if (model.functions.length > 0)
+    return onnxError(
+      'onnx-no-transformer',
+      file,
+      'keeps its layers in functions, which are not read',
+      'export it with functions inlined, as onnx.inliner does',
+    );
+  const what = graph === null || graph.attentions.size === 0 ? 'has no attention' : 'has attention, but no layers that could be told apart';
+  return onnxError(
+    'onnx-no-transformer',
+    file,
+    `is no Transformer that can be read: its graph ${what}`,
+    'name the .onnx file of a decoder, or its config.json',
+  );
+}

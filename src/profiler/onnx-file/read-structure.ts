@@ -1,0 +1,87 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { ModelProtoSchema, type ModelProto } from 'onnx-buf';
+import { open, stat } from 'node:fs/promises';
+import { throwIfCancelled, type CancelSignal, type ExpectedError } from '../../core/errors';
+import { fileSource, type ByteSource } from './byte-source';
+import { onnxError } from './errors';
+import { pruneModel } from './prune';
+
+/**
+ * The model of an ONNX file with its weights left out: names, shapes, types, nodes and attributes stay, and constants of up to 4 kB. Files of many GB are read in
+ * pieces, skipping the weights; files of external data are not opened.
+ * @throws ExpectedError `onnx-unreadable`, `onnx-syntax`, `onnx-too-large`, at the start of the file; CancelledError.
+ */
+export async function readOnnxStructure(file: string, signal?: CancelSignal): Promise<ModelProto> {
+  throwIfCancelled(signal);
+  const size = await sizeOf(file);
+  const handle = await open(file).catch((error: unknown) => {
+    throw systemFailure(file, error);
+  });
+  try {
+    return await structureOf(fileSource(handle, size), file, signal);
+  } catch (error) {
+    throw systemFailure(file, error);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** As `readOnnxStructure`, from any source of bytes. */
+export async function structureOf(source: ByteSource, file: string, signal?: CancelSignal): Promise<ModelProto> {
+  await rejectKnownOthers(source, file);
+  const pruned = await pruneModel(source, file, signal);
+  const model = decoded(pruned, file);
+  if (model.graph === undefined || model.graph.node.length === 0)
+    throw onnxError('onnx-syntax', file, 'is no ONNX model: it holds no graph', 'name the .onnx file of a model');
+  return model;
+}
+
+function decoded(pruned: Uint8Array, file: string): ModelProto {
+  try {
+    return fromBinary(ModelProtoSchema, pruned);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw onnxError('onnx-syntax', file, `is no ONNX model, or a damaged one: ${why}`, 'export or download the model again');
+  }
+}
+
+/** What people have by that name when it is not a model. */
+async function rejectKnownOthers(source: ByteSource, file: string): Promise<void> {
+  if (source.size === 0) throw onnxError('onnx-syntax', file, 'is empty', 'export or download the model again');
+  const start = new TextDecoder('latin1').decode(await source.read(0, Math.min(64, source.size)));
+  if (start.startsWith('version https://git-lfs'))
+    throw onnxError('onnx-syntax', file, 'is a pointer to a file in Git LFS, not the model', 'fetch the model with git lfs pull');
+  if (start.startsWith('PK\u0003\u0004'))
+    throw onnxError(
+      'onnx-syntax',
+      file,
+      'is a zip archive (as PyTorch checkpoints are), not an ONNX model',
+      'export the model to ONNX, or name its config.json',
+    );
+}
+
+async function sizeOf(file: string): Promise<number> {
+  const status = await stat(file).catch((error: unknown) => {
+    throw systemFailure(file, error);
+  });
+  if (status.isDirectory()) throw onnxError('onnx-unreadable', file, 'is a folder', 'name the .onnx file in it');
+  // A named pipe would wait for ever.
+  if (!status.isFile()) throw onnxError('onnx-unreadable', file, 'is no regular file', 'name an .onnx file');
+  return status.size;
+}
+
+/** A failure of the file system as the user can understand it; anything else as it is. */
+export function systemFailure(file: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
+  const unreadable = (what: string, remedy: string): ExpectedError => onnxError('onnx-unreadable', file, what, remedy);
+  switch (error.code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return unreadable('does not exist', 'mend the path');
+    case 'EACCES':
+    case 'EPERM':
+      return unreadable('may not be read', 'check its permissions');
+    default:
+      return unreadable(`cannot be read (${String(error.code)})`, 'check the file');
+  }
+}

@@ -1,0 +1,58 @@
+import path from 'node:path';
+import type { HuggingFaceModel } from '../../core/config/huggingface';
+import { startOf } from '../../core/config/json-document';
+import type { Run } from '../../core/config/run';
+import type { WrittenModel } from '../../core/config/written-model';
+import type { CancelSignal } from '../../core/errors';
+import type { Finding } from '../../core/findings';
+import type { LocatedFields } from '../../core/located';
+import { configBeside } from './config-beside';
+import { onnxDoubtCode } from './errors';
+import { fieldsOfOnnx, locatedFields, requireComplete, settleTying, type OnnxModel } from './model-of-onnx';
+import { readOnnxStructure } from './read-structure';
+
+/**
+ * A run of the model in an ONNX file, as `loadRun` makes one of a config: every size says what of the graph it was read from. What the graph does not tell
+ * comes from a HuggingFace config.json in the same folder, if there is one of the same model.
+ * @throws ExpectedError as `readOnnxStructure`, `fieldsOfOnnx`, `configBeside` and `requireComplete`; CancelledError.
+ */
+export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Run> {
+  const graph = fieldsOfOnnx(await readOnnxStructure(file, signal), file);
+  const { config, doubts: configDoubts } = await configBeside(file, graph);
+  const joined = settleTying(config === null ? graph : joinedWith(graph, config));
+  const own = locatedFields(requireComplete(joined.fields, file));
+  const { precision } = graph;
+  return {
+    file,
+    files: config === null ? [file] : [file, config.document.file],
+    format: 'onnx',
+    title: path.basename(file).replace(/\.onnx$/i, ''),
+    place: startOf(file),
+    model: config === null ? own : { ...own, ...joinedFields(graph, config) },
+    // An fp32 export says nothing about the type that a model is trained in; one in 16 bits does.
+    training:
+      precision === null || precision === 'fp32'
+        ? {}
+        : { precision: { value: precision, source: { kind: 'default', because: 'the graph computes in it' } } },
+    ...{ layout: {}, constants: {} },
+    remarks: [...joined.doubts, ...configDoubts].map((doubt) => remark(file, doubt)),
+    texts: new Map(config === null ? [] : [[config.document.file, config.document.text]]),
+  };
+}
+
+/** What a config says of the fields that the graph is silent about. */
+function joinedFields({ fields }: OnnxModel, { model }: HuggingFaceModel): Partial<LocatedFields<WrittenModel>> {
+  return Object.fromEntries(Object.entries(model).filter(([field]) => fields[field as keyof WrittenModel] === null));
+}
+
+function joinedWith(graph: OnnxModel, config: HuggingFaceModel): OnnxModel {
+  const added = Object.entries(joinedFields(graph, config)).map(([field, { value }]) => [field, { value, because: 'config.json' }]);
+  return { ...graph, fields: { ...graph.fields, ...(Object.fromEntries(added) as Partial<OnnxModel['fields']>) } };
+}
+
+function remark(file: string, message: string): Finding {
+  return {
+    ...{ code: onnxDoubtCode, severity: 'information', place: startOf(file), message, fixes: [] },
+    remedy: 'describe the model in a terapipe.json if this is wrong',
+  };
+}

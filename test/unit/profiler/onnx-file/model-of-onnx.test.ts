@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { TensorProto_DataType as DataType } from 'onnx-buf';
+import { describe, it } from 'mocha';
+import { ExpectedError } from '../../../../src/core/errors';
+import type { ModelSpec } from '../../../../src/core/model/spec';
+import { modelOfOnnx } from '../../../../src/profiler/onnx-file/model-of-onnx';
+import { graphWriter, inBranches } from './graphs';
+import { fusedGpt2, gpt2, gpt2Sizes, llama, llamaSizes, packedLlama, packedSizes } from './models';
+
+const gpt2Spec: ModelSpec = {
+  modelType: 'onnx',
+  ...{ layers: gpt2Sizes.layers, hidden: gpt2Sizes.hidden, heads: gpt2Sizes.heads, kvHeads: gpt2Sizes.heads, headDim: 12 },
+  ...{ ffn: gpt2Sizes.ffn, gatedMlp: false, vocab: gpt2Sizes.vocab, tiedEmbeddings: true },
+  ...{ maxPositions: gpt2Sizes.positions, positions: 'learned', norm: 'layernorm' },
+  ...{ qkvBias: true, attentionOutputBias: true, mlpBias: true, qkNorm: false, experts: null },
+};
+
+const { positions: packedPositions, ...packed } = packedSizes;
+const llamaSpec: ModelSpec = {
+  modelType: 'onnx',
+  ...llamaSizes,
+  ...{ gatedMlp: true, tiedEmbeddings: false, maxPositions: null, positions: 'rotary', norm: 'rmsnorm' },
+  ...{ qkvBias: false, attentionOutputBias: false, mlpBias: false, qkNorm: false, experts: null },
+};
+
+describe('modelOfOnnx', () => {
+  describe('reads GPT-2', () => {
+    for (const style of ['conv1d', 'linear'] as const)
+      for (const past of [true, false])
+        for (const norms of ['operator', 'pattern'] as const)
+          it(`of ${style} layers ${past ? 'with' : 'without'} caches, norms as ${norms}`, () => {
+            assert.deepEqual(modelOfOnnx(gpt2({ style, past, norms }).model(), 'gpt2.onnx').model, gpt2Spec);
+          });
+
+    it('when only the head size is in its reshapes', () => {
+      assert.deepEqual(modelOfOnnx(gpt2({ past: false, reshapes: 'inferred' }).model(), 'gpt2.onnx').model, gpt2Spec);
+    });
+
+    it('whose equal vectors were merged and whose node names are gone', () => {
+      const { model, doubts } = modelOfOnnx(gpt2({ style: 'linear', merged: true, nodeNames: false, past: false }).model(), 'gpt2.onnx');
+      assert.deepEqual(model, gpt2Spec);
+      assert.deepEqual(doubts, []);
+    });
+
+    it('whose layers were fused by the optimizer of ONNX Runtime', () => {
+      const { model, precision, because } = modelOfOnnx(fusedGpt2().model(), 'gpt2.onnx');
+      assert.deepEqual(model, gpt2Spec);
+      assert.equal(precision, 'fp16');
+      assert.equal(because.heads, 'num_heads is 4 in the Attention nodes');
+    });
+
+    it('in the branches of a merged decoder, counting its layers once', () => {
+      assert.deepEqual(
+        modelOfOnnx(inBranches(gpt2({ nodeNames: false, style: 'linear', merged: true }).graph), 'merged.onnx').model,
+        gpt2Spec,
+      );
+    });
+
+    it('whose weights lie in another file', () => {
+      assert.deepEqual(modelOfOnnx(gpt2({ external: true }).model(), 'gpt2.onnx').model, gpt2Spec);
+    });
+  });
+
+  it('says what of the graph each size was read from', () => {
+    const { because } = modelOfOnnx(gpt2().model(), 'gpt2.onnx');
+    assert.equal(because.hidden, 'transformer.wte.weight is 211 x 48');
+    assert.equal(because.maxPositions, 'transformer.wpe.weight is 96 x 48');
+    assert.equal(because.layers, '3 layers have inputs for earlier keys and values');
+    assert.equal(because.kvHeads, 'past_key_values.0.key is ? x 4 x ? x 12');
+    assert.equal(because.ffn, 'transformer.h.0.mlp.c_proj.weight is a product of 160 x 48');
+  });
+
+  it('tells a tied head from one of its own, and doubts a turned copy', () => {
+    const tying = (head: 'table' | 'own' | 'copy' | 'none') => {
+      const { model, doubts } = modelOfOnnx(gpt2({ head }).model(), 'gpt2.onnx');
+      return [model.tiedEmbeddings, doubts.length];
+    };
+    assert.deepEqual(
+      [tying('table'), tying('own'), tying('copy'), tying('none')],
+      [
+        [true, 0],
+        [false, 0],
+        [false, 1],
+        [true, 1],
+      ],
+    );
+  });
+
+  it('reads the precision of the weights', () => {
+    const precision = (type: DataType) => modelOfOnnx(gpt2({ type }).model(), 'gpt2.onnx').precision;
+    assert.deepEqual([DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16].map(precision), ['fp32', 'fp16', 'bf16']);
+  });
+
+  describe('reads a Llama', () => {
+    it('with grouped-query attention and queries wider than the model', () => {
+      assert.deepEqual(modelOfOnnx(llama().model(), 'llama.onnx').model, llamaSpec);
+      assert.deepEqual(modelOfOnnx(llama({ past: false }).model(), 'llama.onnx').model, llamaSpec);
+    });
+
+    it('with biases of queries, keys and values, and norms of heads', () => {
+      const { model } = modelOfOnnx(llama({ qkvBias: true, qkNorm: true, past: false, reshapes: 'computed' }).model(), 'qwen.onnx');
+      assert.deepEqual(model, { ...llamaSpec, qkvBias: true, qkNorm: true });
+    });
+
+    it('with experts', () => {
+      const { model } = modelOfOnnx(llama({ experts: 5 }).model(), 'mixtral.onnx');
+      assert.deepEqual(model, { ...llamaSpec, experts: { count: 5, active: 2 } });
+    });
+
+    it('of 4-bit weights, fused attention and a numbered last norm', () => {
+      const { model, precision, doubts } = modelOfOnnx(packedLlama().model(), 'model.onnx');
+      assert.deepEqual(model, { ...llamaSpec, ...packed, maxPositions: packedPositions });
+      assert.equal(precision, 'fp16');
+      assert.ok(doubts.includes('Weights are stored in 4 bits: the layer is planned and profiled as a layer of floats'), doubts.join('\n'));
+    });
+  });
+
+  it('names what a graph does not tell and how to mend it', () => {
+    const silent = gpt2({ past: false, reshapes: 'computed' }).model();
+    assert.throws(
+      () => modelOfOnnx(silent, '/models/gpt2.onnx'),
+      (error) =>
+        error instanceof ExpectedError &&
+        error.code === 'onnx-incomplete' &&
+        error.message === 'gpt2.onnx does not tell the number of attention heads, the number of key/value heads or the head size' &&
+        error.remedy.includes('config.json'),
+    );
+  });
+
+  it('refuses a graph without attention', () => {
+    const g = graphWriter();
+    g.output(g.node('Relu', [g.node('MatMul', [g.input('x', ['batch', 8]), g.weight('w', [8, 8])])]), 'y', ['batch', 8]);
+    assert.throws(() => modelOfOnnx(g.model(), 'mlp.onnx'), { code: 'onnx-no-transformer' });
+  });
+
+  it('prints names out of the file without their invisible characters', () => {
+    const g = gpt2();
+    for (const tensor of g.graph.initializer) if (tensor.name === 'transformer.wte.weight') tensor.name = 'wte\u202e\n.weight';
+    for (const node of g.graph.node)
+      node.input = node.input.map((name) => (name === 'transformer.wte.weight' ? 'wte\u202e\n.weight' : name));
+    assert.equal(modelOfOnnx(g.model(), 'x.onnx').because.hidden, 'wte\\u{202e}\\u{a}.weight is 211 x 48');
+  });
+});
