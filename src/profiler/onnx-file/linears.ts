@@ -46,7 +46,7 @@ function linearOf(view: GraphView, node: Node): Linear | null {
   if (input === undefined) return null;
   if (node.operator === 'MatMulNBits' || node.operator === 'MatMulBnb4') return packedLinear(view, node, input);
   const layout = layouts[node.operator];
-  if (layout === undefined || (node.operator === 'Attention' && node.domain === '')) return null;
+  if (layout === undefined || (node.operator === 'Attention' && node.domain !== 'com.microsoft')) return null;
   const found = weightOf(view, node.inputs[layout.weight] ?? '');
   const [rows, columns, more] = found?.tensor.dims ?? [];
   if (found === null || rows === undefined || columns === undefined || more !== undefined) return null;

@@ -116,13 +116,16 @@ export function rotaryCache(view: GraphView): Tensor | null {
   return largest(caches.map((tensor) => ({ ...tensor, dims: tensor.dims.slice(-2) })));
 }
 
-/** The product with the vocabulary: as wide as the token table has rows, or the widest that gives an output of the model. */
+/** The product with the vocabulary: as wide as the token table has rows, else (one of the two may be padded) the widest that gives an output of the model. */
 function headOf(view: GraphView, linears: readonly Linear[], tokens: Tensor | null, hidden: number): Linear | null {
-  const rows = tokens?.dims[0];
-  const fitting = linears.filter((linear) => linear.in === hidden && (rows === undefined ? linear.out > hidden : linear.out === rows));
   const outputs = new Set(view.outputs.map(({ name }) => name));
-  const last = fitting.filter(({ node, name }) => endsIn(view, node.outputs[0] ?? '', outputs) || /lm_head|embed_out/i.test(name));
-  return last.at(-1) ?? (rows === undefined ? null : (fitting.at(-1) ?? null));
+  const last = linears.filter(
+    ({ in: width, out, node, name }) =>
+      width === hidden && out > hidden && (endsIn(view, node.outputs[0] ?? '', outputs) || /lm_head|embed_out/i.test(name)),
+  );
+  const rows = tokens?.dims[0];
+  const asWide = linears.filter((linear) => linear.in === hidden && linear.out === rows);
+  return last.find(({ out }) => out === rows) ?? asWide.at(-1) ?? last.at(-1) ?? null;
 }
 
 function endsIn(view: GraphView, value: string, outputs: ReadonlySet<string>): boolean {

@@ -86,6 +86,22 @@ describe('modelOfOnnx', () => {
     );
   });
 
+  it('finds a head that is wider than the embedding', () => {
+    const { model, doubts } = modelOfOnnx(gpt2({ head: 'own', headWidth: 256 }).model(), 'gpt2.onnx');
+    assert.deepEqual([model.vocab, model.tiedEmbeddings, doubts], [211, false, []]);
+  });
+
+  it('says when its two ways to count layers differ', () => {
+    const g = gpt2();
+    for (const port of g.graph.input) port.name = port.name.replace('past_key_values.2', 'other.2');
+    for (const node of g.graph.node) node.input = node.input.map((name) => name.replace('past_key_values.2', 'other.2'));
+    const { model, doubts } = modelOfOnnx(g.model(), 'gpt2.onnx');
+    assert.equal(model.layers, 3);
+    assert.deepEqual(doubts, [
+      'Names count 3 layers under transformer.h, but 2 layers have inputs for earlier keys and values: 3 layers are taken',
+    ]);
+  });
+
   it('reads the precision of the weights', () => {
     const precision = (type: DataType) => modelOfOnnx(gpt2({ type }).model(), 'gpt2.onnx').precision;
     assert.deepEqual([DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16].map(precision), ['fp32', 'fp16', 'bf16']);

@@ -22,6 +22,8 @@ export interface Gpt2Options {
   readonly type?: DataType;
   /** The head multiplies with the table itself, turned in the graph, or with a turned copy of it. */
   readonly head?: 'table' | 'copy' | 'own' | 'none';
+  /** Columns of a head of its own. */
+  readonly headWidth?: number;
 }
 
 export const gpt2Sizes = { layers: 3, hidden: 48, heads: 4, ffn: 160, vocab: 211, positions: 96 };
@@ -98,7 +100,7 @@ export function gpt2(options: Gpt2Options = {}): GraphWriter {
         ? g.node('Transpose', [table])
         : head === 'copy'
           ? g.anonymous([hidden, vocab], type)
-          : g.weight('lm_head.weight', [hidden, vocab], type);
+          : g.weight('lm_head.weight', [hidden, options.headWidth ?? vocab], type);
     g.output(g.node('MatMul', [last, weight]), 'logits', ['batch', 'tokens', vocab]);
   }
   return g;
