@@ -135,7 +135,12 @@ function resolveNode(run: Run, defaults: ResolveDefaults, take: Take): ClusterSp
   const named = Object.values(gpuPresets).find((other) => other.gpu.name === gpu.name);
   const gpusPerNode = take('cluster.gpusPerNode', run.gpusPerNode, () => ({
     value: defaults.gpusPerNode ?? named?.gpusPerNode ?? 8,
-    because: defaults.gpusPerNode === null ? 'as this GPU is usually built in' : 'the default of the settings',
+    because:
+      defaults.gpusPerNode !== null
+        ? 'the default of the settings'
+        : named === undefined
+          ? 'a usual number'
+          : 'as this GPU is usually built in',
   }));
   return { gpu, links: run.links?.value ?? named?.links ?? gpuPresets[unknownGpuLinks].links, nodes: 1, gpusPerNode };
 }
