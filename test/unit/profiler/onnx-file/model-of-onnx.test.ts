@@ -4,8 +4,8 @@ import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import type { ModelSpec } from '../../../../src/core/model/spec';
 import { modelOfOnnx } from '../../../../src/profiler/onnx-file/model-of-onnx';
-import { graphWriter, inBranches } from './graphs';
-import { fusedGpt2, gpt2, gpt2Sizes, llama, llamaSizes, packedLlama, packedSizes } from './models';
+import { graphWriter, inBranches, type Extent } from './graphs';
+import { bert, bertSizes, fusedGpt2, gpt2, gpt2Sizes, llama, llamaSizes, packedLlama, packedSizes } from './models';
 
 const gpt2Spec: ModelSpec = {
   modelType: 'onnx',
@@ -51,7 +51,7 @@ describe('modelOfOnnx', () => {
 
     it('in the branches of a merged decoder, counting its layers once', () => {
       assert.deepEqual(
-        modelOfOnnx(inBranches(gpt2({ nodeNames: false, style: 'linear', merged: true }).graph), 'merged.onnx').model,
+        modelOfOnnx(inBranches(gpt2({ nodeNames: false, style: 'linear', merged: true, past: false }).graph), 'merged.onnx').model,
         gpt2Spec,
       );
     });
@@ -59,6 +59,32 @@ describe('modelOfOnnx', () => {
     it('whose weights lie in another file', () => {
       assert.deepEqual(modelOfOnnx(gpt2({ external: true }).model(), 'gpt2.onnx').model, gpt2Spec);
     });
+  });
+
+  it('reads an encoder with norms after the sums', () => {
+    const { positions, ...sizes } = bertSizes;
+    assert.deepEqual(modelOfOnnx(bert().model(), 'bert.onnx').model, {
+      ...gpt2Spec,
+      ...sizes,
+      kvHeads: 5,
+      headDim: 8,
+      maxPositions: positions,
+    });
+  });
+
+  it('reads caches of any layout', () => {
+    const cached = (dims: readonly Extent[]) => {
+      const g = gpt2();
+      g.graph.input.splice(1);
+      g.input('past_key_values.0.key', dims);
+      const { layers, kvHeads, headDim } = modelOfOnnx(g.model(), 'gpt2.onnx').model;
+      return { layers, kvHeads, headDim };
+    };
+    const expected = { layers: 3, kvHeads: 4, headDim: 12 };
+    assert.deepEqual(cached(['batch', 4, 'past', 12]), expected);
+    assert.deepEqual(cached(['batch', 'past', 4, 12]), expected);
+    assert.deepEqual(cached([2, 'batch', 4, 'past', 12]), expected);
+    assert.deepEqual(cached([1, 4, 32, 12]), expected);
   });
 
   it('says what of the graph each size was read from', () => {

@@ -81,7 +81,7 @@ export function gpt2(options: Gpt2Options = {}): GraphWriter {
     };
     const scores = g.node('MatMul', [g.node('Transpose', [split(q)]), g.node('Transpose', [cached(k, 'key')])], {}, `${name}/attn/MatMul`);
     const masked = g.node('Where', [
-      g.node('Shape', [x]),
+      g.node('Shape', [normed]),
       g.node('Div', [scores, g.node('Sqrt', [g.constant([headDim])])]),
       g.constant([0]),
     ]);
@@ -266,5 +266,44 @@ export function fusedGpt2(): GraphWriter {
     x = g.node('Add', [g.node('MatMul', [up, g.anonymous([ffn, hidden], half)]), bias('down', hidden)]);
   }
   g.output(g.node('MatMul', [x, g.node('Transpose', [table])]), 'logits', ['batch', 'tokens', vocab]);
+  return g;
+}
+
+export const bertSizes = { layers: 2, hidden: 40, heads: 5, ffn: 120, vocab: 333, positions: 64 };
+
+/** A BERT: norms after the sums, projections apart, a third table for segments, and a pooler at its end. */
+export function bert(): GraphWriter {
+  const { layers, hidden, heads, ffn, vocab, positions } = bertSizes;
+  const g = graphWriter();
+  const [ids, segments] = ['input_ids', 'token_type_ids'].map((name) => g.input(name, ['batch', 'tokens'], DataType.INT64));
+  const table = (name: string, rows: number, index: string | undefined): string =>
+    g.node('Gather', [g.weight(`embeddings.${name}_embeddings.weight`, [rows, hidden]), index ?? '']);
+  const norm = (x: string, name: string): string =>
+    g.node('LayerNormalization', [x, g.weight(`${name}.weight`, [hidden]), g.weight(`${name}.bias`, [hidden])]);
+  const linear = (x: string, name: string, rows: number, columns: number): string =>
+    g.node('Add', [g.weight(`${name}.bias`, [columns]), g.node('MatMul', [x, g.anonymous([rows, columns])])]);
+  const embedded = g.node('Add', [table('word', vocab, ids), table('token_type', 2, segments)]);
+  let x = norm(
+    g.node('Add', [embedded, table('position', positions, g.node('Range', [g.node('Shape', [ids ?? ''])]))]),
+    'embeddings.LayerNorm',
+  );
+  for (let layer = 0; layer < layers; layer += 1) {
+    const name = `encoder.layer.${layer}`;
+    const projected = (kind: string): string =>
+      g.node('Transpose', [
+        g.node('Reshape', [linear(x, `${name}.attention.self.${kind}`, hidden, hidden), g.integers([0, 0, heads, hidden / heads])]),
+      ]);
+    const scores = g.node('Softmax', [g.node('MatMul', [projected('query'), g.node('Transpose', [projected('key')])])]);
+    const joined = g.node('Reshape', [g.node('Transpose', [g.node('MatMul', [scores, projected('value')])]), g.integers([0, 0, hidden])]);
+    x = norm(g.node('Add', [linear(joined, `${name}.attention.output.dense`, hidden, hidden), x]), `${name}.attention.output.LayerNorm`);
+    const up = linear(x, `${name}.intermediate.dense`, hidden, ffn);
+    const gelu = g.node('Mul', [up, g.node('Add', [g.node('Erf', [g.node('Div', [up, g.constant([2])])]), g.constant([1])])]);
+    x = norm(g.node('Add', [linear(gelu, `${name}.output.dense`, ffn, hidden), x]), `${name}.output.LayerNorm`);
+  }
+  g.output(x, 'last_hidden_state', ['batch', 'tokens', hidden]);
+  g.output(g.node('Tanh', [linear(g.node('Gather', [x, g.constant([0])]), 'pooler.dense', hidden, hidden)]), 'pooler_output', [
+    'batch',
+    hidden,
+  ]);
   return g;
 }
