@@ -1,7 +1,10 @@
 import { CancelledError, ExpectedError } from '../core/errors';
+import { applyOverrides } from '../core/config/overrides';
+import type { Run } from '../core/config/run';
 import { printable } from '../core/text';
+import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import { errorJson, errorLine, type Answer } from './answer';
-import { helpText, parseCommand, type Command } from './arguments';
+import { helpText, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
 import { inspectAnswer } from './commands/inspect';
 import { memoryAnswer } from './commands/memory';
@@ -61,9 +64,22 @@ async function answerTo(command: Command, texts: Map<string, string>, terminal: 
   const { name, paths, sets, defaults, profiling } = command;
   if (name === 'check') return checkAnswer(paths, sets, defaults, texts);
   if (name === 'profile' && profiling.compareWith !== null) return comparisonAnswer(paths[0] ?? '-', profiling.compareWith);
-  const source = await readInto(texts, paths[0] ?? '-');
+  const [path = '-'] = paths;
+  if (name !== 'solve' && isOnnx(path))
+    return answerForRun(name, applyOverrides(await runOfOnnx(path, terminal.signal), sets), command, texts, terminal);
+  const source = await readInto(texts, path);
   if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, terminal.clock));
-  const read = await readRun(source, sets, texts);
+  return answerForRun(name, await readRun(source, sets, texts), command, texts, terminal);
+}
+
+async function answerForRun(
+  name: Exclude<CommandName, 'check' | 'solve'>,
+  read: Run,
+  command: Command,
+  texts: Map<string, string>,
+  terminal: Terminal,
+): Promise<Answer> {
+  const { defaults, profiling } = command;
   const run = command.profile === null ? read : await withProfile(read, command.profile, texts);
   switch (name) {
     case 'inspect':
@@ -77,6 +93,11 @@ async function answerTo(command: Command, texts: Map<string, string>, terminal: 
         ? profileAnswer(run, command, terminal)
         : importAnswer(run, command, await readInto(texts, profiling.importFrom), terminal.now());
   }
+}
+
+/** An ONNX model: binary, and read in pieces. */
+function isOnnx(path: string): boolean {
+  return /\.onnx$/i.test(path);
 }
 
 async function readInto(texts: Map<string, string>, name: string): Promise<SourceText> {

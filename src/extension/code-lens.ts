@@ -9,13 +9,13 @@ class ConfigLens extends vscode.CodeLens {
   constructor(
     range: vscode.Range,
     readonly file: string,
-    readonly part: 'plan' | 'memory',
+    readonly part: 'plan' | 'memory' | 'profile',
   ) {
     super(range);
   }
 }
 
-/** Two lenses over every config: step time and bubble, memory of the worst stage. Where they stand is cheap; what they say is asked when they show. */
+/** Lenses over every config: step time and bubble, memory of the worst stage, the profile or the way to one. Where they stand is cheap; what they say is asked when they show. */
 export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
   const said = new Map<string, string>();
@@ -30,17 +30,24 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       const place = state?.run?.place;
       const range = state !== undefined && place?.file === uri.toString() ? rangeOf(place, state.texts) : new vscode.Range(0, 0, 0, 0);
       const planned = (state?.plan ?? null) !== null;
-      return [new ConfigLens(range, file, 'plan'), ...(planned ? [new ConfigLens(range, file, 'memory')] : [])];
+      return [
+        new ConfigLens(range, file, 'plan'),
+        ...(planned ? (['memory', 'profile'] as const).map((part) => new ConfigLens(range, file, part)) : []),
+      ];
     },
     resolveCodeLens: (lens) => {
       const state = sessions.get(lens.file);
       const texts = state === undefined ? null : lensTexts(state, vscode.l10n.t);
       const title = texts?.[lens.part] ?? vscode.l10n.t('Plan');
       const arguments_ = [vscode.Uri.parse(lens.file)];
-      lens.command =
-        (state?.plan ?? null) === null
-          ? { title, command: 'terapipe.plan', arguments: arguments_, tooltip: vscode.l10n.t('Plan this model') }
-          : { title, command: 'terapipe.openTimeline', arguments: arguments_, tooltip: vscode.l10n.t('Open timeline') };
+      const measures = lens.part === 'profile' && (state?.plan?.request.profile ?? null) === null;
+      if (measures)
+        lens.command = { title, command: 'terapipe.profile', arguments: arguments_, tooltip: vscode.l10n.t('Measure this layer here') };
+      else
+        lens.command =
+          (state?.plan ?? null) === null
+            ? { title, command: 'terapipe.plan', arguments: arguments_, tooltip: vscode.l10n.t('Plan this model') }
+            : { title, command: 'terapipe.openTimeline', arguments: arguments_, tooltip: vscode.l10n.t('Open timeline') };
       return lens;
     },
   };
@@ -52,8 +59,8 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
     }),
     sessions.onDidChange((state) => {
-      const { plan, memory } = lensTexts(state, vscode.l10n.t);
-      const text = `${plan}\n${memory ?? ''}`;
+      const { plan, memory, profile } = lensTexts(state, vscode.l10n.t);
+      const text = `${plan}\n${memory ?? ''}\n${profile ?? ''}`;
       if (said.get(state.file) === text) return;
       said.set(state.file, text);
       changed.fire();

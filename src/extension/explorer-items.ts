@@ -20,7 +20,7 @@ export function planItems(state: SessionState, t: Translate): readonly ExplorerI
   if (plan === null) return problem;
   const chosen = chosenOf(plan);
   const summary = summaryOf(plan);
-  const { layout, cluster } = plan.request;
+  const { layout, cluster, profile } = plan.request;
   return [
     ...problem,
     number(t('Step'), summary.stepText, 'watch'),
@@ -30,6 +30,7 @@ export function planItems(state: SessionState, t: Translate): readonly ExplorerI
     number(t('Layout'), t('tensor {0}, pipeline {1}, data {2}', layout.tensor, layout.pipeline, layout.data), 'split-horizontal'),
     number(t('Cluster'), t('{0} of {1} {2}', plural(cluster.nodes, 'node'), cluster.gpusPerNode, cluster.gpu.name), 'server-environment'),
     number(t('Throughput'), t('{0} a second', formatTokens(Math.round(chosen.tokensPerSecond))), 'dashboard'),
+    ...(profile === null ? [] : [number(t('Profile'), profile.profile.device.name, 'pulse')]),
     { kind: 'stages', file, label: plural(chosen.memory.stages.length, 'stage') },
   ];
 }

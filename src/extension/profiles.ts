@@ -172,11 +172,7 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
 /** @throws ExpectedError `profile-untrusted` in a restricted workspace. */
 export function requireTrust(): void {
   if (vscode.workspace.isTrusted) return;
-  throw new ExpectedError(
-    'profile-untrusted',
-    'A restricted workspace does not run the profiler',
-    'trust the workspace first',
-  );
+  throw new ExpectedError('profile-untrusted', 'A restricted workspace does not run the profiler', 'trust the workspace first');
 }
 
 /** What stopped a measurement half way, unless the user did. */

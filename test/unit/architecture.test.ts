@@ -22,7 +22,7 @@ const coreRooms: Readonly<Record<string, { readonly values: readonly string[]; r
 };
 
 /** What the faces use of the profiler: none of it loads ONNX Runtime. */
-const profilerFaces = ['src/profiler/profile-run', 'src/profiler/store'];
+const profilerFaces = ['src/profiler/profile-run', 'src/profiler/store', 'src/profiler/onnx-file/run-of-onnx'];
 
 /** What the houses may import from each other, and which packages they may name. A trailing slash stands for everything in a folder. */
 const houses: Readonly<Record<string, { readonly files: readonly string[]; readonly packages: readonly string[] }>> = {

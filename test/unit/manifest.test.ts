@@ -78,7 +78,16 @@ describe('manifest', () => {
 
   it('uses only context keys that somebody sets', () => {
     const ours = setContextKeys();
-    const ofVsCode = ['view', 'viewItem', 'resourceFilename', 'isWorkspaceTrusted', 'virtualWorkspace', 'workspaceFolderCount', 'false'];
+    const ofVsCode = [
+      'view',
+      'viewItem',
+      'resourceFilename',
+      'resourceExtname',
+      'isWorkspaceTrusted',
+      'virtualWorkspace',
+      'workspaceFolderCount',
+      'false',
+    ];
     const clauses = [...Object.values(contributes.menus).flat(), ...contributes.viewsWelcome].flatMap(({ when }) => when ?? []);
     for (const clause of clauses) {
       const names = clause

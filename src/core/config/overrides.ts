@@ -127,7 +127,11 @@ function overridden<T>(value: T): Located<T> {
 /** Files are read before overrides are applied: here a profile can only be left out. */
 function withoutProfile(run: Run, written: string): Run {
   if (written === 'none') return { ...run, profile: overridden(null) };
-  throw configError('config-wrong-type', 'cost.profile can only be set to none here', 'name the profile in terapipe.json, or with --profile');
+  throw configError(
+    'config-wrong-type',
+    'cost.profile can only be set to none here',
+    'name the profile in terapipe.json, or with --profile',
+  );
 }
 
 function withPreset(run: Run, name: string): Run {

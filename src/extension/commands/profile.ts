@@ -3,12 +3,15 @@ import { ExpectedError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
 import type { PlanRequest } from '../../core/planner/request';
 import { profileMismatch } from '../../core/profile/match';
+import { resolveRun } from '../../core/planner/resolve';
 import type { Profile } from '../../core/profile/profile';
+import { runOfOnnx } from '../../profiler/onnx-file/run-of-onnx';
 import type { ProfileRun } from '../../profiler/profile-run';
 import { requireTrust, type Profiles } from '../profiles';
 import type { SessionState } from '../plan-sessions';
+import { planDefaults } from '../settings';
 import type { TimelinePanels } from '../timeline-panels';
-import { settled, targetOf, type ConfigCommands } from './target';
+import { settled, targetOf, uriOf, type ConfigCommands } from './target';
 
 export interface ProfileCommands extends ConfigCommands {
   readonly profiles: Profiles;
@@ -21,12 +24,34 @@ export interface ProfileCommands extends ConfigCommands {
  */
 export async function profileCommand(commands: ProfileCommands, argument: unknown): Promise<void> {
   requireTrust();
-  const { panels, profiles, shown } = commands;
+  const { panels, shown } = commands;
+  const uri = uriOf(argument);
+  if (uri !== null && /\.onnx$/i.test(uri.path)) {
+    await profileOnnx(commands, uri);
+    return;
+  }
   const file = await targetOf(shown, argument);
   const session = await settled(commands, file);
   const request = requestOf(session);
   panels.open(file, { tab: 'profile', candidate: null });
-  const precisionFixed = session.run?.training.precision !== undefined;
+  await measureWithProgress(commands, file, request, session.run?.training.precision !== undefined);
+}
+
+/** The layer of an ONNX model, by the shape its graph tells. It has no plan of its own: the profile is saved beside it. */
+async function profileOnnx(commands: ProfileCommands, uri: vscode.Uri): Promise<void> {
+  // Before the file is read: only one on this machine's disk can be.
+  commands.profiles.folderOf(uri.toString());
+  const run = await runOfOnnx(uri.fsPath);
+  const request = resolveRun(run, planDefaults(uri, commands.log));
+  await measureWithProgress(commands, uri.toString(), request, run.training.precision !== undefined);
+}
+
+async function measureWithProgress(
+  { profiles }: ProfileCommands,
+  file: string,
+  request: PlanRequest,
+  precisionFixed: boolean,
+): Promise<void> {
   const options = {
     location: vscode.ProgressLocation.Notification,
     title: vscode.l10n.t('Profiling {0}', request.title),

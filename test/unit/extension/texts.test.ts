@@ -24,7 +24,8 @@ async function planned(text = smallRun()): Promise<SessionState> {
 
 describe('lenses', () => {
   it('say step, bubble and the worst stage', async () => {
-    const { plan, memory } = lensTexts(await planned(), english);
+    const { plan, memory, profile } = lensTexts(await planned(), english);
+    assert.equal(profile, 'Profile on this machine');
     assert.match(plan, /^Plan: [\d.]+ (µs|ms) \/ step, bubble [\d.]+ %$/);
     assert.match(memory ?? '', /^Memory: [\d.]+ \/ 40 GB, stage \d of 4$/);
   });

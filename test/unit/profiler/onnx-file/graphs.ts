@@ -121,3 +121,12 @@ function port(name: string, dims: readonly Extent[], elemType: DataType) {
   const value = create(TypeProto_TensorSchema, { elemType, shape: create(TensorShapeProtoSchema, { dim }) });
   return create(ValueInfoProtoSchema, { name, type: create(TypeProtoSchema, { value: { case: 'tensorType', value } }) });
 }
+
+/** Renames values of a graph, wherever they are used. */
+export function renamed(graph: GraphProto, names: Readonly<Record<string, string>>): GraphProto {
+  const rename = (name: string): string => names[name] ?? name;
+  for (const tensor of graph.initializer) tensor.name = rename(tensor.name);
+  for (const value of graph.input) value.name = rename(value.name);
+  for (const node of graph.node) node.input = node.input.map(rename);
+  return graph;
+}

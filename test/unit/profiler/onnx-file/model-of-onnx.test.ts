@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { TensorProto_DataType as DataType } from 'onnx-buf';
+import { create } from '@bufbuild/protobuf';
+import { FunctionProtoSchema, TensorProto_DataType as DataType } from 'onnx-buf';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import type { ModelSpec } from '../../../../src/core/model/spec';
 import { modelOfOnnx } from '../../../../src/profiler/onnx-file/model-of-onnx';
-import { graphWriter, inBranches, type Extent } from './graphs';
+import { graphWriter, inBranches, renamed, type Extent } from './graphs';
 import { bert, bertSizes, fusedGpt2, gpt2, gpt2Sizes, llama, llamaSizes, packedLlama, packedSizes } from './models';
 
 const gpt2Spec: ModelSpec = {
@@ -56,6 +57,10 @@ describe('modelOfOnnx', () => {
       );
     });
 
+    it('of 700 layers', () => {
+      assert.deepEqual(modelOfOnnx(gpt2({ layers: 700, external: true }).model(), 'gpt2.onnx').model, { ...gpt2Spec, layers: 700 });
+    });
+
     it('whose weights lie in another file', () => {
       assert.deepEqual(modelOfOnnx(gpt2({ external: true }).model(), 'gpt2.onnx').model, gpt2Spec);
     });
@@ -70,6 +75,42 @@ describe('modelOfOnnx', () => {
       headDim: 8,
       maxPositions: positions,
     });
+  });
+
+  it('tells tables apart when their names are gone', () => {
+    const g = bert();
+    const tables = ['word', 'token_type', 'position'].map(
+      (name, index) => [`embeddings.${name}_embeddings.weight`, `table ${index}`] as const,
+    );
+    renamed(g.graph, Object.fromEntries(tables));
+    const { model } = modelOfOnnx(g.model(), 'bert.onnx');
+    assert.deepEqual([model.vocab, model.positions, model.maxPositions], [bertSizes.vocab, 'learned', bertSizes.positions]);
+  });
+
+  it('takes no table of segments for one of positions', () => {
+    const g = gpt2();
+    renamed(g.graph, { 'transformer.wpe.weight': 'token_type_embeddings.weight' });
+    const { model, doubts } = modelOfOnnx(g.model(), 'gpt2.onnx');
+    assert.deepEqual([model.positions, model.maxPositions, doubts.length], ['none', null, 1]);
+  });
+
+  it('reads a model that starts after its embedding', () => {
+    for (const norms of ['operator', 'pattern'] as const) {
+      const g = gpt2({ head: 'own', norms });
+      g.input('inputs_embeds', ['batch', 'tokens', 'width']);
+      const gather = g.graph.node.find(({ input }) => input[0] === 'transformer.wte.weight')!;
+      Object.assign(gather, { opType: 'Identity', input: ['inputs_embeds'] });
+      const { model, because } = modelOfOnnx(g.model(), 'decoder.onnx');
+      assert.deepEqual(model, { ...gpt2Spec, tiedEmbeddings: false });
+      assert.equal(because.hidden, 'most norms are 48 wide, as transformer.h.0.ln_1.weight');
+      assert.equal(because.vocab, 'lm_head.weight is a product of 48 x 211');
+    }
+  });
+
+  it('says that layers inside functions are not read', () => {
+    const model = graphWriter().model();
+    model.functions.push(create(FunctionProtoSchema, { name: 'Layer' }));
+    assert.throws(() => modelOfOnnx(model, 'x.onnx'), { code: 'onnx-no-transformer', message: /functions/ });
   });
 
   it('reads caches of any layout', () => {
@@ -119,8 +160,7 @@ describe('modelOfOnnx', () => {
 
   it('says when its two ways to count layers differ', () => {
     const g = gpt2();
-    for (const port of g.graph.input) port.name = port.name.replace('past_key_values.2', 'other.2');
-    for (const node of g.graph.node) node.input = node.input.map((name) => name.replace('past_key_values.2', 'other.2'));
+    renamed(g.graph, { 'past_key_values.2.key': 'other.2.key', 'past_key_values.2.value': 'other.2.value' });
     const { model, doubts } = modelOfOnnx(g.model(), 'gpt2.onnx');
     assert.equal(model.layers, 3);
     assert.deepEqual(doubts, [
@@ -177,9 +217,7 @@ describe('modelOfOnnx', () => {
 
   it('prints names out of the file without their invisible characters', () => {
     const g = gpt2();
-    for (const tensor of g.graph.initializer) if (tensor.name === 'transformer.wte.weight') tensor.name = 'wte\u202e\n.weight';
-    for (const node of g.graph.node)
-      node.input = node.input.map((name) => (name === 'transformer.wte.weight' ? 'wte\u202e\n.weight' : name));
+    renamed(g.graph, { 'transformer.wte.weight': 'wte\u202e\n.weight' });
     assert.equal(modelOfOnnx(g.model(), 'x.onnx').because.hidden, 'wte\\u{202e}\\u{a}.weight is 211 x 48');
   });
 });

@@ -85,7 +85,10 @@ export function gpt2(options: Gpt2Options = {}): GraphWriter {
       g.node('Div', [scores, g.node('Sqrt', [g.constant([headDim])])]),
       g.constant([0]),
     ]);
-    const context = g.node('MatMul', [g.node('Softmax', [masked], {}, `${name}/attn/Softmax`), cached(v, 'value')]);
+    const softmax = g.node('Softmax', [masked], {}, `${name}/attn/Softmax`);
+    // Probabilities are computed in fp32.
+    const weights = type === DataType.FLOAT ? softmax : g.node('Cast', [softmax]);
+    const context = g.node('MatMul', [weights, cached(v, 'value')]);
     const joined = g.node('Reshape', [g.node('Transpose', [context]), g.node('Concat', [...lead(), g.constant([hidden])], { axis: 0 })]);
     x = g.node('Add', [linear(joined, layer, 'attn.c_proj', [hidden, hidden]), x], {}, `${name}/Add`);
     const second = norm(x, vector(layer, 'ln_2.weight', hidden), vector(layer, 'ln_2.bias', hidden));
