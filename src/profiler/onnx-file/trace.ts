@@ -35,7 +35,7 @@ export interface Projection {
   readonly nodes: readonly Node[];
 }
 
-/** Projections looked at, evenly spread over the model: a few hundred tell what all are. */
+/** Projections looked at, the first ones: a few hundred tell what all are. Not every n-th one, since they alternate. */
 const mostTraced = 512;
 /** Nodes between one product and those before it; masks and rotary positions come on top of the layer's own. */
 const mostVisited = 2000;
@@ -44,9 +44,8 @@ const mostVisited = 2000;
 export function traceGraph(view: GraphView, linears: readonly Linear[], hidden: number): TracedGraph {
   const attentions = new Set(view.nodes.filter((node) => isAttention(view, node)));
   const producers = new Map(linears.map((linear) => [linear.node, linear]));
-  const ending = linears.filter(({ out }) => out === hidden);
-  const step = Math.max(1, Math.ceil(ending.length / mostTraced));
-  const traced = ending.filter((_, index) => index % step === 0).map((linear) => trace(view, linear, producers, attentions));
+  const ending = linears.filter(({ out }) => out === hidden).slice(0, mostTraced);
+  const traced = ending.map((linear) => trace(view, linear, producers, attentions));
   const attends = ({ nodes }: Projection): boolean => nodes.some((node) => attentions.has(node));
   return {
     ...{ view, linears, attentions },
