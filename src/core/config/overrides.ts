@@ -57,7 +57,8 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ...sectionSetters('cluster', clusterFields, (run, given) => ({ ...run, ...given })),
   ...sectionSetters<Omit<WrittenModel, 'modelType'>>('model', modelFields, (run, given) => ({
     ...run,
-    model: overrideModel(run.model, given),
+    // What a graph says counts as a default here, and stays: there is no family to fill in what is dropped.
+    model: run.format === 'onnx' ? { ...run.model, ...given } : overrideModel(run.model, given),
   })),
   ['schedule', (run, written) => ({ ...run, schedule: overridden(parsed('schedule', written, scheduleRule)) })],
   ['slicing.unit', (run, written) => ({ ...run, unit: overridden(parsed('slicing.unit', written, slicingFields.unit)) })],

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { toBinary } from '@bufbuild/protobuf';
+import { ModelProtoSchema } from 'onnx-buf';
 import { after, before, describe, it } from 'mocha';
 import { runCommand } from '../../../src/cli/run-command';
 import type { Profile } from '../../../src/core/profile/profile';
+import { gpt2, gpt2Sizes } from '../profiler/onnx-file/models';
 import { bundleChild, profilerEntry, type BundledChild } from '../profiler/bundle';
 
 /** Small enough for a round in a tenth of a second. */
@@ -35,7 +38,11 @@ describe('terapipe profile', () => {
     await child.remove();
   });
 
-  async function say(args: readonly string[], signal = new AbortController().signal): Promise<Said> {
+  async function say(
+    args: readonly string[],
+    signal = new AbortController().signal,
+    onProgress: (lines: number) => void = () => undefined,
+  ): Promise<Said> {
     let [out, err] = ['', ''];
     const progress: string[] = [];
     const exitCode = await runCommand(args, {
@@ -43,7 +50,10 @@ describe('terapipe profile', () => {
       err: (text) => void (err += text),
       clock: () => performance.now(),
       now: () => new Date().toISOString(),
-      progress: (line) => void progress.push(line),
+      progress: (line) => {
+        progress.push(line);
+        onProgress(progress.length);
+      },
       signal,
       profilerFile: child.file,
       debug: true,
@@ -122,6 +132,15 @@ describe('terapipe profile', () => {
     assert.match(err, /times\.csv:2:3: /);
   });
 
+  it('takes the shape of a layer from an ONNX model', async () => {
+    const file = path.join(folder, 'gpt2.onnx');
+    writeFileSync(file, toBinary(ModelProtoSchema, gpt2().model()));
+    const { model: sizes } = (await json(['inspect', file])) as { model: { layers: number; hidden: number; heads: number } };
+    assert.deepEqual([sizes.layers, sizes.hidden, sizes.heads], [gpt2Sizes.layers, gpt2Sizes.hidden, gpt2Sizes.heads]);
+    const { layer } = (await json(['profile', file, '--provider', 'cpu', '--budget', '2'])) as { layer: { hidden: number; ffn: number } };
+    assert.deepEqual([layer.hidden, layer.ffn], [gpt2Sizes.hidden, gpt2Sizes.ffn]);
+  });
+
   it('says why a provider does not serve', async () => {
     const { exitCode, err } = await say(['profile', config, '--provider', foreign]);
     assert.equal(exitCode, 2);
@@ -140,10 +159,13 @@ describe('terapipe profile', () => {
   it('keeps what was measured when it is interrupted', async () => {
     const interrupt = new AbortController();
     const out = path.join(folder, 'partial.json');
-    const saying = say(['profile', config, '--provider', 'cpu', '--budget', '60', '--out', out, '--json'], interrupt.signal);
-    await new Promise((resolve) => setTimeout(resolve, 2500));
-    interrupt.abort();
-    const { exitCode, out: text } = await saying;
+    const { exitCode, out: text } = await say(
+      ['profile', config, '--provider', 'cpu', '--budget', '60', '--out', out, '--json'],
+      interrupt.signal,
+      (lines) => {
+        if (lines === 3) interrupt.abort();
+      },
+    );
     assert.equal(exitCode, 1);
     assert.equal((JSON.parse(text) as { status: string }).status, 'partial');
     const { samples, error } = JSON.parse(readFileSync(out, 'utf8')) as Profile;
@@ -153,11 +175,16 @@ describe('terapipe profile', () => {
 
   it('prints what was measured when it can no longer be saved', async () => {
     const target = path.join(folder, 'vanishing');
-    const saying = say(['profile', config, '--provider', 'cpu', '--budget', '3', '--out', target, '--json']);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    rmSync(target, { recursive: true });
-    writeFileSync(target, '');
-    const { exitCode, out } = await saying;
+    const never = new AbortController().signal;
+    const { exitCode, out } = await say(
+      ['profile', config, '--provider', 'cpu', '--budget', '3', '--out', target, '--json'],
+      never,
+      (lines) => {
+        if (lines !== 2) return;
+        rmSync(target, { recursive: true });
+        writeFileSync(target, '');
+      },
+    );
     assert.equal(exitCode, 1);
     const { samples, profilePath, error } = JSON.parse(out) as { samples: unknown[]; profilePath: string | null; error: string };
     assert.equal(profilePath, null);
