@@ -26,7 +26,10 @@ const profilerFaces = ['src/profiler/profile-run', 'src/profiler/store', 'src/pr
 
 /** What the houses may import from each other, and which packages they may name. A trailing slash stands for everything in a folder. */
 const houses: Readonly<Record<string, { readonly files: readonly string[]; readonly packages: readonly string[] }>> = {
-  'src/core/': { files: ['src/core/'], packages: ['jsonc-parser', 'valibot', 'fastest-levenshtein', 'papaparse'] },
+  'src/core/': {
+    files: ['src/core/'],
+    packages: ['jsonc-parser', 'valibot', 'fastest-levenshtein', 'papaparse', 'yaml', 'toml-eslint-parser', 'web-tree-sitter'],
+  },
   'src/protocol/': { files: ['src/protocol/', 'src/core/'], packages: ['valibot'] },
   'src/worker/': { files: ['src/worker/', 'src/protocol/', 'src/core/'], packages: ['node:'] },
   'src/profiler/': {

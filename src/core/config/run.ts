@@ -9,7 +9,8 @@ import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { WrittenModel } from './written-model';
 
-export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx';
+export type LauncherFormat = 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'torchtitan' | 'deepspeed' | 'gpt-neox';
+export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx' | LauncherFormat;
 
 /** The fields of `T` that some file (or override) gives; what is missing is filled later and said. */
 export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };

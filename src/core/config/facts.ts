@@ -1,0 +1,131 @@
+import type { Finding } from '../findings';
+import type { Located, Place, TextRange } from '../located';
+import type { ConfigFormat } from './run';
+
+/** What any config or launcher file can say, in one vocabulary. Lengths in tokens; sizes as the file means them. A key is absent where the file is silent. */
+export interface FactValues {
+  // model
+  readonly modelType: string;
+  /** TorchTitan and Bridge name a flavour whose sizes live in Python. */
+  readonly flavor: string;
+  readonly layers: number;
+  readonly hidden: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  /** Width of one matrix of the dense feed-forward. */
+  readonly ffn: number;
+  readonly gatedMlp: boolean;
+  readonly vocab: number;
+  /** The vocabulary is padded to a multiple of this times the tensor size. */
+  readonly vocabDivisor: number;
+  readonly tiedEmbeddings: boolean;
+  readonly maxPositions: number;
+  readonly positions: 'learned' | 'rotary' | 'none';
+  readonly norm: 'layernorm' | 'rmsnorm';
+  readonly bias: boolean;
+  readonly qkvBias: boolean;
+  readonly qkNorm: boolean;
+  readonly experts: number;
+  readonly activeExperts: number;
+  readonly expertFfn: number;
+  readonly sharedExperts: number;
+  readonly firstDenseLayers: number;
+  /** As written: a period, or a Python list expression such as `([0]*3+[1]*11)`. */
+  readonly moeLayerFrequency: string;
+  readonly decoderSparseStep: number;
+  /** Multi-head latent attention and its ranks. */
+  readonly latentAttention: boolean;
+  readonly qLoraRank: number;
+  readonly kvLoraRank: number;
+  readonly qkNopeHeadDim: number;
+  readonly qkRopeHeadDim: number;
+  readonly vHeadDim: number;
+  readonly mtpLayers: number;
+  readonly slidingWindow: number;
+  readonly slidingWindowActive: boolean;
+  readonly encoderLayers: number;
+  readonly decoderLayers: number;
+  readonly encoderSequenceLength: number;
+  readonly decoderSequenceLength: number;
+  /** Layer kinds of a hybrid model, as written. */
+  readonly hybridPattern: string;
+  // layout
+  readonly tensor: number;
+  readonly pipeline: number;
+  readonly data: number;
+  readonly context: number;
+  readonly expert: number;
+  readonly expertTensor: number;
+  readonly virtualStages: number;
+  readonly layersPerVirtualStage: number;
+  /** Megatron's `--pipeline-model-parallel-layout`, as written. */
+  readonly pipelineLayout: string;
+  readonly firstStageLayers: number;
+  readonly lastStageLayers: number;
+  readonly dataReplicate: number;
+  /** -1: what is left of the GPUs. */
+  readonly dataShard: number;
+  // training
+  readonly sequenceLength: number;
+  readonly microBatch: number;
+  readonly globalBatch: number;
+  /** Micro-batches of one step on each replica. */
+  readonly microBatches: number;
+  readonly gradientAccumulation: number;
+  readonly batchSchedule: string;
+  readonly precision: 'fp32' | 'fp16' | 'bf16' | 'fp8';
+  readonly optimizer: string;
+  readonly distributedOptimizer: boolean;
+  readonly zeroStage: number;
+  readonly recomputeGranularity: string;
+  readonly recomputeMethod: string;
+  readonly recomputeLayers: number;
+  readonly recomputeModules: readonly string[];
+  readonly sequenceParallel: boolean;
+  readonly attention: 'flash' | 'unfused';
+  readonly cpuOffloading: boolean;
+  readonly variableSequenceLengths: boolean;
+  readonly overlapP2p: boolean;
+  readonly schedule: string;
+  readonly scheduleCsv: string;
+  /** DeepSpeed's and GPT-NeoX's way to cut layers into stages. */
+  readonly partitionMethod: string;
+  // cluster
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+  /** GPUs in all, where the file says it itself. */
+  readonly world: number;
+}
+
+export type FactName = keyof FactValues;
+
+/** A value with where it stands (`source.place` is exactly the value's text, so that a fix can replace it). */
+export interface Fact<T> extends Located<T> {
+  /** What to cut out to remove the setting with its key or flag, so that the rest stays well-formed: a YAML line with its newline, ` --flag value` with the blank before. */
+  readonly whole?: TextRange;
+  /** The key or flag as this file writes it: `--tensor-model-parallel-size`, `parallelism.tensor_parallel_degree`. */
+  readonly name?: string;
+}
+
+/** Everything one file (or one run's files, joined) says. */
+export type Facts = { readonly [K in FactName]?: Fact<FactValues[K]> };
+
+/** A launcher's file as one of the readers understands it. */
+export interface LauncherFile {
+  readonly file: string;
+  readonly format: ConfigFormat;
+  readonly text: string;
+  /** Where to put a remark about the whole run: its first fact. */
+  readonly place: Place;
+  readonly facts: Facts;
+  /** What the reader noticed: unresolved variables, placeholders, sizes that live elsewhere. Severity information unless it will fail. */
+  readonly remarks: readonly Finding[];
+  /** Paths this file names that hold the model (`--model config.json`, `hf_assets_path`), as written and located. */
+  readonly modelFiles: readonly Located<string>[];
+  /** `${NAME}` placeholders of a template that stand for values; a template is no error. */
+  readonly placeholders: readonly string[];
+}
+
+/** A reader: pure, synchronous, total. @throws ExpectedError with a place for text that is not of its syntax at all. */
+export type LauncherReader = (file: string, text: string) => LauncherFile;
