@@ -1,0 +1,125 @@
+import type { Located, LocatedFields } from '../located';
+import type { Layout, TrainingSpec } from '../planner/request';
+import type { ScheduleName } from '../schedule/schedule';
+import type { Facts, FactName, FactValues, LauncherFile } from './facts';
+import { completeInline } from './inline-model';
+import type { Given, Run } from './run';
+import type { WrittenModel } from './written-model';
+
+/** A model read from a config of its own, to fill what a launcher leaves open. */
+export interface JoinedModel {
+  readonly model: LocatedFields<WrittenModel>;
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/**
+ * The run that a launcher describes, as planning takes it. Sizes that the launcher gives win over those of the model config joined to it; what neither gives follows the defaults of numbers given inline.
+ * What planning has no word for (virtual pipeline layouts, offload, latent attention) stays in the facts alone.
+ *
+ * @throws ExpectedError `config-model-incomplete` at the launcher's first fact when layers, hidden size or heads are known from nowhere.
+ */
+export function runOfLauncher(launcher: LauncherFile, title: string, joined: JoinedModel | null): Run {
+  const { facts, file, format, place } = launcher;
+  const given = modelNumbers(facts);
+  const model = joined === null ? completeInline(given, place) : { ...joined.model, ...given };
+  const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
+  const cluster = clusterOf(facts);
+  const schedule = scheduleOf(facts);
+  return {
+    ...{ file, files: [...texts.keys()], format, title, place, model },
+    ...cluster,
+    training: trainingOf(facts),
+    layout: layoutOf(facts, model.layers.value),
+    ...(schedule === undefined ? {} : { schedule }),
+    constants: {},
+    remarks: launcher.remarks,
+    texts,
+  };
+}
+
+const modelKeys = [
+  ...['modelType', 'layers', 'hidden', 'heads', 'kvHeads', 'headDim', 'ffn', 'gatedMlp', 'vocab', 'tiedEmbeddings'],
+  ...['maxPositions', 'positions', 'norm', 'qkvBias', 'qkNorm', 'experts', 'activeExperts', 'expertFfn'],
+] as readonly (FactName & keyof WrittenModel)[];
+
+function modelNumbers(facts: Facts): Given<WrittenModel> {
+  const numbers = pick(facts, modelKeys) as Given<WrittenModel>;
+  const { bias, encoderLayers, decoderLayers } = facts;
+  const biases =
+    bias === undefined ? {} : { qkvBias: facts.qkvBias ?? located(bias), attentionOutputBias: located(bias), mlpBias: located(bias) };
+  const both = numbers.layers === undefined && encoderLayers !== undefined && decoderLayers !== undefined;
+  return { ...numbers, ...biases, ...(both ? { layers: { ...encoderLayers, value: encoderLayers.value + decoderLayers.value } } : {}) };
+}
+
+function trainingOf(facts: Facts): Given<TrainingSpec> {
+  const { sequenceLength, encoderSequenceLength, precision, zeroStage, distributedOptimizer, recomputeGranularity, optimizer } = facts;
+  const length = sequenceLength ?? encoderSequenceLength;
+  const zero = zeroStage ?? (distributedOptimizer === undefined ? undefined : mapped(distributedOptimizer, (on) => (on ? 1 : 0)));
+  return defined<Given<TrainingSpec>>({
+    ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention']),
+    sequenceLength: length && located(length),
+    precision: precision && mapped(precision, (name) => (name === 'fp8' ? 'bf16' : name)),
+    zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),
+    recompute: recomputeGranularity && mapped(recomputeGranularity, recomputeOf),
+    optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
+  });
+}
+
+/** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less. */
+function recomputeOf(written: string): TrainingSpec['recompute'] {
+  if (/^(full|true|block|uniform)$/i.test(written)) return 'full';
+  return /^(none|null|false|)$/i.test(written) ? 'none' : 'selective';
+}
+
+function layoutOf(facts: Facts, layers: number): Given<Layout> {
+  const { pipeline, virtualStages, layersPerVirtualStage } = facts;
+  const perStage = layers / (pipeline?.value ?? 1);
+  const interleaved =
+    virtualStages ?? (layersPerVirtualStage === undefined ? undefined : mapped(layersPerVirtualStage, (each) => perStage / each));
+  return defined<Given<Layout>>({
+    ...pick(facts, ['tensor', 'pipeline', 'data', 'context', 'expert']),
+    virtualStages:
+      interleaved !== undefined && Number.isInteger(interleaved.value) && interleaved.value >= 1 ? located(interleaved) : undefined,
+  });
+}
+
+/** GPUs per node when only their total is written. */
+const usualGpusPerNode = 8;
+
+function clusterOf({ nodes, gpusPerNode, world }: Facts): Pick<Run, 'nodes' | 'gpusPerNode'> {
+  const perNode = gpusPerNode?.value ?? usualGpusPerNode;
+  const counted = nodes ?? (world !== undefined && world.value % perNode === 0 ? mapped(world, (gpus) => gpus / perNode) : undefined);
+  return defined<Pick<Run, 'nodes' | 'gpusPerNode'>>({
+    nodes: counted && located(counted),
+    gpusPerNode: gpusPerNode && located(gpusPerNode),
+  });
+}
+
+/** Megatron-LM and NeMo run 1F1B wherever there is a pipeline; others name theirs. Null schedules of ours: chosen by the planner. */
+function scheduleOf({ schedule, pipeline }: Facts): Located<ScheduleName> | undefined {
+  if (schedule !== undefined) return mapped(schedule, (name) => (/gpipe/i.test(name) ? 'GPipe' : '1F1B'));
+  return pipeline !== undefined && pipeline.value > 1
+    ? { value: '1F1B', source: { kind: 'default', because: 'what this launcher runs on a pipeline' } }
+    : undefined;
+}
+
+function pick<K extends FactName>(facts: Facts, names: readonly K[]): { readonly [N in K]?: Located<FactValues[N]> } {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const fact = facts[name];
+      return fact === undefined ? [] : [[name, located(fact as Located<unknown>)]];
+    }),
+  ) as { readonly [N in K]?: Located<FactValues[N]> };
+}
+
+function located<T>({ value, source }: Located<T>): Located<T> {
+  return { value, source };
+}
+
+function mapped<T, U>({ value, source }: Located<T>, change: (value: T) => U): Located<U> {
+  return { value: change(value), source };
+}
+
+function defined<T extends object>(fields: { readonly [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
