@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { completeInline } from '../../../../src/core/config/inline-model';
+import type { Fact, Facts, FactValues, LauncherFile } from '../../../../src/core/config/facts';
+import { runOfLauncher } from '../../../../src/core/config/launcher-run';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenOf } from '../../../../src/core/planner/plan';
+import { resolveRun } from '../../../../src/core/planner/resolve';
+
+function launcher(values: Partial<FactValues>): LauncherFile {
+  const place = { file: 'train.sh', range: { start: 0, end: 1 } };
+  const facts = Object.fromEntries(
+    Object.entries(values).map(([name, value]): [string, Fact<unknown>] => [name, { value, source: { kind: 'file', place, key: name } }]),
+  ) as Facts;
+  return { file: 'train.sh', format: 'megatron-shell', text: '', place, facts, remarks: [], modelFiles: [], placeholders: [] };
+}
+
+const sizes = { layers: 24, hidden: 1024, heads: 16, vocab: 50257, maxPositions: 1024 } as const;
+const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
+
+describe('the run of a launcher', () => {
+  it('plans exactly the layout, batch and schedule that are launched', () => {
+    const facts: Partial<FactValues> = {
+      ...{ tensor: 2, pipeline: 4, virtualStages: 2, sequenceLength: 1024, microBatch: 2, globalBatch: 64, precision: 'bf16' as const },
+      ...{ world: 16, distributedOptimizer: true, recomputeGranularity: 'full', sequenceParallel: true },
+    };
+    const run = runOfLauncher(launcher({ ...sizes, ...facts }), 'train', null);
+    const plan = makePlan(resolveRun(run, defaults));
+    const { layout, training, schedule, cluster } = plan.request;
+    assert.deepEqual([layout.tensor, layout.pipeline, layout.data, layout.virtualStages], [2, 4, 2, 2]);
+    assert.deepEqual([training.microBatch, training.globalBatch, training.zeroStage, training.recompute], [2, 64, 1, 'full']);
+    assert.equal(training.sequenceParallel, true);
+    assert.equal(schedule, '1F1B');
+    assert.equal(cluster.nodes * cluster.gpusPerNode, 16);
+    assert.equal(chosenOf(plan).schedule, '1F1B');
+  });
+
+  it('counts virtual stages from layers on each, and leaves out what does not divide', () => {
+    const virtual = (layersPerVirtualStage: number) =>
+      runOfLauncher(launcher({ ...sizes, pipeline: 4, layersPerVirtualStage }), 'train', null).layout.virtualStages?.value;
+    assert.equal(virtual(2), 3);
+    assert.equal(virtual(5), undefined);
+  });
+
+  it('takes sizes that the launcher leaves open from the model config, and its own where both speak', () => {
+    const place = { file: 'config.json', range: { start: 0, end: 1 } };
+    const given = Object.fromEntries(
+      Object.entries({ layers: 12, hidden: 768, heads: 12 }).map(([key, value]) => [key, { value, source: { kind: 'file', place, key } }]),
+    ) as Parameters<typeof completeInline>[0];
+    const joined = { model: completeInline(given, place), texts: new Map([['config.json', '{}']]) };
+    const run = runOfLauncher(launcher({ layers: 24, tensor: 2 }), 'train', joined);
+    assert.deepEqual([run.model.layers.value, run.model.hidden.value], [24, 768]);
+    assert.deepEqual(run.files, ['train.sh', 'config.json']);
+  });
+
+  it('says what is missing when the sizes are nowhere', () => {
+    assert.throws(() => runOfLauncher(launcher({ tensor: 2, layers: 4 }), 'train', null), {
+      code: 'config-model-incomplete',
+      message: /hidden, heads/,
+    });
+  });
+
+  it('reads every launcher word for recomputation', () => {
+    const recompute = (word: string) =>
+      runOfLauncher(launcher({ ...sizes, recomputeGranularity: word }), 'x', null).training.recompute?.value;
+    assert.deepEqual(['full', 'selective', 'none', 'op'].map(recompute), ['full', 'selective', 'none', 'selective']);
+  });
+
+  it('keeps biases of a launcher that switches them off', () => {
+    const { model } = runOfLauncher(launcher({ ...sizes, bias: false }), 'x', null);
+    assert.deepEqual([model.qkvBias.value, model.mlpBias.value, model.attentionOutputBias.value], [false, false, false]);
+  });
+});
