@@ -1,0 +1,106 @@
+import { orList } from '../../text';
+
+/** A value; or what the flag wants instead; or nothing that the fact can hold. */
+export type FlagOutcome<T> = { readonly value: T } | { readonly expects: string } | { readonly silent: true };
+
+/** How many words a flag takes and what they mean. Pure; words are without quotes. */
+export interface FlagRead<T> {
+  readonly words: 'none' | 'one' | 'many';
+  readonly of: (words: readonly string[]) => FlagOutcome<T>;
+}
+
+const silent = { silent: true } as const;
+
+/** Larger than any size of a run, and still exact. */
+const largest = 1e12;
+
+/** A whole number, as Python's `int` reads it. */
+export function count(minimum: number, maximum = largest): FlagRead<number> {
+  const expects = maximum === largest ? `a whole number from ${minimum} up` : `a whole number from ${minimum} to ${maximum}`;
+  return {
+    words: 'one',
+    of: ([written = '']) => {
+      if (/^none$/i.test(written)) return silent;
+      const value = /^[+-]?\d+(_\d+)*$/.test(written) ? Number(written.replaceAll('_', '')) : NaN;
+      return value >= minimum && value <= maximum ? { value } : { expects };
+    },
+  };
+}
+
+/** A switch that sets `value`; a YAML `false` gives the opposite. */
+export function on(value: boolean): FlagRead<boolean> {
+  return { words: 'none', of: switchOf(value, { value: !value }) };
+}
+
+/** A switch that picks one of several; switched off it says nothing. */
+export function fixed<const T>(value: T): FlagRead<T> {
+  return { words: 'none', of: switchOf(value, silent) };
+}
+
+function switchOf<T>(value: T, off: FlagOutcome<T>): FlagRead<T>['of'] {
+  return ([written = 'true']) => {
+    if (/^(true|yes|on|1)$/i.test(written)) return { value };
+    return /^(false|no|off|0|none|null|)$/i.test(written) ? off : { expects: 'true or false' };
+  };
+}
+
+/** One of several words, in any case, translated; null stands for a word that is allowed and says nothing. */
+export function choice<const T extends string>(options: Readonly<Record<string, T | null>>): FlagRead<T> {
+  return {
+    words: 'one',
+    of: ([written = '']) => {
+      const found = Object.entries(options).find(([name]) => name === written.toLowerCase());
+      if (found === undefined) return /^none$/i.test(written) ? silent : { expects: orList(Object.keys(options)) };
+      return found[1] === null ? silent : { value: found[1] };
+    },
+  };
+}
+
+/** One of several words as it stands. */
+export function keep(options: readonly string[]): FlagRead<string> {
+  return {
+    words: 'one',
+    of: ([written = '']) => {
+      if (options.includes(written)) return written === 'none' ? silent : { value: written };
+      return /^none$/i.test(written) ? silent : { expects: orList(options) };
+    },
+  };
+}
+
+/** One word as written, such as a Python list expression. */
+export const text: FlagRead<string> = {
+  words: 'one',
+  of: ([written = '']) => (written === '' ? { expects: 'a value' } : { value: written }),
+};
+
+/** All that follows, as written. */
+export const texts: FlagRead<string> = {
+  words: 'many',
+  of: (words) => (words.join('') === '' ? { expects: 'a value' } : { value: words.join(' ') }),
+};
+
+/** `(128, 0)` or `128,0`: tokens that attention looks back; -1 is all of them. */
+export const window: FlagRead<number> = {
+  words: 'many',
+  of: (words) => {
+    const found = /^\(?\s*(-?\d{1,12})\s*,?\s*(-?\d{1,12})?\s*\)?$/.exec(words.join(' '));
+    if (found === null) return { expects: 'two whole numbers such as (128, 0)' };
+    const value = Number(found[1]);
+    return value > 0 ? { value } : silent;
+  },
+};
+
+/** A list, in one word or in several. */
+export const names: FlagRead<readonly string[]> = {
+  words: 'many',
+  of: (words) => ({ value: words.flatMap((entry) => entry.split(/[\s,[\]"']+/)).filter((entry) => entry !== '') }),
+};
+
+/** A count of which only matters whether there is one. */
+export const any: FlagRead<boolean> = {
+  words: 'one',
+  of: (words) => {
+    const outcome = count(0).of(words);
+    return 'value' in outcome ? { value: outcome.value > 0 } : outcome;
+  },
+};

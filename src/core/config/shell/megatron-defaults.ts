@@ -1,0 +1,63 @@
+import type { Fact, FactName, Facts, FactValues } from '../facts';
+
+type Values = { readonly [K in FactName]?: FactValues[K] };
+
+/** What Megatron-LM takes where a flag is missing (`megatron/training/arguments.py`, the defaults of argparse), apart from those that follow from other flags. */
+export const megatronDefaultValues = {
+  positions: 'learned',
+  norm: 'layernorm',
+  bias: true,
+  qkvBias: false,
+  qkNorm: false,
+  gatedMlp: false,
+  tiedEmbeddings: true,
+  vocabDivisor: 128,
+  latentAttention: false,
+  tensor: 1,
+  pipeline: 1,
+  context: 1,
+  expert: 1,
+  precision: 'fp32',
+  optimizer: 'adam',
+  distributedOptimizer: false,
+  sequenceParallel: false,
+  cpuOffloading: false,
+  variableSequenceLengths: false,
+  overlapP2p: true,
+} as const satisfies Values;
+
+/** With `--multi-latent-attention`. */
+const latentDefaults = { kvLoraRank: 32, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const satisfies Values;
+
+/** With `--num-experts`. */
+const expertDefaults = { activeExperts: 2, moeLayerFrequency: '1' } as const satisfies Values;
+
+/** The facts that the flags leave to Megatron-LM, each marked as its default. Facts of `facts` itself are not repeated. */
+export function megatronDefaults(facts: Facts): Facts {
+  const values: Values = {
+    ...megatronDefaultValues,
+    ...(facts.latentAttention?.value === true && latentDefaults),
+    ...(facts.experts !== undefined && { ...expertDefaults, ...expertWidth(facts) }),
+    ...widths(facts),
+  };
+  const missing = Object.entries(values).filter(([name]) => !(name in facts));
+  return Object.fromEntries(missing.map(([name, value]) => [name, byDefault(value)]));
+}
+
+function byDefault<T>(value: T): Fact<T> {
+  return { value, source: { kind: 'default', because: 'Megatron-LM takes it when the flag is not given' } };
+}
+
+function widths({ hidden, heads, gatedMlp, tensor }: Facts): Values {
+  return {
+    ...(heads && { kvHeads: heads.value }),
+    ...(hidden && heads && { headDim: Math.floor(hidden.value / heads.value) }),
+    ...(hidden && { ffn: gatedMlp?.value === true ? Math.floor((4 * hidden.value * 2) / 3 / 64) * 64 : 4 * hidden.value }),
+    ...(tensor && { expertTensor: tensor.value }),
+  };
+}
+
+function expertWidth(facts: Facts): Values {
+  const ffn = facts.ffn?.value ?? widths(facts).ffn;
+  return ffn === undefined ? {} : { expertFfn: ffn };
+}
