@@ -63,6 +63,14 @@ export interface FactValues {
   readonly pipelineLayout: string;
   readonly firstStageLayers: number;
   readonly lastStageLayers: number;
+  /** TorchTitan: how many layers fewer than a middle stage the first and last one take, for embedding and head (default 1 each). */
+  readonly firstStageFewerLayers: number;
+  readonly lastStageFewerLayers: number;
+  /** Megatron's `--account-for-embedding-in-pipeline-split` and `--account-for-loss-in-pipeline-split`: the embedding, the head counts as one layer. */
+  readonly embeddingAsLayer: boolean;
+  readonly lossAsLayer: boolean;
+  /** Megatron's `--cp-comm-type`: p2p, all_gather, a2a, a2a+p2p. */
+  readonly contextCommunication: string;
   readonly dataReplicate: number;
   /** -1: what is left of the GPUs. */
   readonly dataShard: number;
@@ -72,9 +80,13 @@ export interface FactValues {
   readonly globalBatch: number;
   /** Micro-batches of one step on each replica. */
   readonly microBatches: number;
+  /** TorchTitan's `pipeline_parallel_microbatch_size`: sequences of one micro-batch, into which the local batch (`microBatch`) is cut. */
+  readonly pipelineMicroBatch: number;
   readonly gradientAccumulation: number;
   readonly batchSchedule: string;
   readonly precision: 'fp32' | 'fp16' | 'bf16' | 'fp8';
+  /** The other one, where a file turns on both fp16 and bf16, which launchers refuse. */
+  readonly secondPrecision: 'fp16' | 'bf16';
   readonly optimizer: string;
   readonly distributedOptimizer: boolean;
   readonly zeroStage: number;

@@ -3,7 +3,7 @@ import type { Finding } from '../../findings';
 import { formatCount, plural } from '../../format';
 import { orList } from '../../text';
 import type { Plan } from '../plan';
-import { divisorsOf, nearest } from './numbers';
+import { divisorsOf, nearest } from '../../numbers';
 import { findingAt, setFixes } from './settings';
 
 /** Findings on a mixture of experts and on how it is divided; the plan gives the replicas where no file does. */

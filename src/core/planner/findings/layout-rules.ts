@@ -4,7 +4,7 @@ import { gpuPresets } from '../../cluster/presets';
 import type { Finding } from '../../findings';
 import { formatCount, plural } from '../../format';
 import { orList } from '../../text';
-import { divisorsOf, nearest } from './numbers';
+import { divisorsOf, nearest } from '../../numbers';
 import { findingAt, setFix, setFixes } from './settings';
 
 /** Findings on how layers, heads and GPUs are divided. */

@@ -7,7 +7,7 @@ import { generateSchedule } from '../../schedule/generate';
 import { chosenOf, type Candidate, type Plan } from '../plan';
 import type { PlanRequest } from '../request';
 import { stageShapes } from '../stages';
-import { divisorsOf } from './numbers';
+import { divisorsOf } from '../../numbers';
 import { findingAt, setFix } from './settings';
 
 /** A schedule of more operations is not counted again for every change that might fit. */

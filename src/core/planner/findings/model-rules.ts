@@ -4,7 +4,7 @@ import { formatCount, formatNumber, formatTokens, plural } from '../../format';
 import { paddedVocab } from '../../model/parameters';
 import { orList } from '../../text';
 import type { Plan } from '../plan';
-import { divisorsOf, nearest } from './numbers';
+import { divisorsOf, nearest } from '../../numbers';
 import { findingAt, placeOfSetting, setFixes } from './settings';
 
 /** Findings on the sizes of the model itself, and on how long a sequence it takes. */

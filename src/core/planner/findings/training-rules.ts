@@ -2,7 +2,7 @@ import type { Run } from '../../config/run';
 import type { Finding } from '../../findings';
 import { formatCount, formatNumber, formatPercent, formatTokens, plural } from '../../format';
 import { orList } from '../../text';
-import { nearestMultiples } from './numbers';
+import { nearestMultiples } from '../../numbers';
 import { findingAt, setFixes } from './settings';
 
 /** Findings on the batch, the sequence and how it is trained. */

@@ -8,7 +8,7 @@ import type { Finding } from '../../../../src/core/findings';
 import { findingOfError, findingsOf, settingEdits } from '../../../../src/core/planner/findings';
 import { findingCodes } from '../../../../src/core/planner/findings/codes';
 import { configErrorCodes } from '../../../../src/core/config/errors';
-import { divisorsOf, nearest, nearestMultiples } from '../../../../src/core/planner/findings/numbers';
+import { divisorsOf, nearest, nearestMultiples } from '../../../../src/core/numbers';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../src/core/planner/resolve';
 import { errorOf, load, loadFixture, loadObject } from '../config/files';
