@@ -30,6 +30,8 @@ export interface FactValues {
   readonly activeExperts: number;
   readonly expertFfn: number;
   readonly sharedExperts: number;
+  /** Width of the shared experts together, where the file gives that. */
+  readonly sharedExpertFfn: number;
   readonly firstDenseLayers: number;
   /** As written: a period, or a Python list expression such as `([0]*3+[1]*11)`. */
   readonly moeLayerFrequency: string;
@@ -44,6 +46,8 @@ export interface FactValues {
   readonly mtpLayers: number;
   readonly slidingWindow: number;
   readonly slidingWindowActive: boolean;
+  /** Kind of every layer in order, in HuggingFace's names: `full_attention`, `sliding_attention`, `chunked_attention`, `cross_attention`, `linear_attention`... */
+  readonly attentionKinds: readonly string[];
   readonly encoderLayers: number;
   readonly decoderLayers: number;
   readonly encoderSequenceLength: number;
@@ -63,6 +67,13 @@ export interface FactValues {
   readonly pipelineLayout: string;
   readonly firstStageLayers: number;
   readonly lastStageLayers: number;
+  /** TorchTitan: layers that the embedding on the first stage and the head on the last one count as. */
+  readonly firstStageLessLayers: number;
+  readonly lastStageLessLayers: number;
+  /** TorchTitan: layers of each (virtual) stage. */
+  readonly layersPerStage: number;
+  /** Stages over all ranks, virtual ones included, where the file lists them or where they are split. */
+  readonly totalStages: number;
   /** TorchTitan: how many layers fewer than a middle stage the first and last one take, for embedding and head (default 1 each). */
   readonly firstStageFewerLayers: number;
   readonly lastStageFewerLayers: number;
@@ -78,6 +89,8 @@ export interface FactValues {
   readonly sequenceLength: number;
   readonly microBatch: number;
   readonly globalBatch: number;
+  /** TorchTitan: samples that one replica takes in one pass, before pipelining cuts them into micro-batches. */
+  readonly localBatch: number;
   /** Micro-batches of one step on each replica. */
   readonly microBatches: number;
   /** TorchTitan's `pipeline_parallel_microbatch_size`: sequences of one micro-batch, into which the local batch (`microBatch`) is cut. */
@@ -94,9 +107,17 @@ export interface FactValues {
   readonly recomputeMethod: string;
   readonly recomputeLayers: number;
   readonly recomputeModules: readonly string[];
+  /** TorchTitan's `selective_ac_option`: `op`, or a layer period. */
+  readonly recomputeOption: string;
+  /** DeepSpeed: the file has settings for activation checkpointing; whether it runs is up to the model's code. */
+  readonly activationCheckpointing: boolean;
   readonly sequenceParallel: boolean;
   readonly attention: 'flash' | 'unfused';
+  /** Megatron: activations go to the host. */
   readonly cpuOffloading: boolean;
+  /** Device that optimizer states or parameters are kept on instead of the GPU (`cpu`, `nvme`): DeepSpeed's ZeRO, TorchTitan's FSDP. */
+  readonly offloadOptimizer: string;
+  readonly offloadParameters: string;
   readonly variableSequenceLengths: boolean;
   readonly overlapP2p: boolean;
   readonly schedule: string;
