@@ -30,7 +30,12 @@ export interface Sheet {
 }
 
 /** What fills one fact from a file's settings; of two entries for one fact the first that finds something wins. */
-export type Entry = (settings: Settings, sheet: Sheet) => void;
+export interface Entry {
+  readonly fact: FactName;
+  /** Settings that say it, the newest first. */
+  readonly names: readonly string[];
+  readonly fill: (settings: Settings, sheet: Sheet) => void;
+}
 
 /** A fact under one or several names, the newest first. */
 export function entry<K extends FactName>(fact: K, rule: Rule<FactValues[K]>, ...names: readonly string[]): Entry {
@@ -44,7 +49,7 @@ export function entryAs<K extends FactName, T>(
   meaning: (value: T) => FactValues[K] | null,
   ...names: readonly string[]
 ): Entry {
-  return (settings, sheet) => {
+  const fill: Entry['fill'] = (settings, sheet) => {
     if (sheet.facts[fact] !== undefined) return;
     for (const name of names) {
       const setting = settings.get(name);
@@ -55,12 +60,13 @@ export function entryAs<K extends FactName, T>(
       return;
     }
   };
+  return { fact, names, fill };
 }
 
 /** All facts of a table of entries, and a remark (an error at the value) for each value that cannot be. */
 export function collect(settings: Settings, entries: readonly Entry[]): Sheet {
   const sheet: Sheet = { facts: {}, remarks: [] };
-  for (const fill of entries) fill(settings, sheet);
+  for (const { fill } of entries) fill(settings, sheet);
   return sheet;
 }
 

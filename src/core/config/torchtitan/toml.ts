@@ -16,7 +16,7 @@ export function parseToml(file: string, text: string): Settings {
   const document: Document = { file, text: clean, settings: new Map() };
   for (const part of parsed(file, clean).body[0].body) {
     if (part.type === 'TOMLKeyValue') addSetting(document, [], part, lineRange);
-    else if (part.kind === 'standard') addTable(document, part);
+    else addTable(document, part);
   }
   return document.settings;
 }
