@@ -74,9 +74,6 @@ export interface FactValues {
   readonly layersPerStage: number;
   /** Stages over all ranks, virtual ones included, where the file lists them or where they are split. */
   readonly totalStages: number;
-  /** TorchTitan: how many layers fewer than a middle stage the first and last one take, for embedding and head (default 1 each). */
-  readonly firstStageFewerLayers: number;
-  readonly lastStageFewerLayers: number;
   /** Megatron's `--account-for-embedding-in-pipeline-split` and `--account-for-loss-in-pipeline-split`: the embedding, the head counts as one layer. */
   readonly embeddingAsLayer: boolean;
   readonly lossAsLayer: boolean;
@@ -93,8 +90,6 @@ export interface FactValues {
   readonly localBatch: number;
   /** Micro-batches of one step on each replica. */
   readonly microBatches: number;
-  /** TorchTitan's `pipeline_parallel_microbatch_size`: sequences of one micro-batch, into which the local batch (`microBatch`) is cut. */
-  readonly pipelineMicroBatch: number;
   readonly gradientAccumulation: number;
   readonly batchSchedule: string;
   readonly precision: 'fp32' | 'fp16' | 'bf16' | 'fp8';
