@@ -81,14 +81,14 @@ function rangeOf({ range: [start, end] }: AST.TOMLNode): TextRange {
 
 function plain(node: AST.TOMLContentNode): unknown {
   if (node.type === 'TOMLArray') return node.elements.map(plain);
-  if (node.type === 'TOMLInlineTable' || node.value instanceof Date) return undefined;
+  if (node.type === 'TOMLInlineTable' || typeof node.value === 'object') return undefined;
   return node.value;
 }
 
 function described(text: string, node: AST.TOMLContentNode): string {
   if (node.type === 'TOMLArray') return node.elements.length === 0 ? 'an empty list' : 'a list';
   if (node.type === 'TOMLInlineTable') return 'a table';
-  if (node.value instanceof Date) return 'a date or time';
+  if (typeof node.value === 'object') return 'a date or time';
   if (node.kind === 'string') return quoted(node.value);
   const [start, end] = node.range;
   return end - start > 40 ? `a number of ${end - start} digits` : text.slice(start, end);

@@ -81,10 +81,10 @@ describe('TOML settings', () => {
     };
     for (const [name, [text, code]] of Object.entries(cases))
       it(`${name} cost little`, () => {
-        const start = performance.now();
+        const start = process.cpuUsage();
         assert.equal(errorOf(text).code, code);
-        const elapsedMs = performance.now() - start;
-        assert.ok(elapsedMs < 1000, `${elapsedMs} ms`);
+        const cpuMs = process.cpuUsage(start).user / 1000;
+        assert.ok(cpuMs < 1000, `${cpuMs} ms`);
       });
 
     it('a file at the limits is read', () => {
