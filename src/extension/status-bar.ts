@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { isOfAnotherKind as isErrorOfAnotherKind } from '../core/planner/findings';
 import { isEnabled } from './settings';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import type { ShownConfig } from './shown-config';
@@ -37,7 +38,7 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
 
 /** A model that is not read (yet) is no fault of the user's: the file itself says so, quietly. */
 function isOfAnotherKind({ plan, error }: SessionState): boolean {
-  return plan === null && error?.code === 'config-unknown-model-type';
+  return plan === null && error !== null && isErrorOfAnotherKind(error);
 }
 
 function textOf({ plan, progress, error }: SessionState): string {

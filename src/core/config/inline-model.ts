@@ -1,7 +1,7 @@
 import type { Place } from '../located';
 import type { LocatedFields } from '../located';
 import { configError } from './errors';
-import { byDefault, completeFamily, hiddenOverHeads, isFamily } from './families';
+import { byDefault, completeFamily, familyOfModel, hiddenOverHeads } from './families';
 import type { Given } from './run';
 import type { WrittenModel } from './written-model';
 
@@ -60,7 +60,8 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
 export function overrideModel(model: LocatedFields<WrittenModel>, overrides: Given<WrittenModel>): LocatedFields<WrittenModel> {
   const given: Given<WrittenModel> = { ...withoutDefaults(model), ...overrides };
   const { modelType } = model;
-  return isFamily(modelType.value) ? completeFamily(modelType.value, modelType, given) : completeInline({ ...given, modelType }, undefined);
+  const family = familyOfModel(modelType);
+  return family === null ? completeInline({ ...given, modelType }, undefined) : completeFamily(family, modelType, given);
 }
 
 function withoutDefaults(model: LocatedFields<WrittenModel>): Given<WrittenModel> {

@@ -4,7 +4,7 @@ import type { Located, LocatedFields, Place } from '../located';
 import { parseProfile } from '../profile/file';
 import type { NamedProfile } from '../profile/profile';
 import { configError } from './errors';
-import { readHuggingFace } from './huggingface';
+import { aboutModel, readHuggingFace } from './huggingface';
 import { completeInline, overrideModel } from './inline-model';
 import { parseDocument, placeOf, startOf } from './json-document';
 import { recogniseNamed } from './registry';
@@ -20,6 +20,7 @@ interface LoadedModel {
   readonly model: LocatedFields<WrittenModel>;
   readonly texts: ReadonlyMap<string, string>;
   readonly remarks: readonly Finding[];
+  readonly about: Pick<Run, 'facts' | 'unsaid' | 'unplanned'>;
 }
 
 /**
@@ -30,11 +31,13 @@ export async function loadRun(file: string, text: string, read: ReadReferenced):
   const format = recogniseNamed(file, text);
   if (format === null) throw unknownFormat(file, text);
   if (format === 'huggingface') {
-    const { document, model, remarks } = readHuggingFace(file, text);
+    const config = readHuggingFace(file, text);
+    const { document, model, remarks } = config;
     return {
       ...{ file, files: [file], format, title: titleOf(file) },
       place: model.modelType.source.kind === 'file' ? model.modelType.source.place : startOf(file),
       ...{ model, training: {}, layout: {}, constants: {} },
+      ...aboutModel(config),
       remarks,
       texts: new Map([[file, document.text]]),
     };
@@ -48,6 +51,7 @@ export async function loadRun(file: string, text: string, read: ReadReferenced):
   return {
     ...{ file, files: [...texts.keys()], format, title: titleOf(file), place: own.place },
     model: loaded.model,
+    ...loaded.about,
     ...cluster,
     ...{ training, layout },
     ...(schedule === undefined ? {} : { schedule }),
@@ -62,7 +66,7 @@ export async function loadRun(file: string, text: string, read: ReadReferenced):
 
 async function loadModel(file: string, given: GivenModel, read: ReadReferenced, seen: ReadonlySet<string>): Promise<LoadedModel> {
   const { from, numbers, place } = given;
-  if (from === undefined) return { model: completeInline(numbers, place), texts: new Map(), remarks: [] };
+  if (from === undefined) return { model: completeInline(numbers, place), texts: new Map(), remarks: [], about: {} };
   const namedAt = from.source.kind === 'file' ? from.source.place : place;
   const next = await readNamed(file, from.value, read, namedAt);
   if (seen.has(next.file) || seen.size > maximumReferences)
@@ -81,8 +85,9 @@ async function loadReferenced(
   const format = recogniseNamed(file, text);
   if (format === null) throw unknownFormat(file, text);
   if (format === 'huggingface') {
-    const { document, model, remarks } = readHuggingFace(file, text);
-    return { model, texts: new Map([[file, document.text]]), remarks };
+    const config = readHuggingFace(file, text);
+    const { document, model, remarks } = config;
+    return { model, texts: new Map([[file, document.text]]), remarks, about: aboutModel(config) };
   }
   const { document, model } = readTerapipe(file, text);
   try {

@@ -7,6 +7,7 @@ import type { NamedProfile } from '../profile/profile';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
+import type { FactName, Facts } from './facts';
 import type { WrittenModel } from './written-model';
 
 export type LauncherFormat = 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'torchtitan' | 'deepspeed' | 'gpt-neox';
@@ -14,6 +15,13 @@ export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx' | LauncherFormat;
 
 /** The fields of `T` that some file (or override) gives; what is missing is filled later and said. */
 export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };
+
+/** A model that is read but not planned: what the config says that planning has no word for. */
+export interface Unplanned {
+  readonly place: Place;
+  readonly message: string;
+  readonly remedy: string;
+}
 
 /** What the files of one run say, located; defaults of the model family included and marked, nothing else filled in. */
 export interface Run {
@@ -40,6 +48,12 @@ export interface Run {
   readonly costTable?: Located<CostTable>;
   /** A profile the files name; null when they want none, even if one is found. */
   readonly profile?: Located<NamedProfile | null>;
+  /** Everything the files say, what planning has no field for included. */
+  readonly facts?: Facts;
+  /** Fields of `model` that planning assumes though neither a file nor the documentation of its format gives them. */
+  readonly unsaid?: readonly (FactName & keyof WrittenModel)[];
+  /** Why planning would be of another model than this one. */
+  readonly unplanned?: Unplanned;
   /** What the readers noticed: unknown keys with a likely meaning, parts of the file that planning does not model. */
   readonly remarks?: readonly Finding[];
   /** Text of each of `files`, for quick fixes that insert or remove. */

@@ -29,6 +29,11 @@ export function findingsOf(run: Run, plan: Plan | null): Finding[] {
   return findings.sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);
 }
 
+/** A model of a kind that is not read or not planned: nothing that the user has to mend. */
+export function isOfAnotherKind({ code }: ExpectedError): boolean {
+  return code === 'config-unknown-model-type' || code === 'model-not-planned';
+}
+
 /**
  * An error as the one finding of a file that cannot be read or planned; `fallback` is its place when it has none. A model of a family we do not read is
  * nothing wrong with the file, so only information.
@@ -36,7 +41,7 @@ export function findingsOf(run: Run, plan: Plan | null): Finding[] {
 export function findingOfError(error: ExpectedError, fallback: Place): Finding {
   return {
     code: error.code,
-    severity: error.code === 'config-unknown-model-type' ? 'information' : 'error',
+    severity: isOfAnotherKind(error) ? 'information' : 'error',
     place: error.place ?? fallback,
     message: error.message,
     remedy: error.remedy,

@@ -48,9 +48,10 @@ type Take = ReturnType<typeof chooser>['take'];
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by the first that fits memory.
  *
  * @param found profiles that lie near the config; one that matches is used unless the files name another or none.
- * @throws ExpectedError `layout-world-size` when no layout uses the GPUs there are; `profile-mismatch` when the profile that the files name is of something else.
+ * @throws ExpectedError `model-not-planned` for models of kinds that planning has no word for; `layout-world-size` when no layout uses the GPUs there are; `profile-mismatch` when the profile that the files name is of something else.
  */
 export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): PlanRequest {
+  requirePlanned(run);
   const { assumptions, take } = chooser();
   for (const [key, { value, source }] of Object.entries(run.model)) {
     if (source.kind === 'default' && value !== null)
@@ -87,6 +88,10 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   };
   const profile = resolveProfile(run, request, found, take);
   return { ...request, profile };
+}
+
+function requirePlanned({ unplanned }: Run): void {
+  if (unplanned !== undefined) throw new ExpectedError('model-not-planned', unplanned.message, unplanned.remedy, unplanned.place);
 }
 
 /** The profile that the files name, or the best of those found; what was found and refused is said. */

@@ -59,7 +59,7 @@ describe('terapipe on bad input', function () {
     const gpt2 = (layers: string) => `{\n  "model_type": "gpt2",\n  "n_layer": ${layers}\n}`;
     await file(gpt2('"12"'), '3:14', 'config-wrong-type');
     for (const layers of ['-1', '0', '1e308', '9223372036854775808', '1.5']) await file(gpt2(layers), '3:14', 'config-out-of-range');
-    await file('{"model_type": "bert"}', '1:16', 'config-unknown-model-type');
+    await file('{"model_type": "no-such"}', '1:16', 'config-unknown-model-type');
     await file('{"name": "x"}', '1:1', 'config-unknown-format');
     await file('{"model": {"layers": 0, "hidden": 8, "heads": 1}}', '1:22', 'config-out-of-range', 'bad/terapipe.json');
   });

@@ -152,12 +152,12 @@ describe('terapipe', function () {
     write('broken.terapipe.json', '{\n  "model":');
     write('terapipe.json', '{\n  "model": {"layers": 24, "hidden": 64, "heads": 4},\n  "layout": {"pipeline": 10},\n  "trainig": {}\n}');
     write('node_modules/x/terapipe.json', '{');
-    write('bert.json', '{"model_type": "bert"}');
+    write('a-clip.json', '{"model_type": "clip"}');
     const answer = await json(['check', 'many', 'configs'], 1);
     const findings = answer['findings'] as readonly Json[];
     const short = findings.map(({ file, code, severity, line, column }) => [file, code, severity, line, column].join(' '));
     assert.deepEqual(short, [
-      'many/bert.json config-unknown-model-type information 1 16',
+      'many/a-clip.json config-unknown-model-type information 1 16',
       'many/broken.terapipe.json config-json-syntax error 2 10',
       'many/terapipe.json layers-not-divisible error 3 26',
       'many/terapipe.json unknown-key warning 4 3',

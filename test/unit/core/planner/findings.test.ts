@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ExpectedError } from '../../../../src/core/errors';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -261,8 +262,13 @@ describe('findingsOf', () => {
     const place = { file: 'x', range: { start: 0, end: 0 } };
     const syntax = findingOfError(await errorOf(load({ 'terapipe.json': '{' })), place);
     assert.deepEqual([syntax.code, syntax.severity, syntax.place.file], ['config-json-syntax', 'error', 'terapipe.json']);
-    const bert = findingOfError(await errorOf(load({ 'config.json': '{"model_type": "bert"}' })), place);
-    assert.equal(bert.severity, 'information');
+    const clip = findingOfError(await errorOf(load({ 'config.json': '{"model_type": "clip"}' })), place);
+    assert.equal(clip.severity, 'information');
+    const bert = await load({ 'config.json': '{"model_type": "bert"}' });
+    assert.throws(
+      () => resolveRun(bert, defaults),
+      (error: ExpectedError) => error.code === 'model-not-planned' && findingOfError(error, place).severity === 'information',
+    );
   });
 });
 

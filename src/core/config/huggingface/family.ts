@@ -1,0 +1,137 @@
+import type { FactValues } from '../facts';
+import type { WrittenModel } from '../written-model';
+
+/** Sizes and traits that a config.json of some family can set directly. */
+export type FamilyField =
+  | 'layers'
+  | 'hidden'
+  | 'heads'
+  | 'kvHeads'
+  | 'headDim'
+  | 'ffn'
+  | 'experts'
+  | 'activeExperts'
+  | 'expertFfn'
+  | 'vocab'
+  | 'tiedEmbeddings'
+  | 'maxPositions'
+  | 'qkvBias'
+  | 'attentionOutputBias'
+  | 'mlpBias';
+
+/** What configs say that planning has no field for: whole numbers from 0. */
+export type ExtraField =
+  | 'sharedExperts'
+  | 'sharedExpertFfn'
+  | 'firstDenseLayers'
+  | 'decoderSparseStep'
+  | 'qLoraRank'
+  | 'kvLoraRank'
+  | 'qkNopeHeadDim'
+  | 'qkRopeHeadDim'
+  | 'vHeadDim'
+  | 'mtpLayers'
+  | 'encoderLayers'
+  | 'decoderLayers';
+
+/** Sliding window: `always` when there is one, `flag` only under `use_sliding_window`, which is false unless set. */
+export interface WindowRule {
+  readonly when: 'always' | 'flag';
+  /** Window of the class in tokens; null: none unless given. */
+  readonly tokens: number | null;
+}
+
+/** What HuggingFace transformers documents of a family: key names (the class's own first, aliases after), defaults, and what every model of it has. */
+export interface Family {
+  readonly configClass: string;
+  readonly kind?: 'encoder' | 'encoder-decoder';
+  /** Its sizes were guessed from keys: the type is none we know. */
+  readonly assumed?: true;
+  readonly keys: Readonly<Partial<Record<FamilyField, readonly string[]>>>;
+  readonly defaults: {
+    readonly layers: number;
+    readonly hidden: number;
+    readonly heads: number;
+    /** null: as many as `heads`. */
+    readonly kvHeads: number | null;
+    /** null: hidden / heads. */
+    readonly headDim: number | null;
+    /** null: 4 hidden. */
+    readonly ffn: number | null;
+    /** Absent: dense. Without `ffn` of their own experts are as wide as a dense layer. */
+    readonly experts?: { readonly count: number; readonly active?: number; readonly ffn?: number };
+    /** 0: no vocabulary. */
+    readonly vocab: number;
+    readonly tiedEmbeddings: boolean;
+    /** null: positions are not bounded by a table. */
+    readonly maxPositions: number | null;
+    readonly qkvBias: boolean;
+    readonly attentionOutputBias: boolean;
+    readonly mlpBias: boolean;
+  };
+  readonly always: Pick<WrittenModel, 'gatedMlp' | 'positions' | 'norm' | 'qkNorm'>;
+  /** Fields whose default planning needs but neither the class's own documentation nor a config that omits them says. */
+  readonly unsaid?: readonly FamilyField[];
+  readonly extras?: Readonly<Partial<Record<ExtraField, number>>>;
+  readonly window?: WindowRule;
+  /** One layer in so many attends to the whole sequence, the others to `kind`; the last of each period is the whole one. */
+  readonly pattern?: { readonly period: number; readonly keys: readonly string[]; readonly kind: string };
+  /** What planning counts otherwise than the model has it. */
+  readonly approximated?: string;
+}
+
+/** Keys of facts beside the sizes, the same in every family that has them. */
+export const extraKeys: Readonly<Partial<Record<ExtraField & keyof FactValues, readonly string[]>>> = {
+  sharedExperts: ['n_shared_experts', 'num_shared_experts', 'moe_num_shared_experts'],
+  sharedExpertFfn: ['shared_expert_intermediate_size', 'shared_intermediate_size'],
+  firstDenseLayers: ['first_k_dense_replace'],
+  decoderSparseStep: ['decoder_sparse_step', 'interleave_moe_layer_step'],
+  qLoraRank: ['q_lora_rank'],
+  kvLoraRank: ['kv_lora_rank'],
+  qkNopeHeadDim: ['qk_nope_head_dim'],
+  qkRopeHeadDim: ['qk_rope_head_dim'],
+  vHeadDim: ['v_head_dim'],
+  mtpLayers: ['num_nextn_predict_layers'],
+};
+
+/** Keys of classes whose heads all have keys and values of their own, as BERT's. */
+export const bertKeys = {
+  layers: ['num_hidden_layers'],
+  hidden: ['hidden_size'],
+  heads: ['num_attention_heads'],
+  ffn: ['intermediate_size'],
+  vocab: ['vocab_size'],
+  tiedEmbeddings: ['tie_word_embeddings'],
+  maxPositions: ['max_position_embeddings'],
+} as const;
+
+export const llamaKeys = { ...bertKeys, kvHeads: ['num_key_value_heads'], headDim: ['head_dim'] } as const;
+
+/** Keys of the classes that came after GPT-2's. */
+export const gptKeys = {
+  layers: ['n_layer', 'num_hidden_layers'],
+  hidden: ['n_embd', 'hidden_size'],
+  heads: ['n_head', 'num_attention_heads'],
+  ffn: ['n_inner'],
+  vocab: ['vocab_size'],
+  tiedEmbeddings: ['tie_word_embeddings'],
+  maxPositions: ['n_positions', 'max_position_embeddings', 'n_ctx'],
+} as const;
+
+export const attentionBias = { qkvBias: ['attention_bias'], attentionOutputBias: ['attention_bias'] } as const;
+export const routedKeys = {
+  experts: ['num_local_experts', 'num_experts', 'n_routed_experts', 'num_routed_experts'],
+  activeExperts: ['num_experts_per_tok', 'experts_per_token', 'num_experts_per_token'],
+} as const;
+
+export const llamaAlways = { gatedMlp: true, positions: 'rotary', norm: 'rmsnorm', qkNorm: false } as const;
+export const gptAlways = { gatedMlp: false, positions: 'learned', norm: 'layernorm', qkNorm: false } as const;
+export const rotaryGptAlways = { ...gptAlways, positions: 'rotary' } as const;
+
+export const noBias = { qkvBias: false, attentionOutputBias: false, mlpBias: false } as const;
+export const allBias = { qkvBias: true, attentionOutputBias: true, mlpBias: true } as const;
+
+/** Heads of every head's own keys and values, as wide as the hidden size divided over them. */
+export const plainHeads = { kvHeads: null, headDim: null } as const;
+export const untied = { tiedEmbeddings: false } as const;
+export const tied = { tiedEmbeddings: true } as const;

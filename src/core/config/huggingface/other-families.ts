@@ -1,0 +1,94 @@
+import { allBias, gptAlways, bertKeys, noBias, plainHeads, tied, untied, type Family } from './family';
+
+const bert: Family = {
+  configClass: 'BertConfig',
+  kind: 'encoder',
+  keys: bertKeys,
+  defaults: {
+    ...{ layers: 12, hidden: 768, heads: 12, ffn: 3072, vocab: 30522, maxPositions: 512 },
+    ...plainHeads,
+    ...tied,
+    ...allBias,
+  },
+  always: gptAlways,
+  unsaid: ['tiedEmbeddings'],
+};
+
+const roberta: Family = { ...bert, configClass: 'RobertaConfig', defaults: { ...bert.defaults, vocab: 50265 } };
+
+const t5: Family = {
+  configClass: 'T5Config',
+  kind: 'encoder-decoder',
+  keys: {
+    ...{ layers: ['num_layers', 'num_hidden_layers'], hidden: ['d_model', 'hidden_size'], heads: ['num_heads', 'num_attention_heads'] },
+    ...{ headDim: ['d_kv', 'head_dim'], ffn: ['d_ff'], vocab: ['vocab_size'], tiedEmbeddings: ['tie_word_embeddings'] },
+  },
+  defaults: {
+    ...{ layers: 6, hidden: 512, heads: 8, kvHeads: null, headDim: 64, ffn: 2048, vocab: 32128, maxPositions: null },
+    ...tied,
+    ...noBias,
+  },
+  always: { gatedMlp: false, positions: 'none', norm: 'rmsnorm', qkNorm: false },
+};
+
+const bart: Family = {
+  configClass: 'BartConfig',
+  kind: 'encoder-decoder',
+  keys: {
+    ...{ layers: ['encoder_layers', 'num_hidden_layers'], hidden: ['d_model', 'hidden_size'], ffn: ['encoder_ffn_dim'] },
+    ...{ heads: ['encoder_attention_heads', 'num_attention_heads'], vocab: ['vocab_size'], tiedEmbeddings: ['tie_word_embeddings'] },
+    maxPositions: ['max_position_embeddings'],
+  },
+  defaults: {
+    ...{ layers: 12, hidden: 1024, heads: 16, ffn: 4096, vocab: 50265, maxPositions: 1024 },
+    ...plainHeads,
+    ...tied,
+    ...allBias,
+  },
+  always: gptAlways,
+  unsaid: ['tiedEmbeddings'],
+  extras: { encoderLayers: 12, decoderLayers: 12 },
+};
+
+/** Families that are no decoders. Source: configuration and modelling classes of transformers 4.40 to 5.0. */
+export const otherFamilies = {
+  bert,
+  roberta,
+  camembert: { ...roberta, configClass: 'CamembertConfig', defaults: bert.defaults },
+  'xlm-roberta': { ...roberta, configClass: 'XLMRobertaConfig', defaults: bert.defaults },
+  distilbert: {
+    ...bert,
+    configClass: 'DistilBertConfig',
+    keys: {
+      ...{ layers: ['n_layers', 'num_hidden_layers'], hidden: ['dim', 'hidden_size'], heads: ['n_heads', 'num_attention_heads'] },
+      ...{ ffn: ['hidden_dim'], vocab: ['vocab_size'], tiedEmbeddings: ['tie_word_embeddings'], maxPositions: ['max_position_embeddings'] },
+    },
+    defaults: { ...bert.defaults, layers: 6 },
+  },
+  vit: {
+    ...bert,
+    configClass: 'ViTConfig',
+    keys: {
+      ...{ layers: ['num_hidden_layers'], hidden: ['hidden_size'], heads: ['num_attention_heads'], ffn: ['intermediate_size'] },
+      qkvBias: ['qkv_bias'],
+    },
+    defaults: { ...bert.defaults, vocab: 0, maxPositions: null, tiedEmbeddings: false },
+    unsaid: ['tiedEmbeddings', 'vocab'],
+  },
+  t5,
+  mt5: {
+    ...t5,
+    configClass: 'MT5Config',
+    defaults: { ...t5.defaults, layers: 8, heads: 6, ffn: 1024, vocab: 250112, ...untied },
+    always: { ...t5.always, gatedMlp: true },
+  },
+  bart,
+  mbart: { ...bart, configClass: 'MBartConfig' },
+  whisper: {
+    ...bart,
+    configClass: 'WhisperConfig',
+    keys: { ...bart.keys, maxPositions: ['max_target_positions'] },
+    defaults: { ...bart.defaults, layers: 4, hidden: 384, heads: 6, ffn: 1536, vocab: 51865, maxPositions: 448 },
+    extras: { encoderLayers: 4, decoderLayers: 4 },
+  },
+} as const satisfies Readonly<Record<string, Family>>;

@@ -1,0 +1,188 @@
+import type { Finding } from '../../findings';
+import { formatCount, plural } from '../../format';
+import type { Place } from '../../located';
+import { quoted } from '../../text';
+import { families } from '../families';
+import type { Facts } from '../facts';
+import { placeOf, startOf, type Member } from '../json-document';
+import { integer } from '../rules';
+import type { Unplanned } from '../run';
+import { closest } from '../suggest';
+import { extraKeys, type FamilyField } from './family';
+import type { FoundModel } from './find-model';
+import { memberNamed, readMember } from './members';
+import { layerIndices } from './sizes';
+
+/** Real configs have some dozens of keys; further ones are not searched for misspellings. */
+const maximumKeys = 500;
+
+/** What is worth saying about a config that can be read: misspelt keys, and what planning takes otherwise than the model has it. */
+export function remarksOn(found: FoundModel, facts: Facts, unplanned: Unplanned | null): Finding[] {
+  return [
+    ...found.remarks,
+    ...misspelt(found),
+    ...kindsOfLayers(facts),
+    ...(unplanned === null
+      ? [...windows(found, facts), ...denseLayers(found), ...approximations(found, facts)]
+      : [{ code: 'model-not-planned', severity: 'information', fixes: [], ...unplanned } as const]),
+  ];
+}
+
+const inlineRemedy = 'give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that';
+
+/** The first reason why planning would be of another model than this one; null when there is none. */
+export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
+  const { family } = found;
+  const type = quoted(found.modelType.value);
+  const because = (reason: string, place: Place = placeOfType(found)): Unplanned => ({
+    place,
+    message: `Models of type ${type} are read but not planned: ${reason}`,
+    remedy: inlineRemedy,
+  });
+  if (family.kind === 'encoder') return because('an encoder attends to both sides, so its sequence cannot be cut in slices');
+  if (family.kind === 'encoder-decoder') return because('encoder and decoder have layers of different kinds');
+  const other = facts.attentionKinds?.value.find((kind) => !kind.endsWith('attention') || kind.startsWith('linear'));
+  if (other !== undefined) return because(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
+  if (facts.latentAttention !== undefined) return because('latent attention is not modelled', placeOfFact(facts.kvLoraRank, found));
+  if ((facts.sharedExperts?.value ?? 0) > 0 || (facts.sharedExpertFfn?.value ?? 0) > 0)
+    return because('experts that all tokens share are not modelled', placeOfFact(facts.sharedExperts ?? facts.sharedExpertFfn, found));
+  if (facts.experts !== undefined && (facts.firstDenseLayers?.value ?? 0) > 0)
+    return because('its first layers are dense, the others have experts', placeOfFact(facts.firstDenseLayers, found));
+  return family.assumed === true && !isCausal(found)
+    ? because('its architectures name no causal language model', placeOfMember(found, 'architectures'))
+    : null;
+}
+
+/** Whether the classes that a config of an unknown type names generate text; also when it names none. */
+function isCausal({ members, around }: FoundModel): boolean {
+  const listed = members.get('architectures') ?? around?.get('architectures');
+  const names = (listed?.value.children ?? []).map(({ value }) => String(value));
+  return names.length === 0 || names.some((name) => /CausalLM|LMHead|ConditionalGeneration/.test(name));
+}
+
+function placeOfType({ document, modelType }: FoundModel): Place {
+  if (modelType.source.kind === 'file') return modelType.source.place;
+  return { ...startOf(document.file), range: { start: document.root.offset, end: document.root.offset + 1 } };
+}
+
+function placeOfFact(fact: Facts[keyof Facts], found: FoundModel): Place {
+  return fact?.source.kind === 'file' ? fact.source.place : placeOfType(found);
+}
+
+function placeOfMember(found: FoundModel, name: string): Place {
+  const member = found.members.get(name) ?? found.around?.get(name);
+  return member === undefined ? placeOfType(found) : placeOf(found.document, member.value);
+}
+
+const knownKeys: ReadonlySet<string> = new Set([
+  ...Object.values(families).flatMap(({ keys }) => Object.values(keys).flat()),
+  ...Object.values(extraKeys).flat(),
+]);
+
+/** HuggingFace configs hold many keys that mean nothing to planning; one that nearly spells a size we then took by default is worth a word. */
+function misspelt({ document, members, family }: FoundModel): Finding[] {
+  if (family.assumed === true) return [];
+  const missing = Object.keys(family.keys)
+    .filter((field) => memberNamed(members, family.keys[field as FamilyField]) === undefined)
+    .map((field) => family.keys[field as FamilyField]?.[0] ?? '');
+  return [...members.values()].slice(0, maximumKeys).flatMap((member) => {
+    if (knownKeys.has(member.name) || member.value.type === 'object') return [];
+    const meant = closest(member.name, missing, (length) => (length < 8 ? 1 : 2));
+    if (meant === null) return [];
+    const place = placeOf(document, member.key);
+    return [
+      {
+        code: 'unknown-key',
+        severity: 'warning',
+        place,
+        message: `${quoted(member.name)} is not a key of ${family.configClass}, which takes its default for ${meant}`,
+        remedy: `did you mean "${meant}"?`,
+        fixes: [{ title: `Rename to "${meant}"`, preferred: true, edits: [{ place, newText: JSON.stringify(meant) }] }],
+      },
+    ];
+  });
+}
+
+function kindsOfLayers({ attentionKinds, layers }: Facts): Finding[] {
+  if (attentionKinds?.source.kind !== 'file' || attentionKinds.name !== 'layer_types' || layers === undefined) return [];
+  const kinds = attentionKinds.value.length;
+  if (kinds === layers.value) return [];
+  return [
+    {
+      code: 'layer-types-length',
+      severity: 'warning',
+      place: attentionKinds.source.place,
+      message: `layer_types names the kinds of ${plural(kinds, 'layer')}, but there ${layers.value === 1 ? 'is' : 'are'} ${formatCount(layers.value)}`,
+      remedy: `list ${formatCount(layers.value)} kinds, or set ${layers.name ?? 'the number of layers'} to ${formatCount(kinds)}`,
+      fixes: [],
+    },
+  ];
+}
+
+function windows(found: FoundModel, facts: Facts): Finding[] {
+  const { slidingWindow, slidingWindowActive, attentionKinds } = facts;
+  if (slidingWindow === undefined || slidingWindowActive?.value !== true) return [];
+  const kinds = attentionKinds?.value;
+  const sliding = kinds?.filter((kind) => kind === 'sliding_attention').length;
+  if (sliding === 0) return [];
+  const where = kinds === undefined || sliding === undefined || sliding === kinds.length ? '' : ` in ${sliding} of ${kinds.length} layers`;
+  return [
+    {
+      code: 'sliding-window-ignored',
+      severity: 'information',
+      place: placeOfFact(slidingWindow, found),
+      message: `Attention is planned over the whole sequence, not over a window of ${slidingWindow.value} tokens${where}`,
+      remedy: `expect less attention time than planned for sequences over ${slidingWindow.value} tokens`,
+      fixes: [],
+    },
+  ];
+}
+
+/** Layers that have one feed-forward network among layers of experts: they are planned as the others, which is worth a warning. */
+function denseLayers(found: FoundModel): Finding[] {
+  const { document, members, family } = found;
+  if (family.extras?.decoderSparseStep === undefined) return [];
+  const listed = members.get('mlp_only_layers');
+  const step = members.get('decoder_sparse_step');
+  const listsSome = listed?.value.type !== 'null' && (readMember(found, listed, layerIndices)?.value.length ?? 0) > 0;
+  const isSparser = (readMember(found, step, integer(1, 10_000))?.value ?? 1) !== 1;
+  const differs = [listsSome ? listed : undefined, isSparser ? step : undefined].filter((member): member is Member => member !== undefined);
+  return differs.map((member) => ({
+    code: 'layers-differ',
+    severity: 'warning',
+    place: placeOf(document, member.value),
+    message: `${member.name} makes some layers dense, but all are planned with experts`,
+    remedy: 'expect fewer parameters, less memory and other times than planned in the dense layers',
+    fixes: [],
+  }));
+}
+
+function approximations(found: FoundModel, facts: Facts): Finding[] {
+  const { document, family, around } = found;
+  const crossing = (facts.attentionKinds?.value ?? []).filter((kind) => kind === 'cross_attention').length;
+  const planned = [
+    ...(family.approximated === undefined ? [] : [[family.approximated, placeOfType(found)] as const]),
+    ...(crossing === 0
+      ? []
+      : [[`${plural(crossing, 'layer')} of cross-attention as self-attention`, placeOfFact(facts.attentionKinds, found)] as const]),
+  ];
+  const encoder = [...(around?.values() ?? [])].find(
+    ({ name, value }) => /^(vision|audio|visual)_?(config|tower)?$/.test(name) && value.type === 'object',
+  );
+  return [
+    ...planned.map(([what, place]) => approximated(place, `Planned with ${what}`, 'expect slightly other times and sizes than planned')),
+    ...(encoder === undefined
+      ? []
+      : [
+          approximated(
+            placeOf(document, encoder.key),
+            'Only the language model is planned, without the encoder of images or sound',
+            'leave room for it in the memory and time of the first stage',
+          ),
+        ]),
+  ];
+}
+
+function approximated(place: Place, message: string, remedy: string): Finding {
+  return { code: 'model-approximated', severity: 'information', place, message, remedy, fixes: [] };
+}
