@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { presetNamed } from '../core/config/cluster-section';
 import { closest } from '../core/config/suggest';
@@ -92,6 +93,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   }
   if (paths.length === 0) throw usage(`${name} needs a file`, 'name one, or - for standard input');
   if (paths.length > 1 && name !== 'check') throw usage(`${name} takes one file, not ${paths.length}`, 'run it once for each');
+  refuseUnused(name, values);
   const gpu = presetNamed(values.gpu ?? 'A100-80GB');
   if (typeof gpu !== 'string') throw gpu;
   return {
@@ -161,11 +163,31 @@ function profilingOf(values: ReturnType<typeof parsed>['values']): ProfilingOpti
     provider,
     budgetMs: 1000 * seconds,
     out: values.out ?? null,
-    threads: countOf('--threads', values.threads) ?? 1,
+    threads: threadsOf(values.threads),
     importFrom: values.import ?? null,
     device: values.device ?? null,
     compareWith: values.compare ?? null,
   };
+}
+
+/** Threads beyond the machine's own only wait for each other. */
+function threadsOf(written: string | undefined): number {
+  const threads = countOf('--threads', written) ?? 1;
+  const most = availableParallelism();
+  if (threads > most) throw usage(`--threads is ${threads}, and this machine runs ${most} at a time`, `give it 1 to ${most}`);
+  return threads;
+}
+
+/** Options of `profile` are no options of other commands, and some of them exclude each other. */
+function refuseUnused(name: CommandName, values: ReturnType<typeof parsed>['values']): void {
+  const own = ['provider', 'budget', 'out', 'threads', 'import', 'device', 'compare'] as const;
+  const given = own.filter((option) => values[option] !== undefined);
+  const [first] = given;
+  if (name !== 'profile' && first !== undefined) throw usage(`--${first} is an option of profile, not of ${name}`, 'leave it out');
+  const alone = given.filter((option) => option === 'import' || option === 'compare');
+  if (alone.length > 1) throw usage('--import and --compare do different things', 'give one of them');
+  if (values.device !== undefined && values.import === undefined)
+    throw usage('--device names the device of imported times', 'give --import too');
 }
 
 function isProvider(name: string): name is ProviderName {

@@ -1,6 +1,6 @@
 import { loadRun } from '../core/config/load';
 import { applyOverrides } from '../core/config/overrides';
-import type { Run } from '../core/config/run';
+import type { ReadReferenced, Run } from '../core/config/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { findingsOf } from '../core/planner/findings';
@@ -22,13 +22,19 @@ export interface Planned {
  * Reads a config with what it refers to, `texts` keeping every text for messages.
  * @throws ExpectedError as `loadRun` and `applyOverrides`.
  */
-export async function readRun({ file, text }: SourceText, sets: readonly string[], texts: Map<string, string>): Promise<Run> {
+export async function readRun(
+  { file, text }: SourceText,
+  sets: readonly string[],
+  texts: Map<string, string>,
+  options: { readonly withProfile?: boolean } = {},
+): Promise<Run> {
   texts.set(file, text);
-  const run = await loadRun(file, text, async (from, name) => {
+  const read: ReadReferenced = async (from, name) => {
     const referenced = await readReferenced(from, name);
     texts.set(referenced.file, referenced.text);
     return referenced;
-  });
+  };
+  const run = await loadRun(file, text, read, options);
   return applyOverrides(run, sets);
 }
 

@@ -50,7 +50,11 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
     terminal.out(`${json ? JSON.stringify(answer.json) : answer.text}\n`);
     return answer.exitCode;
   } catch (error) {
-    if (error instanceof CancelledError) return 1;
+    if (error instanceof CancelledError) {
+      if (json) terminal.out(`${JSON.stringify(errorJson(cancelled, texts))}\n`);
+      terminal.err(`${errorLine(cancelled, texts)}\n`);
+      return 1;
+    }
     const expected = error instanceof ExpectedError;
     const shown = expected ? error : internalError(error);
     if (json) terminal.out(`${JSON.stringify(errorJson(shown, texts))}\n`);
@@ -69,7 +73,8 @@ async function answerTo(command: Command, texts: Map<string, string>, terminal: 
     return answerForRun(name, applyOverrides(await runOfOnnx(path, terminal.signal), sets), command, texts, terminal);
   const source = await readInto(texts, path);
   if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, terminal.clock));
-  return answerForRun(name, await readRun(source, sets, texts), command, texts, terminal);
+  const run = await readRun(source, sets, texts, { withProfile: name !== 'profile' && command.profile === null });
+  return answerForRun(name, run, command, texts, terminal);
 }
 
 async function answerForRun(
@@ -105,6 +110,8 @@ async function readInto(texts: Map<string, string>, name: string): Promise<Sourc
   texts.set(source.file, source.text);
   return source;
 }
+
+const cancelled = new ExpectedError('cancelled', 'Cancelled before anything was measured', 'run it again');
 
 function internalError(error: unknown): ExpectedError {
   const message = error instanceof Error ? error.message : String(error);

@@ -71,6 +71,8 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
     let reading = read.get(config);
     if (reading === undefined) {
       reading = readAll(config).then((profiles) => {
+        // An older, slower reading must not undo a newer one.
+        if (read.get(config) !== reading) return profiles;
         known.set(config, profiles);
         changed.fire(config);
         return profiles;
@@ -176,7 +178,7 @@ export function requireTrust(): void {
 }
 
 /** What stopped a measurement half way, unless the user did. */
-function stoppedBy({ error, samples }: Profile): ExpectedError | null {
+export function stoppedBy({ error, samples }: Profile): ExpectedError | null {
   if (error === null || error === 'cancelled') return null;
   return new ExpectedError(
     'profile-partial',

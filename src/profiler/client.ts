@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { CancelledError, ExpectedError } from '../core/errors';
@@ -78,15 +80,20 @@ export async function openProfiler(job: ProfilerJob, options: ProfilerOptions): 
       'install the extension again, or run `npm run build`',
     );
   const limits = { ...defaultLimits, ...options.limits };
-  const children = childrenOf(childFile, childEnvironment(options), signal);
+  const scratch = await mkdtemp(path.join(tmpdir(), 'terapipe-profiler-'));
+  const children = childrenOf(childFile, scratch, childEnvironment(options), signal);
   const refused: Refusal[] = [];
-  for (const provider of providers) {
-    const tried = await tryProvider(provider, job, options, children, limits);
-    if ('reason' in tried) refused.push(tried);
-    else return profilerOn(tried, job, refused, children, limits);
+  try {
+    for (const provider of providers) {
+      const tried = await tryProvider(provider, job, options, children, limits);
+      if ('reason' in tried) refused.push(tried);
+      else return profilerOn(tried, job, refused, children, limits);
+    }
+    throw noProvider(refused);
+  } catch (error) {
+    await children.release();
+    throw error;
   }
-  await children.release();
-  throw noProvider(refused);
 }
 
 /** The running child, of which there is one at most, tied to the signal. */
@@ -99,7 +106,9 @@ interface Children {
   readonly release: () => Promise<void>;
 }
 
-function childrenOf(childFile: string, env: NodeJS.ProcessEnv, signal: AbortSignal | undefined): Children {
+/** `scratch`: the children's folder for temporary files, which a killed child cannot remove itself. */
+function childrenOf(childFile: string, scratch: string, given: NodeJS.ProcessEnv, signal: AbortSignal | undefined): Children {
+  const env = { ...given, TMPDIR: scratch, TMP: scratch, TEMP: scratch };
   let current: ProfilerProcess | null = null;
   const onAbort = (): void => {
     void current?.stop();
@@ -117,6 +126,7 @@ function childrenOf(childFile: string, env: NodeJS.ProcessEnv, signal: AbortSign
     release: async () => {
       signal?.removeEventListener('abort', onAbort);
       await current?.stop();
+      await rm(scratch, { recursive: true, force: true }).catch(() => undefined);
     },
   };
 }

@@ -14,6 +14,8 @@ export interface MeasureTask {
   /** Slices are multiples of so many tokens. */
   readonly unit: number;
   readonly budgetMs: number;
+  /** What to distrust from the start. */
+  readonly warnings: readonly string[];
 }
 
 /** How far a measurement is; `profile` has the samples and the fit so far. */
@@ -39,6 +41,8 @@ interface Entry {
   readonly part: TimedPart;
   readonly cell: Cell;
   readonly holdOut: boolean;
+  /** It ran out of memory or failed: never run again. */
+  skipped: boolean;
   readonly forward: { readonly ms: number[]; readonly inputsMs: number[] };
   readonly backward: { readonly ms: number[]; readonly inputsMs: number[] };
 }
@@ -68,25 +72,38 @@ type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versio
  * Measures a layer and the ends of the model: cells take turns in random order (interleaved rounds, least of each cell), new cells where the fit is least sure, until the mean error on
  * the hold-out cells is under the paper's 2 % or the budget is spent. Whatever stops it (a dead child, cancelling), the profile with the samples so far comes back, `partial` with the reason.
  *
+ * @param startedMs when the budget began to run: opening the provider counts.
  * @throws nothing but bugs; a profile without samples is possible.
  */
-export async function measureProfile(profiler: Profiler, task: MeasureTask, world: MeasureWorld): Promise<Profile> {
+export async function measureProfile(
+  profiler: Profiler,
+  task: MeasureTask,
+  world: MeasureWorld,
+  startedMs = world.clock(),
+): Promise<Profile> {
   const course: Course = {
     entries: [],
     skipped: [],
     referenceMs: [],
-    warnings: [...profiler.warnings],
-    startedMs: world.clock(),
+    warnings: [...task.warnings, ...profiler.warnings],
+    startedMs,
     measuredAt: world.now(),
   };
   try {
     await run(profiler, task, world, course);
-    return profileOf(profiler, task, world, course, null);
+    return profileOf(profiler, task, world, course, shortage(course));
   } catch (error) {
     if (error instanceof CancelledError) return profileOf(profiler, task, world, course, 'cancelled');
     if (error instanceof ExpectedError) return profileOf(profiler, task, world, course, `${error.message}; ${error.remedy}`);
     throw error;
   }
+}
+
+/** Why what was measured is not enough, though nothing stopped it. */
+function shortage(course: Course): string | null {
+  if (fitPart(layerSamples(course)) !== null) return null;
+  const [first] = course.skipped;
+  return first === undefined ? 'too few slices were measured in the time there was' : `no slices could be run (${first.detail})`;
 }
 
 async function run(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course): Promise<void> {
@@ -114,18 +131,24 @@ async function run(profiler: Profiler, task: MeasureTask, world: MeasureWorld, c
     const active = course.entries.filter((entry) => needsMore(course, entry));
     if (active.length === 0) {
       if (stopReason(progressOf(course, task, world)) !== null) return;
-      const cells = nextCells(domain, layerSamples(course), course.skipped, cellsAtATime);
-      if (cells.length === 0) return;
+      const skipped = course.skipped.filter(({ part }) => part === 'layer');
+      const cells = nextCells(domain, layerSamples(course), skipped, cellsAtATime);
+      if (cells.length === 0) {
+        course.warnings.push(
+          'Every slice that could tell more was measured, and the error is still over 2 %: the times of this device do not follow a smooth curve',
+        );
+        return;
+      }
       add('layer', cells);
       continue;
     }
     for (const entry of shuffled([...new Set([...active, reference])], seed + round)) {
-      if (world.clock() - course.startedMs > task.budgetMs) {
+      if (isSpent(task, world, course)) {
         course.warnings.push(budgetWarning(course, task));
         return;
       }
       await measureOnce(profiler, entry, course);
-      if (entry === reference) course.referenceMs.push(last(entry.forward.ms) + last(entry.backward.ms));
+      if (entry === reference && !entry.skipped) course.referenceMs.push(last(entry.forward.ms) + last(entry.backward.ms));
     }
     report(profiler, task, world, course, active.length);
   }
@@ -144,7 +167,8 @@ async function affordableTokens(profiler: Profiler, task: MeasureTask, world: Me
   const { tokens } = task.job.limits;
   const probe = entryOf('layer', { batch: 1, tokens: Math.min(tokens, roundTo(task.unit, 64)), context: 0 }, false);
   report(profiler, task, world, course, 1);
-  for (let times = 0; times < 2; times++) await measureOnce(profiler, probe, course);
+  for (let times = 0; times < 2 && !isSpent(task, world, course); times++) await measureOnce(profiler, probe, course);
+  if (probe.skipped || roundsOf(probe) === 0) return tokens;
   const msPerToken = totalMs(probe) / probe.cell.tokens;
   let longest = tokens;
   while (longest > 4 * task.unit && longest * msPerToken * passesInBudget > task.budgetMs) longest = roundTo(task.unit, longest / 2);
@@ -155,12 +179,17 @@ async function affordableTokens(profiler: Profiler, task: MeasureTask, world: Me
   return longest;
 }
 
+function isSpent(task: MeasureTask, world: MeasureWorld, course: Course): boolean {
+  return world.clock() - course.startedMs > task.budgetMs;
+}
+
 async function measureOnce(profiler: Profiler, entry: Entry, course: Course): Promise<void> {
-  if (isSkipped(course, entry)) return;
+  if (entry.skipped) return;
   const answer = await profiler.measure(entry.part, entry.cell);
   if (answer.type === 'skipped') {
     const { reason, detail } = answer;
-    course.skipped.push({ ...entry.cell, part: entry.part === 'layers2' ? 'layer' : entry.part, reason, detail });
+    entry.skipped = true;
+    if (entry.part !== 'layers2') course.skipped.push({ ...entry.cell, part: entry.part, reason, detail });
     return;
   }
   entry.forward.ms.push(answer.forwardMs);
@@ -176,7 +205,7 @@ function leastMs({ ms, inputsMs }: Entry['forward']): number {
 }
 
 function needsMore(course: Course, entry: Entry): boolean {
-  if (isSkipped(course, entry)) return false;
+  if (entry.skipped) return false;
   if (!isSettled(entry.forward.ms) || !isSettled(entry.backward.ms)) return true;
   return entry.holdOut && roundsOf(entry) < maximumRounds && isSuspect(course, entry);
 }
@@ -187,10 +216,6 @@ function isSuspect(course: Course, entry: Entry): boolean {
   if (fit === null) return false;
   const errors = fitErrors(fit, [sampleOf(entry)]);
   return errors !== null && Math.max(errors.forward.maxPercent, errors.backward.maxPercent) > suspectPercent;
-}
-
-function isSkipped({ skipped }: Course, { part, cell }: Entry): boolean {
-  return skipped.some((other) => other.part === part && sameCell(other, cell));
 }
 
 /** Lengths at which the embedding and the head are timed: few, since their cost has no context, is near to linear, and a head costs as much as several layers. */
@@ -296,7 +321,7 @@ function sampleOf(entry: Entry): Sample {
 }
 
 function entryOf(part: TimedPart, cell: Cell, holdOut: boolean): Entry {
-  return { part, cell, holdOut, forward: { ms: [], inputsMs: [] }, backward: { ms: [], inputsMs: [] } };
+  return { part, cell, holdOut, skipped: false, forward: { ms: [], inputsMs: [] }, backward: { ms: [], inputsMs: [] } };
 }
 
 function find({ entries }: Course, part: TimedPart, cell: Cell): Entry | undefined {

@@ -1,4 +1,5 @@
 import { ExpectedError } from '../core/errors';
+import { plural } from '../core/format';
 import { defaultUnit, type PlanRequest } from '../core/planner/request';
 import { providerNames, type Profile, type ProviderName } from '../core/profile/profile';
 import { layerShapeOf } from '../core/profile/shape';
@@ -33,6 +34,9 @@ export interface ProfileRun {
   readonly refused: readonly Refusal[];
 }
 
+/** Shortest wait for a provider to open, and for one slice. */
+const leastLimitMs = 60_000;
+
 /** Chunks of more sequences than this are not measured; the planner then plans no larger ones. */
 const largestBatch = 4;
 
@@ -43,9 +47,10 @@ const largestBatch = 4;
 export async function profileRequest(request: PlanRequest, options: ProfileRunOptions): Promise<ProfileRun> {
   requireProfilable(request);
   await requireWritable(options.target);
+  const startedMs = options.clock();
   const { profiler, task } = await openFor(request, options);
   try {
-    const profile = await measureProfile(profiler, task, options);
+    const profile = await measureProfile(profiler, task, options, startedMs);
     return { profile, ...(await saved(options.target, profile)), refused: profiler.refused };
   } finally {
     await profiler.close();
@@ -60,14 +65,21 @@ async function openFor(request: PlanRequest, options: ProfileRunOptions): Promis
   } catch (error) {
     const mayChange = !options.precisionFixed && asked.job.precision !== 'fp32';
     if (!(error instanceof ExpectedError) || error.code !== 'profiler-no-provider' || !mayChange) throw error;
-    const task: MeasureTask = { ...asked, job: { ...asked.job, precision: 'fp32' } };
+    const warnings = [
+      `No provider here computes this layer in ${asked.job.precision}: it was measured in fp32, and serves only plans in fp32`,
+    ];
+    const task: MeasureTask = { ...asked, job: { ...asked.job, precision: 'fp32' }, warnings };
     return { profiler: await openFirst(task, options), task };
   }
 }
 
 /** The provider that was named, or the first that runs the job on something real: an adapter drawn by the CPU is nobody's GPU unless asked for. */
-async function openFirst({ job }: MeasureTask, { childFile, signal, libraryPath, provider }: ProfileRunOptions): Promise<OpenProfiler> {
-  const open = (providers: readonly ProviderName[]) => openProfiler(job, { childFile, providers, signal, libraryPath });
+async function openFirst({ job, budgetMs }: MeasureTask, options: ProfileRunOptions): Promise<OpenProfiler> {
+  const { childFile, signal, libraryPath, provider } = options;
+  // A provider that compiles for minutes, or one slice that takes longer than all were given, is not worth the wait.
+  const limitMs = Math.max(leastLimitMs, budgetMs);
+  const limits = { openMs: limitMs, measureMs: limitMs };
+  const open = (providers: readonly ProviderName[]) => openProfiler(job, { childFile, providers, signal, libraryPath, limits });
   if (provider !== null) return open([provider]);
   const first = await open(providerNames);
   if (first.device.kind !== 'software') return first;
@@ -88,6 +100,7 @@ export function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<Profile
   return {
     title,
     tensor: layout.tensor,
+    warnings: [],
     unit: slicing.unit ?? defaultUnit(training.sequenceLength),
     budgetMs,
     job: {
@@ -106,7 +119,13 @@ export function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<Profile
 }
 
 function requireProfilable({ model, layout }: PlanRequest): void {
-  const { tensor, context } = layout;
+  const { tensor, context, expert } = layout;
+  if (model.experts !== null && model.experts.count % expert !== 0)
+    throw new ExpectedError(
+      'profile-expert-share',
+      `${plural(model.experts.count, 'expert')} cannot be shared by ${plural(expert, 'expert-parallel rank')}`,
+      'set layout.expert to a divisor',
+    );
   if (context > 1)
     throw new ExpectedError(
       'profile-context-parallel',

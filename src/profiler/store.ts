@@ -80,8 +80,9 @@ async function readText(file: string): Promise<string> {
  * @throws ExpectedError as `writeProfile`.
  */
 export async function requireWritable(target: string): Promise<void> {
-  const folder = target.endsWith('.json') ? path.dirname(target) : target;
+  const folder = isFile(target) ? path.dirname(target) : target;
   const trial = path.join(folder, `.${randomBytes(4).toString('hex')}.tmp`);
+  if (isFile(target)) await statusOf(target);
   try {
     await mkdir(folder, { recursive: true });
     await writeFile(trial, ' '.repeat(4096), { flag: 'wx', flush: true });
@@ -93,16 +94,20 @@ export async function requireWritable(target: string): Promise<void> {
 }
 
 /**
- * Writes a profile so that readers see the old file or the new one, never half of it: to a file beside it, flushed, then renamed.
+ * Writes a profile so that readers see the old file or the new one, never half of it: to a file beside it, flushed, then renamed. A profile that was stopped early never replaces a
+ * complete one: it goes beside it, its name ending in `-partial`. Nothing but a profile is ever replaced.
  *
  * @param target a path that ends in `.json` is the file; anything else the folder, in which the profile gets a name by its content.
  * @returns the file's path.
  * @throws ExpectedError `profile-not-saved`, with the system's reason.
  */
 export async function writeProfile(target: string, profile: Profile): Promise<string> {
-  const file = target.endsWith('.json') ? target : path.join(target, profileFileName(profile));
+  const named = isFile(target) ? target : path.join(target, profileFileName(profile));
+  const keeps = profile.status === 'partial' && (await statusOf(named)) === 'complete';
+  const file = keeps ? named.replace(/\.json$/, '-partial.json') : named;
   const beside = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   try {
+    await statusOf(file);
     await mkdir(path.dirname(file), { recursive: true });
     const handle = await open(beside, 'wx');
     try {
@@ -115,14 +120,42 @@ export async function writeProfile(target: string, profile: Profile): Promise<st
     return file;
   } catch (error) {
     await rm(beside, { force: true }).catch(() => undefined);
-    throw notSaved(file, error);
+    throw error instanceof ExpectedError ? error : notSaved(file, error);
   }
 }
+
+function isFile(target: string): boolean {
+  return target.endsWith('.json');
+}
+
+/**
+ * Status of the profile that a file holds; null when there is none.
+ * @throws ExpectedError `profile-not-saved` when there is something else under that name.
+ */
+async function statusOf(file: string): Promise<Profile['status'] | null> {
+  if (!existsSync(file)) return null;
+  try {
+    return (await readProfile(file)).profile.status;
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    // A profile of a newer version, or one that broke: ours all the same.
+    if (error.code !== 'profile-unreadable' && (await readText(file)).includes('terapipe-profile')) return 'partial';
+    throw new ExpectedError('profile-not-saved', `${file} is there and is no profile`, 'name another file with --out');
+  }
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: 'make room, or name another place',
+  EDQUOT: 'make room, or name another place',
+  EACCES: 'check the permissions of its folder, or name another place',
+  EPERM: 'check the permissions of its folder, or name another place',
+  EROFS: 'name a place that is not read-only',
+};
 
 function notSaved(target: string, error: unknown): ExpectedError {
   const code = systemCode(error);
   const why = code === 'ENOSPC' ? 'the disk is full' : code;
-  return new ExpectedError('profile-not-saved', `${target} could not be written (${why})`, 'make room, or name another place');
+  return new ExpectedError('profile-not-saved', `${target} could not be written (${why})`, remedies[code] ?? 'name another place');
 }
 
 function systemCode(error: unknown): string {

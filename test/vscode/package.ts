@@ -16,6 +16,7 @@ const allowed = [
   /^(README|readme)\.md$/,
   /^(CHANGELOG|changelog)\.md$/,
   /^LICENSE(\.txt|\.md)?$/,
+  /^THIRD_PARTY_NOTICES\.md$/,
   /^dist\/[\w-]+\.(js|css)(\.LEGAL\.txt)?$/,
   /^dist\/node_modules\/onnxruntime-(node|common)\/(package\.json|dist\/[\w/-]+\.js|dist\/cjs\/package\.json)$/,
   new RegExp(`^dist/node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/[\\w.-]+$`),

@@ -12,7 +12,7 @@ import { profileRequest, type ProfileRun } from '../../profiler/profile-run';
 import { profilesFolder, readProfile, writeProfile } from '../../profiler/store';
 import type { Answer } from '../answer';
 import type { Command } from '../arguments';
-import type { SourceText } from '../read-file';
+import { standardInput, type SourceText } from '../read-file';
 import type { Terminal } from '../run-command';
 import { indented, table } from '../table';
 
@@ -116,7 +116,7 @@ function profileText(
     ...(profile.twoLayerRatio === null ? [] : [['two layers', `${formatNumber(profile.twoLayerRatio)} times one`]]),
   ];
   const notes = [
-    ...(profile.error === null ? [] : [`stopped: ${profile.error}; the samples so far are kept`]),
+    ...(profile.error === null ? [] : [`stopped: ${profile.error}${samples.layer.length === 0 ? '' : '; the samples so far are kept'}`]),
     ...(saveError === null ? [] : [`not saved: ${saveError.message}; ${saveError.remedy}`]),
     ...profile.warnings,
     ...profile.skipped.map(
@@ -139,7 +139,11 @@ function profileText(
       'Not used',
       refused.map(({ provider: name, reason, remedy }) => `${name}: ${reason}; ${remedy}`),
     ),
-    ...(file === null ? [] : [`Saved as ${file}\nPlan with it: terapipe plan ${config} --profile ${file}`]),
+    ...(file === null
+      ? []
+      : [
+          `Saved as ${file}\n${profile.fit === null ? 'Too few samples to plan with: give it a larger --budget' : `Plan with it: terapipe plan ${config === standardInput ? '-' : config} --profile ${file}`}`,
+        ]),
   ].join('\n\n');
 }
 

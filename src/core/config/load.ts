@@ -25,9 +25,10 @@ interface LoadedModel {
 
 /**
  * Reads a config and what it refers to.
+ * @param options `withProfile` false: the profile that the config names is not read, as when a new one is measured.
  * @throws ExpectedError, placed: as `readHuggingFace`, `readTerapipe` and `parseProfile`; `config-unknown-format`; `config-cycle` and the errors of `read` at the value that names the file.
  */
-export async function loadRun(file: string, text: string, read: ReadReferenced): Promise<Run> {
+export async function loadRun(file: string, text: string, read: ReadReferenced, { withProfile = true } = {}): Promise<Run> {
   const format = recogniseNamed(file, text);
   if (format === null) throw unknownFormat(file, text);
   if (format === 'huggingface') {
@@ -45,7 +46,7 @@ export async function loadRun(file: string, text: string, read: ReadReferenced):
   const own = readTerapipe(file, text);
   const loaded = await loadModel(file, own.model, read, new Set([file]));
   const { profile: namedProfile, ...cost } = own.cost;
-  const profile = namedProfile === undefined ? undefined : await loadProfile(file, namedProfile, read, own.place);
+  const profile = namedProfile === undefined || !withProfile ? undefined : await loadProfile(file, namedProfile, read, own.place);
   const texts = new Map([[file, own.document.text], ...loaded.texts, ...(profile?.texts ?? [])]);
   const { cluster, training, layout, schedule, unit, scheme } = own;
   return {

@@ -2,14 +2,14 @@ import { timeFunction } from '../profile/fit';
 import type { Profile } from '../profile/profile';
 import { cachedBySlice, exchangeSeconds, layerTime, type CostInputs } from './layer-time';
 import type { SliceCost } from './slice-cost';
-import { embeddingExchangeSeconds, headExchangeSeconds, type StageEnds } from './stage-time';
+import { embeddingExchangeSeconds, embeddingSeconds, headExchangeSeconds, headSeconds, type StageEnds } from './stage-time';
 
 /**
  * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and head on the ends, and the
  * analytic model's exchanges between tensor- and expert-parallel ranks, which one GPU cannot measure. Recompute `full` adds the layer's forward to its backward; `selective` the share of the
  * forward that the analytic model gives the unfused attention core.
  *
- * @param layers layers of the stage. Ends that the profile has no fit for cost nothing.
+ * @param layers layers of the stage. Ends that the profile has no fit for cost what the analytic model says.
  * @throws Error for a profile without a fit: `profileMismatch` refuses it before.
  */
 export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: number, ends: StageEnds): SliceCost {
@@ -38,16 +38,28 @@ export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: 
   };
 }
 
-/** Embedding on the first stage, head on the last, with the exchange that follows each under tensor parallelism, ms. */
+/**
+ * Embedding on the first stage, head on the last, with the exchange that follows each under tensor parallelism, ms. An end that the profile does not have (imported times, a head too
+ * large for the device's memory) takes the analytic model's time.
+ */
 function endTimes(inputs: CostInputs, { embedding, head }: NonNullable<Profile['fit']>, ends: StageEnds, batch: number, tokens: number) {
   const sum = { forwardMs: 0, backwardMs: 0 };
+  const add = (forwardMs: number, backwardMs: number): void => {
+    sum.forwardMs += forwardMs;
+    sum.backwardMs += backwardMs;
+  };
+  const rows = batch * tokens;
+  if (inputs.model.vocab === 0) return sum;
   if (ends.first && embedding !== null) {
-    sum.forwardMs += timeFunction(embedding.forward)(batch, tokens, 0) + 1e3 * embeddingExchangeSeconds(inputs, batch * tokens);
-    sum.backwardMs += timeFunction(embedding.backward)(batch, tokens, 0);
-  }
+    const exchangeMs = 1e3 * embeddingExchangeSeconds(inputs, rows);
+    add(timeFunction(embedding.forward)(batch, tokens, 0) + exchangeMs, timeFunction(embedding.backward)(batch, tokens, 0));
+  } else if (ends.first) add(500 * embeddingSeconds(inputs, rows), 500 * embeddingSeconds(inputs, rows));
   if (ends.last && head !== null) {
-    sum.forwardMs += timeFunction(head.forward)(batch, tokens, 0);
-    sum.backwardMs += timeFunction(head.backward)(batch, tokens, 0) + 1e3 * headExchangeSeconds(inputs, batch * tokens);
+    const exchangeMs = 1e3 * headExchangeSeconds(inputs, rows);
+    add(timeFunction(head.forward)(batch, tokens, 0), timeFunction(head.backward)(batch, tokens, 0) + exchangeMs);
+  } else if (ends.last) {
+    const { forward, backward } = headSeconds(inputs, rows);
+    add(1e3 * forward, 1e3 * backward);
   }
   return sum;
 }

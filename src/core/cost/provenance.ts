@@ -1,6 +1,6 @@
-import { formatNumber } from '../format';
+import { formatNumber, formatTokens, plural } from '../format';
 import type { Layout } from '../planner/request';
-import type { Profile } from '../profile/profile';
+import type { NamedProfile, Profile } from '../profile/profile';
 import type { CostInputs } from './layer-time';
 import { floorShare } from './stage-time';
 import type { CostProvenance } from './slice-cost';
@@ -54,30 +54,62 @@ export function tableProvenance(points: number): CostProvenance {
 
 /** Least half width of the error bar of a step from measured slices, percent: what one calibrated run reaches (project facts on step time, section 8). */
 const calibratedPercent = 10;
+/** The same when exchanges inside a layer are analytic, and when the plan asks for what was not measured and has to be extrapolated. */
+const exchangedPercent = 15;
+const extrapolatedPercent = 25;
+
+/** What a plan asks of a profile. */
+type Asked = Pick<CostInputs, 'model' | 'training' | 'layout'>;
 
 /**
- * Times fitted to a profile. The layer's are as good as the fit on cells it never saw; sends, gradient exchange, optimizer and, under tensor or expert parallelism, the exchanges
- * inside a layer stay analytic.
+ * Times fitted to a profile. The layer's are as good as the fit on slices it was not fitted to; sends, gradient exchange, optimizer and, under tensor or expert parallelism, the exchanges
+ * inside a layer stay analytic. What lies outside the measured lengths and batches is extrapolated, which widens the bar and is said.
  */
-export function profileProvenance(
-  { file, profile }: { readonly file: string; readonly profile: Profile },
-  { tensor, expert }: Pick<Layout, 'tensor' | 'expert'>,
-): CostProvenance {
-  const { device, errors, samples, source, provider } = profile;
+export function profileProvenance({ file, profile }: NamedProfile, asked: Asked): CostProvenance {
+  const { device, errors, samples, source, provider, status } = profile;
   const measuredBy = source === 'imported' ? 'imported times' : `ONNX Runtime, ${provider ?? 'unknown'} provider`;
-  const held =
-    errors === null
-      ? ''
-      : `; error on cells the fit never saw ${formatNumber(errors.forward.meanPercent)} % forward, ${formatNumber(errors.backward.meanPercent)} % backward`;
+  const unfinished = status === 'partial' ? ', measuring was stopped early' : '';
   const worst = errors === null ? 0 : Math.max(errors.forward.maxPercent, errors.backward.maxPercent);
-  const groups = [...(tensor > 1 ? ['tensor'] : []), ...(profile.shape.experts !== null && expert > 1 ? ['expert'] : [])];
-  const analytic = groups.length > 0 ? `exchanges between ${groups.join('- and ')}-parallel ranks, sends` : 'sends';
+  const exchanges = exchangesOf(profile, asked.layout);
+  const beyond = extrapolations(profile, asked);
+  const analytic = [
+    ...exchanges,
+    ...unmeasuredEnds(profile, asked.model.vocab),
+    ...(asked.layout.pipeline > 1 ? ['sends'] : []),
+    'gradient exchange and optimizer',
+  ];
+  const least = beyond.length > 0 ? extrapolatedPercent : exchanges.length > 0 ? exchangedPercent : calibratedPercent;
   return {
     kind: 'profile',
-    description: `Measured on ${device.name} (${measuredBy}), ${samples.layer.length} slices of one layer, profile ${nameOf(file)}${held}`,
-    errorPercent: Math.round(Math.max(calibratedPercent + (groups.length > 0 ? 5 : 0), worst)),
-    errorBecause: `layer times are measured; ${analytic}, gradient exchange and optimizer are not`,
+    description: `Measured on ${device.name} (${measuredBy}), ${plural(samples.layer.length, 'slice')} of one layer, profile ${nameOf(file)}${unfinished}${errorText(errors)}`,
+    errorPercent: Math.round(Math.max(least, worst)),
+    errorBecause: [`layer times are measured; ${analytic.join(', ')} are not`, ...beyond].join('; '),
   };
+}
+
+function errorText(errors: Profile['errors']): string {
+  if (errors === null) return '';
+  const judged = errors.forward.method === 'hold-out' ? 'on slices the fit never saw' : 'on samples left out in turn';
+  return `; error ${judged} ${formatNumber(errors.forward.meanPercent)} % forward, ${formatNumber(errors.backward.meanPercent)} % backward`;
+}
+
+function exchangesOf({ shape }: Profile, { tensor, expert }: Pick<Layout, 'tensor' | 'expert'>): string[] {
+  const groups = [...(tensor > 1 ? ['tensor'] : []), ...(shape.experts !== null && expert > 1 ? ['expert'] : [])];
+  return groups.length > 0 ? [`exchanges between ${groups.join('- and ')}-parallel ranks`] : [];
+}
+
+function unmeasuredEnds({ fit }: Profile, vocab: number): string[] {
+  if (vocab === 0) return [];
+  return [...(fit?.embedding ? [] : ['the embedding']), ...(fit?.head ? [] : ['the head'])];
+}
+
+function extrapolations({ sequenceLength, largestBatch, samples }: Profile, { training }: Asked): string[] {
+  const longest = Math.max(0, ...samples.layer.map(({ batch, tokens }) => batch * tokens));
+  return [
+    ...(training.sequenceLength > sequenceLength ? [`sequences were measured to ${formatTokens(sequenceLength)} only`] : []),
+    ...(training.sequenceLength > longest ? [`slices were measured to ${formatTokens(longest)} only`] : []),
+    ...(training.microBatch > largestBatch ? [`micro-batches were measured to ${plural(largestBatch, 'sequence')} only`] : []),
+  ];
 }
 
 function nameOf(file: string): string {

@@ -42,7 +42,7 @@ export function floorShare(inputs: CostInputs, batch: number, tokens: number): n
 }
 
 /** Embedding look-up and its gradient, with the tensor-parallel all-reduce: 12 bytes per element of the hidden states, both directions together, seconds. */
-function embeddingSeconds(inputs: CostInputs, localTokens: number): number {
+export function embeddingSeconds(inputs: CostInputs, localTokens: number): number {
   const { model } = inputs;
   if (model.vocab === 0) return 0;
   const traffic = deviceRates(inputs).traffic(12 * localTokens * model.hidden);
@@ -58,7 +58,7 @@ export function embeddingExchangeSeconds({ model, training, layout, cluster }: C
 export const headExchangeSeconds = embeddingExchangeSeconds;
 
 /** Head: logits GEMM forward, two backward, the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
-function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number } {
+export function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number } {
   const { model, layout, training } = inputs;
   if (model.vocab === 0) return { forward: 0, backward: 0 };
   const { gemm, traffic, floor } = deviceRates(inputs);

@@ -75,8 +75,8 @@ export function planJson(plan: Plan): PlanJson {
 
 /** The profile that a plan rests on, without its samples. */
 function profileJson({ file, profile }: NamedProfile): object {
-  const { device, provider, source, measuredAt, precision, tensor, attention, errors } = profile;
-  return { file, device, provider, source, measuredAt, precision, tensor, attention, errors };
+  const { device, provider, source, status, measuredAt, precision, tensor, attention, errors, warnings } = profile;
+  return { file, device, provider, source, status, measuredAt, precision, tensor, attention, errors, warnings };
 }
 
 /** The stages of `terapipe memory --json`. */

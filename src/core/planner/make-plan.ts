@@ -61,9 +61,9 @@ export function makePlan(request: PlanRequest, { signal, onProgress }: PlanOptio
   };
 }
 
-function provenanceOf({ training, layout, costTable, profile }: PlanRequest, pipeline: Pipeline): CostProvenance {
+function provenanceOf({ training, costTable, profile }: PlanRequest, pipeline: Pipeline): CostProvenance {
   if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
-  if (profile !== null) return profileProvenance(profile, layout);
+  if (profile !== null) return profileProvenance(profile, pipeline.inputs);
   return rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength);
 }
 

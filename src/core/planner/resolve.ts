@@ -61,7 +61,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const oneNode = resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
   const cluster = { ...oneNode, nodes: resolveNodes(run, defaults, draft, model, oneNode, take) };
-  const layout = resolveLayout(run.layout, draft, model, cluster, take);
+  const layout = resolveLayout(layoutGiven(run, take), draft, model, cluster, take);
   const training: TrainingSpec = {
     ...draft,
     sequenceParallel: take('training.sequenceParallel', run.training.sequenceParallel, () => ({
@@ -129,6 +129,14 @@ function baseName(file: string): string {
 
 function givenValues<T extends object>(given: Given<T>): Partial<T> {
   return Object.fromEntries(Object.entries(given).map(([key, located]) => [key, (located as Located<unknown>).value])) as Partial<T>;
+}
+
+/** What the files fix of the layout; a profile they name fixes the tensor size it was measured for. */
+function layoutGiven({ layout, profile }: Run, take: Take): Given<Layout> {
+  const measured = profile?.value?.profile.tensor;
+  if (measured === undefined || layout.tensor !== undefined) return layout;
+  const value = take('layout.tensor', undefined, () => ({ value: measured, because: 'the profile was measured for it' }));
+  return { ...layout, tensor: { value, source: { kind: 'default', because: 'the profile was measured for it' } } };
 }
 
 /** The cluster but for its number of nodes, which is 1 here. */

@@ -8,7 +8,7 @@ const mostVersions = 100;
 
 const integerFrom = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
 const text = v.pipe(v.string(), v.maxLength(4000));
-const ms = v.pipe(v.number(), v.gtValue(0), v.maxValue(1e9));
+const ms = v.pipe(v.number(), v.minValue(1e-6), v.maxValue(1e9));
 const coefficient = v.pipe(v.number(), v.minValue(-1e9), v.maxValue(1e9));
 const percent = v.pipe(v.number(), v.minValue(0), v.maxValue(1e12));
 const count = integerFrom(1, 1e8);

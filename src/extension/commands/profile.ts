@@ -7,7 +7,7 @@ import { resolveRun } from '../../core/planner/resolve';
 import type { Profile } from '../../core/profile/profile';
 import { runOfOnnx } from '../../profiler/onnx-file/run-of-onnx';
 import type { ProfileRun } from '../../profiler/profile-run';
-import { requireTrust, type Profiles } from '../profiles';
+import { requireTrust, stoppedBy, type Profiles } from '../profiles';
 import type { SessionState } from '../plan-sessions';
 import { planDefaults } from '../settings';
 import type { TimelinePanels } from '../timeline-panels';
@@ -32,7 +32,7 @@ export async function profileCommand(commands: ProfileCommands, argument: unknow
   }
   const file = await targetOf(shown, argument);
   const session = await settled(commands, file);
-  const request = requestOf(session);
+  const request = requestOf(commands, session);
   panels.open(file, { tab: 'profile', candidate: null });
   await measureWithProgress(commands, file, request, session.run?.training.precision !== undefined);
 }
@@ -76,18 +76,19 @@ async function measureWithProgress(
   tellOutcome(done, request);
 }
 
-function requestOf({ plan, error }: SessionState): PlanRequest {
-  if (plan !== null) return { ...plan.request, profile: null };
+/** What to measure for: the run as its files say it, whatever profile the plan rests on now. */
+function requestOf({ log }: ProfileCommands, { file, run, error }: SessionState): PlanRequest {
+  if (run !== null)
+    return resolveRun({ ...run, profile: { value: null, source: { kind: 'override' } } }, planDefaults(vscode.Uri.parse(file), log));
   throw error ?? new ExpectedError('no-plan', 'There is no plan to profile for', 'mend the config first');
 }
 
 /** What was measured, how sure it is, and whether the plan rests on it now. */
 function tellOutcome({ profile, file, saveError }: ProfileRun, request: PlanRequest): void {
   if (saveError !== null) throw saveError;
-  if (profile.error !== null) {
-    if (profile.error === 'cancelled') return;
-    throw new ExpectedError('profile-partial', `Profiling stopped: ${profile.error}`, `${profile.samples.layer.length} samples are kept`);
-  }
+  const stopped = stoppedBy(profile);
+  if (stopped !== null) throw stopped;
+  if (profile.error !== null) return;
   const show = vscode.l10n.t('Open the file');
   const refusal = profileMismatch(profile, request);
   const sure = errorText(profile);

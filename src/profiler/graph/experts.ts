@@ -50,7 +50,9 @@ export function experts(emit: Emit, x: Value, counts: ExpertCounts): Value {
 function chosenGates(emit: Emit, x: Value, routing: Routing, counts: ExpertCounts): Value {
   const { graph, shape } = emit;
   const logits = graph.node('MatMul', [x, weight(emit, 'router', [shape.hidden, counts.count])]);
-  const [, routed] = graph.nodes('TopK', ['logits', 'experts'], [logits, graph.integers([counts.active])], { axis: -1 });
+  const [, routed] = graph.nodes('TopK', ['logits', 'experts'], [logits, graph.integers([Math.min(counts.active, counts.count)])], {
+    axis: -1,
+  });
   emit.result('routed', routed, 'int64');
   const gates = graph.node('Softmax', [graph.node('GatherElements', [logits, routing.expertOfSlot], { axis: 1 })], { axis: -1 });
   emit.save('gates', gates);

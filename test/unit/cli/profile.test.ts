@@ -192,11 +192,35 @@ describe('terapipe profile', () => {
     assert.ok(samples.length > 0);
   });
 
+  it('says so when it is cancelled before anything was measured, in JSON too', async () => {
+    const { exitCode, out, err } = await say(['profile', config, '--provider', 'cpu', '--json'], AbortSignal.abort());
+    assert.equal(exitCode, 1);
+    assert.equal((JSON.parse(out) as { error: { code: string } }).error.code, 'cancelled');
+    assert.match(err, /^terapipe: Cancelled/);
+  });
+
+  it('measures afresh though the config names a profile that is gone', async () => {
+    const named = path.join(folder, 'named.terapipe.json');
+    writeFileSync(named, JSON.stringify({ model: 'config.json', cost: { profile: 'gone.json' } }));
+    assert.equal((await say(['plan', named])).exitCode, 2);
+    const { profilePath } = await json(['profile', named, '--provider', 'cpu', '--budget', '2', '--out', path.join(folder, 'fresh.json')]);
+    assert.equal(profilePath, path.join(folder, 'fresh.json'));
+  });
+
+  it('refuses options of profile for other commands', async () => {
+    const { exitCode, err } = await say(['plan', config, '--provider', 'cpu']);
+    assert.equal(exitCode, 2);
+    assert.match(err, /--provider is an option of profile/);
+  });
+
   it('refuses options it does not understand', async () => {
     for (const args of [
       ['--provider', 'cudda'],
       ['--budget', '0'],
       ['--threads', 'many'],
+      ['--threads', '100000'],
+      ['--import', 'x.csv', '--compare', 'y.json'],
+      ['--device', 'H200'],
     ]) {
       const { exitCode, err } = await say(['profile', config, ...args]);
       assert.equal(exitCode, 2, args.join(' '));

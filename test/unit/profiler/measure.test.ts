@@ -54,7 +54,7 @@ const shape: LayerShape = {
 function task(budgetMs = 600_000): MeasureTask {
   const limits = { batch: 4, tokens: 1024, sequence: 1024 };
   return {
-    ...{ title: 'small', tensor: 1, unit: 8, budgetMs },
+    ...{ title: 'small', tensor: 1, unit: 8, budgetMs, warnings: [] },
     job: { shape, precision: 'fp32', fp32Gradients: true, attention: 'fused', threads: 1, limits },
   };
 }
@@ -163,6 +163,40 @@ describe('measuring a layer', () => {
       );
       assert.equal(tries.length, 1);
     }
+  });
+
+  it('asks once for two layers that do not fit, and keeps watching the reference', async () => {
+    const { profiler, world, measured } = bench(smooth, 0.01, (part) =>
+      part === 'layers2' ? { type: 'skipped', id: 1, reason: 'out-of-memory', detail: 'it needs 40 GB' } : null,
+    );
+    const { skipped, twoLayerRatio, status } = await measureProfile(profiler, task(), world);
+    assert.equal(measured.filter(({ part }) => part === 'layers2').length, 1);
+    assert.deepEqual([skipped.length, twoLayerRatio, status], [0, null, 'complete']);
+  });
+
+  it('goes on with the layer when the head does not fit', async () => {
+    const { profiler, world } = bench(smooth, 0.03, (part, { tokens }) =>
+      part === 'head' && tokens >= 8 ? { type: 'skipped', id: 1, reason: 'out-of-memory', detail: 'it needs 40 GB' } : null,
+    );
+    const { errors, fit, samples } = await measureProfile(profiler, task(), world);
+    assert.ok(errors !== null && errors.forward.meanPercent < 2 && errors.backward.meanPercent < 2);
+    assert.equal(fit?.head, null);
+    assert.ok(samples.layer.length > 25);
+  });
+
+  it('says that nothing could be measured rather than that it is complete', async () => {
+    const { profiler, world } = bench(smooth, 0.01, () => ({ type: 'skipped', id: 1, reason: 'out-of-memory', detail: 'it needs 40 GB' }));
+    const { status, error, warnings } = await measureProfile(profiler, task(), world);
+    assert.equal(status, 'partial');
+    assert.match(error ?? '', /no slices could be run \(it needs 40 GB\)/);
+    assert.ok(warnings.every((warning) => !warning.includes('extrapolated')));
+  });
+
+  it('counts the time that opening the provider took', async () => {
+    const { profiler, world } = bench(smooth);
+    const { seconds, samples } = await measureProfile(profiler, task(60_000), world, -120_000);
+    assert.equal(samples.layer.length, 0);
+    assert.equal(seconds, 120);
   });
 
   it('warns of a device that slows down', async () => {

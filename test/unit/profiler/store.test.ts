@@ -86,6 +86,27 @@ describe('profile files', () => {
     await assert.rejects(writeProfile(blocked, profile), failure);
   });
 
+  it('never replace a complete one by one that was stopped early', async () => {
+    const complete: Profile = { ...profile, status: 'complete', error: null };
+    const file = await writeProfile(folder, complete);
+    const beside = await writeProfile(folder, profile);
+    assert.equal(beside, file.replace(/\.json$/, '-partial.json'));
+    assert.equal((await readProfile(file)).profile.status, 'complete');
+    assert.equal(await writeProfile(folder, { ...complete, seconds: 2 }), file);
+    assert.equal((await readProfile(file)).profile.seconds, 2);
+  });
+
+  it('never replace a file that is no profile', async () => {
+    const config = path.join(folder, 'config.json');
+    writeFileSync(config, '{"model_type": "gpt2"}');
+    const failure = { code: 'profile-not-saved', message: /is there and is no profile/ };
+    await assert.rejects(requireWritable(config), failure);
+    await assert.rejects(writeProfile(config, profile), failure);
+    await assert.rejects(writeProfile(config, { ...profile, status: 'complete', error: null }), failure);
+    writeFileSync(config, '{"kind": "terapipe-profile", "version": 99}');
+    assert.equal(await writeProfile(config, { ...profile, status: 'complete', error: null }), config);
+  });
+
   it('say that the disk is full, and leave no half file', async function () {
     const full = path.join(folder, 'full');
     mkdirSync(full);

@@ -17,16 +17,35 @@ describe('error bar of an analytic cost', () => {
 });
 
 describe('error bar of a profiled cost', () => {
+  const profile = profileWith();
+  const asked = (layout: object, training: object = {}) =>
+    request('B200', mixtral(4), { training: { attention: 'flash', precision: 'bf16', sequenceLength: 512, ...training }, layout });
+  const provenance = (of: typeof profile, layout: object, training: object = {}) =>
+    profileProvenance({ file: 'p.json', profile: of }, asked(layout, training));
+
   it('names the exchanges inside a layer, which one GPU cannot measure', () => {
-    const dense = profileWith();
-    const routed = { ...dense, shape: { ...dense.shape, experts: { count: 2, active: 2 } } };
-    const because = (profile: typeof dense, layout: { tensor: number; expert: number }) =>
-      profileProvenance({ file: 'p.json', profile }, layout).errorBecause;
-    assert.match(because(dense, { tensor: 1, expert: 4 }), /measured; sends,/);
-    assert.match(because(dense, { tensor: 2, expert: 4 }), /between tensor-parallel ranks/);
-    assert.match(because(routed, { tensor: 2, expert: 4 }), /between tensor- and expert-parallel ranks/);
-    const { errorPercent } = profileProvenance({ file: 'p.json', profile: routed }, { tensor: 1, expert: 4 });
-    assert.equal(errorPercent - profileProvenance({ file: 'p.json', profile: routed }, { tensor: 1, expert: 1 }).errorPercent, 5);
+    const routed = { ...profile, shape: { ...profile.shape, experts: { count: 2, active: 2 } } };
+    assert.doesNotMatch(provenance(profile, { expert: 4 }).errorBecause, /parallel ranks/);
+    assert.match(provenance(profile, { tensor: 2, expert: 4 }).errorBecause, /between tensor-parallel ranks/);
+    assert.match(provenance(routed, { tensor: 2, expert: 4 }).errorBecause, /between tensor- and expert-parallel ranks/);
+    assert.ok(provenance(routed, { expert: 4 }).errorPercent > provenance(routed, { expert: 1 }).errorPercent);
+  });
+
+  it('is wider, and says why, where the plan asks for what was not measured', () => {
+    const inside = provenance(profile, {});
+    const long = provenance(profile, {}, { sequenceLength: 2 * profile.sequenceLength });
+    const large = provenance(profile, {}, { microBatch: 4 * profile.largestBatch });
+    assert.match(long.errorBecause, /sequences were measured to .* only/);
+    assert.match(large.errorBecause, /micro-batches were measured to .* only/);
+    for (const { errorPercent } of [long, large]) assert.ok(errorPercent > inside.errorPercent);
+  });
+
+  it('names ends that were not measured and a measurement that was stopped', () => {
+    const { fit } = profile;
+    assert.ok(fit !== null);
+    const cut = { ...profile, status: 'partial' as const, error: 'cancelled', fit: { ...fit, embedding: null, head: null } };
+    assert.match(provenance(cut, {}).errorBecause, /the embedding, the head/);
+    assert.match(provenance(cut, {}).description, /stopped early/);
   });
 });
 

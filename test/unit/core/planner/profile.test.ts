@@ -82,7 +82,7 @@ describe('a plan from a profile', () => {
     const run = await runOf();
     const { cost, request } = makePlan(resolveRun(run, defaults, [{ file: '/x/p.json', profile: profileFor(run, a100) }]));
     assert.equal(cost.kind, 'profile');
-    assert.match(cost.description, /NVIDIA A100-SXM4-40GB.*p\.json.*never saw/);
+    assert.match(cost.description, /NVIDIA A100-SXM4-40GB.*p\.json.*left out in turn/);
     assert.match(cost.errorBecause, /measured; sends, gradient exchange and optimizer are not/);
     assert.equal(request.profile?.file, '/x/p.json');
     assert.ok(request.assumptions.some(({ key, value }) => key === 'cost.profile' && value === 'p.json'));
@@ -159,6 +159,25 @@ describe('a plan from a profile', () => {
   it('uses none when the file says none', async () => {
     const run = await runOf({ cost: { profile: 'none' } });
     assert.equal(resolveRun(run, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]).profile, null);
+  });
+
+  it('takes the analytic time of an end that was not measured, and says so', async () => {
+    const run = await runOf();
+    const whole = profileFor(run, a100);
+    assert.ok(whole.fit !== null);
+    const cut = { ...whole, fit: { ...whole.fit, embedding: null, head: null } };
+    const plan = makePlan(
+      resolveRun({ ...run, schedule: { value: '1F1B', source: { kind: 'override' } } }, defaults, [{ file: 'p.json', profile: cut }]),
+    );
+    const { busyMs } = chosenOf(plan);
+    assert.ok((busyMs[3] ?? 0) > (busyMs[1] ?? 0), busyMs.join(', '));
+    assert.match(plan.cost.errorBecause, /the embedding, the head/);
+  });
+
+  it('plans for the tensor size of a named profile when no file fixes one', async () => {
+    const profile = { ...profileFor(await runOf(), 'Some CPU'), tensor: 1 };
+    const own = await runOf({ layout: { pipeline: 4 }, cost: { profile: 'p.json' } }, { 'p.json': profileText(profile) });
+    assert.equal(resolveRun(own, defaults).layout.tensor, 1);
   });
 
   it('adds a recomputed forward to each backward', async () => {
