@@ -21,6 +21,7 @@ export const configErrorCodes = [
   'config-cycle',
   'config-not-found',
   'config-unreadable',
+  'shell-too-complex',
   'override-syntax',
   'override-unknown-key',
 ] as const;

@@ -104,3 +104,37 @@ export const any: FlagRead<boolean> = {
     return 'value' in outcome ? { value: outcome.value > 0 } : outcome;
   },
 };
+
+/** torchrun's `--nnodes`: a number, or `MIN:MAX`, which says nothing unless both are the same; `4-8` of srun likewise. */
+export const nodeCount: FlagRead<number> = {
+  words: 'one',
+  of: ([written = '']) => {
+    const [, low, high = low] = /^(\d{1,9})(?:[:-](\d{1,9}))?$/.exec(written) ?? [];
+    if (low === undefined || Number(low) < 1) return { expects: 'a number of nodes' };
+    return low === high ? { value: Number(low) } : silent;
+  },
+};
+
+/** `--nproc_per_node`: a number, or what the node has. */
+export const processCount: FlagRead<number> = {
+  words: 'one',
+  of: (words) => (/^(gpu|auto|cpu|xpu|-1)$/.test(words[0] ?? '') ? silent : count(1).of(words)),
+};
+
+/** Slurm's `8`, `a100:8` or `gpu:a100:8`. */
+export const deviceCount: FlagRead<number> = {
+  words: 'one',
+  of: ([written = '']) => {
+    const found = /^(?:[a-z][\w.-]*:)*(\d{1,9})(?:\(|$)/i.exec(written);
+    return found !== null && Number(found[1]) > 0 ? { value: Number(found[1]) } : silent;
+  },
+};
+
+/** Tasks of Slurm or MPI: one alone is no GPU count but a launcher of its own. */
+export const taskCount: FlagRead<number> = {
+  words: 'one',
+  of: (words) => {
+    const outcome = count(1).of(words);
+    return 'value' in outcome && outcome.value === 1 ? silent : outcome;
+  },
+};

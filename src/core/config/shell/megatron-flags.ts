@@ -2,7 +2,23 @@ import type { Finding } from '../../findings';
 import type { Place, TextRange } from '../../located';
 import { quoted } from '../../text';
 import type { Fact, FactName, Facts, FactValues } from '../facts';
-import { any, choice, count, fixed, keep, names, on, text, texts, window, type FlagRead } from './flag-reads';
+import {
+  any,
+  choice,
+  count,
+  deviceCount,
+  fixed,
+  keep,
+  names,
+  nodeCount,
+  on,
+  processCount,
+  taskCount,
+  text,
+  texts,
+  window,
+  type FlagRead,
+} from './flag-reads';
 
 /** One word after a flag (or a YAML value). */
 export interface FlagWord {
@@ -71,6 +87,7 @@ const flagTable: FlagTable = {
   experts: [rule('num-experts', count(1))],
   activeExperts: [rule('moe-router-topk', count(1)), rule('topk', count(1))],
   expertFfn: [rule('moe-ffn-hidden-size', count(1))],
+  sharedExpertFfn: [rule('moe-shared-expert-intermediate-size', count(1))],
   moeLayerFrequency: [rule('moe-layer-freq', text), rule('expert-interval', text)],
   latentAttention: [rule('multi-latent-attention', on(true))],
   qLoraRank: [rule('q-lora-rank', count(1))],
@@ -95,6 +112,9 @@ const flagTable: FlagTable = {
   pipelineLayout: [rule('pipeline-model-parallel-layout', text)],
   firstStageLayers: [rule('decoder-first-pipeline-num-layers', count(1))],
   lastStageLayers: [rule('decoder-last-pipeline-num-layers', count(1))],
+  embeddingAsLayer: [rule('account-for-embedding-in-pipeline-split', on(true))],
+  lossAsLayer: [rule('account-for-loss-in-pipeline-split', on(true))],
+  contextCommunication: [rule('cp-comm-type', texts)],
   sequenceLength: [rule('seq-length', count(1)), rule('encoder-seq-length', count(1))],
   microBatch: [rule('micro-batch-size', count(1)), rule('batch-size', count(1))],
   globalBatch: [rule('global-batch-size', count(1))],
@@ -132,21 +152,24 @@ const flagTable: FlagTable = {
     rule('use-flash-attn-triton', fixed('flash')),
   ],
   cpuOffloading: [rule('cpu-offloading', on(true)), rule('cpu-offloading-num-layers', any)],
+  activationCheckpointing: [rule('deepspeed-activation-checkpointing', on(true))],
+  offloadOptimizer: [rule('optimizer-cpu-offload', fixed('cpu')), rule('cpu-optimizer', fixed('cpu'))],
   variableSequenceLengths: [rule('variable-seq-lengths', on(true))],
   overlapP2p: [rule('no-overlap-p2p-communication', on(false)), rule('overlap-p2p-communication', on(true))],
-  nodes: [rule('nnodes', count(1)), rule('nodes', count(1)), rule('num-nodes', count(1))],
+  nodes: [rule('nnodes', nodeCount), rule('nodes', nodeCount), rule('num-nodes', count(1))],
   gpusPerNode: [
-    rule('nproc-per-node', count(1)),
-    rule('num-gpus', count(1)),
-    rule('gpus-per-node', count(1)),
-    rule('ntasks-per-node', count(1)),
+    rule('nproc-per-node', processCount),
+    rule('num-gpus', processCount),
+    rule('gpus-per-node', deviceCount),
+    rule('gres', deviceCount),
+    rule('ntasks-per-node', taskCount),
   ],
+  world: [rule('ntasks', taskCount)],
 };
 
 /** Read together with others: what they add is in `derived`. */
 const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
   'group-query-attention': on(true),
-  'moe-shared-expert-intermediate-size': count(1),
   'deepspeed-config': text,
 };
 
@@ -199,21 +222,26 @@ export function megatronRemarks(flags: ReadonlyMap<string, LocatedFlag>): readon
 function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   const grouped = flags.get('group-query-attention');
   const isGrouped = factOf(grouped, on(true));
-  const { kvHeads, sequenceLength, ...rest } = facts;
+  const { kvHeads, world, ...rest } = facts;
+  const half = factOf(flags.get('bf16'), fixed('bf16')) && factOf(flags.get('fp16'), fixed('fp16'));
+  const isPerNode = flags.has('nproc-per-node');
   const usedKvHeads =
     kvHeads?.name === undefined || flagKey(kvHeads.name) !== 'num-query-groups' || isGrouped?.value === true ? kvHeads : undefined;
   // argparse's default of --num-query-groups is 1.
   const oneGroup = isGrouped?.value === true && !flags.has('num-query-groups') ? { ...isGrouped, value: 1 } : undefined;
-  const shared = factOf(flags.get('moe-shared-expert-intermediate-size'), count(1));
+  const groups = usedKvHeads ?? oneGroup;
+  const shared = facts.sharedExpertFfn;
   const sharedExperts = shared === undefined ? undefined : wholeRatio(shared, facts.expertFfn ?? facts.ffn);
   const encoderLayers = facts.encoderLayers ?? (facts.decoderLayers === undefined ? undefined : facts.layers);
   return {
     ...rest,
-    ...((usedKvHeads ?? oneGroup) && { kvHeads: usedKvHeads ?? oneGroup }),
+    ...(groups && { kvHeads: groups }),
     ...(sharedExperts && { sharedExperts }),
     ...(encoderLayers && { encoderLayers }),
-    ...(sequenceLength && { sequenceLength }),
-  } as Facts;
+    // Under a launcher of its own on every node, tasks are nodes.
+    ...(world && !isPerNode && { world }),
+    ...(half && { secondPrecision: half }),
+  };
 }
 
 /** Shared experts counted in widths of one routed expert; undefined where that is no whole number. */

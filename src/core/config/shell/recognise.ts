@@ -1,0 +1,25 @@
+/** Flags that only a launch of Megatron has; a YAML key (`--num-layers:`) is none. */
+const megatronFlag =
+  /--(?:tensor-model-parallel-size|pipeline-model-parallel-size|num-layers|encoder-num-layers|hidden-size|num-attention-heads|seq-length|encoder-seq-length|micro-batch-size|global-batch-size|num-experts|untie-embeddings-and-output-weights|use-distributed-optimizer|transformer-impl)(?=[\s=\\"']|$)/g;
+
+/** A launch script says what it is near its start. */
+const sniffedLength = 262_144;
+
+/** Whether a text is a script (or a file of arguments) that launches Megatron: at least two of its flags outside comments. Cheap, by content alone. */
+export function isMegatronShell(text: string): boolean {
+  const head = text.length > sniffedLength ? text.slice(0, sniffedLength) : text;
+  if (!head.includes('-size') && !head.includes('--num-layers')) return false;
+  const seen = new Set<string>();
+  for (const match of head.matchAll(megatronFlag)) {
+    const line = head.slice(Math.max(0, match.index - 300, head.lastIndexOf('\n', match.index) + 1), match.index);
+    if (/(^|\s)#/.test(line)) continue;
+    seen.add(match[0]);
+    if (seen.size === 2) return true;
+  }
+  return false;
+}
+
+/** Whether a file holds arguments alone, as for `pretrain_gpt.py @arguments.txt`: its first line that says something starts with a flag. */
+export function isArgumentFile(text: string): boolean {
+  return /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*--[a-z]/.test(text);
+}

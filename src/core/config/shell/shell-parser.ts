@@ -1,0 +1,98 @@
+import { Language, Parser, type TreeCursor } from 'web-tree-sitter';
+
+/** The two WebAssembly modules, as the face found them: `web-tree-sitter.wasm` and `tree-sitter-bash.wasm`. */
+export interface ShellWasm {
+  readonly runtime: Uint8Array;
+  readonly bash: Uint8Array;
+}
+
+/** A node of a script as plain data: named ones, and the few words of the grammar that say which child is what. Offsets are UTF-16 units. */
+export interface ShellNode {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly children: readonly ShellNode[];
+}
+
+/** Pure after it is loaded. */
+export interface ShellParser {
+  /** The tree of a script; it tolerates errors (nodes of type `ERROR`). Null for a text that takes the grammar too long. */
+  readonly parse: (text: string) => ShellNode | null;
+}
+
+/** Words of the grammar that tell the parts of a statement apart. */
+const kept: ReadonlySet<string> = new Set(['then', 'do', 'in', '&&', '||', '!', '+=']);
+
+/** Nothing that people write is nested deeper; what is deeper is left out. */
+const maximumDepth = 150;
+
+/** More than this many nodes are no launch script. */
+const maximumNodes = 400_000;
+
+/** Compiles the grammar. Rejects when the bytes are not those two modules. */
+export async function loadShellParser(wasm: ShellWasm): Promise<ShellParser> {
+  await Parser.init({ wasmBinary: wasm.runtime });
+  const language = await Language.load(wasm.bash);
+  const types = language.types.map((name, id) => (language.nodeTypeIsNamed(id) || kept.has(name) ? name : null));
+  return { parse: (text) => parse(language, types, text) };
+}
+
+function parse(language: Language, types: readonly (string | null)[], text: string): ShellNode | null {
+  const parser = new Parser();
+  try {
+    parser.setLanguage(language);
+    // The engine calls back after a fixed number of steps, so that the limit is the same on every machine.
+    let left = 200 + text.length / 4;
+    const tree = parser.parse(text, null, { progressCallback: () => (left -= 1) < 0 });
+    if (tree === null) return null;
+    const cursor = tree.walk();
+    try {
+      return plainTree(cursor, types);
+    } finally {
+      cursor.delete();
+      tree.delete();
+    }
+  } finally {
+    parser.delete();
+  }
+}
+
+interface Open {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly children: Open[];
+}
+
+/** Copies what is needed out of WebAssembly's memory in one walk. */
+function plainTree(cursor: TreeCursor, types: readonly (string | null)[]): ShellNode {
+  const root: Open = { type: 'program', start: cursor.startIndex, end: cursor.endIndex, children: [] };
+  const open = [root];
+  let nodes = 0;
+  let entering = cursor.gotoFirstChild();
+  while (open.length > 0) {
+    if (entering) {
+      const node = enter(cursor, types, open.at(-1));
+      nodes += 1;
+      if (nodes > maximumNodes) return root;
+      entering = node !== null && open.length < maximumDepth && cursor.gotoFirstChild();
+      if (entering && node !== null) open.push(node);
+      if (entering) continue;
+    }
+    entering = cursor.gotoNextSibling();
+    if (entering) continue;
+    open.pop();
+    if (open.length > 0) cursor.gotoParent();
+  }
+  return root;
+}
+
+function enter(cursor: TreeCursor, types: readonly (string | null)[], parent: Open | undefined): Open | null {
+  const id = cursor.nodeTypeId;
+  // 65535 is the engine's own id of an error.
+  const type = id === 65535 ? 'ERROR' : (types[id] ?? null);
+  if (type === null || type === 'comment' || parent === undefined) return null;
+  const node = { type, start: cursor.startIndex, end: cursor.endIndex, children: [] };
+  parent.children.push(node);
+  return node;
+}
