@@ -78,6 +78,7 @@ const neoxKeys: KeyTable = {
   gradientAccumulation: [key('gradient_accumulation_steps', count(1)), key('gas', count(1))],
   precision: [
     key('bf16.enabled', fixed('bf16')),
+    key('fp16.type', lenient(choice({ bfloat16: 'bf16' }))),
     key('fp16.enabled', fixed('fp16')),
     key('precision', lenient(choice(precisions))),
     key('fp16.fp16', fixed('fp16')),

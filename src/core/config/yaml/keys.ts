@@ -99,7 +99,9 @@ export function createKeyReader(document: YamlDocument, resolve: Resolver, find 
     const resolution = resolve(node, keys);
     if (resolution.kind === 'value') return plainText(node, resolution.value);
     if (resolution.kind === 'cycle') remarks.set(node.range.start, cycleRemark(document, node, keys));
-    else for (const [, name] of node.text.slice(0, 1000).matchAll(/\$\{(\w+)\}/g)) if (name !== undefined) placeholders.add(name);
+    else
+      for (const [, name] of node.text.slice(0, 1000).matchAll(/\$\{(?:oc\.env:)?(\w+)[,}]/g))
+        if (name !== undefined) placeholders.add(name);
     return undefined;
   };
 

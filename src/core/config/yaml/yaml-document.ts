@@ -3,7 +3,7 @@ import type { Place, TextRange } from '../../located';
 import { printable, quoted } from '../../text';
 import { ExpectedError } from '../../errors';
 import { configError } from '../errors';
-import { maximumConfigSize, startOf } from '../json-document';
+import { startOf } from '../json-document';
 
 /** A value in no collection. `text` is without quotes; empty for a key without a value. */
 export interface YamlScalar {
@@ -49,8 +49,11 @@ export interface YamlDocument {
 const maximumDepth = 100;
 /** Configs use a handful; each alias is one more reference to a node that is there already, so even a bomb stays as small as its text. */
 const maximumAliases = 1000;
-/** About 20,000 settings. */
-const maximumTokens = 200_000;
+/** Merging, unlike an alias, copies: of one large mapping into many. */
+const maximumMerged = 10_000;
+/** The parser takes about a second for a hostile text of this length or this many tokens; launcher files have some 20 kB and 2,000 tokens. */
+const maximumSize = 2 ** 20;
+const maximumTokens = 100_000;
 
 /**
  * Parses a YAML config whose root is a mapping. Nothing in it is constructed or executed: tags are ignored and scalars stay text.
@@ -69,7 +72,7 @@ export function parseYaml(file: string, text: string): YamlDocument {
       range: { start: second.range[0], end: second.range[0] + 1 },
     });
   const contents = first?.contents ?? null;
-  const root = contents === null ? null : convert({ file, anchors: new Map(), aliases: 0 }, contents);
+  const root = contents === null ? null : convert({ file, anchors: new Map(), aliases: 0, merged: 0 }, contents);
   if (root?.kind !== 'map')
     throw configError(
       'config-wrong-type',
@@ -113,6 +116,7 @@ interface Conversion {
   readonly file: string;
   readonly anchors: Map<string, YamlNode>;
   aliases: number;
+  merged: number;
 }
 
 function convert(state: Conversion, node: Node): YamlNode {
@@ -153,13 +157,22 @@ function convertMap(state: Conversion, map: YAMLMap): YamlMap {
     if (name === '<<' && key.type === 'PLAIN') merged.push(value);
     else entries.set(name, { key: name, keyRange, value, end, flow: map.flow === true, alone: pairs.length === 1 });
   }
-  for (const entry of merged.flatMap(mergedEntries)) if (!entries.has(entry.key)) entries.set(entry.key, entry);
+  for (const part of merged.flatMap(mergeable)) addMerged(state, entries, part);
   return { kind: 'map', range: rangeOf(map), entries };
 }
 
-function mergedEntries(node: YamlNode): readonly YamlEntry[] {
-  if (node.kind === 'list') return node.items.flatMap((item) => (item.kind === 'map' ? mergedEntries(item) : []));
-  return node.kind === 'map' ? [...node.entries.values()] : [];
+function mergeable(node: YamlNode): readonly YamlMap[] {
+  return (node.kind === 'list' ? node.items : [node]).filter((item) => item.kind === 'map');
+}
+
+function addMerged(state: Conversion, entries: Map<string, YamlEntry>, { range, entries: added }: YamlMap): void {
+  state.merged += added.size;
+  if (state.merged > maximumMerged)
+    throw new ExpectedError('config-yaml-aliases', `More than ${maximumMerged} entries are merged with <<`, 'write the values themselves', {
+      file: state.file,
+      range: { start: range.start, end: range.start + 1 },
+    });
+  for (const [name, entry] of added) if (!entries.has(name)) entries.set(name, entry);
 }
 
 function refuseKey(file: string, entries: ReadonlyMap<string, YamlEntry>, name: string, range: TextRange): void {
@@ -190,7 +203,7 @@ function rangeOf({ range }: { readonly range?: readonly [number, number, number]
 }
 
 function refuseUnfit(file: string, text: string): void {
-  if (text.length > maximumConfigSize) throw tooLarge(file);
+  if (text.length > maximumSize) throw tooLarge(file);
   if (text.replace(/^\uFEFF/, '').trim() === '')
     throw configError('config-empty', 'The file is empty', 'write a launcher config', startOf(file));
   if (text.includes('\0') || /(?![\t\n\f\r])\p{Cc}/u.test(text.slice(0, 4096)))
@@ -198,7 +211,12 @@ function refuseUnfit(file: string, text: string): void {
 }
 
 function tooLarge(file: string): Error {
-  return configError('config-too-large', 'The file is too large for a launcher config', 'name the config file itself', startOf(file));
+  return configError(
+    'config-too-large',
+    'The file is over 1 MB or has over 10,000 settings, too large for a launcher config',
+    'name the config file itself',
+    startOf(file),
+  );
 }
 
 function tooDeep(file: string, offset: number): Error {
@@ -219,6 +237,8 @@ function syntaxError(file: string, text: string, code: string, message: string, 
   const [sentence, remedy] = syntaxSentences[code] ?? [printable(message.split('\n', 1)[0] ?? ''), 'mend the syntax'];
   const contentEnd = Math.max(text.trimEnd().length, 1);
   const start = Math.min(from, contentEnd - 1);
-  const place: Place = { file, range: { start, end: Math.max(start + 1, Math.min(to, contentEnd)) } };
+  const lineEnd = text.indexOf('\n', start);
+  const end = Math.min(to, contentEnd, lineEnd < 0 ? contentEnd : lineEnd);
+  const place: Place = { file, range: { start, end: Math.max(start + 1, end) } };
   return new ExpectedError('config-yaml-syntax', `YAML error: ${sentence}`, remedy, place);
 }
