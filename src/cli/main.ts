@@ -2,6 +2,7 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { runCommand } from './run-command';
+import { shellReaderIn } from './shell-reader';
 
 // `terapipe plan ... | head` closes the pipe early; that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -23,6 +24,7 @@ void runCommand(process.argv.slice(2), {
   },
   signal: interrupted.signal,
   profilerFile: path.join(__dirname, 'profiler.js'),
+  shell: shellReaderIn(__dirname),
   debug: process.env['TERAPIPE_DEBUG'] === '1',
 }).then((exitCode) => {
   process.exitCode = exitCode;

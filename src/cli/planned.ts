@@ -1,8 +1,10 @@
-import { loadRun } from '../core/config/load';
 import { applyOverrides } from '../core/config/overrides';
+import type { LauncherReader } from '../core/config/facts';
 import type { ReadReferenced, Run } from '../core/config/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
+import { isLauncher } from '../core/launch/readers';
+import { loadConfig, type LoadedConfig } from '../core/launch/load-config';
 import { findingsOf } from '../core/planner/findings';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
@@ -20,22 +22,35 @@ export interface Planned {
 
 /**
  * Reads a config with what it refers to, `texts` keeping every text for messages.
- * @throws ExpectedError as `loadRun` and `applyOverrides`.
+ * @throws ExpectedError as `loadConfig` and `applyOverrides`.
  */
-export async function readRun(
+export async function readConfig(
   { file, text }: SourceText,
-  sets: readonly string[],
+  { sets, shell, ...options }: ReadingOptions,
   texts: Map<string, string>,
-  options: { readonly withProfile?: boolean } = {},
-): Promise<Run> {
+): Promise<LoadedConfig> {
   texts.set(file, text);
   const read: ReadReferenced = async (from, name) => {
     const referenced = await readReferenced(from, name);
     texts.set(referenced.file, referenced.text);
     return referenced;
   };
-  const run = await loadRun(file, text, read, options);
-  return applyOverrides(run, sets);
+  const config = await loadConfig(file, text, { read, shell }, options);
+  return config.run === null ? config : { ...config, run: applyOverrides(config.run, sets) };
+}
+
+/** How a config is read. */
+export interface ReadingOptions {
+  /** `key=value` over what the files say. */
+  readonly sets: readonly string[];
+  readonly shell: () => Promise<LauncherReader>;
+  readonly withProfile?: boolean;
+}
+
+/** The run of a config. @throws ExpectedError when the sizes of its model are nowhere. */
+export function requireRun({ run, noRun }: LoadedConfig): Run {
+  if (run !== null) return run;
+  throw noRun ?? new ExpectedError('config-model-incomplete', 'There is no model to plan', 'name a model config');
 }
 
 /** A run that is planned with the profile in `file` whatever its own files say; `none`: with none. @throws ExpectedError as `readProfile`. */
@@ -51,13 +66,16 @@ export async function withProfile(run: Run, file: string, texts: Map<string, str
  * @param found profiles near the config, one of which is used if it matches.
  * @throws ExpectedError of the planner, placed at the first error the files hold, or at the run.
  */
-export function planRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): Planned {
+export function planRun(config: LoadedConfig, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): Planned {
+  const run = requireRun(config);
+  // A launcher's file is judged by its own rules: fixes for terapipe.json would not fit it, and it names no GPU whose memory could be too small.
+  const judged = (plan: Plan | null) => (isLauncher(run.format) ? config.findings : findingsOf(run, plan));
   try {
     const plan = makePlan(resolveRun(run, defaults, found));
-    return { run, plan, findings: findingsOf(run, plan) };
+    return { run, plan, findings: judged(plan) };
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
-    const cause = findingsOf(run, null).find(({ severity }) => severity === 'error');
+    const cause = judged(null).find(({ severity }) => severity === 'error');
     throw new ExpectedError(error.code, error.message, error.remedy, error.place ?? cause?.place ?? run.place);
   }
 }

@@ -7,13 +7,16 @@ import { errorJson, errorLine, type Answer } from './answer';
 import { helpText, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
 import { inspectAnswer } from './commands/inspect';
+import { launcherAnswer } from './commands/inspect-launcher';
 import { memoryAnswer } from './commands/memory';
 import { planAnswer } from './commands/plan';
 import { runSolve } from './commands/solve';
 import { solvedAnswer } from './commands/solve-text';
 import { profilesFolder, readProfiles } from '../profiler/store';
 import { comparisonAnswer, importAnswer, profileAnswer } from './commands/profile';
-import { planRun, readRun, withProfile } from './planned';
+import type { LauncherReader } from '../core/config/facts';
+import type { LoadedConfig } from '../core/launch/load-config';
+import { planRun, readConfig, requireRun, withProfile } from './planned';
 import { readNamedFile, type SourceText } from './read-file';
 
 /** Where a command line speaks to. */
@@ -30,6 +33,8 @@ export interface Terminal {
   readonly signal: AbortSignal;
   /** The bundled child that measures slices. */
   readonly profilerFile: string;
+  /** The reader of shell scripts. */
+  readonly shell: () => Promise<LauncherReader>;
   /** Print stacks of internal errors. */
   readonly debug: boolean;
 }
@@ -66,33 +71,43 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 
 async function answerTo(command: Command, texts: Map<string, string>, terminal: Terminal): Promise<Answer> {
   const { name, paths, sets, defaults, profiling } = command;
-  if (name === 'check') return checkAnswer(paths, sets, defaults, texts);
+  if (name === 'check') return checkAnswer(paths, { sets, shell: terminal.shell }, defaults, texts);
   if (name === 'profile' && profiling.compareWith !== null) return comparisonAnswer(paths[0] ?? '-', profiling.compareWith);
   const [path = '-'] = paths;
   if (name !== 'solve' && isOnnx(path))
-    return answerForRun(name, applyOverrides(await runOfOnnx(path, terminal.signal), sets), command, texts, terminal);
+    return answerForConfig(name, configOfRun(applyOverrides(await runOfOnnx(path, terminal.signal), sets)), command, texts, terminal);
   const source = await readInto(texts, path);
   if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, terminal.clock));
-  const run = await readRun(source, sets, texts, { withProfile: name !== 'profile' && command.profile === null });
-  return answerForRun(name, run, command, texts, terminal);
+  const config = await readConfig(
+    source,
+    { sets, shell: terminal.shell, withProfile: name !== 'profile' && command.profile === null },
+    texts,
+  );
+  return answerForConfig(name, config, command, texts, terminal);
 }
 
-async function answerForRun(
+/** A run that comes from elsewhere than a text. */
+function configOfRun(run: Run): LoadedConfig {
+  return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };
+}
+
+async function answerForConfig(
   name: Exclude<CommandName, 'check' | 'solve'>,
-  read: Run,
+  read: LoadedConfig,
   command: Command,
   texts: Map<string, string>,
   terminal: Terminal,
 ): Promise<Answer> {
   const { defaults, profiling } = command;
-  const run = command.profile === null ? read : await withProfile(read, command.profile, texts);
+  if (name === 'inspect') return read.launcher === null ? inspectAnswer(requireRun(read)) : launcherAnswer(read.launcher, read);
+  const own = requireRun(read);
+  const run = command.profile === null ? own : await withProfile(own, command.profile, texts);
+  const config = { ...read, run };
   switch (name) {
-    case 'inspect':
-      return inspectAnswer(run);
     case 'memory':
-      return memoryAnswer(planRun(run, defaults), texts);
+      return memoryAnswer(planRun(config, defaults), texts);
     case 'plan':
-      return planAnswer(planRun(run, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
+      return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
     case 'profile':
       return profiling.importFrom === null
         ? profileAnswer(run, command, terminal)

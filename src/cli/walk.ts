@@ -1,11 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { recognise } from '../core/config/registry';
+import { configEndings, recogniseConfig } from '../core/launch/readers';
 import { ExpectedError } from '../core/errors';
 import { readNamedFile, type SourceText } from './read-file';
 
 const maximumDepth = 12;
 const maximumFiles = 20_000;
+const endings = new RegExp(`\\.(${configEndings.join('|')})$`, 'i');
 const skipped = new Set(['node_modules', '__pycache__', 'dist', 'out']);
 
 /**
@@ -14,23 +15,23 @@ const skipped = new Set(['node_modules', '__pycache__', 'dist', 'out']);
  */
 export async function configsUnder(folder: string): Promise<SourceText[]> {
   const budget = { files: maximumFiles };
-  const names = await jsonFilesUnder(folder, maximumDepth, budget);
+  const names = await configFilesUnder(folder, maximumDepth, budget);
   const configs: SourceText[] = [];
   for (const name of names) {
     const source = await readQuietly(name);
-    if (source !== null && recognise(source.file, source.text) !== null) configs.push(source);
+    if (source !== null && recogniseConfig(source.file, source.text) !== null) configs.push(source);
   }
   return configs;
 }
 
-async function jsonFilesUnder(folder: string, depth: number, budget: { files: number }): Promise<string[]> {
+async function configFilesUnder(folder: string, depth: number, budget: { files: number }): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found: string[] = [];
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const name = path.join(folder, entry.name);
     if (entry.isDirectory() && depth > 0 && !entry.name.startsWith('.') && !skipped.has(entry.name))
-      found.push(...(await jsonFilesUnder(name, depth - 1, budget)));
-    else if (entry.isFile() && /\.jsonc?$/i.test(entry.name) && budget.files > 0) {
+      found.push(...(await configFilesUnder(name, depth - 1, budget)));
+    else if (entry.isFile() && endings.test(entry.name) && budget.files > 0) {
       budget.files -= 1;
       found.push(name);
     }

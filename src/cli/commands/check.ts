@@ -5,7 +5,7 @@ import { plural } from '../../core/format';
 import { findingOfError, findingsOf } from '../../core/planner/findings';
 import type { ResolveDefaults } from '../../core/planner/resolve';
 import { findingLine, printedFinding, type Answer } from '../answer';
-import { exitCodeFor, planRun, readRun } from '../planned';
+import { exitCodeFor, planRun, readConfig, requireRun, type ReadingOptions } from '../planned';
 import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
 import { configsUnder } from '../walk';
 
@@ -16,7 +16,7 @@ import { configsUnder } from '../walk';
  */
 export async function checkAnswer(
   paths: readonly string[],
-  sets: readonly string[],
+  reading: ReadingOptions,
   defaults: ResolveDefaults,
   texts: Map<string, string>,
 ): Promise<Answer> {
@@ -25,7 +25,7 @@ export async function checkAnswer(
     sources.push(...((await kindOfPath(name)) === 'folder' ? await configsUnder(name) : [await readNamedFile(name)]));
   const findings = new Map<string, Finding>();
   for (const source of sources)
-    for (const finding of await findingsFor(source, sets, defaults, texts)) findings.set(identityOf(finding), finding);
+    for (const finding of await findingsFor(source, reading, defaults, texts)) findings.set(identityOf(finding), finding);
   const printed = [...findings.values()].map((finding) => printedFinding(finding, texts));
   const summary =
     printed.length === 0
@@ -40,17 +40,19 @@ export async function checkAnswer(
 
 async function findingsFor(
   source: SourceText,
-  sets: readonly string[],
+  reading: ReadingOptions,
   defaults: ResolveDefaults,
   texts: Map<string, string>,
 ): Promise<readonly Finding[]> {
   try {
-    const run = await readRun(source, sets, texts);
+    const config = await readConfig(source, reading, texts);
+    if (config.launcher !== null) return config.findings;
+    const run = requireRun(config);
     // A model config alone says nothing of the GPUs it must fit.
     if (run.format === 'huggingface') return findingsOf(run, null);
     const unplanned = findingsOf(run, null);
     try {
-      return planRun(run, defaults).findings;
+      return planRun(config, defaults).findings;
     } catch (error) {
       if (!(error instanceof ExpectedError)) throw error;
       return unplanned.some(({ severity }) => severity === 'error') ? unplanned : [findingOfError(error, run.place), ...unplanned];

@@ -1,11 +1,11 @@
 import { layoutFields, trainingFields } from '../../core/config/fields';
 import { plain } from '../../core/config/section';
 import type { FactName } from '../../core/config/facts';
+import { parametersOf } from '../../core/config/huggingface/count';
 import type { Run } from '../../core/config/run';
-import { modelSpecOf, type WrittenModel } from '../../core/config/written-model';
+import type { WrittenModel } from '../../core/config/written-model';
 import { formatCount } from '../../core/format';
 import { valuesOf, type Source } from '../../core/located';
-import { parameterCount } from '../../core/model/parameters';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
@@ -13,7 +13,7 @@ import { indented, table } from '../table';
 /** `terapipe inspect`: what the files say and the defaults of their format; null for the rest. */
 export function inspectAnswer(run: Run): Answer {
   const sections = {
-    model: { ...modelOf(run), ...beside(run), parameters: run.unplanned === undefined ? parameterCount(modelSpecOf(run.model)) : null },
+    model: { ...modelOf(run), ...beside(run), parameters: parametersOf(run) },
     layout: { ...nulls(layoutFields), ...plain(run.layout) },
     training: { ...nulls(trainingFields), ...plain(run.training) },
     cluster: {
@@ -63,6 +63,7 @@ const besideFacts = [
     'sharedExperts',
     'sharedExpertFfn',
     'firstDenseLayers',
+    'denseLayers',
     'moeLayerFrequency',
     'decoderSparseStep',
   ] as const),

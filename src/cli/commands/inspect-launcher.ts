@@ -1,0 +1,82 @@
+import type { Facts, FactName, LauncherFile } from '../../core/config/facts';
+import { modelSpecOf } from '../../core/config/written-model';
+import { formatCount } from '../../core/format';
+import { dataOf, microBatchesOf, worldOf } from '../../core/launch/derived';
+import type { LoadedConfig } from '../../core/launch/load-config';
+import { parameterCount } from '../../core/model/parameters';
+import { lineColumnAt, printable } from '../../core/text';
+import type { Answer } from '../answer';
+import { indented, table } from '../table';
+
+/** The facts of a launcher's file by section, in the order in which they are read. */
+const sections = {
+  model: [
+    ...(['modelType', 'flavor', 'layers', 'hidden', 'heads', 'kvHeads', 'headDim', 'ffn', 'gatedMlp', 'vocab', 'vocabDivisor'] as const),
+    ...(['maxPositions', 'tiedEmbeddings', 'positions', 'norm', 'bias', 'qkvBias', 'qkNorm', 'experts', 'activeExperts'] as const),
+    ...(['expertFfn', 'sharedExperts', 'firstDenseLayers', 'moeLayerFrequency', 'latentAttention', 'qLoraRank', 'kvLoraRank'] as const),
+    ...(['qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'mtpLayers', 'slidingWindow', 'encoderLayers', 'decoderLayers'] as const),
+    'hybridPattern',
+  ],
+  layout: [
+    ...(['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'layersPerVirtualStage'] as const),
+    ...(['pipelineLayout', 'firstStageLayers', 'lastStageLayers', 'dataReplicate', 'dataShard'] as const),
+  ],
+  training: [
+    ...(['sequenceLength', 'encoderSequenceLength', 'decoderSequenceLength', 'microBatch', 'globalBatch', 'microBatches'] as const),
+    ...(['gradientAccumulation', 'batchSchedule', 'precision', 'optimizer', 'distributedOptimizer', 'zeroStage'] as const),
+    ...(['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules', 'sequenceParallel', 'attention'] as const),
+    ...(['cpuOffloading', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv', 'partitionMethod'] as const),
+  ],
+  cluster: ['nodes', 'gpusPerNode', 'world'],
+} as const satisfies Readonly<Record<string, readonly FactName[]>>;
+
+/** `terapipe inspect` of a launcher's file: what it says, what follows from it, and the model config joined to it; null for the rest. */
+export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedConfig): Answer {
+  const facts: Facts = { ...model?.facts, ...launcher.facts };
+  const derived = derivedFrom(facts, launcher);
+  const valueOf = (name: FactName): unknown => facts[name]?.value ?? derived[name] ?? null;
+  const json = Object.fromEntries(
+    Object.entries(sections).map(([section, names]) => [section, Object.fromEntries(names.map((name) => [name, valueOf(name)]))]),
+  );
+  const parameters = run === null || run.unplanned !== undefined ? null : parameterCount(modelSpecOf(run.model));
+  const files = [launcher.file, ...(model === null ? [] : [model.file])];
+  return {
+    json: {
+      ...{ version: 1, format: launcher.format },
+      ...json,
+      model: { ...json['model'], parameters },
+      training: { ...json['training'], recompute: facts.recomputeGranularity?.value ?? null },
+      ...{ schedule: facts.schedule?.value ?? null, placeholders: launcher.placeholders, files },
+    },
+    text: [
+      printable(`${files.join(' with ')}: ${launcher.format}${parameters === null ? '' : `, ${formatCount(parameters)} parameters`}`),
+      ...Object.entries(sections).flatMap(([section, names]) => {
+        const rows = names.flatMap((name) =>
+          valueOf(name) === null ? [] : [[name, shown(valueOf(name)), sourceOf(facts, name, launcher, model)]],
+        );
+        return rows.length === 0 ? [] : ['', section, indented(table(rows, [1, 2]))];
+      }),
+      ...(launcher.placeholders.length === 0 ? [] : ['', printable(`placeholders: ${launcher.placeholders.join(', ')}`)]),
+    ].join('\n'),
+    exitCode: 0,
+  };
+}
+
+/** What launchers compute from the rest: GPUs, replicas, micro-batches. */
+function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<FactName, number | null>> {
+  return { world: worldOf(facts), data: dataOf(facts, format), microBatches: microBatchesOf(facts, format) };
+}
+
+function sourceOf(facts: Facts, name: FactName, launcher: LauncherFile, model: LauncherFile | null): string {
+  const source = facts[name]?.source;
+  if (source === undefined) return 'follows from the others';
+  if (source.kind === 'default') return printable(source.because);
+  if (source.kind === 'override') return 'set';
+  const { file, range } = source.place;
+  const text = file === launcher.file ? launcher.text : (model?.text ?? '');
+  return printable(`${file}:${lineColumnAt(text, range.start).line}`);
+}
+
+function shown(value: unknown): string {
+  return printable(typeof value === 'number' ? value.toLocaleString('en-US') : typeof value === 'string' ? value : JSON.stringify(value));
+}

@@ -1,0 +1,87 @@
+import { ExpectedError } from '../errors';
+import type { Finding } from '../findings';
+import type { LauncherFile, LauncherReader } from '../config/facts';
+import { aboutModel, factsOfHuggingFace, readHuggingFace } from '../config/huggingface';
+import { runOfLauncher } from '../config/launcher-run';
+import { loadRun, titleOf } from '../config/load';
+import { recognise } from '../config/registry';
+import type { ConfigFormat, ReadReferenced, Run } from '../config/run';
+import { crossFindings } from './cross-findings';
+import { launchFindings } from './findings';
+import { isLauncher, readerOf, recogniseNamedConfig } from './readers';
+
+/** What a face lends to read configs with. */
+export interface ConfigWorld {
+  readonly read: ReadReferenced;
+  /** The reader of shell scripts, whose grammar is loaded the first time. */
+  readonly shell: () => Promise<LauncherReader>;
+}
+
+/** A config with everything its files say. */
+export interface LoadedConfig {
+  readonly format: ConfigFormat;
+  /** Null for a model config or a terapipe.json. */
+  readonly launcher: LauncherFile | null;
+  /** The model config joined to a launcher, as facts. */
+  readonly model: LauncherFile | null;
+  /** What is planned; null when the model's sizes are nowhere, `noRun` says so. */
+  readonly run: Run | null;
+  readonly noRun: ExpectedError | null;
+  /** What is wrong in the launch, before anything is planned. */
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Reads a config or launcher with what it refers to, and the model config of the same run: the one that it names, else the config.json beside it.
+ * @throws ExpectedError, placed: as `loadRun` and the readers of launchers.
+ */
+export async function loadConfig(
+  file: string,
+  text: string,
+  world: ConfigWorld,
+  options: { readonly withProfile?: boolean } = {},
+): Promise<LoadedConfig> {
+  const format = recogniseNamedConfig(file, text);
+  if (format === null || !isLauncher(format)) {
+    const run = await loadRun(file, text, world.read, options);
+    return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };
+  }
+  const launcher = (await readerOf(format, world.shell))(file, text);
+  const joined = await joinedModel(launcher, world.read);
+  const { run, noRun } = runOf(launcher, joined);
+  const cross = joined === null ? [] : crossFindings(launcher, joined.facts);
+  return {
+    ...{ format, launcher, model: joined?.facts ?? null, run, noRun },
+    findings: [...launchFindings(launcher), ...cross, ...launcher.remarks],
+  };
+}
+
+interface Joined {
+  readonly facts: LauncherFile;
+  readonly text: string;
+}
+
+/** The model config that the launcher names, or the one in its folder. One that cannot be read is passed over: a path on the cluster is seldom one here. */
+async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferenced): Promise<Joined | null> {
+  for (const path of [...modelFiles.map(({ value }) => value), 'config.json']) {
+    try {
+      const { file: found, text } = await read(file, path);
+      if (recognise(found, text) === 'huggingface') return { facts: factsOfHuggingFace(found, text), text };
+    } catch (error) {
+      if (!(error instanceof ExpectedError)) throw error;
+    }
+  }
+  return null;
+}
+
+function runOf(launcher: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
+  try {
+    if (joined === null) return { run: runOfLauncher(launcher, titleOf(launcher.file), null), noRun: null };
+    const config = readHuggingFace(joined.facts.file, joined.text);
+    const model = { model: config.model, texts: new Map([[joined.facts.file, config.document.text]]) };
+    return { run: { ...runOfLauncher(launcher, titleOf(launcher.file), model), ...aboutModel(config) }, noRun: null };
+  } catch (error) {
+    if (error instanceof ExpectedError) return { run: null, noRun: error };
+    throw error;
+  }
+}
