@@ -33,6 +33,8 @@ export interface FactValues {
   /** Width of the shared experts together, where the file gives that. */
   readonly sharedExpertFfn: number;
   readonly firstDenseLayers: number;
+  /** Layers without experts where the file lists them, from 0. */
+  readonly denseLayers: readonly number[];
   /** As written: a period, or a Python list expression such as `([0]*3+[1]*11)`. */
   readonly moeLayerFrequency: string;
   readonly decoderSparseStep: number;

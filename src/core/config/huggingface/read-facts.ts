@@ -27,6 +27,7 @@ export function readFacts(source: Source, model: LocatedFields<WrittenModel>): F
     ...extras,
     ...(extras.kvLoraRank === undefined ? {} : { latentAttention: from(extras.kvLoraRank, true) }),
     ...stacks(source, model, extras),
+    ...expertLayers(source),
     ...slidingWindow(source, model),
     ...(kinds === null ? {} : { attentionKinds: kinds }),
   };
@@ -69,6 +70,18 @@ function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>
     return found === undefined ? [] : [[name, found] as const];
   });
   return Object.fromEntries(read);
+}
+
+/** Which layers have experts, beside the numbers of `extraKeys`. */
+function expertLayers(source: Source): Found {
+  const listed = source.members.get('mlp_only_layers');
+  const dense = listed?.value.type === 'null' ? undefined : readMember(source, listed, layerIndices);
+  const period = source.members.get('moe_layer_freq');
+  const frequency = period?.value.type === 'number' ? readMember(source, period, integer(1, 10_000)) : undefined;
+  return {
+    ...(dense === undefined || dense.value.length === 0 ? {} : { denseLayers: dense }),
+    ...(frequency === undefined ? {} : { moeLayerFrequency: from(frequency, String(frequency.value)) }),
+  };
 }
 
 /** Layers of encoder and decoder: T5 has as many in the decoder unless it says otherwise, others name both. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { familyNames } from '../../../../src/core/config/families';
 import type { FactName } from '../../../../src/core/config/facts';
+import { parametersOf } from '../../../../src/core/config/huggingface/count';
 import { factsOfHuggingFace, readHuggingFace } from '../../../../src/core/config/huggingface';
 import { modelSpecOf } from '../../../../src/core/config/written-model';
 import { ExpectedError } from '../../../../src/core/errors';
@@ -44,6 +45,24 @@ describe('families of HuggingFace configs', () => {
     assertParameters({ model_type: 'bloom', n_embed: 4096, n_layer: 30, num_attention_heads: 32 }, 7_069_016_064);
     assertParameters({ model_type: 'starcoder2' }, 3_030_371_328);
     assertParameters({ model_type: 'mpt', d_model: 4096, n_heads: 32, n_layers: 32, vocab_size: 50432, attn_config: { alibi: true } }, 6_649_286_656); // prettier-ignore
+  });
+
+  it('count the parameters of models that are not planned', async () => {
+    const count = async (config: object) => parametersOf(await load({ 'config.json': JSON.stringify(config) }));
+    assert.equal(await count({ model_type: 'deepseek_v3' }), 671_026_404_352);
+    const lite = {
+      ...{ model_type: 'deepseek_v2', vocab_size: 102400, hidden_size: 2048, intermediate_size: 10944, moe_intermediate_size: 1408 },
+      ...{ num_hidden_layers: 27, num_attention_heads: 16, q_lora_rank: null, first_k_dense_replace: 1, num_experts_per_tok: 6 },
+    };
+    assert.equal(await count(lite), 15_706_484_224);
+    assert.equal(await count({ model_type: 'qwen2_moe' }), 14_315_784_192);
+    const small = { model_type: 'qwen2_moe', num_hidden_layers: 4, hidden_size: 16 };
+    const sparse = await count(small);
+    const dense = await count({ ...small, mlp_only_layers: [1], decoder_sparse_step: 2 });
+    // Layers 0, 1 and 2 are dense: one network instead of 60 experts, their router, and the shared expert (as wide as it) with its gate.
+    assert.equal(Number(sparse) - Number(dense), 3 * (60 * 3 * 16 * 1408 + 16 * 60 + 16));
+    assert.equal(await count({ model_type: 'bert' }), null);
+    assert.equal(await count({ model_type: 'gpt2' }), 124_439_808);
   });
 
   it('know the key/value heads of both decoders of Falcon', () => {
