@@ -10,7 +10,7 @@ import { layoutRules } from './layout-rules';
 import { memoryRules } from './memory-rules';
 import { modelRules } from './model-rules';
 import { recomputeRules } from './recompute-rules';
-import type { Issue, LaunchRule } from './rule';
+import { factsAfter, type Issue, type LaunchRule } from './rule';
 import { scheduleRules } from './schedule-rules';
 import { sequenceRules } from './sequence-rules';
 import { torchtitanRules } from './torchtitan-rules';
@@ -34,14 +34,17 @@ const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1
 
 /**
  * What will fail or disappoint in the run that a launcher's file describes, most severe first. Each finding stands at the value that should change (never at a default); one that no
- * value of a file causes stands at `file.place` if it is worse than information, and is left out otherwise. The fixes edit `file` alone.
+ * value of a file causes stands at `file.place` if it is worse than information, and is left out otherwise. The fixes edit `file` alone, and
+ * each makes its finding go away.
  */
 export function launchFindings(file: LauncherFile): Finding[] {
   const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
   const findings = launchRules.flatMap((rule) => {
     if (!rule.formats.includes(file.format)) return [];
     const issue = rule.check(file.facts, file.format);
-    const finding = issue === null ? null : findingOf(rule, issue, file.facts, file.place, textOf);
+    if (issue === null) return [];
+    const changes = issue.changes?.filter((change) => rule.check(factsAfter(file.facts, change), file.format) === null) ?? [];
+    const finding = findingOf(rule, { ...issue, changes }, file.facts, file.place, textOf);
     return finding === null ? [] : [finding];
   });
   return findings.sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);

@@ -41,14 +41,15 @@ function isInterleaved(facts: Facts, format: ConfigFormat): boolean {
 function stagesForInterleaving(facts: Facts, format: ConfigFormat): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (stages === null || !isInterleaved(facts, format)) return null;
-  const setting = facts.virtualStages === undefined ? 'layersPerVirtualStage' : 'virtualStages';
-  if (stages === 1)
+  if (stages === 1) {
+    const settings = (['virtualStages', 'layersPerVirtualStage'] as const).filter((name) => facts[name] !== undefined);
     return {
-      at: [setting, 'pipeline'],
+      at: [...settings, 'pipeline'],
       message: 'Virtual stages need a pipeline, and there is 1 stage',
       remedy: 'use 2 stages or more, or no virtual stages',
-      changes: remove(setting),
+      changes: remove(...settings),
     };
+  }
   if (stages !== 2 || facts.overlapP2p?.value !== false) return null;
   const overlap: Change[] = [...setTo('overlapP2p', [true]), ...remove('overlapP2p')];
   return {
@@ -66,9 +67,9 @@ function microBatchMultiple(facts: Facts, format: ConfigFormat): Issue | null {
   if (stages === null || stages < 2 || microBatches === null || !isInterleaved(facts, format) || microBatches % stages === 0) return null;
   const step = product(batchStepOf(facts, format), stages);
   const globalBatch = countOf(facts, 'globalBatch');
-  const near = step === null || globalBatch === null ? [] : multiplesNear(step, globalBatch);
+  const near = step === null || globalBatch === null || isWritten(facts, 'microBatches') ? [] : multiplesNear(step, globalBatch);
   return {
-    at: ['globalBatch', 'microBatches', 'microBatch', 'pipeline'],
+    at: ['microBatches', 'globalBatch', 'microBatch', 'pipeline'],
     message: `${many(microBatches, 'micro-batch', 'micro-batches')} are no multiple of the ${formatNumber(stages)} pipeline stages, which interleaving deals them to in groups`,
     remedy: near.length > 0 ? `use a global batch of ${listed(near)}` : `use ${listed(multiplesNear(stages, microBatches))} micro-batches`,
     changes: near.length > 0 ? setTo('globalBatch', near) : setTo('microBatches', multiplesNear(stages, microBatches)),

@@ -83,9 +83,7 @@ function worldFactor(facts: Facts, format: ConfigFormat): Issue | null {
   const { remedy, changes } = largerWorld(facts, replica);
   const alternatives = sizes.flatMap((name) => {
     const size = countOf(facts, name) ?? 1;
-    const fitting = divisorsOf(world).filter(
-      (value) => value < size && keepsDivisions(facts, format, name, value) && fitsWorld(facts, format, name, value),
-    );
+    const fitting = divisorsOf(size).filter((value) => value < size && fitsWorld(facts, format, name, value));
     return setTo(name, fitting.slice(-1));
   });
   return {
@@ -147,15 +145,11 @@ function keyValueHeadsOverTensor(facts: Facts, format: ConfigFormat): Issue | nu
 
 function fitsTensor(facts: Facts, format: ConfigFormat, tensor: number): boolean {
   const perNode = countOf(facts, 'gpusPerNode');
-  return (
-    (perNode === null || tensor <= perNode) && keepsDivisions(facts, format, 'tensor', tensor) && fitsWorld(facts, format, 'tensor', tensor)
-  );
+  return (perNode === null || tensor <= perNode) && dividesHeads(facts, format, tensor) && fitsWorld(facts, format, 'tensor', tensor);
 }
 
-/** Whether a size still divides what it cuts, as far as that is known. */
-function keepsDivisions(facts: Facts, format: ConfigFormat, name: SizeName, size: number): boolean {
-  if (name === 'pipeline') return !dealsEvenly(facts) || (dealtLayersOf(facts) ?? 0) % size === 0;
-  if (name !== 'tensor') return true;
+/** Whether a tensor size divides the heads, as far as they are known. */
+function dividesHeads(facts: Facts, format: ConfigFormat, size: number): boolean {
   const keyValue = countOf(facts, 'kvHeads');
   const shared = keyValue === null || keyValue % size === 0 || (format !== 'torchtitan' && size % keyValue === 0);
   return shared && (countOf(facts, 'heads') ?? 0) % size === 0;

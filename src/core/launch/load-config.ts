@@ -63,7 +63,9 @@ interface Joined {
 
 /** The model config that the launcher names, or the one in its folder. One that cannot be read is passed over: a path on the cluster is seldom one here. */
 async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferenced): Promise<Joined | null> {
-  for (const path of [...modelFiles.map(({ value }) => value), 'config.json']) {
+  // A launcher may name the model's folder.
+  const named = modelFiles.flatMap(({ value }) => (/\.json$/i.test(value) ? [value] : [`${value.replace(/\/$/, '')}/config.json`]));
+  for (const path of [...named, 'config.json']) {
     try {
       const { file: found, text } = await read(file, path);
       if (recognise(found, text) === 'huggingface') return { facts: factsOfHuggingFace(found, text), text };

@@ -7,7 +7,7 @@ import { divisorsOf } from '../numbers';
 import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from './derived';
 import { megatronFormats, withTorchtitan } from './formats';
 import { fitsWorld } from './layout-rules';
-import { listed, many, setTo, type Change, type Issue, type LaunchRule } from './rule';
+import { many, setTo, type Change, type Issue, type LaunchRule } from './rule';
 
 /** What the stages hold, and what is said about it elsewhere. */
 export const memoryRules: readonly LaunchRule[] = [
@@ -72,41 +72,55 @@ interface StageSizes {
   readonly embedding: number;
 }
 
-/** Layer counts for the ends, or a smaller number of stages, that even the stages out; in words and as fixes. */
+/** Layer counts for the ends, or a smaller number of stages, that even the stages out or at least come nearer to it; in words, and as fixes where they do. */
 function lighterEnds(
   facts: Facts,
   format: ConfigFormat,
-  { layers, stages, layer, embedding }: StageSizes,
+  sizes: StageSizes,
 ): { readonly remedy: string; readonly changes: readonly Change[] } {
-  const deal = bestDeal({ layers, stages, layer, embedding });
-  const enough = divisorsOf(layers).filter(
-    (size) => size < stages && embedding <= (tolerated - 1) * (layers / size) * layer && fitsWorld(facts, format, 'pipeline', size),
-  );
-  const fewer = enough.slice(-1);
+  const { layers, stages } = sizes;
+  const deal = bestDeal(sizes);
+  const smaller = divisorsOf(layers).filter((size) => size >= 3 && size < stages && fitsWorld(facts, format, 'pipeline', size));
+  const even = smaller.filter((size) => endRatio(sizes, layers / size, layers / size) <= tolerated).slice(-1);
+  const fewer = even.length > 0 ? even : smaller.slice(-1);
   const remedies = [
-    ...(deal === null ? [] : [`give the first and last stage ${many(deal.end, 'layer')} and the others ${formatNumber(deal.middle)}`]),
-    ...(fewer.length === 0 ? [] : [`use ${listed(fewer)} ${fewer[0] === 1 ? 'stage' : 'stages'}`]),
+    ...(deal === null
+      ? []
+      : [
+          `give the first and last stage ${many(deal.end, 'layer')} and the others ${formatNumber(deal.middle)}, which makes it ${formatNumber(endRatio(sizes, deal.end, deal.middle))} times`,
+        ]),
+    ...fewer.map(
+      (size) => `use ${many(size, 'stage')}, which makes it ${formatNumber(endRatio(sizes, layers / size, layers / size))} times`,
+    ),
   ];
-  const ends: Change[] =
-    deal !== null && facts.firstStageLayers !== undefined && facts.lastStageLayers !== undefined
-      ? [['firstStageLayers', 'lastStageLayers'].map((name) => ({ name: name as 'firstStageLayers' | 'lastStageLayers', value: deal.end }))]
-      : [];
-  const words = remedies.join(', or ');
+  const ends = ['firstStageLayers', 'lastStageLayers'] as const;
+  const written = deal !== null && ends.every((name) => facts[name] !== undefined) && endRatio(sizes, deal.end, deal.middle) <= tolerated;
   return {
-    remedy: words === '' ? 'divide the vocabulary over a larger tensor size, or use fewer stages' : words,
-    changes: [...ends, ...setTo('pipeline', fewer)],
+    remedy: remedies.length === 0 ? 'use 2 stages, which both hold a share of the vocabulary' : remedies.join(', or '),
+    changes: [...(written ? [ends.map((name) => ({ name, value: deal.end }))] : []), ...(hasEnds(facts) ? [] : setTo('pipeline', even))],
   };
 }
 
-/** The same number of layers on both ends (at least one) and more on each stage between, all layers dealt, that keeps the ends in proportion; the most even one. */
+function hasEnds(facts: Facts): boolean {
+  return facts.firstStageLayers !== undefined || facts.lastStageLayers !== undefined;
+}
+
+/** What an end stage of `end` layers holds of what one of `middle` layers holds. */
+function endRatio({ layer, embedding }: StageSizes, end: number, middle: number): number {
+  return (end * layer + embedding) / (middle * layer);
+}
+
+/** The same number of layers on both ends (at least one) and more on each stage between, all layers dealt, whose fullest stage is the least full; null when an even deal is. */
 function bestDeal({ layers, stages, layer, embedding }: StageSizes): { readonly end: number; readonly middle: number } | null {
-  let best: { readonly end: number; readonly middle: number; readonly peak: number } | null = null;
-  const most = Math.floor(layers / stages);
-  for (let end = most; end >= 1 && end > most - 256; end--) {
+  let best: { readonly end: number; readonly middle: number } | null = null;
+  const even = Math.floor(layers / stages);
+  let least = (layers / stages) * layer + embedding;
+  for (let end = even; end >= 1 && end > even - 256; end--) {
     const middle = (layers - 2 * end) / (stages - 2);
-    if (!Number.isInteger(middle)) continue;
     const peak = Math.max(end * layer + embedding, middle * layer);
-    if (end * layer + embedding <= tolerated * middle * layer && (best === null || peak < best.peak)) best = { end, middle, peak };
+    if (!Number.isInteger(middle) || peak >= least) continue;
+    best = { end, middle };
+    least = peak;
   }
   return best;
 }

@@ -62,9 +62,13 @@ export function many(count: number, singular: string, plural = `${singular}s`): 
   return `${formatNumber(count)} ${count === 1 ? singular : plural}`;
 }
 
+/** Facts that readers work out from others, and would again. */
+const derivedNames: readonly FactName[] = ['microBatches', 'microBatch', 'data', 'virtualStages', 'totalStages', 'world'];
+
 /** The facts as they are once a fix is made. */
 export function factsAfter(facts: Facts, change: Change): Facts {
   const after: Record<string, unknown> = { ...facts };
+  for (const name of derivedNames) if (facts[name]?.source.kind === 'default') Reflect.deleteProperty(after, name);
   for (const { name, value } of change) {
     const before = facts[name];
     if (value === undefined || before === undefined) Reflect.deleteProperty(after, name);

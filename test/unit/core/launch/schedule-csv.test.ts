@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { Values } from './launcher';
+import { scheduleCsvFindings } from '../../../../src/core/launch/schedule-csv';
+import { launcherOf } from './launcher';
+
+const check = (text: string | null, values: Values = {}) =>
+  scheduleCsvFindings(
+    launcherOf({ scheduleCsv: 'order.csv', ...values }, 'torchtitan'),
+    text === null ? null : { file: 'order.csv', text },
+  );
+const cellOf = (text: string) => {
+  const [found] = check(text);
+  return found && `${text.slice(found.place.range.start, found.place.range.end)}: ${found.message}`;
+};
+
+const oneForwardOneBackward = '0F0,0F1,,0B0,0F2,0B1,,0B2\n1F0,1B0,1F1,1B1,1F2,1B2\n';
+
+describe('a custom schedule', () => {
+  it('passes when every rank finishes', () => {
+    assert.deepEqual(check(oneForwardOneBackward, { pipeline: 2 }), []);
+    assert.deepEqual(check('0F0,3F0,3I0,3W0,0I0,0W0\n1F0,2F0,2I0,1I0,2W0,1W0\n', { pipeline: 2 }), []);
+    assert.deepEqual(check('0UNSHARD,0F0,0SEND_F0,0F1,0B0,0B1,0REDUCE_GRAD\n1RECV_F0,1F0,(1F1;1B0)OVERLAP_F_B,1B1\n'), []);
+  });
+
+  it('is missed where it is not there', () => {
+    assert.ok(check(null)[0]?.message.includes('"order.csv" is not there'));
+  });
+
+  it('needs a row for each rank', () => {
+    const [found] = check(oneForwardOneBackward, { pipeline: 4 });
+    assert.equal(found?.message, 'The schedule has 2 rows, one for each rank, and there are 4 pipeline ranks');
+    assert.equal(found.remedy, 'set the pipeline size to 2, or write 4 rows');
+    assert.equal(found.place.file, 'launcher');
+  });
+
+  it('is marked at a cell that is no action', () => {
+    assert.equal(cellOf('0F0, 0X0\n1F0,1B0\n'), '0X0: "0X0" is no action of a schedule');
+    assert.ok(cellOf('(0F0;oops)OVERLAP_F_B\n')?.startsWith('(0F0;oops)OVERLAP_F_B: '));
+  });
+
+  it('is marked at a cell whose input nobody computes', () => {
+    assert.equal(cellOf('0F0,0B0\n1F0\n'), '0B0: "0B0" needs 1B0, which no rank runs');
+    assert.equal(cellOf('0F0,0I0,0W0\n1F0,1W0,1I0,2F3\n'), '0I0: "0I0" waits for 1I0, which waits for this: the schedule stops here');
+  });
+
+  it('is marked where ranks wait for each other', () => {
+    assert.equal(cellOf('0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n'), '0B0: "0B0" waits for 1B0, which waits for this: the schedule stops here');
+  });
+
+  it('is checked in other formats and without a path not at all', () => {
+    assert.deepEqual(scheduleCsvFindings(launcherOf({ scheduleCsv: 'order.csv' }, 'nemo'), null), []);
+    assert.deepEqual(scheduleCsvFindings(launcherOf({}, 'torchtitan'), null), []);
+  });
+
+  it('ends for any text, with a finding inside it', () => {
+    const piece = fc.constantFrom('0F0', '1F0', '0B0', '1B0', '1I0', '1W0', ',', '\n', '\r\n', '(', ';', '999999F999999', 'SEND', ' ');
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+        const text = pieces.join('');
+        for (const { place } of check(text)) assert.ok(place.range.start < place.range.end && place.range.end <= text.length);
+      }),
+      { seed: 4, numRuns: 500 },
+    );
+  });
+
+  it('runs a long schedule in time', () => {
+    const row = (rank: number) => Array.from({ length: 20_000 }, (_, m) => `${rank}F${m}`).join();
+    assert.deepEqual(check([0, 1, 2, 3].map(row).join('\n')), []);
+  });
+});
