@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { recognise } from '../core/config/registry';
+import { recogniseConfig } from '../core/launch/readers';
 import type { ConfigFormat } from '../core/config/run';
 import { ExpectedError } from '../core/errors';
 import { readText } from './sources';
@@ -36,7 +36,7 @@ export async function findConfigs(token?: vscode.CancellationToken): Promise<rea
 export async function lookAt(uri: vscode.Uri): Promise<FoundConfig | null> {
   const file = uri.toString();
   try {
-    const format = recognise(file, await readText(file));
+    const format = recogniseConfig(file, await readText(file));
     return format === null ? null : { file, format };
   } catch (error) {
     if (error instanceof ExpectedError) return null;

@@ -16,13 +16,18 @@ import { reportBug, runCommand } from './run-command';
 import { registerScheduleView } from './schedule-view';
 import { limitSessions } from './session-limit';
 import { affectsPlans, planDefaults, planDelayMs } from './settings';
+import { shellReader } from './shell-reader';
 import { createShownConfig } from './shown-config';
 import { readText, resolvePath } from './sources';
 import { registerStatusBar } from './status-bar';
 import { createTimelinePanels, type TimelinePanels } from './timeline-panels';
 
-/** Files that may be configs: any JSON with or without comments. */
-const selector: vscode.DocumentSelector = [{ language: 'json' }, { language: 'jsonc' }];
+/** Files that may be configs or launchers: JSON with or without comments, YAML, TOML and shell scripts. */
+const selector: vscode.DocumentSelector = [
+  ...['json', 'jsonc', 'yaml', 'toml', 'shellscript'].map((language) => ({ language })),
+  // Where no extension knows the language.
+  { pattern: '**/*.{toml,slurm,sbatch}' },
+];
 
 /** Builds everything bottom up; a failure is shown, since VS Code itself would be silent. */
 export function activate(context: vscode.ExtensionContext): void {
@@ -51,6 +56,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
     createPlanSessions({
       readText,
       resolvePath,
+      shell: shellReader(context.extensionUri),
       plan: planner.plan,
       profiles: (file) => profiles.found(file),
       defaults: (file) => planDefaults(vscode.Uri.parse(file), log),

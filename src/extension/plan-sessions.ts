@@ -1,8 +1,9 @@
-import { loadRun } from '../core/config/load';
-import { recognise } from '../core/config/registry';
-import type { ConfigFormat, Run } from '../core/config/run';
+import type { LauncherFile, LauncherReader } from '../core/config/facts';
+import type { ConfigFormat, ReadReferenced, Run } from '../core/config/run';
 import { CancelledError, ExpectedError, throwIfCancelled } from '../core/errors';
 import type { Finding } from '../core/findings';
+import { loadConfig } from '../core/launch/load-config';
+import { isLauncher, recogniseConfig } from '../core/launch/readers';
 import { findingsOf } from '../core/planner/findings';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
@@ -16,6 +17,8 @@ export interface SessionState {
   readonly format: ConfigFormat;
   /** As `texts` read; null when they could not be read to the end. */
   readonly run: Run | null;
+  /** What a launcher's file says; null for other configs. */
+  readonly launcher: LauncherFile | null;
   /** The last good plan; of an older text while `staleEdits` is not 0. */
   readonly plan: Plan | null;
   /** 0..1 while planning, else null. */
@@ -34,6 +37,8 @@ export interface SessionWorld {
   readonly readText: (file: string) => Promise<string>;
   /** Identity of the file that `path`, written in `from`, names. @throws ExpectedError when it names none. */
   readonly resolvePath: (from: string, path: string) => string;
+  /** The reader of shell scripts, whose grammar is loaded when one is met. */
+  readonly shell: () => Promise<LauncherReader>;
   readonly plan: (
     request: PlanRequest,
     options: { readonly signal: AbortSignal; readonly onProgress: (fraction: number) => void },
@@ -93,6 +98,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       file,
       format,
       run: null,
+      launcher: null,
       plan: null,
       progress: null,
       staleEdits: 0,
@@ -137,14 +143,22 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     try {
       const text = await read(file);
       throwIfCancelled(signal);
-      const format = recognise(file, text) ?? session.state.format;
-      const run = await loadRun(file, text, async (from, path) => {
+      const format = recogniseConfig(file, text) ?? session.state.format;
+      const readReferenced: ReadReferenced = async (from, path) => {
         const referenced = world.resolvePath(from, path);
         return { file: referenced, text: await read(referenced) };
-      });
+      };
+      const config = await loadConfig(file, text, { read: readReferenced, shell: world.shell });
       throwIfCancelled(signal);
-      session.reads = new Set(run.files);
-      update(session, { run, texts, format, findings: findingsOf(run, null), error: null });
+      const { run, launcher } = config;
+      const judged = (plan: Plan | null): readonly Finding[] =>
+        run === null || isLauncher(format) ? config.findings : findingsOf(run, planToJudge(run, plan));
+      if (run !== null) session.reads = new Set(run.files);
+      update(session, { run, launcher, texts, format, findings: judged(null), error: config.noRun });
+      if (run === null) {
+        update(session, { plan: null, progress: null });
+        return session.state;
+      }
       const found = await world.profiles(file);
       throwIfCancelled(signal);
       const plan = await world.plan(resolveRun(run, world.defaults(file), found), {
@@ -155,7 +169,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       });
       throwIfCancelled(signal);
       session.plannedEdits = edits;
-      update(session, { plan, findings: findingsOf(run, planToJudge(run, plan)), error: null, progress: null });
+      update(session, { plan, findings: judged(plan), error: null, progress: null });
     } catch (error) {
       fail(session, signal, error, texts);
     }
@@ -171,7 +185,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     const expected = error instanceof ExpectedError ? error : internalError();
     if (expected !== error) world.reportBug(error);
     const wasRead = session.state.texts === texts;
-    update(session, { progress: null, error: expected, texts, ...(wasRead ? {} : { run: null, findings: [] }) });
+    update(session, { progress: null, error: expected, texts, ...(wasRead ? {} : { run: null, launcher: null, findings: [] }) });
   }
 
   return {
@@ -220,7 +234,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
 }
 
 /** A model config alone says nothing of the GPUs it must fit: the cluster is an assumption, and no reason for remarks on the file. */
-function planToJudge({ format }: Run, plan: Plan): Plan | null {
+function planToJudge({ format }: Run, plan: Plan | null): Plan | null {
   return format === 'huggingface' ? null : plan;
 }
 

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { configEndings } from '../core/launch/readers';
 import { findConfigs, lookAt } from './find-configs';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { nameOf } from './sources';
@@ -118,9 +119,11 @@ export function createShownConfig(sessions: PlanSessions, state: vscode.Memento,
   };
 }
 
+const candidates = new RegExp(`\\.(${configEndings.join('|')})$`, 'i');
+
 /** Whether a file may be a config at all, by its name: cheap, asked for every document. */
 export function isCandidate(uri: vscode.Uri): boolean {
-  return /\.jsonc?$/i.test(uri.path) && uri.scheme !== 'git' && vscode.workspace.fs.isWritableFileSystem(uri.scheme) !== undefined;
+  return candidates.test(uri.path) && uri.scheme !== 'git' && vscode.workspace.fs.isWritableFileSystem(uri.scheme) !== undefined;
 }
 
 /** Resolves once the session's files were read, well or not; planning goes on. */

@@ -58,6 +58,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
       }),
     defaults: () => ({ gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 }),
     profiles: () => Promise.resolve([]),
+    shell: () => Promise.reject(new Error('no shell here')),
     delayMs: () => delayMs,
     reportBug: (error) => bugs.push(error),
   };
