@@ -1,18 +1,20 @@
 import { parameterCount } from '../../model/parameters';
 import { unevenParameterCount, type LatentAttention } from '../../model/uneven';
+import { isFamily } from '../families';
 import type { Facts } from '../facts';
+import { isAttention } from './read-facts';
 import type { Run } from '../run';
 import { modelSpecOf } from '../written-model';
 
-/** Parameters of a run's model, elements, tied embeddings counted once; null for kinds of models whose weights are not counted (encoders, layers that are not attention). */
+/** Parameters of a run's model, elements, tied embeddings counted once; null for kinds of models whose weights are not counted (encoders, layers that are not attention, types we do not know). */
 export function parametersOf({ model, facts = {}, unplanned }: Run): number | null {
   const spec = modelSpecOf(model);
   if (unplanned === undefined) return parameterCount(spec);
   const latent = latentOf(facts);
   const hasShared = facts.sharedExperts !== undefined || facts.sharedExpertFfn !== undefined;
   const counted = facts.latentAttention === undefined ? hasShared : latent !== null;
-  if (!counted || facts.encoderLayers !== undefined || facts.attentionKinds?.value.some((kind) => kind.startsWith('linear')) === true)
-    return null;
+  const others = facts.hybridPattern !== undefined || facts.attentionKinds?.value.some((kind) => !isAttention(kind)) === true;
+  if (!counted || others || !isFamily(model.modelType.value)) return null;
   return unevenParameterCount({
     model: spec,
     denseLayers: spec.experts === null ? spec.layers : denseLayers(facts, spec.layers),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Located, LocatedFields } from '../../located';
 import { byDefault } from '../families';
 import type { Fact, FactName, Facts, FactValues } from '../facts';
-import { integer, list, nonNegative } from '../rules';
+import { integer, list, nonNegative, type Rule } from '../rules';
 import type { WrittenModel } from '../written-model';
 import { extraKeys, type ExtraField } from './family';
 import { flag, from, memberNamed, readMember, type Source } from './members';
@@ -27,7 +27,7 @@ export function readFacts(source: Source, model: LocatedFields<WrittenModel>): F
     ...extras,
     ...(extras.kvLoraRank === undefined ? {} : { latentAttention: from(extras.kvLoraRank, true) }),
     ...stacks(source, model, extras),
-    ...expertLayers(source),
+    ...kindsByLayer(source),
     ...slidingWindow(source, model),
     ...(kinds === null ? {} : { attentionKinds: kinds }),
   };
@@ -72,15 +72,24 @@ function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>
   return Object.fromEntries(read);
 }
 
-/** Which layers have experts, beside the numbers of `extraKeys`. */
-function expertLayers(source: Source): Found {
+const patternRule: Rule<string> = {
+  schema: v.pipe(v.string(), v.minLength(1), v.maxLength(10_000)),
+  type: 'string',
+  expects: 'a letter for each layer',
+};
+
+/** Which layers have experts or are no attention, beside the numbers of `extraKeys`. */
+function kindsByLayer(source: Source): Found {
   const listed = source.members.get('mlp_only_layers');
   const dense = listed?.value.type === 'null' ? undefined : readMember(source, listed, layerIndices);
   const period = source.members.get('moe_layer_freq');
   const frequency = period?.value.type === 'number' ? readMember(source, period, integer(1, 10_000)) : undefined;
+  const kinds = source.members.get('hybrid_override_pattern');
+  const pattern = kinds?.value.type === 'null' ? undefined : readMember(source, kinds, patternRule);
   return {
     ...(dense === undefined || dense.value.length === 0 ? {} : { denseLayers: dense }),
     ...(frequency === undefined ? {} : { moeLayerFrequency: from(frequency, String(frequency.value)) }),
+    ...(pattern === undefined ? {} : { hybridPattern: pattern }),
   };
 }
 
@@ -125,7 +134,7 @@ const defaultCrossLayers = [3, 8, 13, 18, 23, 28, 33, 38];
 /** Kind of every layer where they are not all alike, or the config lists them; null otherwise. */
 function attentionKinds(source: Source, layers: number): Located<readonly string[]> | null {
   const { family, members } = source;
-  const listed = members.get('layer_types');
+  const listed = memberNamed(members, ['layer_types', 'layers_block_type']);
   const written = listed?.value.type === 'array' ? readMember(source, listed, kindNames) : undefined;
   if (written !== undefined) return written;
   if (family.pattern !== undefined) {
@@ -147,6 +156,11 @@ function attentionKinds(source: Source, layers: number): Located<readonly string
 }
 
 const fullAttention = 'full_attention';
+
+/** Whether layers of a kind have keys and values of every token: all but recurrent and linear ones. */
+export function isAttention(kind: string): boolean {
+  return kind.endsWith('attention') && !kind.startsWith('linear');
+}
 
 function crossAttention(source: Source, layers: number): Located<readonly string[]> {
   const cross =

@@ -11,6 +11,7 @@ import { closest } from '../suggest';
 import { extraKeys, type FamilyField } from './family';
 import type { FoundModel } from './find-model';
 import { memberNamed, readMember } from './members';
+import { isAttention } from './read-facts';
 import { layerIndices } from './sizes';
 
 /** Real configs have some dozens of keys; further ones are not searched for misspellings. */
@@ -41,8 +42,10 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   });
   if (family.kind === 'encoder') return because('an encoder attends to both sides, so its sequence cannot be cut in slices');
   if (family.kind === 'encoder-decoder') return because('encoder and decoder have layers of different kinds');
-  const other = facts.attentionKinds?.value.find((kind) => !kind.endsWith('attention') || kind.startsWith('linear'));
+  const other = facts.attentionKinds?.value.find((kind) => !isAttention(kind));
   if (other !== undefined) return because(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
+  const recurrent = recurrentPlace(found, facts);
+  if (recurrent !== null) return because('not all its layers are attention', recurrent);
   if (facts.latentAttention !== undefined) return because('latent attention is not modelled', placeOfFact(facts.kvLoraRank, found));
   if ((facts.sharedExperts?.value ?? 0) > 0 || (facts.sharedExpertFfn?.value ?? 0) > 0)
     return because('experts that all tokens share are not modelled', placeOfFact(facts.sharedExperts ?? facts.sharedExpertFfn, found));
@@ -51,6 +54,16 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   return family.assumed === true && !isCausal(found)
     ? because('its architectures name no causal language model', placeOfMember(found, 'architectures'))
     : null;
+}
+
+/** Where a config of a type that may be anything sizes layers that are no attention. */
+function recurrentPlace(found: FoundModel, { hybridPattern }: Facts): Place | null {
+  if (hybridPattern !== undefined) return placeOfFact(hybridPattern, found);
+  if (found.family.assumed !== true) return null;
+  const telling = [...found.members.values()].find(
+    ({ name, value }) => /^(mamba|ssm|rwkv|linear_(num|key|value|conv))_/.test(name) && value.type === 'number',
+  );
+  return telling === undefined ? null : placeOf(found.document, telling.value);
 }
 
 /** Whether the classes that a config of an unknown type names generate text; also when it names none. */

@@ -62,6 +62,16 @@ describe('families of HuggingFace configs', () => {
     // Layers 0, 1 and 2 are dense: one network instead of 60 experts, their router, and the shared expert (as wide as it) with its gate.
     assert.equal(Number(sparse) - Number(dense), 3 * (60 * 3 * 16 * 1408 + 16 * 60 + 16));
     assert.equal(await count({ model_type: 'bert' }), null);
+    assert.equal(await count({ ...small, layer_types: Array(4).fill('linear_attention') }), null);
+    const hybrid = {
+      model_type: 'x',
+      hidden_size: 8,
+      num_hidden_layers: 1,
+      num_attention_heads: 1,
+      mamba_d_state: 4,
+      shared_intermediate_size: 8,
+    };
+    assert.equal(await count(hybrid), null);
     assert.equal(await count({ model_type: 'gpt2' }), 124_439_808);
   });
 
@@ -199,6 +209,9 @@ describe('families of HuggingFace configs', () => {
     assert.equal(await refused({ model_type: 'qwen2_moe', ...small }), '"qwen2_moe"');
     assert.equal(await refused({ model_type: 'x', ...small, num_experts: 4, num_experts_per_tok: 1, first_k_dense_replace: 1 }), '1');
     assert.equal(await refused({ model_type: 'qwen3', ...small, layer_types: ['linear_attention', 'full_attention'] }), '["linear_attention","full_attention"]'); // prettier-ignore
+    assert.equal(await refused({ model_type: 'x', ...small, mamba_d_state: 16 }), '16');
+    assert.equal(await refused({ model_type: 'x', ...small, hybrid_override_pattern: 'M*' }), '"M*"');
+    assert.equal(await refused({ model_type: 'x', ...small, layers_block_type: ['mamba', 'attention'] }), '["mamba","attention"]');
     assert.equal(await refused({ model_type: 'x', ...small, architectures: ['XForImageClassification'] }), '["XForImageClassification"]');
     assert.equal(await refused({ model_type: 'x', ...small, architectures: ['XForCausalLM'] }), 'planned');
     assert.equal(await refused({ model_type: 'falcon', num_hidden_layers: 2, num_attention_heads: 71 }), 'planned');
