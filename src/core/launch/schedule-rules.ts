@@ -20,12 +20,14 @@ function fewMicroBatches(facts: Facts, format: ConfigFormat): Issue | null {
   const microBatches = microBatchesOf(facts, format);
   if (pipeline === null || pipeline === 1 || stages === null || microBatches === null || microBatches >= stages) return null;
   const virtual = stages / pipeline;
+  const bubble = bubbleOf(pipeline, virtual, microBatches);
+  if (bubble < wantedBubble) return null;
   const wanted = enoughMicroBatches(pipeline, virtual);
   const { remedy, changes } = moreMicroBatches(facts, format, wanted);
-  const formula = virtual === 1 ? 'stages' : `stages (${formatNumber(pipeline)} x ${formatNumber(virtual)} virtual)`;
+  const counted = virtual === 1 ? 'stages' : `stages (${formatNumber(pipeline)} x ${formatNumber(virtual)} virtual)`;
   return {
     at: ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'],
-    message: `${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${formula}: they idle ${formatPercent(bubbleOf(pipeline, virtual, microBatches))} of the time`,
+    message: `${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: they idle ${formatPercent(bubble)} of the time`,
     remedy: `${remedy} to idle ${formatPercent(bubbleOf(pipeline, virtual, wanted))}`,
     changes,
   };
@@ -34,8 +36,7 @@ function fewMicroBatches(facts: Facts, format: ConfigFormat): Issue | null {
 /** The fewest micro-batches that keep the bubble under a tenth; a multiple of the stages where they are interleaved. */
 function enoughMicroBatches(pipeline: number, virtual: number): number {
   const least = Math.floor(((1 / wantedBubble - 1) * (pipeline - 1)) / virtual) + 1;
-  const atLeast = Math.max(least, pipeline * virtual);
-  return virtual === 1 ? atLeast : Math.ceil(atLeast / pipeline) * pipeline;
+  return virtual === 1 ? least : Math.ceil(least / pipeline) * pipeline;
 }
 
 function moreMicroBatches(

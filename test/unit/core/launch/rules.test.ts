@@ -102,6 +102,13 @@ describe('launch findings', () => {
     );
   });
 
+  it('do not mind few micro-batches where virtual stages keep the pipeline busy', () => {
+    const idleOf = (microBatches: number) =>
+      launchFindings(launcherOf({ pipeline: 4, virtualStages: 8, microBatches }, 'nemo')).find((finding) => finding.code === 'microbatches-below-stages')?.message; // prettier-ignore
+    assert.equal(idleOf(2), '2 micro-batches for 32 stages (4 x 8 virtual): they idle 15.8 % of the time');
+    assert.equal(idleOf(4), undefined);
+  });
+
   it('treat absurd numbers as unknown', () => {
     for (const size of [0, -4, 1.5, 1e300, Number.MAX_SAFE_INTEGER])
       assert.deepEqual(launchFindings(launcherOf({ layers: 30, pipeline: size }, 'megatron-shell')), []);
