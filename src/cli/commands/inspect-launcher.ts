@@ -1,7 +1,7 @@
 import type { Facts, FactName, LauncherFile } from '../../core/config/facts';
 import { modelSpecOf } from '../../core/config/written-model';
 import { formatCount } from '../../core/format';
-import { dataOf, microBatchesOf, worldOf } from '../../core/launch/derived';
+import { dataOf, microBatchesOf, sizeOf, worldOf } from '../../core/launch/derived';
 import type { LoadedConfig } from '../../core/launch/load-config';
 import { parameterCount } from '../../core/model/parameters';
 import { lineColumnAt, printable } from '../../core/text';
@@ -22,9 +22,25 @@ const sections = {
     ...(['pipelineLayout', 'firstStageLayers', 'lastStageLayers', 'dataReplicate', 'dataShard'] as const),
   ],
   training: [
-    ...(['sequenceLength', 'encoderSequenceLength', 'decoderSequenceLength', 'microBatch', 'globalBatch', 'microBatches'] as const),
+    ...([
+      'sequenceLength',
+      'encoderSequenceLength',
+      'decoderSequenceLength',
+      'microBatch',
+      'localBatch',
+      'globalBatch',
+      'microBatches',
+    ] as const),
     ...(['gradientAccumulation', 'batchSchedule', 'precision', 'optimizer', 'distributedOptimizer', 'zeroStage'] as const),
-    ...(['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules', 'sequenceParallel', 'attention'] as const),
+    ...([
+      'recomputeGranularity',
+      'recomputeMethod',
+      'recomputeLayers',
+      'recomputeModules',
+      'recomputeOption',
+      'sequenceParallel',
+      'attention',
+    ] as const),
     ...(['cpuOffloading', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv', 'partitionMethod'] as const),
   ],
   cluster: ['nodes', 'gpusPerNode', 'world'],
@@ -62,14 +78,15 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
   };
 }
 
-/** What launchers compute from the rest: GPUs, replicas, micro-batches. */
+/** What launchers take or compute where a file is silent: sizes of 1, GPUs, replicas, micro-batches. Whether there are expert-parallel ranks is left open. */
 function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<FactName, number | null>> {
-  return { world: worldOf(facts), data: dataOf(facts, format), microBatches: microBatchesOf(facts, format) };
+  const sizes = Object.fromEntries((['tensor', 'pipeline', 'context'] as const).map((name) => [name, sizeOf(facts, format, name)]));
+  return { ...sizes, world: worldOf(facts), data: dataOf(facts, format), microBatches: microBatchesOf(facts, format) };
 }
 
 function sourceOf(facts: Facts, name: FactName, launcher: LauncherFile, model: LauncherFile | null): string {
   const source = facts[name]?.source;
-  if (source === undefined) return 'follows from the others';
+  if (source === undefined) return 'taken when nothing is written, or follows from the others';
   if (source.kind === 'default') return printable(source.because);
   if (source.kind === 'override') return 'set';
   const { file, range } = source.place;
