@@ -1,11 +1,18 @@
 // Builds the bundles into dist/: extension, worker, profiler, cli (node) and the page (browser). `--watch` rebuilds, `--production` minifies.
 import esbuild from 'esbuild';
-import { mkdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import process from 'node:process';
 import { withoutStyleProbe } from './webview/without-style-probe.mjs';
 
 const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
+
+const { resolve } = createRequire(import.meta.url);
+
+/** WebAssembly that the faces load beside the bundles: the engine and the grammar of shell scripts. */
+const modules = [resolve('web-tree-sitter/web-tree-sitter.wasm'), resolve('tree-sitter-bash/tree-sitter-bash.wasm')];
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
@@ -25,6 +32,8 @@ const node = {
   external: ['vscode', 'onnxruntime-node'],
   // jsonc-parser's `main` is UMD, whose requires esbuild cannot follow.
   mainFields: ['module', 'main'],
+  // Its module form asks for `import.meta`, which a CommonJS bundle has not.
+  alias: { 'web-tree-sitter': resolve('web-tree-sitter') },
 };
 
 // Lines that the problem matcher of the watch task (.vscode/tasks.json) reads: one pair around all bundles that are built at the same time.
@@ -70,6 +79,7 @@ const builds = [
 
 if (!watch) await rm('dist', { recursive: true, force: true });
 await mkdir('dist', { recursive: true });
+await Promise.all(modules.map((file) => copyFile(file, path.join('dist', path.basename(file)))));
 if (watch) {
   const contexts = await Promise.all(builds.map((options) => esbuild.context(options)));
   // F5 starts VS Code at the first `build finished`, so that line has to wait for every bundle.

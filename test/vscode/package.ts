@@ -18,6 +18,7 @@ const allowed = [
   /^LICENSE(\.txt|\.md)?$/,
   /^THIRD_PARTY_NOTICES\.md$/,
   /^dist\/[\w-]+\.(js|css)(\.LEGAL\.txt)?$/,
+  /^dist\/(web-tree-sitter|tree-sitter-bash)\.wasm$/,
   /^dist\/node_modules\/onnxruntime-(node|common)\/(package\.json|dist\/[\w/-]+\.js|dist\/cjs\/package\.json)$/,
   new RegExp(`^dist/node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/[\\w.-]+$`),
   /^media\/[\w./-]+\.(svg|png|json|md)$/,
@@ -33,6 +34,8 @@ const needed = [
   'dist/cli.js',
   'dist/webview.js',
   'dist/page.css',
+  'dist/web-tree-sitter.wasm',
+  'dist/tree-sitter-bash.wasm',
 ];
 
 /** The VSIX that `npm run package` makes: what is in it, and that it installs into a fresh VS Code and shows the sample's plan. */

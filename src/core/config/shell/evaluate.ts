@@ -256,7 +256,8 @@ function mergeVariable(
   if (first === undefined) return;
   const kept = old ?? first;
   const settled = isReplaced && changed.every(({ value }) => sameText(value, first.value));
-  state.variables.set(name, settled || isGroup(kept.value) ? kept : { value: kept.value, condition });
+  const isCertain = settled || (old !== undefined && isGroup(old.value));
+  state.variables.set(name, isCertain ? kept : { value: kept.value, condition });
   if (!settled) for (const { value } of changed) if (value !== kept.value && isGroup(value)) state.maybe.push({ value, condition });
 }
 

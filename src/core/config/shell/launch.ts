@@ -34,13 +34,17 @@ const shortFlags: ReadonlyMap<string, string> = new Map([
 const slurmOrMpi = /(^|\/)(srun|salloc|mpirun|mpiexec|orterun|prun)$/;
 const quiet = /^(echo|printf|cat|mkdir|export|cd|rm|cp|mv|ls|source|\.|set|shift|exit|wait|sleep)$/;
 
+/** Far more pieces than the commands of a script have together. */
+const maximumSteps = 200_000;
+
 /** The flags of the command that starts the training: the one with the most flags of Megatron. Where none has any, those of all lists that the script sets. */
 export function launchFlags(file: string, text: string, { commands, variables }: Evaluation): LaunchFlags {
+  const budget = { left: maximumSteps };
   let best: LaunchFlags = new Map();
   let bestScore = 0;
   for (const command of commands) {
     if (isQuiet(command)) continue;
-    const flags = flagsOf(file, text, flatten(command.words));
+    const flags = flagsOf(file, text, flatten(command.words, budget));
     const score = [...flags.keys()].filter((key) => flagWords(key) !== undefined && !clusterFlags.has(key)).length;
     if (score <= bestScore) continue;
     [best, bestScore] = [flags, score];
@@ -51,7 +55,7 @@ export function launchFlags(file: string, text: string, { commands, variables }:
     end: 0,
     parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
   }));
-  return flagsOf(file, text, flatten(lists));
+  return flagsOf(file, text, flatten(lists, budget));
 }
 
 function isQuiet({ words }: Command): boolean {
@@ -73,7 +77,7 @@ export function flagsOf(file: string, text: string, given: readonly FlatWord[]):
     const key = flagKey(head.name);
     const end = head.value === null ? valuesEnd(words, index + 1, flagWords(key)) : index + 1;
     const values = head.value === null ? words.slice(index + 1, end) : [head.value];
-    const whole = wholeOf(text, words, index, end);
+    const whole = flagWords(key) === undefined ? undefined : wholeOf(text, words, index, end);
     const place = placeOf(file, head.pieces);
     flags.set(key, {
       name: head.name,

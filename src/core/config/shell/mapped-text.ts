@@ -8,13 +8,16 @@ export interface MappedText {
   readonly sourceOf: (range: TextRange) => TextRange | null;
 }
 
+/** Of one here-document. */
+const maximumPieces = 5000;
+
 interface Span extends TextRange {
   readonly source: TextRange;
 }
 
 /** Fills in what is known; a variable that is not stays as it is written in `text`, in braces. */
 export function mappedText(text: string, parts: readonly Part[]): MappedText {
-  const words = flatten([{ start: 0, end: 0, parts }]);
+  const words = flatten([{ start: 0, end: 0, parts }], { left: maximumPieces });
   const spans: Span[] = [];
   const pieces: string[] = [];
   let at = 0;

@@ -11,7 +11,8 @@ export function isMegatronShell(text: string): boolean {
   if (!head.includes('-size') && !head.includes('--num-layers')) return false;
   const seen = new Set<string>();
   for (const match of head.matchAll(megatronFlag)) {
-    const line = head.slice(Math.max(0, match.index - 300, head.lastIndexOf('\n', match.index) + 1), match.index);
+    const before = head.slice(Math.max(0, match.index - 200), match.index);
+    const line = before.slice(before.lastIndexOf('\n') + 1);
     if (/(^|\s)#/.test(line)) continue;
     seen.add(match[0]);
     if (seen.size === 2) return true;

@@ -26,8 +26,19 @@ const kept: ReadonlySet<string> = new Set(['then', 'do', 'in', '&&', '||', '!', 
 /** Nothing that people write is nested deeper; what is deeper is left out. */
 const maximumDepth = 150;
 
-/** More than this many nodes are no launch script. */
-const maximumNodes = 400_000;
+/** The engine calls back after a fixed number of steps, so that the limit is the same on every machine: about 1 MB of script. */
+const maximumCalls = 10_000;
+
+/** They have no children: the walk need not look. */
+const leaves: ReadonlySet<string> = new Set([
+  'variable_name',
+  'special_variable_name',
+  'word',
+  'number',
+  'string_content',
+  'raw_string',
+  'test_operator',
+]);
 
 /** Compiles the grammar. Rejects when the bytes are not those two modules. */
 export async function loadShellParser(wasm: ShellWasm): Promise<ShellParser> {
@@ -41,13 +52,12 @@ function parse(language: Language, types: readonly (string | null)[], text: stri
   const parser = new Parser();
   try {
     parser.setLanguage(language);
-    // The engine calls back after a fixed number of steps, so that the limit is the same on every machine.
-    let left = 200 + text.length / 4;
+    let left = maximumCalls;
     const tree = parser.parse(text, null, { progressCallback: () => (left -= 1) < 0 });
     if (tree === null) return null;
     const cursor = tree.walk();
     try {
-      return plainTree(cursor, types);
+      return plainTree(cursor, types, text);
     } finally {
       cursor.delete();
       tree.delete();
@@ -65,17 +75,14 @@ interface Open {
 }
 
 /** Copies what is needed out of WebAssembly's memory in one walk. */
-function plainTree(cursor: TreeCursor, types: readonly (string | null)[]): ShellNode {
+function plainTree(cursor: TreeCursor, types: readonly (string | null)[], text: string): ShellNode {
   const root: Open = { type: 'program', start: cursor.startIndex, end: cursor.endIndex, children: [] };
   const open = [root];
-  let nodes = 0;
   let entering = cursor.gotoFirstChild();
   while (open.length > 0) {
     if (entering) {
-      const node = enter(cursor, types, open.at(-1));
-      nodes += 1;
-      if (nodes > maximumNodes) return root;
-      entering = node !== null && open.length < maximumDepth && cursor.gotoFirstChild();
+      const node = enter(cursor, types, text, open.at(-1));
+      entering = node !== null && !leaves.has(node.type) && open.length < maximumDepth && cursor.gotoFirstChild();
       if (entering && node !== null) open.push(node);
       if (entering) continue;
     }
@@ -87,12 +94,21 @@ function plainTree(cursor: TreeCursor, types: readonly (string | null)[]): Shell
   return root;
 }
 
-function enter(cursor: TreeCursor, types: readonly (string | null)[], parent: Open | undefined): Open | null {
+function enter(cursor: TreeCursor, types: readonly (string | null)[], text: string, parent: Open | undefined): Open | null {
   const id = cursor.nodeTypeId;
   // 65535 is the engine's own id of an error.
   const type = id === 65535 ? 'ERROR' : (types[id] ?? null);
   if (type === null || type === 'comment' || parent === undefined) return null;
-  const node = { type, start: cursor.startIndex, end: cursor.endIndex, children: [] };
+  const [first, end] = [cursor.startIndex, cursor.endIndex];
+  // Between two expansions in a string the grammar counts blanks to the second one.
+  const start = type.endsWith('expansion') ? blanksEnd(text, first) : first;
+  const node = { type, start, end, children: [] };
   parent.children.push(node);
   return node;
+}
+
+function blanksEnd(text: string, start: number): number {
+  let at = start;
+  while (/\s/.test(text.charAt(at))) at += 1;
+  return at;
 }

@@ -6,6 +6,9 @@ import { flagsOf, type LaunchFlag, type LaunchFlags } from './launch';
 import { flagWords } from './megatron-flags';
 import { flatten } from './words';
 
+/** Far more pieces than the lists of a script have together. */
+const maximumSteps = 50_000;
+
 const knownFlags = (flags: LaunchFlags): [string, LaunchFlag][] => [...flags].filter(([key]) => flagWords(key) !== undefined);
 
 /** Names of the variables that nobody sets and that a size hangs on. */
@@ -50,8 +53,9 @@ export function conditionalRemarks(file: string, text: string, flags: LaunchFlag
     const condition = flag.pieces.find((piece) => piece.condition !== undefined)?.condition;
     if (condition !== undefined) add(condition, flag);
   }
+  const budget = { left: maximumSteps };
   for (const { value, condition } of maybe) {
-    const words = flatten([{ start: 0, end: 0, parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }] }]);
+    const words = flatten([{ start: 0, end: 0, parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }] }], budget);
     for (const [key, flag] of knownFlags(flagsOf(file, text, words))) if (!isSame(flags.get(key), flag)) add(condition, flag);
   }
   return [...names.values()].map(({ condition, flags: found }) => remark(text, condition, [...found.values()]));

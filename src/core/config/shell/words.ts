@@ -59,14 +59,16 @@ interface Task {
 
 const wordBreak: Task = { part: 'break', split: false, inElement: false, site: null, condition: undefined };
 
-/** Far more words than a command line can have; expansions that double (`A=$B$B`) stop here. */
-const maximumSteps = 100_000;
+/** How many pieces may still be looked at; counts down. */
+export interface Budget {
+  left: number;
+}
 
 /** Sizes, names and paths are short; a longer text counts as unknown. */
 const maximumTextSteps = 300;
 
-/** Expands variables and splits words as a shell does; patterns are left alone. Bounded: what is over the limit is one unknown word. */
-export function flatten(elements: readonly Element[], limit = maximumSteps): readonly FlatWord[] {
+/** Expands variables and splits words as a shell does; patterns are left alone. Variables that double (`A=$B$B`) end where the budget does, with an unknown word. */
+export function flatten(elements: readonly Element[], budget: Budget): readonly FlatWord[] {
   const words: FlatWord[] = [];
   let word: Piece[] = [];
   const finish = (): void => {
@@ -74,10 +76,12 @@ export function flatten(elements: readonly Element[], limit = maximumSteps): rea
     word = [];
   };
   const stack = elementTasks(elements, { split: false, site: null, condition: undefined }).reverse();
-  for (let steps = 0; steps <= limit; steps += 1) {
-    const task = stack.pop();
-    if (task === undefined) break;
-    if (steps === limit) word.push({ start: 0, end: 0, text: null, site: null, condition: undefined, variable: undefined });
+  for (let task = stack.pop(); task !== undefined; task = stack.pop()) {
+    budget.left -= 1;
+    if (budget.left < 0) {
+      word.push({ start: 0, end: 0, text: null, site: null, condition: undefined, variable: undefined });
+      break;
+    }
     const { part } = task;
     if (part === 'break') finish();
     else if (part.kind !== 'text') for (const inner of inside(part, task).reverse()) stack.push(inner);
@@ -137,9 +141,9 @@ export function wordText(word: FlatWord): string | null {
 
 /** The text of a value as `"$X"` gives it; null where it is not known. */
 export function valueText(value: Value): string | null {
-  const words = flatten([{ start: 0, end: 0, parts: [{ kind: 'ref', start: 0, end: 0, quoted: true, value }] }], maximumTextSteps).map(
-    wordText,
-  );
+  const words = flatten([{ start: 0, end: 0, parts: [{ kind: 'ref', start: 0, end: 0, quoted: true, value }] }], {
+    left: maximumTextSteps,
+  }).map(wordText);
   return words.includes(null) ? null : words.join(' ');
 }
 

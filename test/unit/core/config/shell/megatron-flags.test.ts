@@ -65,7 +65,7 @@ describe('megatronFacts', () => {
     assert.equal(at('batchSchedule'), '16 16 300');
     assert.equal(facts.batchSchedule?.value, '16 16 300');
     assert.equal(facts.layers?.name, '--num-layers');
-    assert.deepEqual(facts.layers?.whole, { start: 0, end: 15 });
+    assert.deepEqual(facts.layers.whole, { start: 0, end: 15 });
   });
 
   it('reads key-value heads as Megatron does', () => {
