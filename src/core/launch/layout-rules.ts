@@ -127,7 +127,8 @@ function headsOverTensor(facts: Facts, format: ConfigFormat): Issue | null {
 function keyValueHeadsOverTensor(facts: Facts, format: ConfigFormat): Issue | null {
   const heads = countOf(facts, 'kvHeads');
   const tensor = sizeOf(facts, format, 'tensor');
-  if (heads === null || tensor === null || heads % tensor === 0 || facts.latentAttention?.value === true) return null;
+  if (heads === null || tensor === null || heads % tensor === 0) return null;
+  if (heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
   const repeated = format !== 'torchtitan' && tensor % heads === 0;
   const sizes = divisorsOf(heads).filter((size) => size <= tensor);
   const near = nearestFitting(sizes, tensor, (size) => fitsTensor(facts, format, size)).slice(0, 1);
