@@ -1,9 +1,9 @@
 import type { Facts, FactName, LauncherFile } from '../../core/config/facts';
-import { modelSpecOf } from '../../core/config/written-model';
+import type { Run } from '../../core/config/run';
+import { parametersOf } from '../../core/config/huggingface/count';
 import { formatCount } from '../../core/format';
 import { dataOf, microBatchesOf, sizeOf, worldOf } from '../../core/launch/derived';
 import type { LoadedConfig } from '../../core/launch/load-config';
-import { parameterCount } from '../../core/model/parameters';
 import { lineColumnAt, printable } from '../../core/text';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
@@ -15,6 +15,7 @@ const sections = {
     ...(['maxPositions', 'tiedEmbeddings', 'positions', 'norm', 'bias', 'qkvBias', 'qkNorm', 'experts', 'activeExperts'] as const),
     ...(['expertFfn', 'sharedExperts', 'firstDenseLayers', 'moeLayerFrequency', 'latentAttention', 'qLoraRank', 'kvLoraRank'] as const),
     ...(['qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'mtpLayers', 'slidingWindow', 'encoderLayers', 'decoderLayers'] as const),
+    ...(['sharedExpertFfn', 'decoderSparseStep', 'attentionKinds'] as const),
     'hybridPattern',
   ],
   layout: [
@@ -49,12 +50,12 @@ const sections = {
 /** `terapipe inspect` of a launcher's file: what it says, what follows from it, and the model config joined to it; null for the rest. */
 export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedConfig): Answer {
   const facts: Facts = { ...model?.facts, ...launcher.facts };
-  const derived = derivedFrom(facts, launcher);
+  const derived = { ...argumentDefaults(launcher, run), ...derivedFrom(facts, launcher) };
   const valueOf = (name: FactName): unknown => facts[name]?.value ?? derived[name] ?? null;
   const json = Object.fromEntries(
     Object.entries(sections).map(([section, names]) => [section, Object.fromEntries(names.map((name) => [name, valueOf(name)]))]),
   );
-  const parameters = run === null || run.unplanned !== undefined ? null : parameterCount(modelSpecOf(run.model));
+  const parameters = run === null ? null : parametersOf(run);
   const files = [launcher.file, ...(model === null ? [] : [model.file])];
   return {
     json: {
@@ -76,6 +77,13 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
     ].join('\n'),
     exitCode: 0,
   };
+}
+
+/** What Megatron-LM's arguments default to in a run whose sizes are known; its YAML files are of tests, where an absent flag is told as absent. */
+function argumentDefaults({ format }: LauncherFile, run: Run | null): Partial<Record<FactName, number>> {
+  if (format !== 'megatron-shell' || run === null) return {};
+  const { kvHeads, ffn, headDim } = run.model;
+  return { kvHeads: kvHeads.value, ffn: ffn.value, headDim: headDim.value, expert: 1 };
 }
 
 /** What launchers take or compute where a file is silent: sizes of 1, GPUs, replicas, micro-batches. Whether there are expert-parallel ranks is left open. */
