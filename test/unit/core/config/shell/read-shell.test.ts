@@ -216,6 +216,24 @@ describe('the shell reader', () => {
     for (const [text, expected] of cases) assert.equal(without(readText(text), 'layers'), expected);
   });
 
+  it('removes any one flag of the fixtures and leaves the other facts as they are', () => {
+    for (const fixture of ['arrays.sh', 'defaults.sh', 'quoted.sh', 'here-document.sh']) {
+      const file = readText(readFileSync(path.join(fixtures, fixture), 'utf8'));
+      for (const [name, fact] of Object.entries(file.facts) as [FactName, { name?: string; whole?: object }][]) {
+        const text = without(file, name);
+        assert.ok(text, `${fixture}: ${name}`);
+        const gone = Object.entries(file.facts)
+          .filter(([, other]) => other.name === fact.name)
+          .map(([other]) => other);
+        const left = readText(text);
+        assert.deepEqual(left.remarks, []);
+        const kept = Object.keys(file.facts).filter((other) => !gone.includes(other) && other in left.facts);
+        assert.ok(kept.length >= Object.keys(file.facts).length - gone.length, `${fixture}: ${name} took others along`);
+        assert.ok(!Object.values(left.facts).some((other) => other.name === fact.name), `${fixture}: ${name} is still there`);
+      }
+    }
+  });
+
   it('offers no removal where flag and value stand apart', () => {
     const file = readText('F=--num-layers\nV="2 --hidden-size 4"\ntorchrun $F $V');
     assert.deepEqual(values(file.facts), { layers: 2, hidden: 4 });
