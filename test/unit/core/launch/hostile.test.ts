@@ -61,7 +61,7 @@ describe('launch findings of any facts', () => {
           }
         }
       }),
-      { seed: 5, numRuns: 600 },
+      { seed: 5, numRuns: 400 },
     );
   });
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, it } from 'mocha';
 import type { LauncherFormat } from '../../../../src/core/config/run';
 import { launchFindings, launchRules } from '../../../../src/core/launch/findings';
-import { applied, codesOf, factAt, launcherOf, read, withDefault } from './launcher';
+import { applied, codesOf, factAt, launcherOf, read, withDefault, type Values } from './launcher';
 import { pairs } from './pairs';
 
 const formats: readonly LauncherFormat[] = ['megatron-shell', 'megatron-yaml', 'nemo', 'megatron-bridge', 'torchtitan', 'deepspeed', 'gpt-neox']; // prettier-ignore
@@ -107,6 +107,34 @@ describe('launch findings', () => {
       launchFindings(launcherOf({ pipeline: 4, virtualStages: 8, microBatches }, 'nemo')).find((finding) => finding.code === 'microbatches-below-stages')?.message; // prettier-ignore
     assert.equal(idleOf(2), '2 micro-batches for 32 stages (4 x 8 virtual): they idle 15.8 % of the time');
     assert.equal(idleOf(4), undefined);
+  });
+
+  it('tell heads that are repeated from heads that cannot be', () => {
+    const severityOf = (format: LauncherFormat) => launchFindings(launcherOf({ heads: 32, kvHeads: 2, tensor: 8 }, format))[0]?.severity;
+    assert.deepEqual([severityOf('nemo'), severityOf('torchtitan')], ['warning', 'error']);
+  });
+
+  it('know every wrong pair of recompute settings', () => {
+    const saidOf = (values: Values) =>
+      launchFindings(launcherOf(values, 'megatron-shell')).map(({ severity, message }) => `${severity}: ${message}`);
+    assert.deepEqual(saidOf({ recomputeGranularity: 'full' }), [
+      'error: Full recompute needs a method, uniform or block, and none is given',
+    ]);
+    assert.deepEqual(saidOf({ recomputeMethod: 'uniform' }), [
+      'warning: Without a granularity nothing is recomputed: this setting has no effect',
+    ]);
+    assert.deepEqual(saidOf({ recomputeGranularity: 'selective', recomputeLayers: 2 }), [
+      'error: Selective recompute takes no number of layers, and 2 layers are given',
+    ]);
+    assert.deepEqual(saidOf({ recomputeGranularity: 'selective' }), []);
+  });
+
+  it('count an embedding or a loss as a layer where the run does', () => {
+    assert.deepEqual(
+      launchFindings(launcherOf({ layers: 30, pipeline: 4, embeddingAsLayer: true, lossAsLayer: true }, 'megatron-shell')),
+      [],
+    );
+    assert.equal(launchFindings(launcherOf({ layers: 32, pipeline: 4, lossAsLayer: true }, 'megatron-shell')).length, 1);
   });
 
   it('treat absurd numbers as unknown', () => {
