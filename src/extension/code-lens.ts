@@ -9,13 +9,13 @@ class ConfigLens extends vscode.CodeLens {
   constructor(
     range: vscode.Range,
     readonly file: string,
-    readonly part: 'plan' | 'memory' | 'profile',
+    readonly part: 'run' | 'plan' | 'memory' | 'profile',
   ) {
     super(range);
   }
 }
 
-/** Lenses over every config: step time and bubble, memory of the worst stage, the profile or the way to one. Where they stand is cheap; what they say is asked when they show. */
+/** Lenses over every config: a launcher's totals, step time and bubble, memory of the worst stage, the profile or the way to one. Where they stand is cheap; what they say is asked when they show. */
 export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
   const said = new Map<string, string>();
@@ -27,10 +27,12 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       const file = await shown.configOf(uri);
       if (file === null) return [];
       const state = sessions.get(file);
-      const place = state?.run?.place;
+      const place = state?.launcher?.place ?? state?.run?.place;
       const range = state !== undefined && place?.file === uri.toString() ? rangeOf(place, state.texts) : new vscode.Range(0, 0, 0, 0);
       const planned = (state?.plan ?? null) !== null;
+      const hasTotals = state !== undefined && lensTexts(state, vscode.l10n.t).run !== null;
       return [
+        ...(hasTotals ? [new ConfigLens(range, file, 'run')] : []),
         new ConfigLens(range, file, 'plan'),
         ...(planned ? (['memory', 'profile'] as const).map((part) => new ConfigLens(range, file, part)) : []),
       ];
@@ -41,7 +43,9 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       const title = texts?.[lens.part] ?? vscode.l10n.t('Plan');
       const arguments_ = [vscode.Uri.parse(lens.file)];
       const measures = lens.part === 'profile' && (state?.plan?.request.profile ?? null) === null;
-      if (measures)
+      if (lens.part === 'run')
+        lens.command = { title, command: 'terapipe.explorer.focus', tooltip: vscode.l10n.t('Show models and plans') };
+      else if (measures)
         lens.command = { title, command: 'terapipe.profile', arguments: arguments_, tooltip: vscode.l10n.t('Measure this layer here') };
       else
         lens.command =
@@ -59,8 +63,8 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
     }),
     sessions.onDidChange((state) => {
-      const { plan, memory, profile } = lensTexts(state, vscode.l10n.t);
-      const text = `${plan}\n${memory ?? ''}\n${profile ?? ''}`;
+      const { plan, memory, profile, run } = lensTexts(state, vscode.l10n.t);
+      const text = [plan, memory, profile, run].join('\n');
       if (said.get(state.file) === text) return;
       said.set(state.file, text);
       changed.fire();

@@ -1,16 +1,24 @@
+import { factsOfRun, totalsText } from './launcher-facts';
 import type { SessionState } from './plan-sessions';
 import { memoryText, planText, summaryOf } from './summary';
 import type { Translate } from './translate';
 
-/** Text of the lenses over a config; `memory` and `profile` null while there is no plan. */
+/** Text of the lenses over a config; `memory` and `profile` null while there is no plan, `run` null for all but launchers that say sizes. */
 export interface LensTexts {
   readonly plan: string;
   readonly memory: string | null;
   readonly profile: string | null;
+  /** The run's totals: GPUs, how they are shared out, micro-batches. */
+  readonly run: string | null;
 }
 
 /** What the lenses say now: the plan's numbers, that it is old, or what stops it. */
-export function lensTexts({ plan, error, progress, staleEdits }: SessionState, t: Translate): LensTexts {
+export function lensTexts(state: SessionState, t: Translate): LensTexts {
+  const { launcher } = state;
+  return { ...planTexts(state, t), run: launcher === null ? null : totalsText(factsOfRun(state), launcher, t) };
+}
+
+function planTexts({ plan, error, progress, staleEdits }: SessionState, t: Translate): Omit<LensTexts, 'run'> {
   if (plan === null) {
     if (progress !== null) return { plan: t('Plan: solving…'), memory: null, profile: null };
     return { plan: error === null ? t('Plan') : t('Plan: {0}', error.message), memory: null, profile: null };

@@ -7,6 +7,7 @@ import { registerDiagnostics } from './diagnostics';
 import { registerExplorer } from './explorer';
 import { followFiles } from './follow-files';
 import { registerHovers } from './hovers';
+import { registerInlayHints } from './inlay-hints';
 import { actForPage } from './page-actions';
 import type { PageServices } from './page-host';
 import { createPlanSessions, type PlanSessions } from './plan-sessions';
@@ -86,6 +87,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   keep(registerQuickFixes(sessions, selector));
   keep(registerCodeLens(sessions, shown, selector));
   keep(registerHovers(sessions, selector));
+  keep(registerInlayHints(sessions, selector));
   keep(registerStatusBar(sessions, shown));
   keep(
     vscode.workspace.onDidChangeConfiguration((event) => {

@@ -50,9 +50,10 @@ export function profilerSettings(uri: vscode.Uri): {
   };
 }
 
-/** Whether an editor feature is on for the file at `uri`. */
-export function isEnabled(feature: 'codeLens' | 'hover' | 'statusBar', uri?: vscode.Uri): boolean {
-  return vscode.workspace.getConfiguration(section, uri).get<unknown>(`${feature}.enabled`) !== false;
+/** Whether an editor feature is on for the file at `uri`; all but inlay hints are until they are turned off. */
+export function isEnabled(feature: 'codeLens' | 'hover' | 'inlayHints' | 'statusBar', uri?: vscode.Uri): boolean {
+  const value = vscode.workspace.getConfiguration(section, uri).get<unknown>(`${feature}.enabled`);
+  return feature === 'inlayHints' ? value === true : value !== false;
 }
 
 /** Whether a change of settings can change a plan. */

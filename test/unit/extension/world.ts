@@ -1,3 +1,4 @@
+import type { LauncherReader } from '../../../src/core/config/facts';
 import { CancelledError } from '../../../src/core/errors';
 import { configError } from '../../../src/core/config/errors';
 import { makePlan } from '../../../src/core/planner/make-plan';
@@ -36,7 +37,7 @@ export interface TestWorld {
   readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;
 }
 
-export function testWorld(files: Readonly<Record<string, string>>, delayMs: number | null = 1): TestWorld {
+export function testWorld(files: Readonly<Record<string, string>>, delayMs: number | null = 1, shell = noShell): TestWorld {
   const stored = new Map(Object.entries(files).map(([name, text]) => [uri(name), text]));
   const requests: PlanRequest[] = [];
   const waiting: { request: PlanRequest; resolve: (plan: Plan) => void; reject: (error: unknown) => void }[] = [];
@@ -58,7 +59,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
       }),
     defaults: () => ({ gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 }),
     profiles: () => Promise.resolve([]),
-    shell: () => Promise.reject(new Error('no shell here')),
+    shell,
     delayMs: () => delayMs,
     reportBug: (error) => bugs.push(error),
   };
@@ -78,6 +79,10 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
       await nextTurn();
     },
   };
+}
+
+function noShell(): Promise<LauncherReader> {
+  return Promise.reject(new Error('no shell here'));
 }
 
 export function uri(name: string): string {
