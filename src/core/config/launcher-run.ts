@@ -1,7 +1,7 @@
 import type { Located, LocatedFields } from '../located';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
-import type { Facts, FactName, FactValues, LauncherFile } from './facts';
+import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { completeInline } from './inline-model';
 import type { Given, Run } from './run';
 import type { WrittenModel } from './written-model';
@@ -32,9 +32,28 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     layout: layoutOf(facts, model.layers.value),
     ...(schedule === undefined ? {} : { schedule }),
     constants: {},
+    ...unplannedBy(facts),
     remarks: launcher.remarks,
     texts,
   };
+}
+
+/** Kinds of model that a launcher's flags tell and planning has no word for: read, inspected and checked, but not planned as something else. */
+function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
+  const kinds = [
+    ['encoderLayers', 'an encoder-decoder'],
+    ['latentAttention', 'a model with latent attention'],
+    ['hybridPattern', 'a hybrid of several kinds of layers'],
+    ['sharedExperts', 'a model with shared experts'],
+    ['moeLayerFrequency', 'a model whose layers differ'],
+  ] as const;
+  for (const [name, kind] of kinds) {
+    const fact: Fact<unknown> | undefined = facts[name];
+    if (fact?.source.kind !== 'file' || fact.value === false || fact.value === '1') continue;
+    const remedy = 'give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that';
+    return { unplanned: { message: `This is ${kind}, which is read but not planned`, remedy, place: fact.source.place } };
+  }
+  return {};
 }
 
 const modelKeys = [
@@ -47,7 +66,7 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
   const { bias, encoderLayers, decoderLayers } = facts;
   const biases =
     bias === undefined ? {} : { qkvBias: facts.qkvBias ?? located(bias), attentionOutputBias: located(bias), mlpBias: located(bias) };
-  const both = numbers.layers === undefined && encoderLayers !== undefined && decoderLayers !== undefined;
+  const both = encoderLayers !== undefined && decoderLayers !== undefined;
   return { ...numbers, ...biases, ...(both ? { layers: { ...encoderLayers, value: encoderLayers.value + decoderLayers.value } } : {}) };
 }
 

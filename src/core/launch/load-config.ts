@@ -8,6 +8,7 @@ import { recognise } from '../config/registry';
 import type { ConfigFormat, ReadReferenced, Run } from '../config/run';
 import { crossFindings } from './cross-findings';
 import { launchFindings } from './findings';
+import { scheduleCsvFindings } from './schedule-csv';
 import { isLauncher, readerOf, recogniseNamedConfig } from './readers';
 
 /** What a face lends to read configs with. */
@@ -52,8 +53,20 @@ export async function loadConfig(
   const cross = joined === null ? [] : crossFindings(launcher, joined.facts);
   return {
     ...{ format, launcher, model: joined?.facts ?? null, run, noRun },
-    findings: [...launchFindings(launcher), ...cross, ...launcher.remarks],
+    findings: [...launchFindings(launcher), ...cross, ...(await csvFindings(launcher, world.read)), ...launcher.remarks],
   };
+}
+
+/** What is wrong with the schedule file that a TorchTitan config names. */
+async function csvFindings(launcher: LauncherFile, read: ReadReferenced): Promise<Finding[]> {
+  const named = launcher.facts.scheduleCsv;
+  if (named === undefined || named.value === '') return [];
+  try {
+    return scheduleCsvFindings(launcher, await read(launcher.file, named.value));
+  } catch (error) {
+    if (error instanceof ExpectedError) return scheduleCsvFindings(launcher, null);
+    throw error;
+  }
 }
 
 interface Joined {

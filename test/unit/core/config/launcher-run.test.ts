@@ -66,6 +66,14 @@ describe('the run of a launcher', () => {
     assert.deepEqual(['full', 'selective', 'none', 'op'].map(recompute), ['full', 'selective', 'none', 'selective']);
   });
 
+  it('is not planned as something else when the launcher tells of a model that planning has no word for', () => {
+    for (const kind of [{ encoderLayers: 12, decoderLayers: 12 }, { latentAttention: true }, { hybridPattern: 'M-M*' }] as const) {
+      const run = runOfLauncher(launcher({ ...sizes, ...kind }), 'x', null);
+      assert.throws(() => resolveRun(run, defaults), { code: 'model-not-planned' });
+    }
+    assert.equal(runOfLauncher(launcher({ ...sizes, latentAttention: false, moeLayerFrequency: '1' }), 'x', null).unplanned, undefined);
+  });
+
   it('keeps biases of a launcher that switches them off', () => {
     const { model } = runOfLauncher(launcher({ ...sizes, bias: false }), 'x', null);
     assert.deepEqual([model.qkvBias.value, model.mlpBias.value, model.attentionOutputBias.value], [false, false, false]);
