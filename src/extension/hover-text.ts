@@ -2,6 +2,7 @@ import { findNodeAtOffset, parseTree, type Node } from 'jsonc-parser';
 import type { Assumption } from '../core/planner/request';
 import type { TextRange } from '../core/located';
 import { explanations } from './explanations';
+import { launcherHover } from './launcher-hover';
 import { locatedValues } from './page-state';
 import type { SessionState } from './plan-sessions';
 import type { Translate } from './translate';
@@ -18,8 +19,10 @@ export interface HoverText {
  * planned.
  */
 export function hoverAt(state: SessionState, file: string, text: string, offset: number, t: Translate): HoverText | null {
-  const { run } = state;
-  if (run === null || state.texts.get(file) !== text) return null;
+  const { run, launcher } = state;
+  if (state.texts.get(file) !== text) return null;
+  if (launcher?.file === file) return launcherHover(state, launcher, offset, t);
+  if (run === null) return null;
   const tree = parseTree(text);
   const property = tree === undefined ? null : propertyAt(tree, offset);
   if (property === null) return null;

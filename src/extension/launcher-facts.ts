@@ -53,7 +53,8 @@ export function factsAt(facts: Facts, file: string, offset: number): FactsAt | n
   return { range, elsewhere, facts: candidates.filter((one) => one.range.start === range.start && one.range.end === range.end) };
 }
 
-function holds({ start, end }: TextRange, offset: number): boolean {
+/** Whether an offset is in a range or at its end. */
+export function holds({ start, end }: TextRange, offset: number): boolean {
   return start <= offset && offset <= end;
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { hoverAt } from '../../../src/extension/hover-text';
 import { inlayTexts } from '../../../src/extension/inlay-text';
 import { lensTexts } from '../../../src/extension/lens-text';
 import type { SessionState } from '../../../src/extension/plan-sessions';
@@ -17,7 +18,7 @@ torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NUM_NODES pretrain_gpt.py \\
   --num-layers 8 --hidden-size 256 --num-attention-heads 4 \\
   --seq-length 256 --max-position-embeddings 256 \\
   --micro-batch-size 1 --global-batch-size 24 \\
-  --vocab-size 50257
+  --vocab-size 50257 --untie-embeddings-and-output-weights
 `;
 
 const toml = `[model]
@@ -74,7 +75,7 @@ describe('inlay hints', () => {
     assert.match(text, /--pipeline-model-parallel-size 4<2 replicas> /);
     assert.match(text, /--num-layers 8<2 layers a stage> /);
     assert.match(text, /--micro-batch-size 1<12 micro-batches> --global-batch-size 24<12 micro-batches> /);
-    assert.match(text, /--vocab-size 50257<padded to 50,432>$/m);
+    assert.match(text, /--vocab-size 50257<padded to 50,432> /m);
   });
 
   it('count with the model config that a launcher names', async () => {
@@ -85,5 +86,49 @@ describe('inlay hints', () => {
 
   it('are silent while the text is newer than what was read', async () => {
     assert.deepEqual(inlayTexts(await read('pretrain.sh', shell), uri('pretrain.sh'), `${shell}#`, english), []);
+  });
+});
+
+describe('hovers on a launcher', () => {
+  function hoverOn(state: SessionState, text: string, words: string): { readonly title: string; readonly said: string } | null {
+    const hover = hoverAt(state, state.file, text, text.indexOf(words) + words.length - 1, english);
+    return hover === null ? null : { title: hover.title, said: hover.lines.join('\n') };
+  }
+
+  it('name the value as the file does, say what it means and what follows from it', async () => {
+    const state = await read('pretrain.sh', shell);
+    const hover = hoverOn(state, shell, '--pipeline-model-parallel-size 4');
+    assert.equal(hover?.title, '--pipeline-model-parallel-size: 4');
+    assert.match(hover.said, /^Pipeline stages\..*bubble\.$/m);
+    assert.match(hover.said, /^16 GPUs: 2 replicas of 8 GPUs\.$/m);
+    assert.match(hover.said, /^2 layers on each of 4 stages\.$/m);
+    assert.match(hover.said, /^Equal stages idle 20 % of the time with 12 micro-batches\.$/m);
+    assert.match(hover.said, /^Bubble [\d.]+ % of/m);
+    assert.match(hoverOn(state, shell, '--vocab-size 5')?.said ?? '', /^Padded to 50,432, a multiple of 256\.$/m);
+    assert.match(hoverOn(state, shell, '--num-layers 8')?.said ?? '', /^32\.1M parameters\.$/m);
+  });
+
+  it('say where the value is written when that is elsewhere', async () => {
+    const state = await read('pretrain.sh', shell);
+    assert.match(hoverOn(state, shell, '--tensor-model')?.said ?? '', /^2 is written in line 4\.$/m);
+    assert.doesNotMatch(hoverOn(state, shell, 'TP=2')?.said ?? '', /is written/);
+    assert.equal(hoverOn(state, shell, 'TP=2')?.title, '--tensor-model-parallel-size: 2');
+  });
+
+  it('say what the model config joined to the launcher has for the same, and what that config adds', async () => {
+    const other = smallModel.replace('"n_layer":4', '"n_layer":6');
+    const text = shell.replace('torchrun', 'cd .; torchrun');
+    const joined = await read('pretrain.sh', text, { 'config.json': other });
+    assert.match(hoverOn(joined, text, '--num-layers 8')?.said ?? '', /^config\.json says 6 \(n_layer\)\.$/m);
+    const titan = hoverOn(await read('train.toml', toml, { 'hf/config.json': smallModel }), toml, '"./h');
+    assert.match(titan?.said ?? '', /^n_layer: 4$/m);
+    assert.match(titan?.said ?? '', /M parameters\.$/m);
+  });
+
+  it('work where the sizes of the model are not known, and are silent off the values', async () => {
+    const state = await read('train.toml', toml, {}, false);
+    assert.match(hoverOn(state, toml, 'flavor = "8')?.said ?? '', /lives in Python/);
+    assert.equal(hoverOn(state, toml, '[train'), null);
+    assert.equal(hoverAt(state, state.file, `${toml}#`, toml.indexOf('flavor'), english), null);
   });
 });
