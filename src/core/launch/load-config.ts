@@ -9,7 +9,9 @@ import type { ConfigFormat, ReadReferenced, Run } from '../config/run';
 import { crossFindings } from './cross-findings';
 import { launchFindings } from './findings';
 import { scheduleCsvFindings } from './schedule-csv';
-import { isLauncher, readerOf, recogniseNamedConfig } from './readers';
+import { configError } from '../config/errors';
+import { startOf } from '../config/json-document';
+import { hasLauncherEnding, isLauncher, readerOf, recogniseNamedConfig } from './readers';
 
 /** What a face lends to read configs with. */
 export interface ConfigWorld {
@@ -43,6 +45,13 @@ export async function loadConfig(
   options: { readonly withProfile?: boolean } = {},
 ): Promise<LoadedConfig> {
   const format = recogniseNamedConfig(file, text);
+  if (format === null && !/\.jsonc?$/i.test(file) && hasLauncherEnding(file))
+    throw configError(
+      'config-unknown-format',
+      'This is no launcher that TeraPipe reads',
+      'name a Megatron-LM script or YAML, a NeMo, Megatron-Bridge or GPT-NeoX YAML, a TorchTitan TOML, or a DeepSpeed JSON',
+      startOf(file),
+    );
   if (format === null || !isLauncher(format)) {
     const run = await loadRun(file, text, world.read, options);
     return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };

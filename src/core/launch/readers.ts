@@ -4,10 +4,12 @@ import { readDeepSpeed } from '../config/deepspeed/reader';
 import type { LauncherReader } from '../config/facts';
 import { recognise, recogniseNamed } from '../config/registry';
 import type { ConfigFormat, LauncherFormat } from '../config/run';
-import { isMegatronShell } from '../config/shell/recognise';
+import { isMegatronShell, mentionsMegatron } from '../config/shell/recognise';
 import { isTorchTitan } from '../config/torchtitan/recognise';
 import { readTorchTitan } from '../config/torchtitan/reader';
 import { recogniseYaml, yamlReaders } from '../config/yaml';
+
+const shellEnding = /\.(sh|bash|slurm|sbatch|args)$/i;
 
 /** Endings of the files that are looked at, and what each may hold. A file without one of them is none of ours. */
 const endings: readonly { readonly pattern: RegExp; readonly sniff: (file: string, text: string) => ConfigFormat | null }[] = [
@@ -17,7 +19,7 @@ const endings: readonly { readonly pattern: RegExp; readonly sniff: (file: strin
   },
   { pattern: /\.ya?ml$/i, sniff: (_, text) => recogniseYaml(text) },
   { pattern: /\.toml$/i, sniff: (_, text) => (isTorchTitan(text) ? 'torchtitan' : null) },
-  { pattern: /\.(sh|bash|slurm|sbatch|args)$/i, sniff: (_, text) => (isMegatronShell(text) ? 'megatron-shell' : null) },
+  { pattern: shellEnding, sniff: (_, text) => (isMegatronShell(text) ? 'megatron-shell' : null) },
 ];
 
 /** Endings of config and launcher files, for globs. */
@@ -30,9 +32,15 @@ export function recogniseConfig(file: string, text: string): ConfigFormat | null
 
 /** As `recogniseConfig`, for a file that the user named, whatever its ending. */
 export function recogniseNamedConfig(file: string, text: string): ConfigFormat | null {
-  const known = recogniseConfig(file, text) ?? recogniseNamed(file, text);
+  const isScript = shellEnding.test(file);
+  const known = recogniseConfig(file, text) ?? (isScript ? (mentionsMegatron(text) ? 'megatron-shell' : null) : recogniseNamed(file, text));
   if (known !== null || endings.some(({ pattern }) => pattern.test(file))) return known;
   return endings.map(({ sniff }) => sniff(file, text)).find((format) => format !== null) ?? null;
+}
+
+/** Whether a file's ending is one that is looked at. */
+export function hasLauncherEnding(file: string): boolean {
+  return endings.some(({ pattern }) => pattern.test(file));
 }
 
 /** Whether a format is one of launchers' files. */
