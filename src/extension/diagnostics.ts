@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Finding, Severity } from '../core/findings';
 import type { Place } from '../core/located';
-import { findingOfError } from '../core/planner/findings';
+import { findingOfError, isOfAnotherKind } from '../core/planner/findings';
 import { isOpen } from './follow-files';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { rangeOf } from './ranges';
@@ -54,7 +54,8 @@ function diagnosticsOf(state: SessionState, documentation: vscode.Uri): (readonl
   ]);
   const { error } = state;
   const explained = state.findings.some(({ severity }) => severity === 'error');
-  if (error === null || explained) return found;
+  // What a launcher leaves to another file is nothing wrong in it; its own findings say where the sizes are.
+  if (error === null || explained || (state.launcher !== null && isOfAnotherKind(error))) return found;
   const finding = findingOfError(error, state.run?.place ?? { file: state.file, range: { start: 0, end: 0 } });
   return [...found, [finding.place.file, diagnosticOf(state, finding, documentation)]];
 }

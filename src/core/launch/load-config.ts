@@ -98,6 +98,16 @@ async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferen
   return null;
 }
 
+/** That a launcher leaves the model to another file is nothing wrong with it. */
+function sizesElsewhere({ place }: LauncherFile, { message }: ExpectedError): ExpectedError {
+  return new ExpectedError(
+    'model-not-planned',
+    `${message}: this launcher leaves them to another file`,
+    'put the config.json of the model beside it to plan the run',
+    place,
+  );
+}
+
 function runOf(launcher: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
   try {
     if (joined === null) return { run: runOfLauncher(launcher, titleOf(launcher.file), null), noRun: null };
@@ -105,7 +115,8 @@ function runOf(launcher: LauncherFile, joined: Joined | null): Pick<LoadedConfig
     const model = { model: config.model, texts: new Map([[joined.facts.file, config.document.text]]) };
     return { run: { ...runOfLauncher(launcher, titleOf(launcher.file), model), ...aboutModel(config) }, noRun: null };
   } catch (error) {
-    if (error instanceof ExpectedError) return { run: null, noRun: error };
+    if (error instanceof ExpectedError)
+      return { run: null, noRun: error.code === 'config-model-incomplete' ? sizesElsewhere(launcher, error) : error };
     throw error;
   }
 }
