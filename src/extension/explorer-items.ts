@@ -1,6 +1,7 @@
 import type { ConfigFormat } from '../core/config/run';
 import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../core/format';
 import { chosenOf, type Candidate } from '../core/planner/plan';
+import { groupRows, type FactRow, type GroupRow } from './launcher-outline';
 import type { SessionState } from './plan-sessions';
 import { memoryText, summaryOf } from './summary';
 import type { Translate } from './translate';
@@ -10,9 +11,16 @@ export type ExplorerItem =
   | { readonly kind: 'config'; readonly file: string; readonly format: ConfigFormat }
   | { readonly kind: 'number'; readonly file: string; readonly label: string; readonly value: string; readonly icon: string }
   | { readonly kind: 'stages'; readonly file: string; readonly label: string }
-  | { readonly kind: 'stage'; readonly file: string; readonly label: string; readonly value: string; readonly overCapacity: boolean };
+  | { readonly kind: 'stage'; readonly file: string; readonly label: string; readonly value: string; readonly overCapacity: boolean }
+  | GroupRow
+  | FactRow;
 
-/** The rows under a config: the numbers of its plan, or what stops it. */
+/** The rows under a config: the numbers of its plan, or what stops it, and the outline of a launcher's run. */
+export function configItems(state: SessionState, t: Translate): readonly ExplorerItem[] {
+  return [...planItems(state, t), ...groupRows(state, t)];
+}
+
+/** The numbers of a plan, or what stops it. */
 export function planItems(state: SessionState, t: Translate): readonly ExplorerItem[] {
   const { file, plan, error } = state;
   const number = (label: string, value: string, icon: string): ExplorerItem => ({ kind: 'number', file, label, value, icon });

@@ -83,7 +83,8 @@ export function totalsText(facts: Facts, { format }: Pick<LauncherFile, 'format'
 
 const layoutFacts: readonly FactName[] = ['tensor', 'pipeline', 'context', 'data', 'dataShard', 'dataReplicate', 'nodes', 'world'];
 
-function gpusText(facts: Facts, format: ConfigFormat, t: Translate): string | null {
+/** `128 GPUs: tensor 8 x pipeline 16 x data 1`, of it what is known; null when nothing is. */
+export function gpusText(facts: Facts, format: ConfigFormat, t: Translate): string | null {
   if (layoutFacts.every((name) => facts[name] === undefined)) return null;
   const context = sizeOf(facts, format, 'context');
   const sizes: readonly (readonly [name: string, size: number | null])[] = [

@@ -65,7 +65,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       reportBug: (error) => reportBug(log, 'planning', error),
     }),
   );
-  const shown = keep(createShownConfig(sessions, context.workspaceState, onError));
+  const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
 
   const commandParts = { sessions, shown, log };
@@ -79,7 +79,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   };
   const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
   keep(registerScheduleView(pages, shown, onError));
-  const explorer = keep(registerExplorer(sessions));
+  const explorer = keep(registerExplorer(sessions, log));
   keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file)));
 
   keep(registerCommands(createCommands({ ...commandParts, context, panels, profiles, refreshExplorer: explorer.refresh }), log));

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { configEndings } from '../core/launch/readers';
+import { configEndings, isLauncher } from '../core/launch/readers';
 import { findConfigs, lookAt } from './find-configs';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { nameOf } from './sources';
@@ -24,8 +24,13 @@ export interface ShownConfig {
   readonly suggest: () => Promise<void>;
 }
 
-/** Follows the active editor and keeps the context keys `terapipe.isConfig`, `terapipe.isModelConfig` and `terapipe.hasPlan`. */
-export function createShownConfig(sessions: PlanSessions, state: vscode.Memento, onError: (error: unknown) => void): ShownConfig {
+/** Follows the active editor and keeps the context keys `terapipe.isConfig`, `terapipe.isModelConfig`, `terapipe.isLauncher` and `terapipe.hasPlan`. */
+export function createShownConfig(
+  sessions: PlanSessions,
+  state: vscode.Memento,
+  onError: (error: unknown) => void,
+  log: vscode.LogOutputChannel,
+): ShownConfig {
   const changed = new vscode.EventEmitter<string | null>();
   const context = contextKeys();
   let shown: string | null = null;
@@ -71,7 +76,9 @@ export function createShownConfig(sessions: PlanSessions, state: vscode.Memento,
     const file = uri !== undefined && isCandidate(uri) ? await configOf(uri) : null;
     if (mine !== turn) return;
     context.set('terapipe.isConfig', file !== null);
-    context.set('terapipe.isModelConfig', file !== null && sessions.get(file)?.format === 'huggingface');
+    const format = file === null ? undefined : sessions.get(file)?.format;
+    context.set('terapipe.isModelConfig', format === 'huggingface');
+    context.set('terapipe.isLauncher', format !== undefined && isLauncher(format));
     if (file !== null) show(file);
   }
 
@@ -79,9 +86,15 @@ export function createShownConfig(sessions: PlanSessions, state: vscode.Memento,
     if (shown !== null) return;
     const last = state.get<unknown>(memory);
     const remembered = typeof last === 'string' ? await configOf(vscode.Uri.parse(last)).catch(() => null) : null;
-    const first = remembered ?? (await findConfigs())[0]?.file ?? null;
+    const first = remembered ?? (await firstFound()) ?? null;
     const file = first === null ? null : await configOf(vscode.Uri.parse(first));
     if (file !== null && context.get('terapipe.isConfig') !== true) show(file);
+  }
+
+  /** A launcher may have nothing to plan: other configs come first. */
+  async function firstFound(): Promise<string | undefined> {
+    const found = await findConfigs(log);
+    return (found.find(({ format }) => !isLauncher(format)) ?? found[0])?.file;
   }
 
   /** A document that becomes a config while it is typed or pasted. */

@@ -83,6 +83,7 @@ describe('manifest', () => {
       'viewItem',
       'resourceFilename',
       'resourceExtname',
+      'resourcePath',
       'isWorkspaceTrusted',
       'virtualWorkspace',
       'workspaceFolderCount',

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { configItems } from '../../../src/extension/explorer-items';
 import { hoverAt } from '../../../src/extension/hover-text';
 import { inlayTexts } from '../../../src/extension/inlay-text';
+import { factRows } from '../../../src/extension/launcher-outline';
 import { lensTexts } from '../../../src/extension/lens-text';
 import type { SessionState } from '../../../src/extension/plan-sessions';
 import { english } from '../../../src/extension/translate';
@@ -130,5 +132,53 @@ describe('hovers on a launcher', () => {
     assert.match(hoverOn(state, toml, 'flavor = "8')?.said ?? '', /lives in Python/);
     assert.equal(hoverOn(state, toml, '[train'), null);
     assert.equal(hoverAt(state, state.file, `${toml}#`, toml.indexOf('flavor'), english), null);
+  });
+});
+
+describe("the outline of a launcher's run", () => {
+  const rowsOf = (state: SessionState): Map<string, string> =>
+    new Map(configItems(state, english).flatMap((item) => (item.kind === 'group' ? [[item.group, item.value] as const] : [])));
+
+  it('follows the numbers of the plan and sums every part up', async () => {
+    const state = await read('pretrain.sh', shell);
+    assert.equal(
+      configItems(state, english).findIndex(({ kind }) => kind === 'group'),
+      8,
+    );
+    assert.deepEqual(
+      [...rowsOf(state)],
+      [
+        ['model', '8 layers, hidden 256, 32.1M parameters'],
+        ['layout', '16 GPUs: tensor 2 x pipeline 4 x data 2'],
+        ['training', '24 sequences, 256 tokens each, 12 micro-batches'],
+        ['cluster', '2 nodes of 8 GPUs'],
+      ],
+    );
+  });
+
+  it('gives every value under its own name, in the order of the file, with the place that defines it', async () => {
+    const rows = factRows(await read('pretrain.sh', shell), 'layout', english);
+    assert.deepEqual(
+      rows.map(({ label, value, place: { range } }) => [label, value, shell.slice(range.start - 3, range.end)]),
+      [
+        ['--tensor-model-parallel-size', '2', 'TP=2'],
+        ['--pipeline-model-parallel-size', '4', 'ze 4'],
+      ],
+    );
+  });
+
+  it('says which values come from the model config, and leads there', async () => {
+    const state = await read('train.toml', toml, { 'hf/config.json': smallModel });
+    const layers = factRows(state, 'model', english).find(({ label }) => label === 'n_layer');
+    assert.equal(layers?.value, '4, from config.json');
+    assert.equal(layers.place.file, uri('hf/config.json'));
+    assert.equal(smallModel.slice(layers.place.range.start, layers.place.range.end), '4');
+  });
+
+  it('is there without a plan, and only for launchers', async () => {
+    const titan = await read('train.toml', toml, {}, false);
+    assert.deepEqual([...rowsOf(titan).keys()], ['model', 'layout', 'training']);
+    assert.equal(rowsOf(titan).get('model'), '8B');
+    assert.equal(rowsOf({ ...titan, launcher: null }).size, 0);
   });
 });
