@@ -44,7 +44,7 @@ function same(a: Step | undefined, b: Step | undefined): boolean {
 /** Takes the blanks before along, or the line where nothing else is on it. The continuation of the line before stays valid, and so do comments. */
 function withBlanks(text: string, { start, end }: TextRange): TextRange {
   const before = blanksBefore(text, start);
-  const continued = /(?:[ \t]*\\\r?\n[ \t]*)+$/.exec(text.slice(Math.max(0, before - 400), start));
+  const continued = /[ \t]*(?:\\\r?\n[ \t]*)+$/.exec(text.slice(Math.max(0, before - 400), start));
   const isFirst = continued === null ? undefined : text[start - continued[0].length - 1];
   if (continued !== null && isFirst !== '"' && isFirst !== "'") return { start: start - continued[0].length, end };
   const isLineStart = before === 0 || text[before - 1] === '\n';
