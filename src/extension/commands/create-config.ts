@@ -1,39 +1,72 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
-import { lookAt } from '../find-configs';
+import { isLauncher } from '../../core/launch/readers';
+import { lookAt, type FoundConfig } from '../find-configs';
 import { newConfigText } from '../new-config';
+import { newLauncherConfigText, originOf } from '../new-launcher-config';
 import { planDefaults } from '../settings';
-import { nameOf } from '../sources';
+import { nameOf, readText } from '../sources';
 import { uriOf, type ConfigCommands } from './target';
 
+const planFile = 'terapipe.json';
+
 /**
- * Writes a `terapipe.json` beside a model config and opens it; one that is there already is opened as it is.
+ * Writes a `terapipe.json` beside a model config or a launcher and opens it; one that is there already is opened as it is. Beside a launcher, one that was
+ * not made from it is left alone, and the new one is called after the launcher: `train.terapipe.json`.
  * @returns its URI.
- * @throws ExpectedError `no-config` without a model config, `config-unreadable` when the folder cannot be written.
+ * @throws ExpectedError `no-config` without such a config, `config-nothing-known` for a launcher that says nothing, `config-unreadable` when the folder cannot be written.
  */
 export async function createConfigCommand(commands: ConfigCommands, argument: unknown): Promise<vscode.Uri> {
-  const model = await modelConfigOf(commands, argument);
-  const target = vscode.Uri.joinPath(model, '..', 'terapipe.json');
-  if (!(await exists(target))) await write(commands, model, target);
+  const config = await configOf(commands, argument);
+  const target = await targetOf(config);
+  if (!(await exists(target))) await write(target, await textOf(commands, config, target));
   await vscode.window.showTextDocument(target, { preview: false });
   return target;
 }
 
-async function modelConfigOf({ shown, sessions }: ConfigCommands, argument: unknown): Promise<vscode.Uri> {
-  const shownFile = shown.file();
+/** The model config or launcher that the command is for. */
+async function configOf({ shown, sessions }: ConfigCommands, argument: unknown): Promise<FoundConfig> {
   const uri = uriOf(argument) ?? vscode.window.activeTextEditor?.document.uri ?? null;
-  if (uri !== null && (await lookAt(uri))?.format === 'huggingface') return uri;
-  if (shownFile !== null && sessions.get(shownFile)?.format === 'huggingface') return vscode.Uri.parse(shownFile);
-  throw new ExpectedError('no-config', 'This is no model config', "open a model's config.json first");
+  const found = uri === null ? null : await lookAt(uri);
+  if (found !== null && isSource(found)) return found;
+  const shownFile = shown.file();
+  const shownSession = shownFile === null ? undefined : sessions.get(shownFile);
+  if (shownSession !== undefined && isSource(shownSession)) return shownSession;
+  throw new ExpectedError('no-config', 'This is neither a model config nor a launcher', "open a model's config.json or a launcher first");
 }
 
-async function write({ sessions, log }: ConfigCommands, model: vscode.Uri, target: vscode.Uri): Promise<void> {
-  const defaults = planDefaults(model, log);
-  const text = newConfigText(nameOf(model), sessions.get(model.toString())?.run?.model ?? null, defaults);
+function isSource({ format }: Pick<FoundConfig, 'format'>): boolean {
+  return format === 'huggingface' || isLauncher(format);
+}
+
+async function targetOf({ file, format }: FoundConfig): Promise<vscode.Uri> {
+  const uri = vscode.Uri.parse(file);
+  const usual = vscode.Uri.joinPath(uri, '..', planFile);
+  if (!isLauncher(format) || !(await exists(usual)) || (await readText(usual.toString())).startsWith(originOf({ file }))) return usual;
+  return vscode.Uri.joinPath(uri, '..', `${nameOf(uri).replace(/(?<=.)\.\w+$/, '')}.${planFile}`);
+}
+
+async function textOf({ sessions, log }: ConfigCommands, { file, format }: FoundConfig, target: vscode.Uri): Promise<string> {
+  const uri = vscode.Uri.parse(file);
+  const defaults = planDefaults(uri, log);
+  if (!isLauncher(format)) return newConfigText(nameOf(uri), sessions.get(file)?.run?.model ?? null, defaults);
+  const known = sessions.get(file);
+  const state = known === undefined || known.launcher === null ? await sessions.ensure(file, format) : known;
+  if (state.launcher === null && state.error !== null) throw state.error;
+  const text = newLauncherConfigText(state, target.toString(), defaults);
+  if (text !== null) return text;
+  throw new ExpectedError(
+    'config-nothing-known',
+    `${nameOf(uri)} says nothing about sizes of the model, the layout or the training`,
+    'create a terapipe.json from the config.json of the model instead',
+  );
+}
+
+async function write(target: vscode.Uri, text: string): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
   edit.createFile(target, { contents: new TextEncoder().encode(text) });
   if (!(await vscode.workspace.applyEdit(edit)))
-    throw new ExpectedError('config-unreadable', 'terapipe.json cannot be written there', 'check the permissions of the folder');
+    throw new ExpectedError('config-unreadable', `${nameOf(target)} cannot be written there`, 'check the permissions of the folder');
 }
 
 async function exists(uri: vscode.Uri): Promise<boolean> {
