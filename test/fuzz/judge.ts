@@ -1,0 +1,143 @@
+import { configError } from '../../src/core/config/errors';
+import type { LauncherReader } from '../../src/core/config/facts';
+import { ExpectedError } from '../../src/core/errors';
+import type { Finding, Fix, TextEdit } from '../../src/core/findings';
+import { loadConfig, type LoadedConfig } from '../../src/core/launch/load-config';
+import { recogniseConfig, recogniseNamedConfig } from '../../src/core/launch/readers';
+import type { Place } from '../../src/core/located';
+import { findingsOf } from '../../src/core/planner/findings';
+import type { Case } from './cases';
+import type { Fixture } from './corpus';
+
+/** What became of a case. */
+export interface Verdict {
+  /** What no text may cause, or null. Its first line tells one defect from another. */
+  readonly problem: string | null;
+  /** Whether facts or a run were read from it, or an `ExpectedError` said why not. */
+  readonly answered: boolean;
+  readonly findings: number;
+  /** Whether a quick fix was offered, applied and the result read again. */
+  readonly fixed: boolean;
+}
+
+type Texts = ReadonlyMap<string, string>;
+
+class Defect extends Error {}
+
+/** Runs one case through all that a face does with a config before planning. */
+export async function judge(given: Case, shell: LauncherReader): Promise<Verdict> {
+  try {
+    return await verdictOf(given, shell);
+  } catch (error) {
+    const problem = error instanceof Defect ? error.message : `threw ${stackOf(error)}`;
+    return { problem, answered: false, findings: 0, fixed: false };
+  }
+}
+
+async function verdictOf(given: Case, shell: LauncherReader): Promise<Verdict> {
+  const { file, text } = given.main;
+  recogniseConfig(file, text);
+  recogniseNamedConfig(file, text);
+  const texts = new Map([given.main, ...(given.beside === null ? [] : [given.beside])].map((fixture) => [fixture.file, fixture.text]));
+  const config = await read(given, texts, shell);
+  if (config instanceof ExpectedError) return { problem: null, answered: false, findings: 0, fixed: false };
+  if (config.noRun !== null) checkError(config.noRun, texts);
+  const findings = [...config.findings, ...(config.run === null ? [] : findingsOf(config.run, null))];
+  for (const finding of findings) checkFinding(finding, texts);
+  const fixed = await tryFix(given, findings, texts, config, shell);
+  return { problem: null, answered: true, findings: findings.length, fixed };
+}
+
+/** What a face gets; an expected error is checked. */
+async function read({ main, beside }: Case, texts: Texts, shell: LauncherReader): Promise<LoadedConfig | ExpectedError> {
+  try {
+    return await loadConfig(main.file, main.text, {
+      read: (_, path) =>
+        beside === null ? Promise.reject(configError('config-not-found', `${path} is not there`, 'create it')) : Promise.resolve(beside),
+      shell: () => Promise.resolve(shell),
+    });
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    checkError(error, texts);
+    return error;
+  }
+}
+
+function checkError(error: ExpectedError, texts: Texts): void {
+  if (error.place === undefined) throw new Defect(`${error.code} has no place`);
+  checkPlace(error.place, texts, error.code);
+  checkWords(error.code, [error.message, error.remedy]);
+}
+
+function checkFinding({ code, place, message, remedy, fixes }: Finding, texts: Texts): void {
+  checkPlace(place, texts, code);
+  checkWords(code, [message, remedy, ...fixes.map(({ title }) => title)]);
+  for (const fix of fixes) checkEdits(code, fix, texts);
+}
+
+function checkEdits(code: string, { edits }: Fix, texts: Texts): void {
+  if (edits.length === 0) throw new Defect(`${code} has a fix without edits`);
+  for (const { place } of edits) checkPlace(place, texts, `a fix of ${code}`);
+  const sorted = edits.toSorted((a, b) => a.place.range.start - b.place.range.start);
+  for (const [index, { place }] of sorted.entries()) {
+    const next = sorted.slice(index + 1).find((edit) => edit.place.file === place.file);
+    if (next !== undefined && next.place.range.start < place.range.end) throw new Defect(`${code} has a fix whose edits overlap`);
+  }
+}
+
+function checkPlace({ file, range: { start, end } }: Place, texts: Texts, what: string): void {
+  const length = texts.get(file)?.length;
+  if (length === undefined) throw new Defect(`${what} is placed in a file that was not read`);
+  const whole = Number.isInteger(start) && Number.isInteger(end);
+  if (!whole || start < 0 || end < start || end > length)
+    throw new Defect(`${what} is placed outside the text\n${start} to ${end} of ${length} characters`);
+}
+
+/** Sentences are printed on terminals: a file's control characters have no place there, nor has what JavaScript calls nothing. */
+function checkWords(code: string, sentences: readonly string[]): void {
+  const odd = sentences.find((sentence) => sentence === '' || /\p{Cc}|undefined|\[object/u.test(sentence));
+  if (odd !== undefined) throw new Defect(`${code} says an odd sentence\n${JSON.stringify(odd)}`);
+}
+
+/** Codes of a file that a fix has broken. A key set right may still have a value that is refused. */
+const broken = /syntax|duplicate|empty|unknown-format|forbidden|binary/;
+
+/** Applies one of the fixes; what it writes must be read as the same format. */
+async function tryFix(
+  given: Case,
+  findings: readonly Finding[],
+  texts: Texts,
+  { format }: LoadedConfig,
+  shell: LauncherReader,
+): Promise<boolean> {
+  const offers = findings.flatMap(({ code, fixes }) => fixes.map((fix) => ({ code, fix })));
+  const offer = offers[given.main.text.length % Math.max(1, offers.length)];
+  if (offer === undefined) return false;
+  const { code, fix } = offer;
+  const mended = ({ file, text }: Fixture): Fixture => {
+    const own = fix.edits.filter(({ place }) => place.file === file);
+    return { file, text: applied(text, own) };
+  };
+  const after: Case = { main: mended(given.main), beside: given.beside === null ? null : mended(given.beside) };
+  const edited = [after.main, ...(after.beside === null ? [] : [after.beside])].map((fixture) => [fixture.file, fixture.text] as const);
+  const config = await read(after, new Map([...texts, ...edited]), shell);
+  if (config instanceof ExpectedError && broken.test(config.code))
+    throw new Defect(`a fix of ${code} breaks the file\n${fix.title}: ${config.message}`);
+  if (!(config instanceof ExpectedError) && config.format !== format)
+    throw new Defect(`a fix of ${code} makes it another format\n${fix.title}`);
+  return true;
+}
+
+function applied(text: string, edits: readonly TextEdit[]): string {
+  return edits
+    .toSorted((a, b) => b.place.range.start - a.place.range.start)
+    .reduce((result, { place: { range }, newText }) => result.slice(0, range.start) + newText + result.slice(range.end), text);
+}
+
+/** The error with the line of ours that it came from first, so that one defect has one name. */
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return `something that is no error: ${String(error)}`;
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.includes('at '));
+  const ours = frames.find((line) => line.includes('/src/'))?.trim() ?? '';
+  return `${error.name} ${ours.replace(/\(.*\/src\//, '(src/')}\n${error.message.slice(0, 300)}\n${frames.slice(0, 8).join('\n')}`;
+}

@@ -1,0 +1,78 @@
+import type { LauncherReader } from '../../src/core/config/facts';
+import { caseOf, type Case } from './cases';
+import type { Fixture } from './corpus';
+import { judge } from './judge';
+import { shrunk } from './shrink';
+
+/** Milliseconds of CPU that one case may take. */
+export const maximumCaseMs = 2000;
+
+/** One defect that a series found. */
+export interface Failure {
+  readonly index: number;
+  readonly problem: string;
+  readonly smallest: Case;
+}
+
+export interface SeriesResult {
+  readonly cases: number;
+  readonly answered: number;
+  readonly findings: number;
+  readonly fixed: number;
+  readonly slowest: { readonly index: number; readonly ms: number };
+  /** One of each kind, shrunk. */
+  readonly failures: readonly Failure[];
+}
+
+export interface SeriesOptions {
+  readonly seed: number;
+  readonly first: number;
+  readonly cases: number;
+  /** Called before each case with its number. */
+  readonly starting?: (index: number) => void;
+}
+
+/** Runs the cases from `first` on. */
+export async function runSeries(
+  corpus: readonly Fixture[],
+  shell: LauncherReader,
+  { seed, first, cases, starting }: SeriesOptions,
+): Promise<SeriesResult> {
+  const failures = new Map<string, Failure>();
+  let [answered, findings, fixed] = [0, 0, 0];
+  let slowest = { index: first, ms: 0 };
+  for (let index = first; index < first + cases; index += 1) {
+    starting?.(index);
+    const given = caseOf(seed, index, corpus);
+    const began = performance.now();
+    const verdict = await judge(given, shell);
+    const ms = performance.now() - began;
+    if (ms > slowest.ms) slowest = { index, ms };
+    answered += verdict.answered ? 1 : 0;
+    findings += verdict.findings;
+    fixed += verdict.fixed ? 1 : 0;
+    const problem = verdict.problem ?? (ms > maximumCaseMs ? await slowProblem(given, shell) : null);
+    const kind = problem?.split('\n')[0];
+    if (problem === null || kind === undefined || failures.has(kind)) continue;
+    const same = async (candidate: Case) => (await judge(candidate, shell)).problem?.split('\n')[0] === kind;
+    failures.set(kind, { index, problem, smallest: verdict.problem === null ? given : await shrunk(given, same) });
+  }
+  return { cases, answered, findings, fixed, slowest, failures: [...failures.values()] };
+}
+
+/** A second look by the CPU's clock, which other programs do not move. */
+async function slowProblem(given: Case, shell: LauncherReader): Promise<string | null> {
+  const before = process.cpuUsage();
+  await judge(given, shell);
+  const { user, system } = process.cpuUsage(before);
+  const ms = (user + system) / 1000;
+  return ms > maximumCaseMs ? `took over ${maximumCaseMs} ms\n${ms.toFixed(0)} ms` : null;
+}
+
+/** A failure for people: how to see it again, what it is, the smallest text. */
+export function describeFailure({ index, problem, smallest }: Failure, seed: number): string {
+  const { main, beside } = smallest;
+  const lines = [`case ${index} of seed ${seed}: ${problem}`, `  in ${main.file}: ${JSON.stringify(main.text.slice(0, 2000))}`];
+  if (beside !== null) lines.push(`  beside ${beside.file}: ${JSON.stringify(beside.text.slice(0, 2000))}`);
+  return lines.join('\n');
+}

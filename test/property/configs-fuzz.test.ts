@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { readCorpus } from '../fuzz/corpus';
+import { describeFailure, runSeries } from '../fuzz/series';
+import { shellReader } from '../unit/core/config/shell/shell-reader';
+
+/** `npm run fuzz` runs other seeds and more. */
+const cases = 10_000;
+const seed = 4;
+
+describe('readers of configs and launchers', () => {
+  it(`answer ${cases} spoilt files with facts or an error in their text, and fix only what they read`, async function () {
+    this.timeout(120_000);
+    const corpus = readCorpus();
+    const result = await runSeries(corpus, await shellReader(), { seed, first: 0, cases });
+    assert.deepEqual(
+      result.failures.map((failure) => describeFailure(failure, seed)),
+      [],
+    );
+    // The series is worth little if most of it is refused at the door.
+    assert.ok(result.answered > cases / 3 && result.fixed > cases / 10, JSON.stringify(result));
+  });
+});
