@@ -21,15 +21,22 @@ export interface Explorer {
 export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputChannel): Explorer {
   const changed = new vscode.EventEmitter<ExplorerItem | undefined>();
   let roots: Promise<readonly ExplorerItem[]> | null = null;
+  const launcherPaths = new Set<string>();
   const told = new Map<string, readonly unknown[]>();
 
   function findRoots(): Promise<readonly ExplorerItem[]> {
     roots ??= findConfigs(log).then((found) => {
-      const launchers = found.filter(({ format }) => isLauncher(format)).map(({ file }) => vscode.Uri.parse(file).fsPath);
-      void vscode.commands.executeCommand('setContext', 'terapipe.launchers', launchers);
+      offerMenus(found.filter(({ format }) => isLauncher(format)).map(({ file }) => file));
       return found.map((config): ExplorerItem => ({ kind: 'config', ...config }));
     });
     return roots;
+  }
+
+  /** Menus of VS Code's own explorer show our commands on these alone: an ending says nothing. */
+  function offerMenus(launchers: readonly string[]): void {
+    const before = launcherPaths.size;
+    for (const file of launchers) launcherPaths.add(vscode.Uri.parse(file).fsPath);
+    if (launcherPaths.size > before) void vscode.commands.executeCommand('setContext', 'terapipe.launchers', [...launcherPaths]);
   }
 
   function refresh(): void {
@@ -71,6 +78,7 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
     const answer = [error ?? plan, launcher];
     if (told.get(file)?.every((part, index) => part === answer[index]) === true) return;
     told.set(file, answer);
+    if (launcher !== null) offerMenus([file]);
     void refreshRow(file);
   });
   const parts = vscode.Disposable.from(

@@ -6,7 +6,7 @@ import type { Run } from '../../../src/core/config/run';
 import { valuesOf } from '../../../src/core/located';
 import { newLauncherConfigText, relativePath } from '../../../src/extension/new-launcher-config';
 import type { SessionState } from '../../../src/extension/plan-sessions';
-import { read, type Values, launcherOf } from '../core/launch/launcher';
+import { launcherOf, read, withDefault, type Values } from '../core/launch/launcher';
 import { runOfLauncher } from '../../../src/core/config/launcher-run';
 import { smallModel, testWorld, uri } from './world';
 
@@ -80,6 +80,9 @@ describe('a terapipe.json from a launcher', () => {
 
   it('is refused when nothing is known', () => {
     assert.equal(newLauncherConfigText(stateOf({ overlapP2p: true }, false), target, defaults), null);
+    const byDefault = stateOf({ precision: 'fp32' }, false);
+    const launcher = withDefault(byDefault.launcher!, 'precision');
+    assert.equal(newLauncherConfigText({ ...byDefault, launcher }, target, defaults), null);
     assert.equal(newLauncherConfigText({ ...stateOf({}, false), launcher: null }, target, defaults), null);
   });
 
