@@ -6,7 +6,7 @@ import type { Translate } from './translate';
 type Meaning = string | ((t: Translate) => string);
 
 /** What each value of a launcher means for the pipeline. */
-const meanings: Readonly<Record<FactName, Meaning>> = {
+export const meanings: Readonly<Record<FactName, Meaning>> = {
   modelType: 'model.modelType',
   flavor: (t) => t('Names a set of sizes that lives in Python code: layers and widths are not in this file.'),
   layers: 'model.layers',

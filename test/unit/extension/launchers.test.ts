@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { configItems } from '../../../src/extension/explorer-items';
+import type { FactName } from '../../../src/core/config/facts';
+import { meaningOf, meanings } from '../../../src/extension/fact-meanings';
 import { hoverAt } from '../../../src/extension/hover-text';
 import { inlayTexts } from '../../../src/extension/inlay-text';
 import { factRows } from '../../../src/extension/launcher-outline';
@@ -125,6 +127,10 @@ describe('hovers on a launcher', () => {
     const titan = hoverOn(await read('train.toml', toml, { 'hf/config.json': smallModel }), toml, '"./h');
     assert.match(titan?.said ?? '', /^n_layer: 4$/m);
     assert.match(titan?.said ?? '', /M parameters\.$/m);
+  });
+
+  it('have a sentence for every value', () => {
+    for (const name of Object.keys(meanings) as FactName[]) assert.match(meaningOf(name, english).sentence, /^[A-Z].*\.$/, name);
   });
 
   it('work where the sizes of the model are not known, and are silent off the values', async () => {
