@@ -38,5 +38,5 @@ export function mentionsMegatron(text: string): boolean {
 
 /** Whether a file holds arguments alone, as for `pretrain_gpt.py @arguments.txt`: its first line that says something starts with a flag. */
 export function isArgumentFile(text: string): boolean {
-  return /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*--[a-z]/.test(text);
+  return /^(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*--[a-z]/.test(text);
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isArgumentFile } from '../../../../../src/core/config/shell/recognise';
 import { shellReader } from './shell-reader';
 
 /** What the fuzzer found, each as small as it became. */
@@ -10,5 +11,11 @@ describe('scripts that the fuzzer found', () => {
     const { facts } = read('launch.sh', text);
     assert.equal(facts.hidden?.value, 64);
     assert.equal(text.slice(facts.hidden.whole?.start, facts.hidden.whole?.end).trimStart().replaceAll(/\\\s*/g, ''), '--hidden-size 64');
+  });
+
+  it('tell a script from a file of arguments in such time after comments that end as on Windows', () => {
+    const comments = '# a line\r\n'.repeat(40);
+    assert.equal(isArgumentFile(`${comments}torchrun a.py`), false);
+    assert.equal(isArgumentFile(`${comments}\r\n --num-layers 4`), true);
   });
 });
