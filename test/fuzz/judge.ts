@@ -52,8 +52,8 @@ async function verdictOf(given: Case, shell: LauncherReader): Promise<Verdict> {
 async function read({ main, beside }: Case, texts: Texts, shell: LauncherReader): Promise<LoadedConfig | ExpectedError> {
   try {
     return await loadConfig(main.file, main.text, {
-      read: (_, path) =>
-        beside === null ? Promise.reject(configError('config-not-found', `${path} is not there`, 'create it')) : Promise.resolve(beside),
+      read: () =>
+        beside === null ? Promise.reject(configError('config-not-found', 'There is no such file', 'create it')) : Promise.resolve(beside),
       shell: () => Promise.resolve(shell),
     });
   } catch (error) {
