@@ -38,5 +38,5 @@ export function mentionsMegatron(text: string): boolean {
 
 /** Whether a file holds arguments alone, as for `pretrain_gpt.py @arguments.txt`: its first line that says something starts with a flag. */
 export function isArgumentFile(text: string): boolean {
-  return /^(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*--[a-z]/.test(text);
+  return /(?:^|\n)[ \t\r]*(?![ \t\r\n#])(--[a-z])?/.exec(text)?.[1] !== undefined;
 }

@@ -17,5 +17,7 @@ describe('scripts that the fuzzer found', () => {
     const comments = '# a line\r\n'.repeat(40);
     assert.equal(isArgumentFile(`${comments}torchrun a.py`), false);
     assert.equal(isArgumentFile(`${comments}\r\n --num-layers 4`), true);
+    assert.equal(isArgumentFile(`\uFEFFtorchrun a.py \\\n  --num-layers 4`), false);
+    assert.equal(isArgumentFile(`${'\n'.repeat(5_000_000)}--num-layers 4`), true);
   });
 });
