@@ -65,7 +65,13 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
   const numbers = pick(facts, modelKeys) as Given<WrittenModel>;
   const { bias, encoderLayers, decoderLayers } = facts;
   const biases =
-    bias === undefined ? {} : { qkvBias: facts.qkvBias ?? located(bias), attentionOutputBias: located(bias), mlpBias: located(bias) };
+    bias === undefined
+      ? {}
+      : {
+          qkvBias: bias.value ? located(bias) : (facts.qkvBias ?? located(bias)),
+          attentionOutputBias: located(bias),
+          mlpBias: located(bias),
+        };
   const both = encoderLayers !== undefined && decoderLayers !== undefined;
   return { ...numbers, ...biases, ...(both ? { layers: { ...encoderLayers, value: encoderLayers.value + decoderLayers.value } } : {}) };
 }

@@ -2,6 +2,7 @@ import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { LauncherFile, LauncherReader } from '../config/facts';
 import { aboutModel, factsOfHuggingFace, readHuggingFace } from '../config/huggingface';
+import { megatronDefaults } from '../config/shell/megatron-defaults';
 import { runOfLauncher } from '../config/launcher-run';
 import { loadRun, titleOf } from '../config/load';
 import { recognise } from '../config/registry';
@@ -108,7 +109,15 @@ function sizesElsewhere({ place }: LauncherFile, { message }: ExpectedError): Ex
   );
 }
 
-function runOf(launcher: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
+/** With what Megatron's arguments default to, so that a run is planned as it would be launched. */
+function asLaunched(launcher: LauncherFile): LauncherFile {
+  if (launcher.format !== 'megatron-shell' && launcher.format !== 'megatron-yaml') return launcher;
+  return { ...launcher, facts: { ...megatronDefaults(launcher.facts), ...launcher.facts } };
+}
+
+function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
+  // Beside a model config the defaults would contradict what it says.
+  const launcher = joined === null ? asLaunched(written) : written;
   try {
     if (joined === null) return { run: runOfLauncher(launcher, titleOf(launcher.file), null), noRun: null };
     const config = readHuggingFace(joined.facts.file, joined.text);
