@@ -99,6 +99,34 @@ describe('launchers in the editor', () => {
     assert.notEqual(fp16?.enabled === true, bf16?.enabled === true);
   });
 
+  it('explains values of a script on hover and says the totals of its run in a lens', async () => {
+    const document = await open('hover.sh', script.replace('size 3', 'size 2'));
+    const lens = await until('lens of the totals', async () => {
+      const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 10);
+      return lenses.find(({ command }) => command?.title.includes('16 GPUs') === true);
+    });
+    assert.match(lens.command?.title ?? '', /tensor 2/);
+    const position = document.positionAt(document.getText().indexOf('size 2') + 5);
+    const hovers = await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', document.uri, position);
+    const text = hovers
+      .flatMap(({ contents }) => contents.map((content) => (content instanceof vscode.MarkdownString ? content.value : '')))
+      .join('\n');
+    assert.match(text, /tensor-model-parallel-size|tensor/i);
+  });
+
+  it('makes a terapipe.json of a script', async () => {
+    const document = await open('make.sh', script.replace('size 3', 'size 2'));
+    await until('lens', async () => {
+      const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 10);
+      return lenses.some(({ command }) => command?.command.startsWith('terapipe.') === true) ? true : undefined;
+    });
+    const made = await vscode.commands.executeCommand<vscode.Uri>('terapipe.createConfig', document.uri);
+    const text = Buffer.from(await vscode.workspace.fs.readFile(made)).toString();
+    assert.match(text, /"tensor": 2/);
+    assert.match(text, /"layers": 24/);
+    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+  });
+
   it('says nothing about files that are none of ours', async () => {
     for (const [name, text] of [
       ['backup.sh', '#!/bin/sh\ntar czf backup.tgz "$HOME"\n'],
