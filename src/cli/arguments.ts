@@ -67,7 +67,7 @@ Options
 
 Options of profile
   --provider NAME     cuda, dml, coreml, webgpu or cpu (the first that loads)
-  --budget SECONDS    stop after so long (120); sooner when the error is under 2 %
+  --budget SECONDS    stop after so long (300); sooner when the error is under 2 %
   --out PATH          a .json file, or a folder (.terapipe/profiles near FILE)
   --threads N         CPU threads inside an operator (1, the steadiest)
   --import TIMES.csv  take times measured elsewhere: tokens, context, forward_ms, backward_ms
@@ -146,7 +146,7 @@ function profileSet(sets: readonly string[]): string | null {
 }
 
 /** Seconds that measuring may take when nothing is said. */
-const defaultBudgetSeconds = 120;
+const defaultBudgetSeconds = 300;
 
 function profilingOf(values: ReturnType<typeof parsed>['values']): ProfilingOptions {
   const seconds = values.budget === undefined ? defaultBudgetSeconds : Number(values.budget);

@@ -44,7 +44,7 @@ export function profilerSettings(uri: vscode.Uri): {
   const folders = settings.get<unknown>('libraryPath');
   return {
     provider: providerNames.find((name) => name === provider) ?? null,
-    budgetMs: 1000 * (typeof seconds === 'number' && seconds >= 1 && seconds <= 86_400 ? seconds : 120),
+    budgetMs: 1000 * (typeof seconds === 'number' && seconds >= 1 && seconds <= 86_400 ? seconds : 300),
     threads: typeof threads === 'number' && Number.isSafeInteger(threads) && threads >= 1 ? threads : 1,
     libraryPath: Array.isArray(folders) ? folders.filter((folder): folder is string => typeof folder === 'string' && folder !== '') : [],
   };

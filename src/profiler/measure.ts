@@ -1,6 +1,6 @@
 import { CancelledError, ExpectedError } from '../core/errors';
 import { formatCount, formatNumber, plural } from '../core/format';
-import { firstCells, isSettled, maximumRounds, nextCells, noiseWarnings, shuffled, stopReason, type Domain } from '../core/profile/design';
+import { firstCells, isSettled, nextCells, noiseWarnings, shuffled, stopReason, type Domain } from '../core/profile/design';
 import { fitErrors, fitPart } from '../core/profile/fit';
 import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/profile/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
@@ -43,6 +43,8 @@ interface Entry {
   readonly holdOut: boolean;
   /** It ran out of memory or failed: never run again. */
   skipped: boolean;
+  /** Rounds it gets at least. */
+  leastRounds: number;
   readonly forward: { readonly ms: number[]; readonly inputsMs: number[] };
   readonly backward: { readonly ms: number[]; readonly inputsMs: number[] };
 }
@@ -60,10 +62,10 @@ interface Course {
 
 /** Cells added at a time once all are settled: enough to keep noise from hitting one of them alone. */
 const cellsAtATime = 4;
+/** Rounds of a second look at all cells. */
+const secondLookRounds = 4;
 /** Passes over the whole table that a budget must hold: rounds, hold-out and context cells (about 14 whole-sequence times each of 4 rounds). */
 const passesInBudget = 60;
-/** A hold-out cell that misses by this much is measured again: noise goes away with more rounds, a wrong fit does not. */
-const suspectPercent = 2;
 const seed = 20231;
 
 type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versions' | 'warnings' | 'measure' | 'placement'>;
@@ -127,10 +129,15 @@ async function run(profiler: Profiler, task: MeasureTask, world: MeasureWorld, c
   if (task.job.shape.vocab > 0) for (const part of ['embedding', 'head'] as const) add(part, endCells(domain));
   course.warnings.push(...(await placementWarnings(profiler)));
 
-  for (let round = 0; ; round++) {
-    const active = course.entries.filter((entry) => needsMore(course, entry));
+  for (let round = 0, looks = 0; ; round++) {
+    const active = course.entries.filter((entry) => needsMore(entry));
     if (active.length === 0) {
       if (stopReason(progressOf(course, task, world)) !== null) return;
+      // Every other time all cells get another chance before more are added: those that were timed while the machine was slow fall in line with the rest.
+      if (looks++ % 2 === 0) {
+        for (const entry of course.entries) if (entry.part === 'layer') entry.leastRounds = roundsOf(entry) + secondLookRounds;
+        continue;
+      }
       const skipped = course.skipped.filter(({ part }) => part === 'layer');
       const cells = nextCells(domain, layerSamples(course), skipped, cellsAtATime);
       if (cells.length === 0) {
@@ -204,18 +211,11 @@ function leastMs({ ms, inputsMs }: Entry['forward']): number {
   return Math.max(whole - Math.min(...inputsMs), whole / 10);
 }
 
-function needsMore(course: Course, entry: Entry): boolean {
+/** Cells that the fit sees and cells it does not get rounds by the same rule: more for one kind would bend its minima down. */
+function needsMore(entry: Entry): boolean {
   if (entry.skipped) return false;
-  if (!isSettled(entry.forward.ms) || !isSettled(entry.backward.ms)) return true;
-  return entry.holdOut && roundsOf(entry) < maximumRounds && isSuspect(course, entry);
-}
-
-function isSuspect(course: Course, entry: Entry): boolean {
-  const samples = layerSamples(course);
-  const fit = fitPart(samples);
-  if (fit === null) return false;
-  const errors = fitErrors(fit, [sampleOf(entry)]);
-  return errors !== null && Math.max(errors.forward.maxPercent, errors.backward.maxPercent) > suspectPercent;
+  if (roundsOf(entry) < entry.leastRounds) return true;
+  return !isSettled(entry.forward.ms) || !isSettled(entry.backward.ms);
 }
 
 /** Lengths at which the embedding and the head are timed: few, since their cost has no context, is near to linear, and a head costs as much as several layers. */
@@ -229,7 +229,7 @@ async function placementWarnings(profiler: Profiler): Promise<readonly string[]>
 }
 
 function budgetWarning(course: Course, task: MeasureTask): string {
-  const open = course.entries.filter((entry) => needsMore(course, entry)).length;
+  const open = course.entries.filter((entry) => needsMore(entry)).length;
   return `Stopped after ${formatNumber(task.budgetMs / 1000)} s with ${plural(open, 'cell')} not measured often enough; a larger budget makes it surer`;
 }
 
@@ -321,7 +321,7 @@ function sampleOf(entry: Entry): Sample {
 }
 
 function entryOf(part: TimedPart, cell: Cell, holdOut: boolean): Entry {
-  return { part, cell, holdOut, skipped: false, forward: { ms: [], inputsMs: [] }, backward: { ms: [], inputsMs: [] } };
+  return { part, cell, holdOut, skipped: false, leastRounds: 0, forward: { ms: [], inputsMs: [] }, backward: { ms: [], inputsMs: [] } };
 }
 
 function find({ entries }: Course, part: TimedPart, cell: Cell): Entry | undefined {
