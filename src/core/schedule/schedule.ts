@@ -7,6 +7,10 @@ import type { Scheme } from '../solver/slicing';
 export const operationKind = { forward: 0, backward: 1, backwardInput: 2, backwardWeight: 3 } as const;
 export type OperationKind = (typeof operationKind)[keyof typeof operationKind];
 
+/** Schedules that the planner plans with and a config may name. */
+export const plannedSchedules = ['TeraPipe', 'GPipe', '1F1B'] as const;
+export type PlannedSchedule = (typeof plannedSchedules)[number];
+
 /** What flows down the pipeline as one piece: a token slice of a batch chunk. Unsliced schedules have slice 0 only. */
 export interface WorkUnit {
   /** Index of the batch chunk (micro-batch), from 0. */
@@ -47,6 +51,8 @@ export interface Schedule {
 export interface Timeline extends Schedule {
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
+  /** When what a row hands on is there on the next (or for gradients the previous) chunk: later than its end by waiting for a link and sending. Null where everything is there as it ends. */
+  readonly arrivalMs: Float64Array | null;
   readonly makespanMs: number;
 }
 

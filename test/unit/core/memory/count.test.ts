@@ -3,7 +3,7 @@ import { countMemory, fitsMemory } from '../../../../src/core/memory/count';
 import { layerBackwardOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { memoryParts } from '../../../../src/core/memory/profile';
 import { stageShapes } from '../../../../src/core/planner/stages';
-import { generateSchedule } from '../../../../src/core/schedule/generate';
+import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
 import { gpt, llama3, mixtral, request } from '../../../golden/requests';
 
 const whole = { microBatch: 0, slice: 0, batch: 1, tokens: 2048, context: 0 };
@@ -124,7 +124,7 @@ describe('peak memory', () => {
   });
   const shapes = stageShapes(8, 4);
   const profileOf = (name: 'TeraPipe' | 'GPipe' | '1F1B', tokens: readonly number[]) =>
-    countMemory(inputs, generateSchedule(name, chunks(8, tokens), 4), shapes, 80 * 2 ** 30);
+    countMemory(inputs, generateSchedule(name, problemOf(chunks(8, tokens), 4)), shapes, 80 * 2 ** 30);
 
   it('is the sum of its named parts on every stage', () => {
     for (const stage of profileOf('TeraPipe', [2048, 2048]).stages) {

@@ -1,0 +1,264 @@
+import { operationKind, type Schedule, type WorkUnit } from './schedule';
+import type { Durations, LinkTimes, Transfers } from './simulate';
+import type { Stuck } from './stuck';
+
+/*
+ * The loop behind `simulate`, written for speed: typed arrays, nothing allocated per operation. A cell is `chunk * units + unit`; a result is `2 * cell` for what its forward makes and
+ * `2 * cell + 1` for what its full or input backward makes.
+ */
+
+/** In place of a stage: the chunk hands on to nobody, or to its own stage. */
+const nowhere = -1;
+/** In place of a result: the stage waits for none. */
+const nothing = -1;
+
+/** Where a chunk sends, per chunk: the other stage, and the link to it. */
+interface Hops {
+  readonly to: Int32Array;
+  readonly link: Int32Array;
+}
+
+export interface Run {
+  readonly schedule: Schedule;
+  readonly durations: Durations;
+  readonly startMs: Float64Array;
+  readonly endMs: Float64Array;
+  /** Null while everything is there as it ends. */
+  readonly arrivalMs: Float64Array | null;
+  /** When each result is where it is needed; below 0 while it is not done. */
+  readonly thereMs: Float64Array;
+  /** 1 for units with an earlier, and with a later slice of their micro-batch. */
+  readonly hasEarlier: Uint8Array;
+  readonly hasLater: Uint8Array;
+  readonly forwardHops: Hops;
+  readonly backwardHops: Hops;
+  /** Per unit: busy time that every operation has for its transfer, latency from stage to stage, and how long the link is taken. */
+  readonly held: LinkTimes;
+  readonly latency: LinkTimes;
+  readonly onLink: LinkTimes | null;
+  readonly sending: boolean;
+  readonly linkFreeMs: Float64Array;
+  /** Per stage: the row it is at, when it is free, and the result it waits for. */
+  readonly next: Uint32Array;
+  readonly freeMs: Float64Array;
+  readonly waitsFor: Float64Array;
+  /** Stages to look at, a stack. */
+  readonly awake: Int32Array;
+  awakeCount: number;
+  done: number;
+}
+
+/** Runs every operation that can run. */
+export function runAll(schedule: Schedule, durations: Durations, transfers: Transfers): Run {
+  const run = makeRun(schedule, durations, transfers);
+  while (run.awakeCount > 0) advance(run, run.awake[--run.awakeCount] ?? 0);
+  return run;
+}
+
+function makeRun(schedule: Schedule, durations: Durations, transfers: Transfers): Run {
+  const { stages, stageOfChunk, units, kind, overlapsNext, rowStart } = schedule;
+  const cells = stageOfChunk.length * units.length;
+  for (const column of Object.values<Float64Array>({ ...durations }))
+    if (column.length < cells) throw new RangeError(`${column.length} durations for ${cells} units on chunks`);
+  for (const { forwardMs, backwardMs } of [transfers, transfers.link ?? transfers])
+    if (Math.min(forwardMs.length, backwardMs.length) < units.length)
+      throw new RangeError(`too few transfer times for ${units.length} units`);
+  const { held, latency, onLink } = timesOfTransfers(schedule, transfers);
+  const links = new Map<string, number>();
+  const forwardHops = hopsOf(stageOfChunk, 1, links);
+  const backwardHops = hopsOf(stageOfChunk, -1, links);
+  const takesTime = onLink !== null || [latency.forwardMs, latency.backwardMs].some((ms) => ms.some((time) => time !== 0));
+  return {
+    schedule,
+    durations,
+    startMs: new Float64Array(kind.length),
+    endMs: new Float64Array(kind.length),
+    arrivalMs: (takesTime && links.size > 0) || overlapsNext !== null ? new Float64Array(kind.length) : null,
+    thereMs: new Float64Array(2 * cells).fill(-1),
+    hasEarlier: Uint8Array.from(units, (unit, index) => isSameMicroBatch(unit, units[index - 1])),
+    hasLater: Uint8Array.from(units, (unit, index) => isSameMicroBatch(unit, units[index + 1])),
+    ...{ forwardHops, backwardHops, held, latency, onLink },
+    sending: transfers.mode === 'sending',
+    linkFreeMs: new Float64Array(links.size),
+    next: rowStart.slice(0, stages),
+    freeMs: new Float64Array(stages),
+    waitsFor: new Float64Array(stages).fill(nothing),
+    awake: Int32Array.from({ length: stages }, (_, stage) => stages - 1 - stage),
+    awakeCount: stages,
+    done: 0,
+  };
+}
+
+function isSameMicroBatch(unit: WorkUnit, other: WorkUnit | undefined): 0 | 1 {
+  return unit.microBatch === other?.microBatch ? 1 : 0;
+}
+
+/** Where each chunk hands on to, `step` chunks away; links get numbers as they are met. */
+function hopsOf(stageOfChunk: Uint32Array, step: 1 | -1, links: Map<string, number>): Hops {
+  const to = new Int32Array(stageOfChunk.length).fill(nowhere);
+  const link = new Int32Array(stageOfChunk.length).fill(nowhere);
+  stageOfChunk.forEach((stage, chunk) => {
+    const target = stageOfChunk[chunk + step];
+    if (target === undefined || target === stage) return;
+    const name = `${stage},${target}`;
+    const number = links.get(name) ?? links.size;
+    links.set(name, number);
+    to[chunk] = target;
+    link[chunk] = number;
+  });
+  return { to, link };
+}
+
+function timesOfTransfers(schedule: Schedule, transfers: Transfers): Pick<Run, 'held' | 'latency' | 'onLink'> {
+  const { mode, link } = transfers;
+  const none = new Float64Array(schedule.units.length);
+  const free = { forwardMs: none, backwardMs: none };
+  switch (mode) {
+    case 'edge':
+    case 'sending':
+      return { held: free, latency: transfers, onLink: link ?? null };
+    case 'blocking':
+      return { held: bothOf(transfers), latency: free, onLink: null };
+    case 'fill-and-drain':
+      return { held: free, latency: exposedOf(schedule, bothOf(transfers)), onLink: null };
+  }
+}
+
+/** Latency and time on the link together. */
+function bothOf({ forwardMs, backwardMs, link }: Transfers): LinkTimes {
+  if (link === undefined) return { forwardMs, backwardMs };
+  return {
+    forwardMs: forwardMs.map((ms, unit) => ms + (link.forwardMs[unit] ?? 0)),
+    backwardMs: backwardMs.map((ms, unit) => ms + (link.backwardMs[unit] ?? 0)),
+  };
+}
+
+/** Only the times of the first forward and the last backward of stage 0. */
+function exposedOf({ units, rowStart, kind, unit }: Schedule, times: LinkTimes): LinkTimes {
+  const exposed = { forwardMs: new Float64Array(units.length), backwardMs: new Float64Array(units.length) };
+  const rows = kind.subarray(0, rowStart[1] ?? 0);
+  const first = unit[rows.indexOf(operationKind.forward)];
+  const last = unit[Math.max(rows.lastIndexOf(operationKind.backward), rows.lastIndexOf(operationKind.backwardInput))];
+  if (first !== undefined) exposed.forwardMs[first] = times.forwardMs[first] ?? 0;
+  if (last !== undefined) exposed.backwardMs[last] = times.backwardMs[last] ?? 0;
+  return exposed;
+}
+
+/** Runs the operations of a stage until it waits for another stage. */
+function advance(run: Run, stage: number): void {
+  const { schedule, startMs, endMs, next, freeMs, waitsFor } = run;
+  const { rowStart, overlapsNext } = schedule;
+  const stop = rowStart[stage + 1] ?? 0;
+  let free = freeMs[stage] ?? 0;
+  let row = next[stage] ?? stop;
+  let missing = nothing;
+  while (row < stop) {
+    const pair = overlapsNext !== null && overlapsNext[row] === 1 && row + 1 < stop;
+    const ready = readyMs(run, row);
+    const readyToo = pair && ready >= 0 ? readyMs(run, row + 1) : ready;
+    if (ready < 0 || readyToo < 0) {
+      missing = -(ready < 0 ? ready : readyToo) - 1;
+      break;
+    }
+    const start = Math.max(ready, readyToo, free);
+    startMs[row] = start;
+    const end = start + busyMs(run, row);
+    endMs[row] = end;
+    if (pair) {
+      startMs[row + 1] = end;
+      const pairEnd = end + busyMs(run, row + 1);
+      free = Math.max(handOn(run, row, pairEnd), handOn(run, row + 1, pairEnd));
+      row++;
+    } else free = handOn(run, row, end);
+    endMs[row] = free;
+    row++;
+  }
+  run.done += row - (next[stage] ?? row);
+  next[stage] = row;
+  freeMs[stage] = free;
+  waitsFor[stage] = missing;
+}
+
+/** When what a row needs is there, other than its stage; below 0 while a result is missing: -1 less that result. */
+function readyMs({ schedule, thereMs, hasEarlier, hasLater }: Run, row: number): number {
+  const { units, kind, chunk, unit, stageOfChunk } = schedule;
+  const count = units.length;
+  const c = chunk[row] ?? 0;
+  const u = unit[row] ?? 0;
+  const own = 2 * (c * count + u);
+  const what = kind[row];
+  if (what === operationKind.forward) {
+    if (hasEarlier[u] === 1 && (thereMs[own - 2] ?? 0) < 0) return 1 - own;
+    if (c === 0) return 0;
+    const there = thereMs[own - 2 * count] ?? 0;
+    return there < 0 ? 2 * count - own - 1 : there;
+  }
+  if (what === operationKind.backwardWeight) return (thereMs[own + 1] ?? 0) < 0 ? -own - 2 : 0;
+  if ((thereMs[own] ?? 0) < 0) return -own - 1;
+  if (hasLater[u] === 1 && (thereMs[own + 3] ?? 0) < 0) return -own - 4;
+  if (c + 1 === stageOfChunk.length) return 0;
+  const there = thereMs[own + 1 + 2 * count] ?? 0;
+  return there < 0 ? -own - 2 - 2 * count : there;
+}
+
+function busyMs({ schedule, durations, held }: Run, row: number): number {
+  const { units, kind, chunk, unit } = schedule;
+  const u = unit[row] ?? 0;
+  const cell = (chunk[row] ?? 0) * units.length + u;
+  const what = kind[row];
+  if (what === operationKind.forward) return (durations.forwardMs[cell] ?? 0) + (held.forwardMs[u] ?? 0);
+  if (what === operationKind.backwardWeight) return durations.backwardWeightMs[cell] ?? 0;
+  const inputMs = durations.backwardInputMs[cell] ?? 0;
+  const whole = what === operationKind.backward ? inputMs + (durations.backwardWeightMs[cell] ?? 0) : inputMs;
+  return whole + (held.backwardMs[u] ?? 0);
+}
+
+/** Notes when the result of a row that ends then is there, and wakes the stage that waits for it. Returns when the sender is free. */
+function handOn(run: Run, row: number, end: number): number {
+  const { schedule, thereMs, arrivalMs, latency, onLink, linkFreeMs, waitsFor } = run;
+  const { units, kind, chunk, unit } = schedule;
+  if (kind[row] === operationKind.backwardWeight) {
+    if (arrivalMs !== null) arrivalMs[row] = end;
+    return end;
+  }
+  const forward = kind[row] === operationKind.forward;
+  const c = chunk[row] ?? 0;
+  const u = unit[row] ?? 0;
+  const result = 2 * (c * units.length + u) + (forward ? 0 : 1);
+  const hops = forward ? run.forwardHops : run.backwardHops;
+  const to = hops.to[c] ?? nowhere;
+  if (to === nowhere) {
+    thereMs[result] = end;
+    if (arrivalMs !== null) arrivalMs[row] = end;
+    return end;
+  }
+  let sent = end;
+  if (onLink !== null) {
+    const link = hops.link[c] ?? 0;
+    sent = Math.max(end, linkFreeMs[link] ?? 0) + ((forward ? onLink.forwardMs : onLink.backwardMs)[u] ?? 0);
+    linkFreeMs[link] = sent;
+  }
+  const there = sent + ((forward ? latency.forwardMs : latency.backwardMs)[u] ?? 0);
+  thereMs[result] = there;
+  if (arrivalMs !== null) arrivalMs[row] = there;
+  if (waitsFor[to] === result) {
+    waitsFor[to] = nothing;
+    run.awake[run.awakeCount++] = to;
+  }
+  return run.sending ? sent : end;
+}
+
+/** Where each stage stands that has not run all of its operations. */
+export function stuckOf({ schedule, next, waitsFor }: Run): Stuck[] {
+  const { rowStart, kind, chunk, unit, units } = schedule;
+  const waiting = Array.from(next, (row, stage) => ({ stage, row, result: waitsFor[stage] ?? nothing })).filter(
+    ({ stage, row }) => row < (rowStart[stage + 1] ?? 0),
+  );
+  const rowOfResult = new Map(waiting.map(({ result }) => [result, -1]));
+  for (let row = 0; row < kind.length; row++) {
+    if (kind[row] === operationKind.backwardWeight) continue;
+    const result = 2 * ((chunk[row] ?? 0) * units.length + (unit[row] ?? 0)) + (kind[row] === operationKind.forward ? 0 : 1);
+    if (rowOfResult.has(result)) rowOfResult.set(result, row);
+  }
+  return waiting.map(({ stage, row, result }) => ({ stage, row, waitsFor: rowOfResult.get(result) ?? -1 }));
+}
