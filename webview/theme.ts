@@ -97,6 +97,7 @@ function readTheme(): Theme {
       activations: forward,
       keysValues: mix(forward, background, 0.32),
       logits: mix(forward, background, 0.58),
+      keptForWeights: mix(backward, background, 0.42),
       backwardOperation: backward,
     },
     fontFamily: style.fontFamily,

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { countMemory, fitsMemory } from '../../../../src/core/memory/count';
+import { liveCurve } from '../../../../src/core/memory/curve';
 import { layerBackwardOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { memoryParts } from '../../../../src/core/memory/profile';
 import { stageShapes } from '../../../../src/core/planner/stages';
 import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
+import type { Schedule } from '../../../../src/core/schedule/schedule';
+import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedule/simulate';
 import { gpt, llama3, mixtral, request } from '../../../golden/requests';
 
 const whole = { microBatch: 0, slice: 0, batch: 1, tokens: 2048, context: 0 };
@@ -39,12 +42,6 @@ describe('saved activations', () => {
   it('drop the attention scores with selective recompute', () => {
     const inputs: MemoryInputs = request('A100-80GB', gpt(4, h, a, 0), { training: { recompute: 'selective' }, layout: {} });
     assert.equal(savedBytes(inputs, middle, whole, false).activations, s * h * 34);
-  });
-
-  it('grow with interleaving by 1 + (p-1)/(p v)', () => {
-    const at = (virtualStages: number) => request('A100-80GB', gpt(8, h, a, 0), { training: {}, layout: { pipeline: 4, virtualStages } });
-    const plain = savedBytes(at(1), middle, whole, false).activations;
-    assert.equal(savedBytes(at(2), middle, whole, false).activations, plain * (1 + 3 / 8));
   });
 
   it('hold a whole key/value head on every rank when there are more ranks than heads', () => {
@@ -142,6 +139,47 @@ describe('peak memory', () => {
       profileOf('GPipe', [4096]).stages.map((stage) => stage.unitsInFlight),
       [8, 8, 8, 8],
     );
+  });
+
+  it('grows with interleaving by 1 + (p-1)/(p v): counted from the order of operations on stage 0 as the formula says (arXiv 2205.05198)', () => {
+    for (const [stages, virtualStages] of [
+      [2, 2],
+      [4, 2],
+      [4, 3],
+      [8, 2],
+    ] as const) {
+      const layers = stages * virtualStages;
+      const layout = { pipeline: stages, virtualStages };
+      const interleaved = request('A100-80GB', gpt(layers, 1024, 16, 0), { training: {}, layout });
+      const scheme = chunks(2 * stages, [2048]);
+      const activations = (schedule: Schedule): number =>
+        countMemory(interleaved, schedule, stageShapes(layers, schedule.stageOfChunk.length), 2 ** 40).stages[0]!.parts.activations;
+      const counted = activations(generateSchedule('Interleaved1F1B', problemOf(scheme, stages, virtualStages)));
+      const formula = activations(generateSchedule('1F1B', problemOf(scheme, stages)));
+      assert.ok(Math.abs(counted / formula - 1) < 1e-12, `${counted} against ${formula}`);
+      const plain = savedBytes(interleaved, { layers: virtualStages, first: false, last: false }, whole, false).activations;
+      assert.ok(Math.abs(formula / plain / stages - 1 - (stages - 1) / (stages * virtualStages)) < 1e-12);
+    }
+  });
+
+  it('is where the timeline says, and as high as the curve', () => {
+    for (const [name, tokens] of [
+      ['TeraPipe', [2048, 1024, 1024]],
+      ['Seq1F1B', [2048, 1024, 1024]],
+      ['1F1B', [4096]],
+    ] as const) {
+      const schedule = generateSchedule(name, problemOf(chunks(8, tokens), 4));
+      const ms = new Float64Array(4 * schedule.units.length).fill(1);
+      const timeline = simulate(schedule, wholeBackward(ms, ms), noTransfers(schedule.units.length));
+      const profile = countMemory(inputs, schedule, shapes, 80 * 2 ** 30);
+      for (const { stage, staticBytes: always, peakRow, peakBytes } of profile.stages) {
+        const { timeMs, bytes } = liveCurve(timeline, profile.chunks, stage, always);
+        const highest = bytes.reduce((most, value) => Math.max(most, value), 0);
+        assert.ok(Math.abs(highest / peakBytes - 1) < 1e-12);
+        assert.equal(timeMs[bytes.indexOf(highest)], timeline.startMs[peakRow]);
+        assert.ok(Math.abs(bytes.at(-1)! / always - 1) < 1e-12);
+      }
+    }
   });
 
   it('is made by the head on the last stage and by the activation before it', () => {
