@@ -1,14 +1,29 @@
 import { ExpectedError } from '../errors';
 import type { Scheme } from '../solver/slicing';
 import type { Emit, PassMemory, PassTimes, Placement, ScheduleKind, ScheduleProblem } from './kind';
+import { dualPipeV } from './kinds/dualpipe-v';
 import { gpipe } from './kinds/gpipe';
+import { interleaved1F1B } from './kinds/interleaved-1f1b';
+import { interleavedZeroBubble } from './kinds/interleaved-zero-bubble';
+import { loopedBFS } from './kinds/looped-bfs';
 import { oneForwardOneBackward } from './kinds/one-forward-one-backward';
 import { seq1f1b } from './kinds/seq1f1b';
 import { terapipe } from './kinds/terapipe';
+import { zbvZeroBubble } from './kinds/zbv-zero-bubble';
 import { unitsOf, type Schedule } from './schedule';
 
 /** Every schedule there is, one line each. */
-export const scheduleKinds: readonly ScheduleKind[] = [gpipe, oneForwardOneBackward, terapipe, seq1f1b];
+export const scheduleKinds: readonly ScheduleKind[] = [
+  gpipe,
+  oneForwardOneBackward,
+  interleaved1F1B,
+  loopedBFS,
+  interleavedZeroBubble,
+  zbvZeroBubble,
+  dualPipeV,
+  terapipe,
+  seq1f1b,
+];
 
 export const scheduleNames: readonly string[] = scheduleKinds.map(({ name }) => name);
 
