@@ -4,8 +4,8 @@ import { kindText, operationText } from './stuck';
 
 /** What is wrong with the operations of a schedule, whatever their order. */
 export type Fault =
-  /** A row whose kind, chunk or unit does not exist, or whose chunk is on another stage. */
-  | { readonly fault: 'unknown' | 'wrong-stage'; readonly row: number }
+  /** A row whose kind, chunk or unit does not exist, whose chunk is on another stage, or that is a forward to be overlapped without a backward after it on its stage. */
+  | { readonly fault: 'unknown' | 'wrong-stage' | 'no-overlap'; readonly row: number }
   /** A row that does again what an earlier row of its stage did. */
   | { readonly fault: 'double'; readonly row: number }
   | { readonly fault: 'missing'; readonly kind: OperationKind; readonly chunk: number; readonly unit: number };
@@ -18,7 +18,8 @@ const mostFaults = 1000;
 
 /** Every unit must run on every chunk forward once, and backward once: whole, or input and weight apart. Linear; the faults by row, then those of what is missing, at most 1000. */
 export function faultsOf(schedule: Schedule): Fault[] {
-  const { stages, stageOfChunk, units, rowStart, kind, chunk, unit } = schedule;
+  const { stages, stageOfChunk, units, rowStart, kind, chunk, unit, overlapsNext } = schedule;
+  const { forward } = operationKind;
   const faults: Fault[] = [];
   const done = new Uint8Array(stageOfChunk.length * units.length);
   for (let stage = 0; stage < stages; stage++) {
@@ -35,6 +36,8 @@ export function faultsOf(schedule: Schedule): Fault[] {
         if ((before & parts) !== 0) add(faults, { fault: 'double', row });
         done[cell] = before | parts;
       }
+      if (overlapsNext?.[row] === 1 && !(kind[row] === forward && row + 1 < end && kind[row + 1] !== forward))
+        add(faults, { fault: 'no-overlap', row });
     }
   }
   for (let cell = 0; cell < done.length; cell++)
@@ -83,6 +86,8 @@ export function faultText(schedule: Schedule, fault: Fault): string {
       return `the ${operationText(schedule, fault.row)} a second time`;
     case 'wrong-stage':
       return `the ${operationText(schedule, fault.row)} on another stage than ${stageOfChunk[chunk[fault.row] ?? 0] ?? 0}`;
+    case 'no-overlap':
+      return `the ${operationText(schedule, fault.row)} overlapped with no backward after it`;
     case 'unknown':
       return `an operation on chunk ${chunk[fault.row] ?? 0} that there is not`;
   }

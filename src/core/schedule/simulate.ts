@@ -56,8 +56,9 @@ export function noTransfers(units: number): Transfers {
 export function simulate(schedule: Schedule, durations: Durations, transfers: Transfers): Timeline {
   requireComplete(schedule);
   const run = runAll(schedule, durations, transfers);
+  const stuck = stuckOf(run);
+  if (stuck.length > 0) throw stuckError(schedule, stuck);
   const { startMs, endMs, arrivalMs, freeMs } = run;
-  if (run.done < schedule.kind.length) throw stuckError(schedule, stuckOf(run));
   const makespanMs = freeMs.reduce((latest, ms) => Math.max(latest, ms), 0);
   return { ...schedule, startMs, endMs, arrivalMs, makespanMs };
 }

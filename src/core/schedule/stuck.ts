@@ -4,7 +4,7 @@ import { operationKind, type Schedule } from './schedule';
 /** A stage that cannot go on. */
 export interface Stuck {
   readonly stage: number;
-  /** Row of the operation it stands at; the second of an overlapped pair when the first could run. */
+  /** Row of the operation it stands at; of an overlapped pair the first. */
   readonly row: number;
   /** Row of the operation that this waits for. */
   readonly waitsFor: number;

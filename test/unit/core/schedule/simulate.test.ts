@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { busyTimes, gapsOf } from '../../../../src/core/schedule/idle';
 import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
 import { operationKind, type Schedule } from '../../../../src/core/schedule/schedule';
-import { noTransfers, simulate, wholeBackward, type Durations } from '../../../../src/core/schedule/simulate';
+import { noTransfers, simulate, stuckAt, wholeBackward, type Durations } from '../../../../src/core/schedule/simulate';
 import type { Scheme } from '../../../../src/core/solver/slicing';
 
 /** `F0 F1 B1 B0`: units by index. */
@@ -66,6 +66,24 @@ describe('simulate', () => {
       message:
         'The schedule cannot run, its stages wait for each other: stage 0 at the backward of micro-batch 0, slice 0; stage 1 at the backward of micro-batch 0, slice 0',
     });
+  });
+});
+
+describe('slices', () => {
+  const slices: Scheme = [{ batch: 1, tokens: [8, 8] }];
+  const swapped = (first: number, second: number): Schedule => {
+    const schedule = generateSchedule('TeraPipe', problemOf(slices, 1));
+    const unit = schedule.unit.slice();
+    [unit[first], unit[second]] = [unit[second]!, unit[first]!];
+    return { ...schedule, unit };
+  };
+
+  it('go forward only after the earlier ones', () => {
+    assert.deepEqual(stuckAt(swapped(0, 1)), [{ stage: 0, row: 0, waitsFor: 1 }]);
+  });
+
+  it('go backward only after the later ones', () => {
+    assert.deepEqual(stuckAt(swapped(2, 3)), [{ stage: 0, row: 2, waitsFor: 3 }]);
   });
 });
 
