@@ -8,15 +8,12 @@ import { liveCurve, type LiveCurve } from './curve';
  * they free most for the same copy. Copies run beside compute, one direction not slowing the other; none is made that would make the pipeline wait, so times stay as they are.
  */
 
-/** Share of a PCIe x16 link's raw rate that copies from pinned memory reach. */
-const linkEfficiency = 0.8;
-/** Raw PCIe x16 rates, one direction, GB/s: generation 3, 4 and 5. */
-const pciGBps = { 3: 15.75, 4: 31.5, 5: 63 } as const;
+/** PCIe x16, one direction, GB/s, of generation 3, 4 and 5: 80 % of the raw 15.75, 31.5 and 63, which copies from pinned memory reach. */
+const pciExpressGBps = { 3: 12.6, 4: 25.2, 5: 50.4 } as const;
 
-/** What a GPU's link to its host carries in one direction, GB/s, where no file says: 80 % of the PCIe x16 generation of its data sheet; generation 4 for cards not known. */
+/** What a GPU's link to its host carries in one direction, GB/s, where no file says: PCIe x16 of the generation on its data sheet; generation 4 for cards not known. */
 export function assumedHostLinkGBps(gpuName: string): number {
-  const generation = /^V100|^T4/u.test(gpuName) ? 3 : /^(?:H|B|MI3|GB)\d/u.test(gpuName) ? 5 : 4;
-  return linkEfficiency * pciGBps[generation];
+  return pciExpressGBps[/^(?:V100|T4)/u.test(gpuName) ? 3 : /^(?:H|B|GB|MI3)\d/u.test(gpuName) ? 5 : 4];
 }
 
 export interface OffloadOptions {
@@ -99,7 +96,7 @@ export function offloadActivations(
 }
 
 /** In one sentence what is copied, and what cannot be without waiting. */
-export function describeOffload({ askedBytes, hiddenBytes, askedMs, hiddenMs }: Offload, { hostLinkGBps }: OffloadOptions): string {
+export function describeOffload({ askedBytes, hiddenBytes, askedMs, hiddenMs }: Offload, hostLinkGBps: number): string {
   const link = `${formatNumber(hostLinkGBps)} GB/s`;
   if (hiddenBytes >= askedBytes)
     return `${formatBytes(hiddenBytes)} of activations leave and come back beside compute: ${formatDuration(hiddenMs)} each way at ${link}`;
@@ -155,7 +152,7 @@ function scheduleCopies(waits: Waits, copyMs: Float64Array, order: Uint32Array, 
   return { outMs, backMs, inTime };
 }
 
-/** The curve without what is away. At equal times a return comes before what needs it, and nothing leaves before it is there. */
+/** The curve without what is away. At equal times what goes comes before what comes, and what comes back before the operation that needs it. */
 function movedCurve(curve: LiveCurve, { bytes }: Waits, moved: Uint32Array, { outMs, backMs }: Copies): LiveCurve {
   const leaves = Array.from(moved).sort((a, b) => (outMs[a] ?? 0) - (outMs[b] ?? 0));
   const returns = Array.from(moved).sort((a, b) => (backMs[a] ?? 0) - (backMs[b] ?? 0));
@@ -166,19 +163,21 @@ function movedCurve(curve: LiveCurve, { bytes }: Waits, moved: Uint32Array, { ou
     const leave = leaves[left];
     const back = returns[returned];
     const leaveMs = leave === undefined ? Infinity : (outMs[leave] ?? 0);
-    const returnMs = back === undefined ? Infinity : (backMs[back] ?? 0);
-    const ownMs = own < curve.timeMs.length ? (curve.timeMs[own] ?? 0) : Infinity;
-    if (back !== undefined && returnMs <= ownMs && returnMs < leaveMs) {
-      away -= bytes[back] ?? 0;
-      returned++;
-      timeMs[point] = returnMs;
-    } else if (leave !== undefined && leaveMs < ownMs) {
+    const backAtMs = back === undefined ? Infinity : (backMs[back] ?? 0);
+    const ownMs = curve.timeMs[own] ?? Infinity;
+    const next = curve.bytes[own] ?? 0;
+    if (ownMs < Math.min(leaveMs, backAtMs) || (next < base && ownMs === Math.min(leaveMs, backAtMs))) {
+      base = next;
+      own++;
+      timeMs[point] = ownMs;
+    } else if (leave !== undefined && leaveMs <= backAtMs) {
       away += bytes[leave] ?? 0;
       left++;
       timeMs[point] = leaveMs;
-    } else {
-      base = curve.bytes[own++] ?? 0;
-      timeMs[point] = ownMs;
+    } else if (back !== undefined) {
+      away -= bytes[back] ?? 0;
+      returned++;
+      timeMs[point] = backAtMs;
     }
     live[point] = base - away;
   }

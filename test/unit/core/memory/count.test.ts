@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { stageCost } from '../../../../src/core/cost/stage-time';
+import { chunkMemories } from '../../../../src/core/memory/chunk-memory';
 import { countMemory, fitsMemory } from '../../../../src/core/memory/count';
 import { liveCurve } from '../../../../src/core/memory/curve';
 import { layerBackwardOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { memoryParts } from '../../../../src/core/memory/profile';
 import { stageShapes } from '../../../../src/core/planner/stages';
 import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
-import type { Schedule } from '../../../../src/core/schedule/schedule';
+import { unitsOf, type Schedule } from '../../../../src/core/schedule/schedule';
 import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedule/simulate';
 import { gpt, llama3, mixtral, request } from '../../../golden/requests';
 
@@ -57,6 +59,40 @@ describe('saved activations', () => {
     const slice = (context: number) => savedBytes(inputs, middle, { ...whole, tokens: 1024, context }, true);
     assert.equal(slice(0).activations + slice(1024).activations, savedBytes(inputs, middle, whole, false).activations);
     assert.equal(slice(0).keysValues, 2 * 2 * 1024 * h);
+  });
+});
+
+describe('what units hold', () => {
+  it('is known apart for slices of one length after different contexts', () => {
+    const inputs = request('A100-80GB', gpt(1, 1024, 16, 0), { training: {}, layout: {} });
+    const units = unitsOf(chunks(2, [512, 512]));
+    const [table] = chunkMemories(inputs, units, [middle], 1);
+    assert.deepEqual(Array.from(table!.kindOf), [0, 1, 0, 1]);
+    units.forEach((unit, index) => {
+      assert.equal(table!.alike[table!.kindOf[index]!]!.activations, savedBytes(inputs, middle, unit, true).activations);
+    });
+  });
+});
+
+describe('recompute', () => {
+  const of = (recompute: 'none' | 'selective' | 'full', attention: 'flash' | 'unfused') => {
+    const inputs = request('A100-80GB', gpt(2, 4096, 32, 0), { training: { recompute, attention }, layout: {} });
+    const { forwardMs, backwardMs } = stageCost(inputs, 1, middle)(1, 2048, 0);
+    return { bytes: savedBytes(inputs, middle, whole, false).activations, forwardMs, backwardMs };
+  };
+
+  it('in full saves the layer input alone and takes its forward once more', () => {
+    for (const attention of ['flash', 'unfused'] as const) {
+      const [none, full] = [of('none', attention), of('full', attention)];
+      assert.equal(full.bytes, 2 * 2048 * 4096);
+      assert.ok(Math.abs(full.backwardMs - none.backwardMs - none.forwardMs) < 1e-9);
+    }
+  });
+
+  it('of the attention core saves bytes and takes time where its scores are kept, and neither with fused attention', () => {
+    const [none, selective] = [of('none', 'unfused'), of('selective', 'unfused')];
+    assert.ok(selective.bytes < none.bytes && selective.backwardMs > none.backwardMs);
+    assert.deepEqual(of('selective', 'flash'), of('none', 'flash'));
   });
 });
 

@@ -1,50 +1,11 @@
 import assert from 'node:assert/strict';
-import type { ChunkMemory, UnitMemory } from '../../../../src/core/memory/chunk-memory';
+import type { ChunkMemory } from '../../../../src/core/memory/chunk-memory';
 import { liveCurve, maximumUnitsInFlight, stagePeak } from '../../../../src/core/memory/curve';
 import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
-import { operationKind, unitsOf, type OperationKind, type Timeline } from '../../../../src/core/schedule/schedule';
+import { operationKind, type Timeline } from '../../../../src/core/schedule/schedule';
+import { alike, serial, unitMemory } from './serial';
 
 const { forward, backward, backwardInput, backwardWeight } = operationKind;
-
-/** Units of which each holds 10 bytes of activations, 4 kept for the weight gradient, and a backward that works with 1, 2 or 3 more. */
-function unitMemory(changed: Partial<UnitMemory> = {}): UnitMemory {
-  const saved = { activations: 10, keysValues: changed.keysValues ?? 0, logits: 0, keptForWeights: 0 };
-  return {
-    activations: 10,
-    keysValues: 0,
-    logits: 0,
-    keyValueGradients: 0,
-    keptForWeights: 4,
-    backward: { ...saved, operation: 'whole', working: 1 },
-    backwardInput: { ...saved, operation: 'input', working: 2 },
-    backwardWeight: { ...saved, activations: 0, keysValues: 0, keptForWeights: 4, operation: 'weight', working: 3 },
-    ...changed,
-  };
-}
-
-/** One stage that runs the given operations, one millisecond each, chunk 0 but where said. */
-function serial(tokens: readonly number[][], rows: readonly (readonly [OperationKind, number, number?])[]): Timeline {
-  const units = unitsOf(tokens.map((lengths) => ({ batch: 1, tokens: lengths })));
-  const chunks = Math.max(...rows.map(([, , chunk]) => chunk ?? 0)) + 1;
-  return {
-    name: 'by hand',
-    stages: 1,
-    stageOfChunk: new Uint32Array(chunks),
-    units,
-    rowStart: Uint32Array.from([0, rows.length]),
-    kind: Uint8Array.from(rows, ([kind]) => kind),
-    unit: Uint32Array.from(rows, ([, unit]) => unit),
-    chunk: Uint32Array.from(rows, ([, , chunk]) => chunk ?? 0),
-    overlapsNext: null,
-    startMs: Float64Array.from(rows, (_, row) => row),
-    endMs: Float64Array.from(rows, (_, row) => row + 1),
-    makespanMs: rows.length,
-  };
-}
-
-function alike(timeline: Timeline, memory: UnitMemory): ChunkMemory {
-  return { alike: [memory], kindOf: new Uint32Array(timeline.units.length) };
-}
 
 function points(timeline: Timeline, chunks: readonly ChunkMemory[], staticBytes = 100): (readonly [number, number])[] {
   const { timeMs, bytes } = liveCurve(timeline, chunks, 0, staticBytes);
