@@ -139,7 +139,7 @@ describe('memory over time', () => {
   it('is at every moment the sum of all tensors alive then, under every schedule', () => {
     fc.assert(
       fc.property(timelines, inputsDrawn, (timeline, inputs) => {
-        const chunks = chunkMemories(inputs, timeline.units, stageShapes(inputs.model.layers, timeline.stageOfChunk.length), 1);
+        const chunks = chunkMemories(inputs, timeline.units, stageShapes(inputs.model.layers, timeline.stageOfChunk.length));
         for (let stage = 0; stage < timeline.stages; stage++) {
           const intervals = intervalsOf(timeline, chunks, stage);
           const curve = liveCurve(timeline, chunks, stage, 0);
@@ -169,7 +169,7 @@ describe('memory over time', () => {
           assert.equal(peakBytes, sum);
           assert.ok(peakRow >= timeline.rowStart[stage]! && peakRow < timeline.rowStart[stage + 1]!);
           for (const part of memoryParts) assert.ok(parts[part] >= -1e-6 * peakBytes, `${part} is ${parts[part]}`);
-          const { bytes } = stagePeak(timeline, chunkMemories(inputs, timeline.units, shapes, 1), stage);
+          const { bytes } = stagePeak(timeline, chunkMemories(inputs, timeline.units, shapes), stage);
           close(peakBytes, staticBytes + bytes, peakBytes);
         }
       }),
@@ -217,6 +217,21 @@ describe('activations that schedules hold, in those of one micro-batch on one st
     );
   });
 
+  it('are p under ZBVZeroBubble and InterleavedZeroBubble, p + 1/2 under DualPipeV, on every stage, and m under LoopedBFS', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 2, max: 4 }), (stages, rounds) => {
+        for (let stage = 0; stage < stages; stage++) {
+          const most = (name: string): number => mostActivations(name, stages, rounds * stages, 1, stage, 2);
+          assert.equal(most('ZBVZeroBubble'), stages);
+          assert.equal(most('InterleavedZeroBubble'), stages);
+          assert.equal(most('DualPipeV'), stages + 1 / 2);
+          assert.equal(most('LoopedBFS'), rounds * stages);
+        }
+      }),
+      { seed, numRuns: 30 },
+    );
+  });
+
   it('are p (1 + (p - 1) / (p v)) under Interleaved1F1B (arXiv 2205.05198)', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 2, max: 4 }), (stages, virtual) => {
@@ -237,7 +252,7 @@ describe('activations in host memory', () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         fc.double({ min: 0.1, max: 5000, noNaN: true }),
         (timeline, inputs, share, hostLinkGBps) => {
-          const chunks = chunkMemories(inputs, timeline.units, stageShapes(inputs.model.layers, timeline.stageOfChunk.length), 1);
+          const chunks = chunkMemories(inputs, timeline.units, stageShapes(inputs.model.layers, timeline.stageOfChunk.length));
           for (let stage = 0; stage < timeline.stages; stage++) {
             const before = liveCurve(timeline, chunks, stage, 7);
             const most = Math.max(...before.bytes);

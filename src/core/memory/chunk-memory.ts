@@ -48,19 +48,20 @@ export interface ChunkMemory {
  * What each unit holds on each chunk; chunks of one shape share a table.
  *
  * @param shapes one per chunk, in order of the layers.
- * @param activationFactor by which activations are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of an interleaved schedule.
+ * @param factorOf by what the activations of a chunk are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of an interleaved schedule.
  */
 export function chunkMemories(
   inputs: MemoryInputs,
   units: readonly WorkUnit[],
   shapes: readonly StageShape[],
-  activationFactor: number,
+  factorOf: (chunk: number) => number = () => 1,
 ): ChunkMemory[] {
   const perShape = new Map<string, ChunkMemory>();
-  return shapes.map((shape) => {
-    const key = `${shape.layers},${shape.first},${shape.last}`;
+  return shapes.map((shape, chunk) => {
+    const factor = factorOf(chunk);
+    const key = `${shape.layers},${shape.first},${shape.last},${factor}`;
     let memory = perShape.get(key);
-    if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, units, shape, activationFactor)));
+    if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, units, shape, factor)));
     return memory;
   });
 }

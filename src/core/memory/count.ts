@@ -15,10 +15,15 @@ const fragmentation = 0.03;
  * @param shapes one per chunk of the schedule: its layers and whether it carries the embedding or the head. Where the layout has virtual stages but the schedule one chunk a stage, activations
  *   grow as interleaving makes them.
  * @param capacityBytes of one GPU.
+ * @throws RangeError for another number of shapes.
  */
 export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], capacityBytes: number): MemoryProfile {
+  if (shapes.length !== schedule.stageOfChunk.length)
+    throw new RangeError(`${shapes.length} shapes for a schedule of ${schedule.stageOfChunk.length} chunks`);
   const whole = schedule.stageOfChunk.length === schedule.stages;
-  const chunks = chunkMemories(inputs, schedule.units, shapes, whole ? interleavingFactor(inputs.layout) : 1);
+  const chunks = chunkMemories(inputs, schedule.units, shapes, (chunk) =>
+    whole ? interleavingFactor(inputs.layout, chunk, schedule.units.length) : 1,
+  );
   const stages = stageShapesOf(schedule.stages, schedule.stageOfChunk, shapes).map((shape, stage) =>
     stageMemory(inputs, schedule, stage, shape, chunks),
   );

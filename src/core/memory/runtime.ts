@@ -109,11 +109,13 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
 }
 
 /**
- * Interleaved 1F1B starts further ahead: 1 + (p-1)/(p v) of the activations of plain 1F1B (arXiv 2205.05198, section 4.2.1). For where its order of operations is not at hand;
- * counted from that order, stage 0 gives the same.
+ * How many times the activations of plain 1F1B interleaved 1F1B holds on stage r, for where its order is not at hand: it starts 2 (p - r - 1) + (v - 1) p chunks ahead (Megatron-LM), so holds
+ * p + (p - 1 - 2 r) / v micro-batches instead of p - r. On stage 0 that is 1 + (p-1)/(p v) (arXiv 2205.05198, section 4.2.1).
  */
-export function interleavingFactor({ pipeline, virtualStages }: Layout): number {
-  return virtualStages > 1 ? 1 + (pipeline - 1) / (pipeline * virtualStages) : 1;
+export function interleavingFactor({ pipeline, virtualStages }: Layout, stage: number, microBatches: number): number {
+  if (virtualStages === 1) return 1;
+  const held = pipeline + (pipeline - 1 - 2 * stage) / virtualStages;
+  return Math.min(microBatches, held) / Math.min(microBatches, pipeline - stage);
 }
 
 /** Keys and values of `tokens` tokens in one layer. */
