@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { busyTimes, gapsOf } from '../../../../src/core/schedule/idle';
+import { busyTimes, gapsOf, idleTimes } from '../../../../src/core/schedule/idle';
 import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
 import { operationKind, type Schedule } from '../../../../src/core/schedule/schedule';
 import { noTransfers, simulate, stuckAt, wholeBackward, type Durations } from '../../../../src/core/schedule/simulate';
@@ -108,5 +108,27 @@ describe('gaps', () => {
       gapsOf(timeline, 0).map((gap) => gap.cause),
       ['gradient'],
     );
+  });
+});
+
+describe('idle time by cause', () => {
+  const onStage = (times: ReturnType<typeof idleTimes>, stage: number): Record<string, number> =>
+    Object.fromEntries(Object.entries(times).flatMap(([cause, ms]) => (ms[stage]! > 0 ? [[cause, ms[stage]!]] : [])));
+  const schedule = generateSchedule('GPipe', problemOf(whole(1), 2));
+
+  it('takes the time on the way out of a wait', () => {
+    const durations = equalTimes(2, 1, 1, 1);
+    const half = Float64Array.from([0.5]);
+    const transfers = { forwardMs: half, backwardMs: half, mode: 'edge' } as const;
+    const times = idleTimes(simulate(schedule, durations, transfers), durations, transfers);
+    assert.deepEqual(onStage(times, 0), { turn: 2.5, link: 0.5 });
+    assert.deepEqual(onStage(times, 1), { 'warm-up': 1, drain: 1.5, link: 0.5 });
+  });
+
+  it('blames imbalance for what a wait is longer than with every chunk at the mean', () => {
+    const durations = wholeBackward(Float64Array.from([1, 3]), Float64Array.from([1, 3]));
+    const times = idleTimes(simulate(schedule, durations, noTransfers(1)), durations, noTransfers(1));
+    assert.deepEqual(onStage(times, 0), { turn: 4, imbalance: 2 });
+    assert.deepEqual(onStage(times, 1), { 'warm-up': 1, drain: 1 });
   });
 });
