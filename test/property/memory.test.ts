@@ -7,7 +7,7 @@ import { memoryParts } from '../../src/core/memory/profile';
 import { offloadActivations } from '../../src/core/memory/offload';
 import type { MemoryInputs } from '../../src/core/memory/runtime';
 import { stageShapes } from '../../src/core/planner/stages';
-import { generateSchedule, problemOf, scheduleKinds } from '../../src/core/schedule/registry';
+import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../../src/core/schedule/registry';
 import { operationKind, type Schedule, type Timeline } from '../../src/core/schedule/schedule';
 import { noTransfers, simulate } from '../../src/core/schedule/simulate';
 import type { Scheme } from '../../src/core/solver/slicing';
@@ -231,6 +231,25 @@ describe('activations that schedules hold, in those of one micro-batch on one st
       { seed, numRuns: 30 },
     );
   });
+
+  for (const [name, formula, limit] of [
+    ['ZB-H1', 'p', (stages: number) => stages],
+    ['ZB-H2', '2 p - 1', (stages: number) => 2 * stages - 1],
+  ] as const) {
+    it(`are ${formula} under ${name}, on its fullest stage (arXiv 2401.10241)`, function () {
+      if (!scheduleNames.includes(name)) {
+        console.log(`      (${name} is not there, skipped)`);
+        this.skip();
+      }
+      fc.assert(
+        fc.property(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 2, max: 4 }), (stages, rounds) => {
+          const most = Array.from({ length: stages }, (_, stage) => mostActivations(name, stages, rounds * stages, 1, stage));
+          assert.equal(Math.max(...most), limit(stages));
+        }),
+        { seed, numRuns: 20 },
+      );
+    });
+  }
 
   it('are p (1 + (p - 1) / (p v)) under Interleaved1F1B (arXiv 2205.05198)', () => {
     fc.assert(

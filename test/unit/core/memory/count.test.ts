@@ -3,7 +3,7 @@ import { stageCost } from '../../../../src/core/cost/stage-time';
 import { chunkMemories } from '../../../../src/core/memory/chunk-memory';
 import { countMemory, fitsMemory } from '../../../../src/core/memory/count';
 import { liveCurve } from '../../../../src/core/memory/curve';
-import { layerBackwardOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { keyValueBytes, layerBackwardOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { memoryParts } from '../../../../src/core/memory/profile';
 import { stageShapes } from '../../../../src/core/planner/stages';
 import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
@@ -200,6 +200,19 @@ describe('peak memory', () => {
       const plain = savedBytes(interleaved, { layers: virtualStages, first: false, last: false }, whole, false).activations;
       assert.ok(Math.abs(formula[0]! / plain / stages - 1 - (stages - 1) / (stages * virtualStages)) < 1e-12);
     }
+  });
+
+  it('holds (s + p - 1) / s micro-batches on stage 0 under Seq1F1B, their keys and values, and the gradients of one sequence (arXiv 2406.03488)', () => {
+    const flash = request('A100-80GB', gpt(4, 1024, 16, 0), { training: { attention: 'flash' }, layout: { pipeline: 4 } });
+    const each = 8;
+    const scheme = chunks(
+      8,
+      Array.from({ length: each }, () => 2048 / each),
+    );
+    const { parts } = countMemory(flash, generateSchedule('Seq1F1B', problemOf(scheme, 4)), stageShapes(4, 4), 2 ** 40).stages[0]!;
+    const keysValues = keyValueBytes(flash, 2048);
+    assert.equal(parts.activations, (savedBytes(flash, middle, whole, false).activations * (each + 3)) / each);
+    assert.equal(parts.keysValues, (keysValues * (each + 3)) / each + keysValues);
   });
 
   it('is where the timeline says, and as high as the curve', () => {
