@@ -2,8 +2,8 @@ import { quoted } from '../../text';
 import { actionNames, isPass, typesWithMicroBatch } from './actions';
 import { operationKind } from '../schedule';
 
-/** An action and where it stands in its cell. */
-export interface CellAction {
+/** An action and where it stands in the text. */
+export interface ActionFound {
   readonly type: number;
   readonly chunk: number;
   readonly microBatch: number;
@@ -21,33 +21,80 @@ export interface CellFault {
 /** Chunks and micro-batches have at most as many digits. */
 const digits = 6;
 const names = [...actionNames].sort((a, b) => b.length - a.length).join('|');
-const action = new RegExp(`^(\\d{1,${digits}})(${names})(\\d{0,${digits}})$`);
-const typeOf = new Map<string, number>(actionNames.map((name, type) => [name, type]));
+
+const pairEnding = ')OVERLAP_F_B';
 
 /**
- * The actions of a cell that is not blank: one, or the forward and backward of `(0F1;3B0)OVERLAP_F_B`, in this order. Strict, where PyTorch's own reader takes whatever begins with an action
- * (`0F0xyz` and `0BW1` run as `0F0` and `0B`). Null for anything else; `faultOfCell` says why.
+ * The actions of a cell from `from` to `to`, blanks around them aside: one, or the forward and backward of `(0F1;3B0)OVERLAP_F_B`, in this order. Strict, where PyTorch's own reader takes whatever
+ * begins with an action (`0F0xyz` and `0BW1` run as `0F0` and `0B`). Null for anything else; `faultOfCell` says why.
  */
-export function actionsOfCell(text: string): readonly CellAction[] | null {
-  const single = actionOf(text, 0);
-  if (single !== null) return [single];
-  const inner = /^\(([^()]*)\)OVERLAP_F_B$/.exec(text)?.[1];
-  if (inner === undefined) return null;
-  const middle = inner.indexOf(';');
-  if (middle === -1) return null;
-  const pair = [actionOf(inner.slice(0, middle), 1), actionOf(inner.slice(middle + 1), middle + 2)];
-  const forward = pair.find((found) => found?.type === operationKind.forward);
-  const backward = pair.find((found) => found?.type === operationKind.backward || found?.type === operationKind.backwardInput);
-  return forward && backward ? [forward, backward] : null;
+export function actionsAt(
+  text: string,
+  from: number,
+  to: number,
+): ActionFound | readonly [forward: ActionFound, backward: ActionFound] | null {
+  const start = blanksEnd(text, from, to);
+  const end = blanksStart(text, start, to);
+  if (text[start] !== '(') return actionAt(text, start, end);
+  const inner = end - pairEnding.length;
+  if (!text.startsWith(pairEnding, inner)) return null;
+  let middle = start + 1;
+  while (middle < inner && text[middle] !== ';') middle += 1;
+  const first = actionAt(text, start + 1, middle);
+  const second = actionAt(text, middle + 1, inner);
+  if (first === null || second === null) return null;
+  return isPair(first, second) ? [first, second] : isPair(second, first) ? [second, first] : null;
 }
 
-function actionOf(text: string, offset: number): CellAction | null {
-  const written = text.trim();
-  const [, chunk = '', name = '', microBatch = ''] = action.exec(written) ?? [];
-  const type = typeOf.get(name);
-  if (type === undefined || type < typesWithMicroBatch !== (microBatch !== '')) return null;
-  const start = offset + text.indexOf(written);
-  return { type, chunk: Number(chunk), microBatch: Number(microBatch), start, end: start + written.length };
+function isPair(forward: ActionFound, backward: ActionFound): boolean {
+  return (
+    forward.type === operationKind.forward && (backward.type === operationKind.backward || backward.type === operationKind.backwardInput)
+  );
+}
+
+function actionAt(text: string, from: number, to: number): ActionFound | null {
+  const start = blanksEnd(text, from, to);
+  const end = blanksStart(text, start, to);
+  const nameStart = digitsEnd(text, start, end);
+  if (nameStart === start || nameStart - start > digits) return null;
+  const type = typeAt(text, nameStart);
+  const nameEnd = nameStart + (actionNames[type] ?? '').length;
+  if (type === -1 || digitsEnd(text, nameEnd, end) !== end || end - nameEnd > digits || type < typesWithMicroBatch !== nameEnd < end)
+    return null;
+  return { type, chunk: numberAt(text, start, nameStart), microBatch: numberAt(text, nameEnd, end), start, end };
+}
+
+/** Where blanks from `from` on end. */
+export function blanksEnd(text: string, from: number, to: number): number {
+  let at = from;
+  while (at < to && (text[at] === ' ' || text[at] === '\t')) at += 1;
+  return at;
+}
+
+/** Where the blanks before `to` begin. */
+export function blanksStart(text: string, from: number, to: number): number {
+  let at = to;
+  while (at > from && (text[at - 1] === ' ' || text[at - 1] === '\t')) at -= 1;
+  return at;
+}
+
+function typeAt(text: string, at: number): number {
+  return actionNames.findIndex((name) => text.startsWith(name, at));
+}
+
+function digitsEnd(text: string, from: number, end: number): number {
+  let at = from;
+  for (; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 48 || code > 57) break;
+  }
+  return at;
+}
+
+function numberAt(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at++) value = 10 * value + text.charCodeAt(at) - 48;
+  return value;
 }
 
 const started = new RegExp(`^\\d+(?:${names})\\d*`);

@@ -70,15 +70,23 @@ function gatherer({ chunk, overlapsNext }: ActionTable, from: number, to: number
   }
   let gathered: readonly number[] = [];
   let passed = from;
+  let last = -1;
   return (row) => {
-    for (; passed < row; passed++) upcoming.set(chunk[passed] ?? 0, nextOfChunk[passed - from] ?? to);
+    let isSame = last !== -1;
+    for (; passed < row; passed++) {
+      const next = nextOfChunk[passed - from] ?? to;
+      upcoming.set(chunk[passed] ?? 0, next);
+      if (next > last || next === to) isSame = false;
+    }
+    if (isSame) return;
     const soonest = [...upcoming].filter(([, next]) => next < to).sort(([, a], [, b]) => a - b);
+    last = soonest[mostGathered - 1]?.[1] ?? to;
     // An overlapped pair counts as a whole.
-    const [, last = to] = soonest[mostGathered - 1] ?? [];
-    const wanted = soonest.filter(([, next]) => next <= last + (overlapsNext[last] ?? 0)).map(([own]) => own);
+    const end = last + (overlapsNext[last] ?? 0);
+    const wanted = soonest.filter(([, next]) => next <= end).map(([own]) => own);
     for (const own of gathered) if (!wanted.includes(own)) add(out, [actionType.reshard, own]);
     for (const own of wanted) if (!gathered.includes(own)) add(out, [actionType.unshard, own]);
-    gathered = [...wanted].sort((a, b) => a - b);
+    gathered = wanted.sort((a, b) => a - b);
   };
 }
 

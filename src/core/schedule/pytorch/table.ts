@@ -1,7 +1,7 @@
 import { formatCount } from '../../format';
 import type { TextRange } from '../../located';
 import { ranksOfRows } from './actions';
-import { actionsOfCell, faultOfCell, type CellAction } from './cells';
+import { actionsAt, blanksEnd, blanksStart, faultOfCell, type ActionFound } from './cells';
 import { mostProblems, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
 
 /** UTF-16 units, rows and actions of the largest file that is read; a million passes with their sends and receives stay below. */
@@ -28,41 +28,62 @@ export function readTable(text: string): ReadTable {
   const rows = tableOf(capacity);
   const problems: CsvProblem[] = [];
   let firstBlank: CsvProblem | null = null;
+  const readCell = (line: number, column: number, from: number, to: number) => {
+    const { start, end, around } = cellAt(text, from, to);
+    if (start === end) firstBlank ??= blank(line, column, around);
+    else if (!rows.add(actionsAt(text, start, end), column) && problems.length < mostProblems)
+      problems.push({ row: line, column, range: { start, end }, ...faultOfCell(text.slice(start, end)) });
+    return start < end;
+  };
   let line = 0;
-  for (const cells of linesOf(text)) {
+  for (let start = 0; start < text.length; line++) {
     if (line === maximumRanks) return refused(text, `The file has over ${formatCount(maximumRanks)} rows`);
-    if (cells.every(({ start, end }) => start === end)) problems.push(emptyRow(line, cells));
-    else {
-      cells.forEach((cell, column) => {
-        const actions = cell.start === cell.end ? [] : actionsOfCell(text.slice(cell.start, cell.end));
-        if (actions === null && problems.length < mostProblems) problems.push(fault(text, line, column, cell));
-        if (actions?.length === 0) firstBlank ??= blank(line, column, cell);
-        rows.add(actions ?? [], column, cell.start);
-      });
-      rows.endRank(line);
+    let isEmpty = true;
+    let from = start;
+    let end = separatorAt(text, from);
+    for (let column = 0; ; column++) {
+      if (rows.add(actionsAt(text, from, end), column) || readCell(line, column, from, end)) isEmpty = false;
+      if (text[end] !== ',') break;
+      from = end + 1;
+      end = separatorAt(text, from);
     }
-    line += 1;
+    if (isEmpty) problems.push(emptyRow(line, { start: start === 0 || end > start ? start : start - 1, end: Math.max(end, 1) }));
+    else rows.endRank(line);
+    start = text.startsWith('\r\n', end) ? end + 2 : end + 1;
   }
   return { table: rows.done(), firstBlank, problems };
 }
 
 /** A cell without blanks and quotes around it, and all of it with a comma beside it, if it has one. */
-interface Cell {
-  readonly start: number;
-  readonly end: number;
+interface Cell extends TextRange {
   readonly around: TextRange;
+}
+
+function cellAt(text: string, from: number, to: number): Cell {
+  const around = text[to] === ',' || from === 0 ? { start: from, end: Math.min(to + 1, text.length) } : { start: from - 1, end: to };
+  const start = blanksEnd(text, from, to);
+  const end = blanksStart(text, start, to);
+  if (end - start < 2 || text[start] !== '"' || text[end - 1] !== '"') return { start, end, around };
+  const inner = blanksEnd(text, start + 1, end - 1);
+  return { start: inner, end: blanksStart(text, inner, end - 1), around };
+}
+
+/** Where a cell ends: at a comma, a line break or the end of the text. */
+function separatorAt(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && !isSeparator(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function isSeparator(code: number): boolean {
+  return code === 44 || code === 10 || code === 13;
 }
 
 function refused(text: string, message: string): ReadTable {
   return { table: tableOf(0).done(), firstBlank: null, problems: [problemOfFile(text, 'too-large', message, 'write a shorter schedule')] };
 }
 
-function fault(text: string, row: number, column: number, { start, end }: TextRange): CsvProblem {
-  return { row, column, range: { start, end }, ...faultOfCell(text.slice(start, end)) };
-}
-
-function emptyRow(row: number, cells: readonly Cell[]): CsvProblem {
-  const range = { start: cells[0]?.around.start ?? 0, end: cells.at(-1)?.around.end ?? 0 };
+function emptyRow(row: number, range: TextRange): CsvProblem {
   return {
     code: 'empty-row',
     row,
@@ -73,55 +94,18 @@ function emptyRow(row: number, cells: readonly Cell[]): CsvProblem {
   };
 }
 
-function blank(row: number, column: number, { around }: Cell): CsvProblem {
+function blank(row: number, column: number, range: TextRange): CsvProblem {
   const message = 'A cell is blank in a schedule with communication, which PyTorch refuses';
-  return { code: 'blank', row, column, range: around, message, remedy: 'delete the blank cells: sends and receives say when a rank waits' };
+  return { code: 'blank', row, column, range, message, remedy: 'delete the blank cells: sends and receives say when a rank waits' };
 }
 
 function countSeparators(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === 44 || code === 59 || code === 10 || code === 13) count += 1;
+    if (isSeparator(code) || code === 59) count += 1;
   }
   return count;
-}
-
-/** The cells of each line. The end of the text after a line break is no line. */
-function* linesOf(text: string): Generator<readonly Cell[]> {
-  let cells: Cell[] = [];
-  let from = 0;
-  for (const { index, 0: separator } of text.matchAll(/,|\r\n|\n|\r/g)) {
-    cells.push(cellOf(text, from, index));
-    from = index + separator.length;
-    if (separator === ',') continue;
-    yield cells;
-    cells = [];
-  }
-  if (from < text.length || cells.length > 0) yield [...cells, cellOf(text, from, text.length)];
-}
-
-function cellOf(text: string, from: number, to: number): Cell {
-  const around = text[to] === ',' || from === 0 ? { start: from, end: Math.min(to + 1, text.length) } : { start: from - 1, end: to };
-  return { ...trimmed(text, from, to), around };
-}
-
-/** The range without blanks around it, and without quotes around what is left. */
-function trimmed(text: string, from: number, to: number): TextRange {
-  let start = from;
-  let end = to;
-  const isBlank = (at: number) => text[at] === ' ' || text[at] === '\t';
-  const cut = () => {
-    while (start < end && isBlank(start)) start += 1;
-    while (end > start && isBlank(end - 1)) end -= 1;
-  };
-  cut();
-  if (end - start >= 2 && text[start] === '"' && text[end - 1] === '"') {
-    start += 1;
-    end -= 1;
-    cut();
-  }
-  return { start, end };
 }
 
 /** Columns that fill action by action. */
@@ -138,18 +122,24 @@ function tableOf(capacity: number) {
   const rowStart = [0];
   const line: number[] = [];
   let row = 0;
+  const put = (action: ActionFound, cell: number) => {
+    type[row] = action.type;
+    chunk[row] = action.chunk;
+    microBatch[row] = action.microBatch;
+    column[row] = cell;
+    starts[row] = action.start;
+    ends[row] = action.end;
+    row += 1;
+  };
   return {
-    add: (actions: readonly CellAction[], cell: number, offset: number) => {
-      actions.forEach((action, index) => {
-        type[row] = action.type;
-        chunk[row] = action.chunk;
-        microBatch[row] = action.microBatch;
-        column[row] = cell;
-        starts[row] = offset + action.start;
-        ends[row] = offset + action.end;
-        overlapsNext[row] = index + 1 < actions.length ? 1 : 0;
-        row += 1;
-      });
+    add: (found: ReturnType<typeof actionsAt>, cell: number): boolean => {
+      if (found === null) return false;
+      if ('type' in found) put(found, cell);
+      else {
+        overlapsNext[row] = 1;
+        for (const action of found) put(action, cell);
+      }
+      return true;
     },
     endRank: (number: number) => {
       rowStart.push(row);
