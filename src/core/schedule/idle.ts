@@ -136,24 +136,18 @@ function waitsByRow(timeline: Timeline, parts: Parts): Float64Array {
 }
 
 /** Every pass as long as its mean over the chunks; null where that changes nothing. */
-function evened({ stageOfChunk, units }: Timeline, durations: Durations): Durations | null {
-  let changes = false;
+function evened({ stageOfChunk, units }: Timeline, { forwardMs, backwardInputMs, backwardWeightMs }: Durations): Durations | null {
+  const cells = stageOfChunk.length * units.length;
+  const columns = [forwardMs, backwardInputMs, backwardWeightMs].map((column) => column.subarray(0, cells));
+  if (columns.every((column) => column.every((ms, cell) => ms === column[cell % units.length]))) return null;
   const mean = (column: Float64Array): Float64Array => {
-    const even = new Float64Array(stageOfChunk.length * units.length);
-    for (let unit = 0; unit < units.length; unit++) {
-      let sum = 0;
-      for (let cell = unit; cell < even.length; cell += units.length) {
-        sum += column[cell] ?? 0;
-        changes ||= column[cell] !== column[unit];
-      }
-      for (let cell = unit; cell < even.length; cell += units.length) even[cell] = sum / stageOfChunk.length;
-    }
-    return even;
+    const sums = new Float64Array(units.length);
+    column.forEach((ms, cell) => add(sums, cell % units.length, ms));
+    return column.map((_, cell) => (sums[cell % units.length] ?? 0) / stageOfChunk.length);
   };
-  const even = {
-    forwardMs: mean(durations.forwardMs),
-    backwardInputMs: mean(durations.backwardInputMs),
-    backwardWeightMs: mean(durations.backwardWeightMs),
+  return {
+    forwardMs: mean(forwardMs.subarray(0, cells)),
+    backwardInputMs: mean(backwardInputMs.subarray(0, cells)),
+    backwardWeightMs: mean(backwardWeightMs.subarray(0, cells)),
   };
-  return changes ? even : null;
 }

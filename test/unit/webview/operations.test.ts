@@ -5,13 +5,13 @@ import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, stageOf
 import { anyTimeline, timelineOf } from './timelines';
 
 describe('operations', () => {
-  it('find every row again by stage, kind and unit', () => {
+  it('find every row again by chunk, kind and unit', () => {
     fc.assert(
       fc.property(anyTimeline, (timeline) => {
         const operations = indexOperations(timeline);
         for (let row = 0; row < operations.count; row++) {
-          const { stage, kind, unitIndex } = operationAt(operations, row);
-          assert.equal(operations.rowOf(stage, kind, unitIndex), row);
+          const { stage, chunk, kind, unitIndex } = operationAt(operations, row);
+          assert.equal(operations.rowOf(chunk, kind, unitIndex), row);
           assert.equal(stageOf(operations, row), stage);
         }
       }),
@@ -49,14 +49,15 @@ describe('operations', () => {
         const operations = indexOperations(timeline);
         const [from, to] = [Math.min(a, b) * timeline.makespanMs, Math.max(a, b) * timeline.makespanMs];
         const sums = sumRange(operations, from, to, 0, timeline.stages - 1);
-        let [forward, backward] = [0, 0];
+        const busy = [0, 0, 0, 0];
         for (let row = 0; row < operations.count; row++) {
           const inside = Math.max(0, Math.min(timeline.endMs[row]!, to) - Math.max(timeline.startMs[row]!, from));
-          if (timeline.kind[row] === 0) forward += inside;
-          else backward += inside;
+          busy[timeline.kind[row]!]! += inside;
         }
-        assert.ok(Math.abs(sums.forwardMs - forward) < 1e-6 && Math.abs(sums.backwardMs - backward) < 1e-6);
-        assert.ok(Math.abs(sums.idleMs - ((to - from) * timeline.stages - forward - backward)) < 1e-6);
+        const [forward, whole, input, weight] = busy as [number, number, number, number];
+        assert.ok(Math.abs(sums.forwardMs - forward) < 1e-6 && Math.abs(sums.backwardMs - whole - input) < 1e-6);
+        assert.ok(Math.abs(sums.weightMs - weight) < 1e-6);
+        assert.ok(Math.abs(sums.idleMs - ((to - from) * timeline.stages - forward - whole - input - weight)) < 1e-6);
       }),
       { seed: 6 },
     );
