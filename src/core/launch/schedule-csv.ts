@@ -13,7 +13,7 @@ export interface CsvFile {
 
 /**
  * What is wrong with the custom schedule of a TorchTitan run: the file is not there (`csv` null), has another number of rows or micro-batches than the run, or cannot run, at the cells that are to blame
- * (`readScheduleCsv`).
+ * (`readScheduleCsv`). TorchTitan loads schedules without communication, onto stages that it has dealt to ranks in turn.
  */
 export function scheduleCsvFindings(launcher: LauncherFile, csv: CsvFile | null): Finding[] {
   const fact = launcher.facts.scheduleCsv;
@@ -21,10 +21,9 @@ export function scheduleCsvFindings(launcher: LauncherFile, csv: CsvFile | null)
   const place = fact.source.kind === 'file' ? fact.source.place : launcher.place;
   if (csv === null) return [finding(place, `The schedule ${quoted(fact.value)} is not there`, 'create the file, or correct the path')];
   const { facts, format } = launcher;
-  const { problems } = readScheduleCsv(csv.text, csv.file, {
-    ranks: countOf(facts, 'pipeline'),
-    microBatches: microBatchesOf(facts, format),
-  });
+  const counts = { ranks: countOf(facts, 'pipeline'), microBatches: microBatchesOf(facts, format) };
+  const wanted = { ...counts, format: 'compute_only', placement: 'loop' } as const;
+  const { problems } = readScheduleCsv(csv.text, csv.file, wanted);
   return problems.map(({ code, range, message, remedy }) =>
     finding(code === 'ranks' || code === 'micro-batches' ? place : { file: csv.file, range }, message, remedy),
   );

@@ -1,8 +1,8 @@
 import { formatCount, plural } from '../../format';
 import type { Schedule, WorkUnit } from '../schedule';
-import { actionType, isPass } from './actions';
+import { actionType, isPass, rowText } from './actions';
 import { shardingProblems, transferOrderProblems, transferProblems } from './communication';
-import { mostProblems, problemAt, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
+import { actionOfRank, mostProblems, problemAt, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
 import { microBatchesOf, structureOf, type ActionIndex } from './structure';
 import { stuckProblems } from './stuck';
 import { readTable } from './table';
@@ -20,6 +20,10 @@ export interface WantedSchedule {
   readonly microBatches?: number | null;
   /** Into how many slices each micro-batch is cut, 1 where left out: what the file counts as micro-batch q s + j is slice j of micro-batch q, since PyTorch has no slices. */
   readonly slices?: number;
+  /** What the program that runs it can load, where that is not both formats. */
+  readonly format?: CsvFormat;
+  /** `loop` where that program has dealt the stages to ranks in turn; else wherever the file has them. */
+  readonly placement?: 'loop';
 }
 
 /** A schedule file with everything that is wrong with it. */
@@ -47,10 +51,13 @@ export function readScheduleCsv(text: string, name: string, wanted: WantedSchedu
   if (problems.length > 0) return failed(problems);
   if (table.type.length === 0)
     return failed([problemOfFile(text, 'empty', 'The file has no action', 'write a row for each rank: 0F0,0F1,0B0,0B1')]);
-  const unwanted = rankProblem(text, table, wanted.ranks ?? null) ?? microBatchProblem(text, table, wanted);
+  const unwanted =
+    formatProblem(table, format, wanted) ?? rankProblem(text, table, wanted.ranks ?? null) ?? microBatchProblem(text, table, wanted);
   if (unwanted !== null) return failed([unwanted]);
   const { index, problems: broken } = structureOf(table);
   if (index === null) return failed(broken);
+  const misplaced = wanted.placement === 'loop' ? loopProblems(table) : [];
+  if (misplaced.length > 0) return failed(misplaced);
   const slices = wanted.slices ?? 1;
   const faults = faultsOf(table, index, format, slices);
   if (faults.length > 0) return failed(faults);
@@ -63,6 +70,32 @@ function faultsOf(table: LocatedTable, index: ActionIndex, format: CsvFormat, sl
   if (format === 'compute_only') return stuckProblems(table, index, false, slices);
   const transfers = transferProblems(table, index);
   return transfers.length > 0 ? transfers : [...stuckProblems(table, index, true, slices), ...transferOrderProblems(table, index)];
+}
+
+function formatProblem(table: LocatedTable, format: CsvFormat, wanted: WantedSchedule): CsvProblem | null {
+  const row = table.type.findIndex((type) => !isPass(type) && type !== actionType.reduceGradients);
+  return wanted.format !== 'compute_only' || format === 'compute_only'
+    ? null
+    : problemAt(
+        table,
+        row,
+        'format',
+        `${rowText(table, row)} is no pass, and only passes are loaded here`,
+        'keep F, B, I and W: PyTorch puts in the rest by itself',
+      );
+}
+
+/** The first action on each rank that has stages of another one. */
+function loopProblems(table: LocatedTable): CsvProblem[] {
+  const ranks = table.rowStart.length - 1;
+  return Array.from({ length: ranks }, (_, rank) => {
+    const from = table.rowStart[rank] ?? 0;
+    const found = table.chunk.subarray(from, table.rowStart[rank + 1]).findIndex((chunk) => chunk % ranks !== rank);
+    if (found === -1) return [];
+    const home = (table.chunk[from + found] ?? 0) % ranks;
+    const message = `${actionOfRank(table, from + found)} is of a stage that lies on rank ${home}: stages are dealt to ranks in turn`;
+    return [problemAt(table, from + found, 'stage', message, `move it to rank ${home}`)];
+  }).flat();
 }
 
 function rankProblem(text: string, { rowStart }: LocatedTable, wanted: number | null): CsvProblem | null {

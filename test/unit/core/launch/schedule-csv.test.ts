@@ -20,8 +20,7 @@ const oneForwardOneBackward = '0F0,0F1,,0B0,0F2,0B1,,0B2\n1F0,1B0,1F1,1B1,1F2,1B
 describe('a custom schedule', () => {
   it('passes when every rank finishes', () => {
     assert.deepEqual(check(oneForwardOneBackward, { pipeline: 2 }), []);
-    assert.deepEqual(check('0F0,3F0,3I0,3W0,0I0,0W0\n1F0,2F0,2I0,1I0,2W0,1W0\n', { pipeline: 2 }), []);
-    assert.deepEqual(check('0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n'), []);
+    assert.deepEqual(check('0F0,2F0,2I0,2W0,0I0,0W0\n1F0,3F0,3I0,1I0,3W0,1W0\n', { pipeline: 2 }), []);
     assert.deepEqual(check('0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n'), []);
   });
 
@@ -40,6 +39,17 @@ describe('a custom schedule', () => {
     const [found] = check(oneForwardOneBackward, { localBatch: 8, microBatch: 2 });
     assert.equal(found?.message, 'The schedule runs 3 micro-batches, and there are 4');
     assert.equal(found.place.file, 'launcher');
+  });
+
+  it('is of passes alone, on the stages that TorchTitan deals to each rank', () => {
+    assert.equal(
+      cellOf('0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n'),
+      '0SEND_F0: 0SEND_F0 is no pass, and only passes are loaded here',
+    );
+    assert.equal(
+      cellOf('0F0,3F0,3I0,3W0,0I0,0W0\n1F0,2F0,2I0,1I0,2W0,1W0\n'),
+      '3F0: 3F0 of rank 0 is of a stage that lies on rank 1: stages are dealt to ranks in turn',
+    );
   });
 
   it('is marked at a cell that is no action', () => {
