@@ -11,7 +11,7 @@ const folders = [path.join(root, 'test/fixtures/schedules'), path.join(root, '..
 
 /** The schedule that a file of PyTorch 2.14.1, or one that it was seen to load, is named after. */
 function scheduleNamed(file: string) {
-  const generated = /^(\w+)_pp(\d)_v(\d)_m(\d)/.exec(file);
+  const generated = /^(\w+)_pp(\d)_v(\d)_m(\d+)/.exec(file);
   if (generated) {
     const [, name = '', stages, chunks, microBatches] = generated;
     return scheduleOf(name, Number(stages), Number(microBatches), Number(chunks));
