@@ -9,7 +9,11 @@ import { loopedBFS } from './kinds/looped-bfs';
 import { oneForwardOneBackward } from './kinds/one-forward-one-backward';
 import { seq1f1b } from './kinds/seq1f1b';
 import { terapipe } from './kinds/terapipe';
+import { zbH1 } from './kinds/zb-h1';
+import { zbH2 } from './kinds/zb-h2';
 import { zbvZeroBubble } from './kinds/zbv-zero-bubble';
+import { zeroBubble } from './kinds/zero-bubble';
+import { zeroBubbleV } from './kinds/zero-bubble-v';
 import { unitsOf, type Schedule } from './schedule';
 
 /** Every schedule there is, one line each. */
@@ -21,6 +25,10 @@ export const scheduleKinds: readonly ScheduleKind[] = [
   interleavedZeroBubble,
   zbvZeroBubble,
   dualPipeV,
+  zbH1,
+  zbH2,
+  zeroBubble,
+  zeroBubbleV,
   terapipe,
   seq1f1b,
 ];
