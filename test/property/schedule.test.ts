@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { maximumUnitsInFlight } from '../../src/core/memory/curve';
 import { busyTimes, gapsOf } from '../../src/core/schedule/idle';
 import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
 import { operationKind, plannedSchedules, type Timeline } from '../../src/core/schedule/schedule';
-import { simulate, wholeBackward, type Durations, type Transfers } from '../../src/core/schedule/simulate';
+import { noTransfers, simulate, wholeBackward, type Durations, type Transfers } from '../../src/core/schedule/simulate';
 import type { Scheme } from '../../src/core/solver/slicing';
 
 const seed = 20261121;
@@ -15,6 +16,7 @@ const schemes: fc.Arbitrary<Scheme> = fc.array(
 const wholeSchemes: fc.Arbitrary<Scheme> = fc
   .integer({ min: 1, max: 20 })
   .map((microBatches) => Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [64] })));
+const orders = [...plannedSchedules, 'Seq1F1B'];
 const stageCounts = fc.integer({ min: 1, max: 9 });
 const modes = fc.constantFrom('blocking' as const, 'edge' as const, 'fill-and-drain' as const);
 
@@ -84,34 +86,41 @@ describe('simulated schedules', () => {
 
   it('never overlap operations of a stage and keep every dependency, whatever the times', () => {
     fc.assert(
-      fc.property(
-        fc.constantFrom(...plannedSchedules),
-        schemes,
-        stageCounts,
-        modes,
-        values,
-        values,
-        (name, scheme, stages, mode, some, other) => {
-          const units = countUnits(scheme);
-          const durations = wholeBackward(filled(stages * units, some), filled(stages * units, other));
-          const transfers: Transfers = { forwardMs: filled(units, other), backwardMs: filled(units, some), mode };
-          const timeline = simulate(generateSchedule(name, problemOf(scheme, stages)), durations, transfers);
-          checkTimeline(timeline, durations, transfers);
-          const { busyMs, bubbleRate } = busyTimes(timeline);
-          assert.ok(bubbleRate <= 1 && bubbleRate >= -1e-12);
-          for (let stage = 0; stage < stages; stage++) {
-            const idle = gapsOf(timeline, stage).reduce((sum, gap) => sum + gap.endMs - gap.startMs, 0);
-            close(idle + busyMs[stage]!, timeline.makespanMs);
-          }
-        },
-      ),
+      fc.property(fc.constantFrom(...orders), schemes, stageCounts, modes, values, values, (name, scheme, stages, mode, some, other) => {
+        const units = countUnits(scheme);
+        const durations = wholeBackward(filled(stages * units, some), filled(stages * units, other));
+        const transfers: Transfers = { forwardMs: filled(units, other), backwardMs: filled(units, some), mode };
+        const timeline = simulate(generateSchedule(name, problemOf(scheme, stages)), durations, transfers);
+        checkTimeline(timeline, durations, transfers);
+        const { busyMs, bubbleRate } = busyTimes(timeline);
+        assert.ok(bubbleRate <= 1 && bubbleRate >= -1e-12);
+        for (let stage = 0; stage < stages; stage++) {
+          const idle = gapsOf(timeline, stage).reduce((sum, gap) => sum + gap.endMs - gap.startMs, 0);
+          close(idle + busyMs[stage]!, timeline.makespanMs);
+        }
+      }),
+      { seed, numRuns: 300 },
+    );
+  });
+
+  it('lose the bubble of one slice and hold s + p - 1 - r slices at most under Seq1F1B, whatever the numbers of slices', () => {
+    fc.assert(
+      fc.property(schemes, stageCounts, ms, ms, (scheme, stages, f, b) => {
+        const units = countUnits(scheme);
+        const schedule = generateSchedule('Seq1F1B', problemOf(scheme, stages));
+        const durations = wholeBackward(filled(stages * units, [f]), filled(stages * units, [b]));
+        close(simulate(schedule, durations, noTransfers(units)).makespanMs, (units + stages - 1) * (f + b));
+        const slices = Math.max(...scheme.map(({ tokens }) => tokens.length));
+        for (let stage = 0; stage < stages; stage++)
+          assert.equal(maximumUnitsInFlight(schedule, stage), Math.min(units, slices + stages - 1 - stage));
+      }),
       { seed, numRuns: 300 },
     );
   });
 
   it('run each unit forward and backward once on every stage, slices in attention order', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...plannedSchedules), schemes, stageCounts, (name, scheme, stages) => {
+      fc.property(fc.constantFrom(...orders), schemes, stageCounts, (name, scheme, stages) => {
         const { rowStart, kind, unit, units } = generateSchedule(name, problemOf(scheme, stages));
         for (let stage = 0; stage < stages; stage++) {
           const rows = Array.from({ length: rowStart[stage + 1]! - rowStart[stage]! }, (_, index) => index + rowStart[stage]!);

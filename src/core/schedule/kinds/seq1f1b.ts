@@ -1,10 +1,10 @@
-import type { ScheduleKind } from '../kind';
+import type { ScheduleKind, ScheduleProblem } from '../kind';
 import { operationKind } from '../schedule';
 
 /**
- * Seq1F1B (Sun et al. 2024, arXiv 2406.03488): 1F1B over token slices. Sequences go backward first in, first out, the last slice of each first. Stage s is `stages - s - 1` slices ahead of
- * the last stage, which begins a sequence backward as soon as it is forward: with s slices in each of m sequences min(p - r + s - 2, m s) slices are forward before the first one and one
- * more at rank r's first backward, as in the authors' code. Sequences of unlike slice counts keep that lead: a sequence goes backward when it and the lead are forward, not later.
+ * Seq1F1B (Sun et al. 2024, arXiv 2406.03488), as its authors' code orders it: 1F1B over token slices. Sequences go backward first in, first out, the last slice of each first. Rank r of p runs
+ * min(p - r + s - 2, all) slices ahead, s - 1 more than 1F1B, because the last rank needs all s slices of a sequence before it can begin it backward. Where sequences are cut in unlike numbers of
+ * slices s is the largest: with less, slices forward run out before the backward of a long sequence, and every stage waits (measured on random schemes: 1.5 to 2.7 times the bubble).
  */
 export const seq1f1b: ScheduleKind = {
   name: 'Seq1F1B',
@@ -14,20 +14,29 @@ export const seq1f1b: ScheduleKind = {
   slices: true,
   splitsBackward: false,
   unmet: () => null,
-  order:
-    ({ stages, units, microBatches, firstUnit }) =>
-    (stage, emit) => {
-      const lead = stages - 1 - stage;
-      let forwards = 0;
-      for (let microBatch = 0; microBatch < microBatches; microBatch++) {
-        const first = firstUnit[microBatch] ?? 0;
-        const end = firstUnit[microBatch + 1] ?? 0;
-        const next = firstUnit[microBatch + 2] ?? end;
-        for (let done = 0; done < end - first; done++) {
-          const ahead = Math.min(units.length, lead + Math.min(end + done, next));
-          while (forwards < ahead) emit(operationKind.forward, stage, forwards++);
-          emit(operationKind.backward, stage, end - 1 - done);
-        }
+  order: (problem) => {
+    const backward = backwardOrder(problem);
+    const most = mostSlices(problem);
+    return (stage, emit) => {
+      const ahead = Math.min(problem.stages - stage + most - 2, backward.length);
+      for (let step = 0; step < backward.length + ahead; step++) {
+        if (step < backward.length) emit(operationKind.forward, stage, step);
+        if (step >= ahead) emit(operationKind.backward, stage, backward[step - ahead] ?? 0);
       }
-    },
+    };
+  },
 };
+
+function backwardOrder({ units, microBatches, firstUnit }: ScheduleProblem): Uint32Array {
+  const order = new Uint32Array(units.length);
+  for (let microBatch = 0; microBatch < microBatches; microBatch++) {
+    const first = firstUnit[microBatch] ?? 0;
+    const end = firstUnit[microBatch + 1] ?? 0;
+    for (let unit = first; unit < end; unit++) order[unit] = first + end - 1 - unit;
+  }
+  return order;
+}
+
+function mostSlices({ firstUnit }: ScheduleProblem): number {
+  return firstUnit.reduce((most, first, microBatch) => Math.max(most, first - (firstUnit[microBatch - 1] ?? first)), 1);
+}
