@@ -36,10 +36,13 @@ export function indexOperations(timeline: Timeline): Operations {
   if (startMs.length < count || endMs.length < count || kind.length < count || unit.length < count)
     throw new RangeError('timeline columns are shorter than its rows');
   const beforeMs = [new Float64Array(count + 1), new Float64Array(count + 1), new Float64Array(count + 1)] as const;
+  const [forward, backward, weight] = beforeMs;
   for (let row = 0; row < count; row++) {
-    for (const column of beforeMs) column[row + 1] = at(column, row);
-    const column = beforeMs[partOf(kind[row])];
-    column[row + 1] = at(column, row + 1) + at(endMs, row) - at(startMs, row);
+    const busyMs = at(endMs, row) - at(startMs, row);
+    const of = partOf(kind[row]);
+    forward[row + 1] = at(forward, row) + (of === part.forward ? busyMs : 0);
+    backward[row + 1] = at(backward, row) + (of === part.backward ? busyMs : 0);
+    weight[row + 1] = at(weight, row) + (of === part.weight ? busyMs : 0);
   }
   const parts = indexParts(timeline);
   return {

@@ -110,4 +110,18 @@ describe('dependencies', () => {
     const back = alongMicroBatch(operations, operationAt(operations, operations.rowOf(0, 0, 1)), -1);
     assert.deepEqual([back!.kind, back!.stage, back!.unit.slice], [1, 0, 0]);
   });
+
+  it('lead down and up a V of chunks, and from a weight gradient back to the input gradient it hangs on', () => {
+    const operations = indexOperations(timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2));
+    let operation = operationAt(operations, operations.rowOf(0, 0, 1));
+    const way: string[] = [];
+    for (let next = alongMicroBatch(operations, operation, 1); next !== null; next = alongMicroBatch(operations, operation, 1)) {
+      operation = next;
+      way.push(`${'FBIW'.charAt(operation.kind)}${operation.chunk}@${operation.stage}`);
+    }
+    assert.deepEqual(way, ['F1@1', 'F2@1', 'F3@0', 'I3@0', 'I2@1', 'I1@1', 'I0@0']);
+    const weight = operationAt(operations, operations.rowOf(2, 3, 1));
+    const input = alongMicroBatch(operations, weight, -1);
+    assert.deepEqual([input!.kind, input!.chunk, input!.unitIndex], [2, 2, 1]);
+  });
 });
