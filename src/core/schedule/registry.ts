@@ -99,8 +99,8 @@ function requireMet(kind: ScheduleKind, problem: ScheduleProblem): void {
   };
   const { stages, units, microBatches, chunksPerStage } = problem;
   const { name } = kind;
-  if (!(Number.isInteger(stages) && stages >= 1)) unmet(`${name} on ${stages} stages`, 'use one stage or more');
-  if (units.length === 0) unmet(`${name} of no micro-batch`, 'use one micro-batch or more');
+  if (!(Number.isInteger(stages) && stages >= 1)) unmet(`${name} cannot run on ${stages} stages`, 'use one stage or more');
+  if (units.length === 0) unmet(`${name} has no micro-batch to run`, 'use one micro-batch or more');
   if (kind.chunksPerStage === 'several' ? chunksPerStage < 2 : chunksPerStage !== kind.chunksPerStage) {
     const wanted = kind.chunksPerStage === 'several' ? 'two or more' : String(kind.chunksPerStage);
     unmet(`${name} has ${wanted} virtual stages on each stage, not ${chunksPerStage}`, `use ${wanted}, or another schedule`);
