@@ -5,7 +5,7 @@ import type { Finding } from '../findings';
 import type { Located, LocatedFields, Place } from '../located';
 import type { NamedProfile } from '../profile/profile';
 import type { Layout, TrainingSpec } from '../planner/request';
-import type { PlannedSchedule } from '../schedule/schedule';
+import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { FactName, Facts } from './facts';
 import type { WrittenModel } from './written-model';
@@ -41,7 +41,7 @@ export interface Run {
   readonly gpusPerNode?: Located<number>;
   readonly training: Given<TrainingSpec>;
   readonly layout: Given<Layout>;
-  readonly schedule?: Located<PlannedSchedule>;
+  readonly schedule?: Located<ScheduleName>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly constants: Given<CostConstants>;

@@ -33,14 +33,14 @@ export interface MemoryInputs {
 
 /** Parameters of one rank of the stage but for its experts. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
 function sharedParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
-  const { tensor, pipeline } = layout;
+  const { tensor } = layout;
   const norm = model.hidden * (model.norm === 'layernorm' ? 2 : 1);
   const padding = (paddedVocab(model.vocab, tensor) - model.vocab) * model.hidden;
   let parameters =
     stage.layers * (rankMatrixParameters(model, layout) - rankExpertParameters(model, layout) + layerParameters(model).normsAndBiases);
   if (stage.first && model.vocab > 0) parameters += (embeddingParameters(model) + padding) / tensor;
   if (stage.last) parameters += norm;
-  if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && pipeline === 1))
+  if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && stage.first))
     parameters += (model.vocab * model.hidden + padding) / tensor;
   return parameters;
 }

@@ -1,11 +1,11 @@
 import type { CostProvenance } from '../cost/slice-cost';
 import type { MemoryProfile } from '../memory/profile';
-import type { PlannedSchedule, Timeline } from '../schedule/schedule';
+import { otherSchedules, type ScheduleName, type Timeline } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { PlanRequest } from './request';
 
-/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. */
-export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given'] as const;
+/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. The others by their schedule. */
+export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given', ...otherSchedules] as const;
 export type CandidateId = (typeof candidateIds)[number];
 
 /** One way to run the step, predicted. Times in ms; the timeline covers the pipeline part, gradient exchange and optimizer follow it. */
@@ -13,7 +13,10 @@ export interface Candidate {
   readonly id: CandidateId;
   /** `TeraPipe`, `best uniform, 16 slices`, ... */
   readonly name: string;
-  readonly schedule: PlannedSchedule;
+  /** As a config names it: `1F1B` on a layout with virtual stages is interleaved, and its timeline is called so. */
+  readonly schedule: ScheduleName;
+  /** Chunks of layers (virtual stages) on each stage. */
+  readonly chunksPerStage: number;
   readonly scheme: Scheme;
   readonly iterationMs: number;
   readonly pipelineMs: number;

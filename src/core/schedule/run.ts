@@ -37,6 +37,8 @@ export interface Run {
   readonly latency: LinkTimes;
   readonly onLink: LinkTimes | null;
   readonly sending: boolean;
+  /** Only hand-overs between chunks below this one take `latency`. */
+  readonly delayedChunks: number;
   readonly linkFreeMs: Float64Array;
   /** Per stage: the row it is at, when it is free, and the result it waits for. */
   readonly next: Uint32Array;
@@ -75,6 +77,7 @@ function makeRun(schedule: Schedule, durations: Durations, transfers: Transfers)
     hasLater: Uint8Array.from(units, (unit, index) => isSameMicroBatch(unit, units[index + 1])),
     ...{ forwardHops, backwardHops, held, latency, onLink },
     sending: transfers.mode === 'sending',
+    delayedChunks: transfers.mode === 'fill-and-drain' ? stages : stageOfChunk.length,
     linkFreeMs: new Float64Array(links.size),
     next: rowStart.slice(0, stages),
     freeMs: new Float64Array(stages),
@@ -143,7 +146,7 @@ function exposedOf({ units, rowStart, kind, unit }: Schedule, times: LinkTimes):
  */
 function advanceAll(run: Run): void {
   const { startMs, endMs, arrivalMs, thereMs, hasEarlier, hasLater, held, latency, onLink, linkFreeMs, waitsFor, next, freeMs } = run;
-  const { forwardHops, backwardHops, sending } = run;
+  const { forwardHops, backwardHops, sending, delayedChunks } = run;
   const { forwardMs, backwardInputMs, backwardWeightMs } = run.durations;
   const { stages, stageOfChunk, units, rowStart, kind, chunk, unit, overlapsNext } = run.schedule;
   const { forward, backwardInput, backwardWeight } = operationKind;
@@ -213,7 +216,7 @@ function advanceAll(run: Run): void {
             linkFreeMs[link] = there;
             if (sending) free = Math.max(free, there);
           }
-          there += (isForward ? latency.forwardMs : latency.backwardMs)[u] ?? 0;
+          if ((isForward ? c + 1 : c) < delayedChunks) there += (isForward ? latency.forwardMs : latency.backwardMs)[u] ?? 0;
           if (waitsFor[to] === result) {
             waitsFor[to] = nothing;
             awake[awakeCount++] = to;

@@ -7,9 +7,18 @@ import type { Scheme } from '../solver/slicing';
 export const operationKind = { forward: 0, backward: 1, backwardInput: 2, backwardWeight: 3 } as const;
 export type OperationKind = (typeof operationKind)[keyof typeof operationKind];
 
-/** Schedules that the planner plans with and a config may name. */
+/** Schedules that the planner chooses among when none is named: what TeraPipe's runtime and common launchers run as they are. */
 export const plannedSchedules = ['TeraPipe', 'GPipe', '1F1B'] as const;
-export type PlannedSchedule = (typeof plannedSchedules)[number];
+
+/** The others that a config may name, as `registry.ts` has them. */
+export const otherSchedules = [
+  ...['Interleaved1F1B', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV'],
+  ...['ZB-H1', 'ZB-H2', 'ZeroBubble', 'ZeroBubbleV', 'Seq1F1B'],
+] as const; // prettier-ignore
+
+/** Every schedule that a config may name. */
+export const namedSchedules = [...plannedSchedules, ...otherSchedules] as const;
+export type ScheduleName = (typeof namedSchedules)[number];
 
 /** What flows down the pipeline as one piece: a token slice of a batch chunk. Unsliced schedules have slice 0 only. */
 export interface WorkUnit {
