@@ -48,6 +48,10 @@ describe('faults of a schedule', () => {
     });
     assert.deepEqual(faultsOf(overlapping(0)), [{ fault: 'no-overlap', row: 0 }]);
     assert.deepEqual(faultsOf(overlapping(3)), [{ fault: 'no-overlap', row: 3 }]);
+    // The row after the last of a stage is another stage's.
+    const turned = generateSchedule('GPipe', problemOf(whole(1), 2));
+    const backwardFirst = { ...turned, kind: Uint8Array.from([1, 0, 1, 0]), overlapsNext: Uint8Array.from([0, 1, 0, 0]) };
+    assert.deepEqual(faultsOf(backwardFirst), [{ fault: 'no-overlap', row: 1 }]);
     const ms = new Float64Array(2).fill(1);
     const durations = { forwardMs: ms, backwardInputMs: ms, backwardWeightMs: ms };
     assert.throws(() => simulate(overlapping(0), durations, noTransfers(2)), { code: 'schedule-incomplete' });
