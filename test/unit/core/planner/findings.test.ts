@@ -78,6 +78,15 @@ describe('findingsOf', () => {
     assert.deepEqual(await findings({ layout: { pipeline: 4, virtualStages: 3 } }), []);
   });
 
+  it('refuses virtual stages that the schedule does not have', async () => {
+    const layout = { pipeline: 4, virtualStages: 3 };
+    const finding = await only({ schedule: 'ZBVZeroBubble', layout });
+    assert.deepEqual([finding.code, finding.remedy], ['schedule-virtual-stages', 'set layout.virtualStages to 2, or another schedule']);
+    assert.equal((await only({ schedule: 'TeraPipe', layout })).code, 'schedule-virtual-stages');
+    for (const schedule of ['1F1B', 'LoopedBFS']) assert.deepEqual(await findings({ schedule, layout }), []);
+    assert.deepEqual(await findings({ schedule: 'ZBVZeroBubble', layout: { pipeline: 4 } }), []);
+  });
+
   it('wants heads, widths and key/value heads that a tensor size divides', async () => {
     const heads = await only({ layout: { tensor: 6 } });
     assert.deepEqual([heads.code, heads.remedy], ['heads-tensor', 'set layout.tensor to 8 or 4']);

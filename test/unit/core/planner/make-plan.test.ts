@@ -130,6 +130,71 @@ describe('plan', () => {
     assert.equal(makePlan({ ...small, layout, schedule: '1F1B' }).chosen, '1f1b');
   });
 
+  it("predicts each schedule when it is asked for, at its own number of chunks or the layout's", () => {
+    for (const schedule of otherSchedules) {
+      const plan = makePlan({ ...small, schedule });
+      assert.deepEqual([plan.chosen, chosenOf(plan).schedule], [schedule, schedule]);
+    }
+    const layout = { ...small.layout, virtualStages: 2 };
+    assert.equal(makePlan({ ...small, layout, schedule: 'Interleaved1F1B' }).chosen, '1f1b');
+    assert.equal(makePlan({ ...small, layout, schedule: 'ZBVZeroBubble' }).chosen, 'ZBVZeroBubble');
+    assert.ok(makePlan({ ...small, layout }).candidates.every(({ chunksPerStage }) => chunksPerStage === 2));
+  });
+
+  it('says why a schedule that is asked for cannot run, and leaves it out where nobody asks', () => {
+    const few = { ...small, training: { ...small.training, globalBatch: 4 } };
+    const code = (wanted: PlanRequest) => {
+      try {
+        makePlan(wanted);
+      } catch (error) {
+        return error instanceof ExpectedError ? `${error.code}: ${error.message}` : String(error);
+      }
+      return 'no error';
+    };
+    assert.match(code({ ...few, schedule: 'DualPipeV' }), /^schedule-unmet: DualPipeV needs at least 8 micro-batches/);
+    assert.ok(!makePlan(few).candidates.some(({ id }) => id === 'DualPipeV'));
+    const shallow = { ...small, model: gpt(6, 1024, 16, 50304) };
+    assert.match(
+      code({ ...shallow, schedule: 'ZBVZeroBubble' }),
+      /^schedule-unmet: ZBVZeroBubble .* needs 8 layers or more, and there are 6/,
+    );
+    assert.ok(makePlan(shallow).candidates.every(({ chunksPerStage }) => chunksPerStage === 1));
+  });
+
+  it('never chooses a schedule that needs another runtime by itself, but says what the fastest would take', () => {
+    const wanted = request('H100-80GB', llama3('70b', 80), {
+      training: {
+        globalBatch: 64,
+        sequenceLength: 4096,
+        attention: 'flash',
+        dropout: false,
+        precision: 'bf16',
+        sequenceParallel: true,
+        zeroStage: 1,
+      },
+      layout: { tensor: 8, pipeline: 8, data: 2 },
+    });
+    const plan = makePlan(wanted);
+    const chosen = chosenOf(plan);
+    assert.equal(chosen.schedule, '1F1B');
+    const faster = plan.candidates.filter(
+      ({ id, fits, iterationMs }) => fits && id !== 'uniform' && id !== 'whole' && iterationMs * 1.05 < chosen.iterationMs,
+    );
+    const best = faster.reduce((a, b) => (b.iterationMs < a.iterationMs ? b : a));
+    assert.ok(
+      plan.reasons.some((reason) => reason.startsWith(`${best.name} would take `) && reason.includes('needs a runtime')),
+      plan.reasons.join('\n'),
+    );
+  });
+
+  it('says which schedules it left out because they take long', () => {
+    const many = { ...small, training: { ...small.training, globalBatch: 400 } };
+    const plan = makePlan(many);
+    assert.ok(!plan.candidates.some(({ id }) => id === 'ZeroBubble'));
+    assert.ok(plan.reasons.some((reason) => /^not compared.*ZeroBubble, ZeroBubbleV/.test(reason)));
+    assert.equal(makePlan({ ...small, training: { ...small.training, globalBatch: 90 }, schedule: 'ZeroBubble' }).chosen, 'ZeroBubble');
+  });
+
   it('refuses more stages than layers and a batch that replicas cannot share', () => {
     const code = (wanted: PlanRequest) => {
       try {
