@@ -12,12 +12,17 @@ export function heldMicroBatches({ slots, memory, limit, microBatches }: Pipelin
   return each > 0 ? Math.min(microBatches, Math.floor(limit / each)) : microBatches;
 }
 
-/** Recipes worth a try, the hand-made ones first. Some hold more than the limit. */
-export function recipes(pipeline: Pipeline): Recipe[] {
+/** Recipes worth a try. Some hold more than the limit. */
+export interface Recipes {
+  readonly handMade: readonly Recipe[];
+  readonly ruled: readonly Recipe[];
+}
+
+export function recipesFor(pipeline: Pipeline): Recipes {
   return pipeline.slots === 1 ? oneChunk(pipeline) : twoChunks(pipeline);
 }
 
-function oneChunk(pipeline: Pipeline): Recipe[] {
+function oneChunk(pipeline: Pipeline): Recipes {
   const { stages } = pipeline;
   const held = heldMicroBatches(pipeline);
   // In units of 1F1B, where stage s runs `stages - 1 - s` micro-batches ahead.
@@ -31,7 +36,7 @@ function oneChunk(pipeline: Pipeline): Recipe[] {
           }),
     ),
   );
-  const ruled = product([0, 0.5, 0.75, 1, 1.25], [0, 1], [0, 0.25, 0.5, 0.75, 1], [0, 0.5], [0, 0.5, 1]).map(
+  const ruled = product([0, 0.5, 0.75, 1, 1.25], [0, 1], [0, 0.25, 0.5, 0.75, 1], [0, 0.5, 1], [0, 0.5, 1]).map(
     ([slope, forwardsFirst, weightWaitsForInput, forwardWaits, weightWaitsForForward]): Recipe =>
       dispatched({
         ahead: held,
@@ -44,10 +49,10 @@ function oneChunk(pipeline: Pipeline): Recipe[] {
         weightWaitsForForward,
       }),
   );
-  return [...handMade, ...spreadOut(ruled)];
+  return { handMade, ruled: spreadOut(ruled) };
 }
 
-function twoChunks(pipeline: Pipeline): Recipe[] {
+function twoChunks(pipeline: Pipeline): Recipes {
   const { stages } = pipeline;
   const held = heldMicroBatches(pipeline);
   const handMade: Recipe = (short) => wordsOf(short, zbvZeroBubble.order(short.problem));
@@ -64,7 +69,7 @@ function twoChunks(pipeline: Pipeline): Recipe[] {
         weightWaitsForForward,
       }),
   );
-  return [handMade, ...spreadOut(ruled)];
+  return { handMade: [handMade], ruled: spreadOut(ruled) };
 }
 
 function dispatched(rules: Rules): Recipe {

@@ -8,20 +8,29 @@ export interface Plan {
   readonly spanMs: number;
 }
 
+export interface Effort {
+  /** Steps that may be timed. */
+  readonly work: number;
+  /** A span that is good enough to stop at. */
+  readonly enoughMs: number;
+  /** How much longer a move may make the span at the start of the search; less and less later. */
+  readonly toleranceMs: number;
+  readonly seed: number;
+}
+
 /** Share of the work after which a search that has found nothing better gives up. */
 const patience = 0.4;
 
 /**
- * Moves single steps of a longest path within their stage as long as work is left, and keeps what does not make the longest span longer (at first also what makes it a little longer).
- * A move is measured exactly only when its estimate promises something. Ends early at `boundMs`. The same for the same arguments.
- * @param work steps that may be timed
+ * Moves single steps of a longest path within their stage, and keeps what makes the longest span no longer, at first also what makes it a little longer (simulated annealing on the neighbourhood
+ * of job-shop scheduling). A move is timed only when its estimate promises something. The same for the same arguments.
  */
-export function improve(pipeline: Pipeline, start: Plan, work: number, boundMs: number, toleranceMs: number): Plan {
+export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toleranceMs, seed }: Effort): Plan {
   const { stages, length, letters } = pipeline;
   const words = start.words.slice();
   const counts = new Int32Array(letters);
   const path = new Int32Array(stages * length);
-  const random = randomOf(1);
+  const random = randomOf(seed);
   const times = timesOf(pipeline);
   const queue = queueOf(pipeline);
   measureAll(pipeline, words, times);
@@ -29,7 +38,7 @@ export function improve(pipeline: Pipeline, start: Plan, work: number, boundMs: 
   let best = start;
   let left = work;
   let until = work - patience * work;
-  while (left > until && best.spanMs > boundMs) {
+  while (left > until && best.spanMs > enoughMs) {
     const step = path[Math.floor(random() * steps)] ?? 0;
     const stage = Math.floor(step / length);
     const to = step + distance(random, length);

@@ -1,23 +1,30 @@
 import { boundMs } from './bound';
-import { heldMicroBatches, recipes, type Recipe } from './candidates';
+import { heldMicroBatches, recipesFor, type Recipe } from './candidates';
 import { improve, type Plan } from './improve';
 import { fits, withMicroBatches, type Pipeline } from './pipeline';
 import { repeated } from './repeat';
 import { measure, timesOf } from './times';
 
-/** Steps timed while orders are improved, per step of the whole order, and at most: what bounds the time that a plan takes. */
-const workPerStep = 6500;
-const mostWork = 80e6;
-
 /** Steps timed at most while orders to start from, or to end with, are looked at. */
 const mostTrials = 60e6;
 
-/** Orders that improvement starts from, and the share of its work that each gets before the best of them gets the rest. */
+/** Orders that improvement starts from. */
 const starts = 3;
-const startShare = 0.1;
 
-/** Share of the work for the whole order, where most of it goes into one with fewer micro-batches. */
+/** Share of the work for the whole order, where repeating a shorter one has lost something. */
 const wholeShare = 0.2;
+
+/** How many searches start anew and share this much of the work; as many more as said go on from the best of them. */
+const freshSearches = 4;
+const freshShare = 0.7;
+const furtherSearches = 2;
+
+/** What a move may cost at first, in turn, as shares of the longest pass; and at most, as a share of what is above the bound. */
+const tolerances = [0.02, 0.005, 0.1];
+const mostTolerance = 0.1;
+
+/** Two sums of the same times may differ by this share. */
+const rounding = 1e-10;
 
 /**
  * The order with the shortest longest stage span that hand-made orders, dispatching by several rules, and moving steps of longest paths find under the memory limit. Most of the search happens
@@ -25,15 +32,20 @@ const wholeShare = 0.2;
  */
 export function plan(pipeline: Pipeline): Plan {
   const short = withMicroBatches(pipeline, fewMicroBatches(pipeline));
-  const isWhole = short.microBatches === pipeline.microBatches;
-  const work = Math.min(mostWork, workPerStep * pipeline.stages * pipeline.length);
-  const first = firstPlans(short, recipes(pipeline));
-  const found = search(short, first, isWhole ? work : (1 - wholeShare) * work);
-  if (isWhole) return found;
-  const whole = bestOf(bestPlans(pipeline, longer(pipeline, short, first, found), 1));
-  // Where repeating lost nothing, what is left to find has been looked for.
-  if (whole.spanMs - found.spanMs <= boundMs(pipeline) - boundMs(short)) return whole;
-  return improve(pipeline, whole, wholeShare * work, reachedMs(pipeline), toleranceMs(pipeline));
+  const work = workFor(pipeline.stages * pipeline.length);
+  const { handMade, ruled } = recipesFor(pipeline);
+  const first = bestPlans(short, trialsOf(short, [...handMade, ...ruled]), starts, reachedMs(short));
+  if (short.microBatches === pipeline.microBatches) return bestOf(search(pipeline, first, work));
+  const found = search(short, first, (1 - wholeShare) * work);
+  // More micro-batches are more work for every stage; where repeating adds no more than that, nothing was lost.
+  const enoughMs = Math.max(reachedMs(pipeline), (bestOf(found).spanMs + boundMs(pipeline) - boundMs(short)) * (1 + rounding));
+  const whole = bestPlans(pipeline, longer(pipeline, short, [...handMade, ...first.map(({ recipe }) => recipe)], found), 1, enoughMs);
+  return bestOf(whole).spanMs <= enoughMs ? bestOf(whole) : bestOf(search(pipeline, whole, wholeShare * work));
+}
+
+/** Steps timed while orders are improved: less for each step the more there are, which keeps a plan for 32 stages and 256 micro-batches to seconds. */
+function workFor(steps: number): number {
+  return Math.min(20_000 * steps, 400_000 * Math.sqrt(steps), 80e6);
 }
 
 /** As many as fill and drain the pipeline under the limit. */
@@ -44,49 +56,41 @@ function fewMicroBatches(pipeline: Pipeline): number {
 }
 
 /** An order to look at, and where it comes from. */
-interface Trial {
+interface Trial<From> {
   readonly words: Uint8Array;
-  readonly recipe?: Recipe;
+  readonly recipe: From;
 }
 
-type Tried = Plan & Trial;
+type Tried<From> = Plan & Trial<From>;
 
-function firstPlans(pipeline: Pipeline, all: readonly Recipe[]): Tried[] {
-  return bestPlans(pipeline, trialsOf(pipeline, all), starts);
-}
-
-function* trialsOf(pipeline: Pipeline, all: readonly Recipe[]): Generator<Trial> {
-  for (const recipe of all) {
+function* trialsOf(pipeline: Pipeline, recipes: readonly Recipe[]): Generator<Trial<Recipe>> {
+  for (const recipe of recipes) {
     const words = recipe(pipeline);
     if (words) yield { words, recipe };
   }
 }
 
-/** Orders for all micro-batches, made of what was found for few, and by the recipes of what that was found from. */
-function* longer(pipeline: Pipeline, short: Pipeline, first: readonly Tried[], found: Plan): Generator<Trial> {
-  yield* trialsOf(
-    pipeline,
-    first.flatMap(({ recipe }) => recipe ?? []),
-  );
+/** Orders for all micro-batches, by recipes, and made of what was found for few. */
+function* longer(pipeline: Pipeline, short: Pipeline, recipes: readonly Recipe[], found: readonly Plan[]): Generator<Trial<Recipe | null>> {
+  yield* trialsOf(pipeline, recipes);
   const times = timesOf(short);
-  for (const { words } of [found, ...first]) {
+  for (const { words } of [...found].sort((a, b) => a.spanMs - b.spanMs)) {
     measure(short, words, times);
-    for (const repeatedWords of repeated(short, words, times, pipeline.microBatches)) yield { words: repeatedWords };
+    for (const repeatedWords of repeated(short, words, times, pipeline.microBatches)) yield { words: repeatedWords, recipe: null };
   }
 }
 
 /** The best few of what can run under the limit, shortest first and no two alike; just one when it cannot be beaten. */
-function bestPlans(pipeline: Pipeline, trials: Iterable<Trial>, few: number): Tried[] {
+function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few: number, enoughMs: number): Tried<From>[] {
   const { stages, length, letters } = pipeline;
-  const enoughMs = reachedMs(pipeline);
   const times = timesOf(pipeline);
   const counts = new Int32Array(letters);
   const allStages = Array.from({ length: stages }, (_, stage) => stage);
-  let best: Tried[] = [];
+  let best: Tried<From>[] = [];
   let left = mostTrials;
   for (const trial of trials) {
     // Making an order costs several times what measuring it does, and more with many stages.
-    left -= stages * length * (4 + stages / 8);
+    left -= stages * length * (trial.recipe ? 4 + stages / 8 : 2);
     const spanMs = allStages.every((stage) => fits(pipeline, trial.words, stage, counts))
       ? measure(pipeline, trial.words, times)
       : Infinity;
@@ -100,10 +104,25 @@ function bestPlans(pipeline: Pipeline, trials: Iterable<Trial>, few: number): Tr
   return best;
 }
 
-function search(pipeline: Pipeline, first: readonly Plan[], work: number): Plan {
+/** Every order found, those started from included; only the best where it cannot be beaten. */
+function search(pipeline: Pipeline, first: readonly Plan[], work: number): readonly Plan[] {
   const enoughMs = reachedMs(pipeline);
-  const better = bestOf(first.map((start) => improve(pipeline, start, startShare * work, enoughMs, toleranceMs(pipeline))));
-  return improve(pipeline, better, (1 - startShare * first.length) * work, enoughMs, toleranceMs(pipeline));
+  const start = bestOf(first);
+  if (start.spanMs <= enoughMs) return [start];
+  const gapMs = start.spanMs - boundMs(pipeline);
+  const longestPassMs = pipeline.durationMs.reduce((most, ms) => Math.max(most, ms), 0);
+  const near = first.filter(({ spanMs }) => spanMs - start.spanMs <= gapMs / 2);
+  const plans = [...near];
+  for (let index = 0; index < freshSearches + furtherSearches; index++) {
+    const fresh = index < freshSearches;
+    const from = fresh ? (near[index % near.length] ?? start) : bestOf(plans);
+    const share = fresh ? freshShare / freshSearches : (1 - freshShare) / furtherSearches;
+    const toleranceMs = Math.min((tolerances[index % tolerances.length] ?? 0) * longestPassMs, mostTolerance * gapMs);
+    const next = improve(pipeline, from, { work: share * work, enoughMs, toleranceMs, seed: index });
+    if (next.spanMs <= enoughMs) return [next];
+    plans.push(next);
+  }
+  return plans;
 }
 
 function bestOf(plans: readonly Plan[]): Plan {
@@ -112,10 +131,5 @@ function bestOf(plans: readonly Plan[]): Plan {
 
 /** A span that is as good as the bound, but for rounding. */
 function reachedMs(pipeline: Pipeline): number {
-  return boundMs(pipeline) * (1 + 1e-10);
-}
-
-/** What a move may cost at first: a small part of a pass. */
-function toleranceMs({ durationMs }: Pipeline): number {
-  return 0.02 * durationMs.reduce((most, ms) => Math.max(most, ms), 0);
+  return boundMs(pipeline) * (1 + rounding);
 }
