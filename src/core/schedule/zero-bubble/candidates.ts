@@ -36,7 +36,7 @@ function oneChunk(pipeline: Pipeline): Recipes {
           }),
     ),
   );
-  const ruled = product([0, 0.5, 0.75, 0.85, 1, 1.25], [0, 1], [0, 0.25, 0.5, 0.75, 1], [0, 0.5, 1], [0, 0.5, 1]).map(
+  const ruled = product([0, 1 / 2, 2 / 3, 3 / 4, 5 / 6, 11 / 12, 1, 5 / 4], [0, 1], [0, 0.25, 0.5, 0.75, 1], [0, 0.5, 1], [0, 0.5, 1]).map(
     ([slope, forwardsFirst, weightWaitsForInput, forwardWaits, weightWaitsForForward]): Recipe =>
       dispatched({
         ahead: held,
