@@ -6,6 +6,7 @@ import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import { errorJson, errorLine, type Answer } from './answer';
 import { helpText, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
+import { exportAnswer } from './commands/export';
 import { inspectAnswer } from './commands/inspect';
 import { launcherAnswer } from './commands/inspect-launcher';
 import { memoryAnswer } from './commands/memory';
@@ -110,6 +111,10 @@ async function answerForConfig(
       return memoryAnswer(planRun(config, defaults), texts);
     case 'plan':
       return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
+    case 'export': {
+      const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);
+      return exportAnswer(planned, command.exporting, { err: terminal.err, texts });
+    }
     case 'profile':
       return profiling.importFrom === null
         ? profileAnswer(run, command, terminal)
