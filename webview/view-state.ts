@@ -1,3 +1,4 @@
+import { compareColumns, initialOrder, type CompareOrder } from './compare/order';
 import { candidateIds, type CandidateId } from '../src/core/planner/plan';
 import type { ProfilePart } from '../src/core/profile/profile';
 import { tabs, type TabId } from '../src/protocol/page';
@@ -29,6 +30,7 @@ export interface ViewState {
   readonly inspector: boolean;
   readonly table: boolean;
   readonly criticalPath: boolean;
+  readonly compareOrder: CompareOrder;
   /** File of the profile shown; null: the one the plan used, else the newest. */
   readonly profile: string | null;
   /** File of the profile it is compared with. */
@@ -49,6 +51,7 @@ export const initialViewState: ViewState = {
   inspector: true,
   table: false,
   criticalPath: false,
+  compareOrder: initialOrder,
   profile: null,
   profileCompare: null,
   profilePart: 'layer',
@@ -74,6 +77,7 @@ export function readViewState(saved: unknown): ViewState {
     inspector: flag(saved['inspector'], initialViewState.inspector),
     table: flag(saved['table'], initialViewState.table),
     criticalPath: flag(saved['criticalPath'], initialViewState.criticalPath),
+    compareOrder: readOrder(saved['compareOrder']),
     profile: text(saved['profile']),
     profileCompare: text(saved['profileCompare']),
     profilePart: oneOf(parts, saved['profilePart']) ?? initialViewState.profilePart,
@@ -87,6 +91,12 @@ function readViewport(value: unknown): Viewport | null {
   return isFiniteNumber(startMs) && isFiniteNumber(endMs) && isFiniteNumber(rowPx) && isFiniteNumber(scrollPx) && endMs > startMs
     ? { startMs, endMs, rowPx, scrollPx }
     : null;
+}
+
+function readOrder(value: unknown): CompareOrder {
+  if (!isRecord(value)) return initialOrder;
+  const by = compareColumns.find((column) => column === value['by']);
+  return by === undefined ? initialOrder : { by, descending: value['descending'] === true };
 }
 
 function readSelection(value: unknown): Selection | null {

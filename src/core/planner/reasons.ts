@@ -65,16 +65,20 @@ const runtimes: Readonly<Partial<Record<ScheduleName, string>>> = {
   Seq1F1B: 'a runtime that runs token slices in the order of 1F1B, such as the one of its authors',
 };
 
+/** What a candidate needs to run that the usual launchers are not; null for nothing. */
+export function otherRuntime({ id, schedule }: Candidate): string | null {
+  return id === schedule ? (runtimes[schedule] ?? null) : null;
+}
+
 /** One line on the fastest schedule that fits and is not a tie with what was chosen, if it needs another runtime. */
 export function fasterElsewhere(chosen: Candidate, candidates: readonly Candidate[]): string[] {
   const faster = candidates.filter(
-    ({ id, schedule, fits, iterationMs }) =>
-      id === schedule && runtimes[schedule] !== undefined && fits && iterationMs * tie < chosen.iterationMs,
+    (candidate) => otherRuntime(candidate) !== null && candidate.fits && candidate.iterationMs * tie < chosen.iterationMs,
   );
   const [best] = faster.sort((a, b) => a.iterationMs - b.iterationMs);
   if (best === undefined) return [];
   return [
-    `${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}; it needs ${runtimes[best.schedule] ?? ''}`,
+    `${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}; it needs ${otherRuntime(best) ?? ''}`,
   ];
 }
 

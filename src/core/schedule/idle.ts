@@ -13,6 +13,9 @@ export interface BusyTimes {
   readonly bubbleRate: number;
 }
 
+/** Gaps shorter than this share of the makespan are rounding. */
+const roundingShare = 1e-12;
+
 /** Sums up the operations of each stage. */
 export function busyTimes({ stages, rowStart, startMs, endMs }: Timeline): BusyTimes {
   const busyMs = new Float64Array(stages);
@@ -27,7 +30,8 @@ export function busyTimes({ stages, rowStart, startMs, endMs }: Timeline): BusyT
   }
   const longest = spanMs.reduce((most, ms) => Math.max(most, ms), 0);
   const mean = busyMs.reduce((sum, ms) => sum + ms, 0) / stages;
-  return { busyMs, spanMs, bubbleRate: longest > 0 ? 1 - mean / longest : 0 };
+  const bubbleRate = longest > 0 ? 1 - mean / longest : 0;
+  return { busyMs, spanMs, bubbleRate: bubbleRate > roundingShare ? bubbleRate : 0 };
 }
 
 /**
@@ -46,9 +50,6 @@ export interface Gap {
   /** Row of the operation that ends the gap; null for `drain`. */
   readonly row: number | null;
 }
-
-/** Gaps shorter than this share of the makespan are rounding. */
-const roundingShare = 1e-12;
 
 /** The idle times of one stage from 0 to the makespan, ascending. `parts` saves looking for the other row of overlapped pairs anew for every stage. */
 export function gapsOf(timeline: Timeline, stage: number, parts?: Parts): Gap[] {
