@@ -56,7 +56,7 @@ export function candidateSpecs(
     specs.push({
       id: '1f1b',
       name: layout.virtualStages > 1 ? `interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',
-      schedule: '1F1B',
+      schedule: layout.virtualStages > 1 && request.schedule === 'Interleaved1F1B' ? request.schedule : '1F1B',
       scheme: microBatches,
       certificate: null,
     });

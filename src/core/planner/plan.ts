@@ -1,5 +1,6 @@
 import type { CostProvenance } from '../cost/slice-cost';
 import type { MemoryProfile } from '../memory/profile';
+import type { IdleTimes } from '../schedule/idle';
 import { otherSchedules, type ScheduleName, type Timeline } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { PlanRequest } from './request';
@@ -26,6 +27,8 @@ export interface Candidate {
   readonly bubbleRate: number;
   /** Busy ms of each stage. */
   readonly busyMs: Float64Array;
+  /** Idle ms of each stage by cause. */
+  readonly idle: IdleTimes;
   readonly tokensPerSecond: number;
   /** Model FLOPs per second over peak, no recompute counted. */
   readonly mfu: number;

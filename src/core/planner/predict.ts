@@ -6,7 +6,7 @@ import { tableCost } from '../cost/table';
 import { countMemory, fitsMemory } from '../memory/count';
 import type { StageShape } from '../memory/runtime';
 import { modelFlopsPerSequence } from '../model/parameters';
-import { busyTimes } from '../schedule/idle';
+import { busyTimes, idleTimes } from '../schedule/idle';
 import type { PassTimes } from '../schedule/kind';
 import { placeChunks } from '../schedule/registry';
 import type { ScheduleName, Schedule, WorkUnit } from '../schedule/schedule';
@@ -81,7 +81,9 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
     passTimes(pipeline, units, timesOf(units.slice(0, 1), shapes), placeChunks(kind.placement, layout.pipeline, chunks)),
   );
   const { schedule, shapes } = made;
-  const timeline = simulate(schedule, timesOf(schedule.units, shapes), transfersOf(pipeline, schedule));
+  const durations = timesOf(schedule.units, shapes);
+  const transfers = transfersOf(pipeline, schedule);
+  const timeline = simulate(schedule, durations, transfers);
   const { busyMs, bubbleRate } = busyTimes(timeline);
 
   const pipelineMs = timeline.makespanMs;
@@ -103,6 +105,7 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
     optimizerMs,
     bubbleRate,
     busyMs,
+    idle: idleTimes(timeline, durations, transfers),
     tokensPerSecond: (training.globalBatch * training.sequenceLength * 1e3) / iterationMs,
     mfu: (modelFlops * 1e3) / iterationMs / peakFlops,
     timeline: schedule.kind.length <= maximumTimelineOperations ? timeline : null,

@@ -5,7 +5,7 @@ import type { MemoryProfile } from '../memory/profile';
 import type { MemoryInputs, StageShape } from '../memory/runtime';
 import type { PassTimes, ScheduleKind } from '../schedule/kind';
 import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedule/registry';
-import { namedSchedules, type Schedule, type ScheduleName, type WorkUnit } from '../schedule/schedule';
+import type { Schedule, ScheduleName, WorkUnit } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { Layout } from './request';
 import { stageShapes } from './stages';
@@ -86,9 +86,4 @@ export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: S
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
     throw error;
   }
-}
-
-/** Whether a text is the name of a schedule. */
-export function isNamedSchedule(text: string): text is ScheduleName {
-  return (namedSchedules as readonly string[]).includes(text);
 }

@@ -136,7 +136,8 @@ describe('plan', () => {
       assert.deepEqual([plan.chosen, chosenOf(plan).schedule], [schedule, schedule]);
     }
     const layout = { ...small.layout, virtualStages: 2 };
-    assert.equal(makePlan({ ...small, layout, schedule: 'Interleaved1F1B' }).chosen, '1f1b');
+    const interleaved = makePlan({ ...small, layout, schedule: 'Interleaved1F1B' });
+    assert.deepEqual([interleaved.chosen, chosenOf(interleaved).schedule], ['1f1b', 'Interleaved1F1B']);
     assert.equal(makePlan({ ...small, layout, schedule: 'ZBVZeroBubble' }).chosen, 'ZBVZeroBubble');
     assert.ok(makePlan({ ...small, layout }).candidates.every(({ chunksPerStage }) => chunksPerStage === 2));
   });
