@@ -1,4 +1,4 @@
-import { CancelledError, ExpectedError } from '../core/errors';
+import { CancelledError, ExpectedError, messageOf } from '../core/errors';
 import { applyOverrides } from '../core/config/overrides';
 import type { Run } from '../core/config/run';
 import { printable } from '../core/text';
@@ -129,6 +129,6 @@ async function readInto(texts: Map<string, string>, name: string): Promise<Sourc
 const cancelled = new ExpectedError('cancelled', 'Cancelled before anything was measured', 'run it again');
 
 function internalError(error: unknown): ExpectedError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return new ExpectedError('internal', `Internal error: ${printable(message)}`, 'report it with the output of TERAPIPE_DEBUG=1');
 }

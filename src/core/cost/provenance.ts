@@ -1,4 +1,5 @@
 import { formatNumber, formatTokens, plural } from '../format';
+import { baseName } from '../text';
 import type { Layout } from '../planner/request';
 import type { NamedProfile, Profile } from '../profile/profile';
 import type { CostInputs } from './layer-time';
@@ -81,7 +82,7 @@ export function profileProvenance({ file, profile }: NamedProfile, asked: Asked)
   const least = beyond.length > 0 ? extrapolatedPercent : exchanges.length > 0 ? exchangedPercent : calibratedPercent;
   return {
     kind: 'profile',
-    description: `Measured on ${device.name} (${measuredBy}), ${plural(samples.layer.length, 'slice')} of one layer, profile ${nameOf(file)}${unfinished}${errorText(errors)}`,
+    description: `Measured on ${device.name} (${measuredBy}), ${plural(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}${unfinished}${errorText(errors)}`,
     errorPercent: Math.round(Math.max(least, worst)),
     errorBecause: [`layer times are measured; ${analytic.join(', ')} are not`, ...beyond].join('; '),
   };
@@ -110,8 +111,4 @@ function extrapolations({ sequenceLength, largestBatch, samples }: Profile, { tr
     ...(training.sequenceLength > longest ? [`slices were measured to ${formatTokens(longest)} only`] : []),
     ...(training.microBatch > largestBatch ? [`micro-batches were measured to ${plural(largestBatch, 'sequence')} only`] : []),
   ];
-}
-
-function nameOf(file: string): string {
-  return file.split(/[/\\]/).at(-1) ?? file;
 }

@@ -46,16 +46,15 @@ export function embeddingSeconds(inputs: CostInputs, localTokens: number): numbe
   const { model } = inputs;
   if (model.vocab === 0) return 0;
   const traffic = deviceRates(inputs).traffic(12 * localTokens * model.hidden);
-  return traffic + embeddingExchangeSeconds(inputs, localTokens);
+  return traffic + endExchangeSeconds(inputs, localTokens);
 }
 
-/** All-reduce of `localTokens` rows of hidden states after the embedding, whose rows tensor-parallel ranks share, seconds. */
-export function embeddingExchangeSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
+/**
+ * All-reduce of `localTokens` rows of hidden states, seconds: after the embedding, whose rows tensor-parallel ranks share, and of the head's gradient to its input.
+ */
+export function endExchangeSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
   return allReduceSeconds(elementBytes(training) * localTokens * model.hidden, layout.tensor, cluster);
 }
-
-/** All-reduce of the head's gradient to its input, seconds: the same rows. */
-export const headExchangeSeconds = embeddingExchangeSeconds;
 
 /** Head: logits GEMM forward, two backward, the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
 export function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number } {
@@ -65,7 +64,7 @@ export function headSeconds(inputs: CostInputs, localTokens: number): { forward:
   const h = model.hidden;
   const columns = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
-  const exchange = headExchangeSeconds(inputs, localTokens);
+  const exchange = endExchangeSeconds(inputs, localTokens);
   return {
     forward: Math.max(gemm(localTokens, columns, h), floor) + loss / 2,
     backward: Math.max(gemm(localTokens, h, columns), floor) + Math.max(gemm(h, columns, localTokens), floor) + loss / 2 + exchange,

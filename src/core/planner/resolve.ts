@@ -13,6 +13,7 @@ import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
 import { generateSchedule } from '../schedule/generate';
 import { formatCount } from '../format';
+import { baseName } from '../text';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
 import { stageShapes } from './stages';
 
@@ -121,10 +122,6 @@ function resolveProfile(run: Run, request: PlanRequest, found: readonly NamedPro
       because: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
     }));
   return chosen;
-}
-
-function baseName(file: string): string {
-  return file.split(/[/\\]/).at(-1) ?? file;
 }
 
 function givenValues<T extends object>(given: Given<T>): Partial<T> {
