@@ -2,10 +2,11 @@
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf } from '../../src/core/planner/plan';
 import { predictPoints, terapipeTablePoints } from './terapipe-points';
-import { b200Rows, errors, predictTeraPipe, ptdpRows, terapipeRequest, terapipeSettings, vtrainRows, type Row } from './rows';
+import { b200Rows } from './b200';
+import { errors, predictTeraPipe, ptdpRows, terapipeRequest, terapipeSettings, vtrainRows, type Row } from './rows';
 
 function percent(fraction: number): string {
-  return `${(100 * fraction).toFixed(1)} %`;
+  return `${(100 * fraction).toFixed(2)} %`;
 }
 
 function signed(row: { measured: number; predicted: number }): string {
@@ -24,6 +25,10 @@ function print(title: string, header: readonly string[], rows: readonly (readonl
   console.log(line(header));
   console.log(line(widths.map((width) => '-'.repeat(width))));
   for (const row of rows) console.log(line(row));
+}
+
+function mib(bytes: number): string {
+  return (bytes / 2 ** 20).toFixed(0);
 }
 
 function summary(rows: readonly { measured: number; predicted: number }[]): string {
@@ -49,14 +54,25 @@ if (single !== null) console.log(`\nvTrain, A100, single node (composed from per
 times('PTD-P, Table 1', ptdpRows());
 
 const b200 = b200Rows();
-times('B200, dense, step time', b200);
-if (b200 !== null) {
-  const peaks = b200.flatMap((row) => row.peaks.map((peak, stage) => ({ name: `${row.name} stage ${stage}`, ...peak })));
-  const distinct = [...new Map(peaks.map((peak) => [`${peak.measured.toFixed(0)} ${peak.predicted}`, peak])).values()];
+times('B200, step time', b200);
+for (const kind of ['dense', 'context', 'experts'] as const) {
+  const rows = (b200 ?? []).filter((row) => row.kind === kind);
+  if (rows.length === 0) continue;
+  const ranks = rows.flatMap((row) => row.ranks);
+  const distinct = [...new Map(ranks.map((rank) => [`${Math.round(rank.measured / 2 ** 24)} ${rank.predicted}`, rank])).values()];
+  const reserved = ranks.map((rank) => rank.reserved);
   print(
-    `B200, dense, peak memory: ${summary(peaks)}; ${distinct.length} distinct: ${summary(distinct)}`,
-    ['row', 'measured MiB', 'counted MiB', 'error'],
-    distinct.map((peak) => [peak.name, (peak.measured / 2 ** 20).toFixed(0), (peak.predicted / 2 ** 20).toFixed(0), signed(peak)]),
+    `B200, ${kind}: step time ${summary(rows)}; peak memory of every rank: ${summary(ranks)}; reserved: ${summary(reserved)}`,
+    ['row', 'allocated MiB', 'counted MiB', 'error', 'reserved MiB', 'expected MiB', 'error'],
+    distinct.map((rank) => [
+      rank.name,
+      mib(rank.measured),
+      mib(rank.predicted),
+      signed(rank),
+      mib(rank.reserved.measured),
+      mib(rank.reserved.predicted),
+      signed(rank.reserved),
+    ]),
   );
 }
 

@@ -7,7 +7,7 @@ import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule
 import type { WrittenModel } from './written-model';
 
 /** A rule for every field of `T`; nested objects have tables of their own. */
-export type Fields<T> = { readonly [K in keyof T]-?: Rule<T[K]> };
+export type Fields<T> = { readonly [K in keyof T]-?: Rule<Exclude<T[K], undefined>> };
 
 /** `model` given inline. */
 export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelType'>]: Rule<WrittenModel[K]> } = {
@@ -53,6 +53,7 @@ export const layoutFields: Fields<Layout> = {
   data: integer(1, 1_000_000),
   context: integer(1, 100_000),
   expert: integer(1, 100_000),
+  expertTensor: integer(1, 100_000),
   virtualStages: integer(1, 10_000),
 };
 

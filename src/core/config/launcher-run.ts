@@ -3,6 +3,7 @@ import type { Layout, TrainingSpec } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { completeInline } from './inline-model';
+import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Given, Run } from './run';
 import type { WrittenModel } from './written-model';
 
@@ -27,6 +28,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
   const schedule = scheduleOf(facts);
   return {
     ...{ file, files: [...texts.keys()], format, title, place, model },
+    traits: traitsOf(facts),
     ...cluster,
     training: trainingOf(facts),
     layout: layoutOf(facts, model.layers.value),
@@ -40,20 +42,23 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
 
 /** Kinds of model that a launcher's flags tell and planning has no word for: read, inspected and checked, but not planned as something else. */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
-  const kinds = [
-    ['encoderLayers', 'an encoder-decoder'],
-    ['latentAttention', 'a model with latent attention'],
-    ['hybridPattern', 'a hybrid of several kinds of layers'],
-    ['sharedExperts', 'a model with shared experts'],
-    ['moeLayerFrequency', 'a model whose layers differ'],
-  ] as const;
-  for (const [name, kind] of kinds) {
+  const kinds: readonly (readonly [FactName, string, boolean])[] = [
+    ['encoderLayers', 'an encoder-decoder', true],
+    ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
+    ['hybridPattern', 'a hybrid of several kinds of layers', true],
+    ['moeLayerFrequency', 'a model whose layers differ in a way that cannot be read', !isReadFrequency(facts)],
+  ];
+  for (const [name, kind, unknown] of kinds) {
     const fact: Fact<unknown> | undefined = facts[name];
-    if (fact?.source.kind !== 'file' || fact.value === false || fact.value === '1') continue;
+    if (fact?.source.kind !== 'file' || fact.value === false || !unknown) continue;
     const remedy = 'give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that';
     return { unplanned: { message: `This is ${kind}, which is read but not planned`, remedy, place: fact.source.place } };
   }
   return {};
+}
+
+function isReadFrequency({ moeLayerFrequency, layers }: Facts): boolean {
+  return moeLayerFrequency === undefined || frequencyPattern(moeLayerFrequency.value, layers?.value ?? 1) !== null;
 }
 
 const modelKeys = [
@@ -102,7 +107,7 @@ function layoutOf(facts: Facts, layers: number): Given<Layout> {
   const interleaved =
     virtualStages ?? (layersPerVirtualStage === undefined ? undefined : mapped(layersPerVirtualStage, (each) => perStage / each));
   return defined<Given<Layout>>({
-    ...pick(facts, ['tensor', 'pipeline', 'data', 'context', 'expert']),
+    ...pick(facts, ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor']),
     virtualStages:
       interleaved !== undefined && Number.isInteger(interleaved.value) && interleaved.value >= 1 ? located(interleaved) : undefined,
   });

@@ -20,7 +20,7 @@ interface LoadedModel {
   readonly model: LocatedFields<WrittenModel>;
   readonly texts: ReadonlyMap<string, string>;
   readonly remarks: readonly Finding[];
-  readonly about: Pick<Run, 'facts' | 'unsaid' | 'unplanned'>;
+  readonly about: Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits'>;
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Layout, TrainingSpec } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { FactName, Facts } from './facts';
-import type { WrittenModel } from './written-model';
+import type { ModelTraits, WrittenModel } from './written-model';
 
 export type LauncherFormat = 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'torchtitan' | 'deepspeed' | 'gpt-neox';
 export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx' | LauncherFormat;
@@ -34,6 +34,8 @@ export interface Run {
   /** Where to put a remark about the whole run: its first key, or the start of the file. */
   readonly place: Place;
   readonly model: LocatedFields<WrittenModel>;
+  /** What the model has beyond those sizes. */
+  readonly traits?: ModelTraits;
   /** Preset with overrides applied; absent when no file names a GPU. */
   readonly gpu?: Located<ClusterSpec['gpu']>;
   readonly links?: Located<ClusterSpec['links']>;

@@ -1,6 +1,7 @@
 import { timeFunction } from '../profile/fit';
 import type { Profile } from '../profile/profile';
-import { cachedBySlice, exchangeSeconds, layerTime, type CostInputs } from './layer-time';
+import { cachedBySlice, exchangeSeconds, layerTime } from './layer-time';
+import type { CostInputs } from './rates';
 import type { SliceCost } from './slice-cost';
 import { embeddingSeconds, endExchangeSeconds, headSeconds, type StageEnds } from './stage-time';
 

@@ -2,7 +2,7 @@ import { formatNumber, formatTokens, plural } from '../format';
 import { baseName } from '../text';
 import type { Layout } from '../planner/request';
 import type { NamedProfile, Profile } from '../profile/profile';
-import type { CostInputs } from './layer-time';
+import type { CostInputs } from './rates';
 import { floorShare } from './stage-time';
 import type { CostProvenance } from './slice-cost';
 

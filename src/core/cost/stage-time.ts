@@ -1,12 +1,16 @@
-import { paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
+import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
+import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
-import { cachedBySlice, deviceRates, elementBytes, layerTime, type CostInputs } from './layer-time';
+import { cachedBySlice, layerTime } from './layer-time';
+import { deviceRates, elementBytes, type CostInputs } from './rates';
 import type { SliceCost, SliceTime } from './slice-cost';
 
 /** Which end of the pipeline a stage is. With one stage it is both. */
 export interface StageEnds {
   readonly first: boolean;
   readonly last: boolean;
+  /** Its layers by kind, in order; absent: all alike. */
+  readonly groups?: readonly LayerGroup[];
 }
 
 /**
@@ -16,7 +20,10 @@ export interface StageEnds {
  * @param layers layers of the stage; may be fractional where a schedule divides evenly only on average.
  */
 export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): SliceCost {
-  const layer = layerTime(inputs);
+  const kinds = layersByKind(ends.groups ?? [{ kind: usualKind(inputs.model), layers }]).map((group) => ({
+    layers: group.layers,
+    time: layerTime(inputs, group.kind),
+  }));
   const { recompute } = inputs.training;
   const endSeconds = cachedBySlice((batch, tokens) => {
     const localTokens = (batch * tokens) / inputs.layout.context;
@@ -25,13 +32,15 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     return { forward: first / 2 + last.forward, backward: first / 2 + last.backward };
   });
   return (batch, tokens, context): SliceTime => {
-    const one = layer(batch, tokens, context);
     const end = endSeconds(batch, tokens);
-    const again = recompute === 'full' ? one.forward : recompute === 'selective' ? one.selective : 0;
-    return {
-      forwardMs: 1e3 * (layers * one.forward + end.forward),
-      backwardMs: 1e3 * (layers * (one.backward + again) + end.backward),
-    };
+    let { forward, backward } = end;
+    for (const kind of kinds) {
+      const one = kind.time(batch, tokens, context);
+      const again = recompute === 'full' ? one.forward : recompute === 'selective' ? one.selective : 0;
+      forward += kind.layers * one.forward;
+      backward += kind.layers * (one.backward + again);
+    }
+    return { forwardMs: 1e3 * forward, backwardMs: 1e3 * backward };
   };
 }
 
@@ -103,19 +112,21 @@ function boundaryBytes({ model, training, layout }: CostInputs, batch: number, t
 }
 
 /**
- * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
+ * Parameters that one rank of an inner stage of mean layers updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
  * apart from them its experts, which fewer replicas have.
  */
 function localParameters(
   { model, layout }: CostInputs,
   layers: number,
 ): readonly { readonly parameters: number; readonly ranks: number }[] {
-  const experts = rankExpertParameters(model, layout);
+  const groups = layersByKind(layerGroups(model));
+  const mean = (of: (group: LayerGroup) => number): number => sumOf(groups, (group) => (group.layers / model.layers) * of(group));
+  const experts = mean(({ kind }) => rankExpertParameters(model, layout, kind));
+  const matrices = mean(({ kind }) => rankMatrixParameters(model, layout, kind));
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
-  const ranks = layout.data * layout.context;
   return [
-    { parameters: (rankMatrixParameters(model, layout) - experts) * layers + vocabulary, ranks },
-    ...(experts > 0 ? [{ parameters: experts * layers, ranks: Math.max(1, ranks / layout.expert) }] : []),
+    { parameters: (matrices - experts) * layers + vocabulary, ranks: layout.data * layout.context },
+    ...(experts > 0 ? [{ parameters: experts * layers, ranks: expertReplicas(layout) }] : []),
   ];
 }
 

@@ -89,7 +89,7 @@ export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[
       gradientsBytes: parts.gradients,
       optimizerBytes: parts.optimizer,
       activationsBytes: sum('activations', 'keysValues'),
-      otherBytes: sum('dummyGradients', 'logits', 'backwardOperation'),
+      otherBytes: sum('dummyGradients', 'workspaces', 'logits', 'backwardOperation'),
       peakBytes,
       capacityBytes,
       peakOperation,

@@ -4,6 +4,7 @@ export const memoryParts = [
   'gradients',
   'optimizer',
   'dummyGradients',
+  'workspaces',
   'activations',
   'keysValues',
   'logits',
@@ -11,14 +12,18 @@ export const memoryParts = [
 ] as const;
 export type MemoryPart = (typeof memoryParts)[number];
 
-/** Peak memory of one stage (of one GPU in it), bytes; the parts add up to `peakBytes`. */
+/** Peak memory of one stage (of one GPU in it), bytes: tensors (torch's `max_allocated`); the parts add up to `peakBytes`. */
 export interface StageMemory {
   readonly stage: number;
   readonly parts: Readonly<Record<MemoryPart, number>>;
   readonly peakBytes: number;
+  /** What PyTorch's allocator holds of the card at that peak (`max_reserved`): the peak and what fragmentation leaves unused. */
+  readonly reservedBytes: number;
+  /** What the card's own tools show (`nvidia-smi`): what is reserved, the CUDA context and the buffers of NCCL. */
+  readonly cardBytes: number;
   /** The operation whose working set makes the peak, in words: `head backward`, `activation backward`, ... */
   readonly peakOperation: string;
-  /** Alive all the time: weights, gradients, optimizer, dummy gradients. */
+  /** Alive all the time: weights, gradients, optimizer, dummy gradients, workspaces. */
   readonly staticBytes: number;
   /** Saved from the forward of each work unit to its backward: one entry per unit of the schedule, for the live curve. */
   readonly unitBytes: Float64Array;

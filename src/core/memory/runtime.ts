@@ -1,66 +1,70 @@
-import type { ModelSpec } from '../model/spec';
+import { layersByKind } from '../model/layers';
 import {
+  attentionWidths,
   embeddingParameters,
-  keyValueHeadsPerRank,
+  expertReplicas,
+  expertsOf,
+  finalNormParameters,
   layerParameters,
   paddedVocab,
   rankExpertParameters,
   rankMatrixParameters,
 } from '../model/parameters';
-import type { Layout, TrainingSpec } from '../planner/request';
+import type { LayerKind } from '../model/spec';
+import type { Layout } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
+import {
+  boundaryBytes,
+  elementBytes,
+  groupsOf,
+  hiddenShare,
+  layerKeptBytes,
+  layerWorkingSets,
+  localTokens,
+  type MemoryInputs,
+  type StageShape,
+  type WorkingSet,
+} from './layer-tensors';
 
-/*
- * Tensors that Megatron-LM with Transformer Engine keeps, counted one by one. Source: "What a measured peak is made of" (project facts on memory), where the list was worked out against
- * 8-GPU B200 runs; 34 s b h of unfused attention with dropout is Korthikanti et al. 2022 (arXiv 2205.05198), equation 1. A mixture of experts is not refined there: counted are the
- * tensors of Megatron-LM's MoE layer with grouped GEMMs (core 0.12 on, where the router's weights are applied between an expert's two matrices) and balanced tokens.
- */
+export type { MemoryInputs, StageShape, WorkingSet } from './layer-tensors';
 
 export const runtimeName = 'Megatron-LM with Transformer Engine';
 
-/** What one stage holds, as far as counting needs it. */
-export interface StageShape {
-  readonly layers: number;
-  readonly first: boolean;
-  readonly last: boolean;
-}
-
-export interface MemoryInputs {
-  readonly model: ModelSpec;
-  readonly training: TrainingSpec;
-  readonly layout: Layout;
-}
-
-/** Parameters of one rank of the stage but for its experts. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
-function sharedParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
+/** Parameters of one rank of the stage but for its experts, and its experts' own. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
+function rankParameters(inputs: MemoryInputs, stage: StageShape): { readonly shared: number; readonly experts: number } {
+  const { model, layout } = inputs;
   const { tensor, pipeline } = layout;
-  const norm = model.hidden * (model.norm === 'layernorm' ? 2 : 1);
   const padding = (paddedVocab(model.vocab, tensor) - model.vocab) * model.hidden;
-  let parameters =
-    stage.layers * (rankMatrixParameters(model, layout) - rankExpertParameters(model, layout) + layerParameters(model).normsAndBiases);
-  if (stage.first && model.vocab > 0) parameters += (embeddingParameters(model) + padding) / tensor;
-  if (stage.last) parameters += norm;
-  if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && pipeline === 1))
-    parameters += (model.vocab * model.hidden + padding) / tensor;
-  return parameters;
+  let shared = 0;
+  let experts = 0;
+  for (const { kind, layers } of layersByKind(groupsOf(model, stage))) {
+    const routed = rankExpertParameters(model, layout, kind);
+    experts += layers * routed;
+    shared += layers * (rankMatrixParameters(model, layout, kind) - routed + layerParameters(model, kind).normsAndBiases);
+  }
+  if (stage.first && model.vocab > 0) shared += (embeddingParameters(model) + padding) / tensor;
+  if (stage.last) shared += finalNormParameters(model);
+  if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && pipeline === 1)) shared += (model.vocab * model.hidden + padding) / tensor;
+  return { shared, experts };
 }
 
 export interface StaticBytes {
   readonly weights: number;
   readonly gradients: number;
   readonly optimizer: number;
-  /** Transformer Engine >= 2.3: one dummy weight gradient per distinct weight shape, whatever the number of layers. */
+  /** Transformer Engine >= 2.3, and Megatron-LM's head with it: one dummy weight gradient per distinct weight shape, whatever the number of layers. */
   readonly dummyGradients: number;
+  /** Of the matrix libraries: 32 MiB for Transformer Engine's cuBLAS, as much for PyTorch's where a head or a router uses it, and 4 x 32 MiB for grouped GEMMs (Hopper and later). */
+  readonly workspaces: number;
 }
 
 /** Bytes that are always there on one rank. */
 export function staticBytes(inputs: MemoryInputs, stage: StageShape): StaticBytes {
-  const { model, training, layout } = inputs;
-  const shared = sharedParameters(inputs, stage);
-  const experts = stage.layers * rankExpertParameters(model, layout);
-  const element = weightBytes(training);
+  const { training, layout } = inputs;
+  const { shared, experts } = rankParameters(inputs, stage);
+  const element = elementBytes(training);
   const shards = layout.data * layout.context;
-  const expertShards = Math.max(1, shards / layout.expert);
+  const expertShards = expertReplicas(layout);
   /** Bytes a parameter, divided from a ZeRO stage on over the replicas that hold the same ones. */
   const held = (bytes: number, fromStage: number): number => {
     const sharded = training.zeroStage >= fromStage;
@@ -72,16 +76,41 @@ export function staticBytes(inputs: MemoryInputs, stage: StageShape): StaticByte
     weights: held(element, 3),
     gradients: held(training.fp32Gradients ? 4 : element, 2),
     optimizer: held(state, 1),
-    dummyGradients: stage.layers > 0 ? element * distinctParameters(inputs) : 0,
+    dummyGradients: element * distinctParameters(inputs, stage),
+    workspaces: workspaceBytes(inputs, stage),
   };
 }
 
-/** Weights of each distinct shape once: the experts of a layer are alike, and its router is no module of Transformer Engine. */
-function distinctParameters({ model, layout }: MemoryInputs): number {
-  const matrices = rankMatrixParameters(model, layout);
-  if (model.experts === null) return matrices;
-  const experts = rankExpertParameters(model, layout);
-  return matrices - layerParameters(model).router - experts + (experts * layout.expert) / model.experts.count;
+/** Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is no module of Transformer Engine. */
+function distinctParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
+  const kinds = new Map(groupsOf(model, stage).map(({ kind, layers }) => [layers > 0 ? kind.feedForward : '', kind]));
+  kinds.delete('');
+  let attention = 0;
+  let networks = 0;
+  const alike = new Set<number>();
+  for (const kind of kinds.values()) {
+    const { attentionOutput, compression, qkv, router } = layerParameters(model, kind);
+    const { query, key, value } = attentionWidths(model, layout.tensor);
+    const routed = rankExpertParameters(model, layout, kind);
+    attention = (model.latent ? qkv / layout.tensor : model.hidden * (query + key + value)) + compression + attentionOutput / layout.tensor;
+    const dense = rankMatrixParameters(model, layout, kind) - router - routed - attention;
+    const one = (routed * layout.expert) / (expertsOf(model, kind)?.count ?? 1);
+    for (const size of [dense, one]) alike.add(size);
+  }
+  for (const size of alike) networks += size;
+  const head = stage.last && model.vocab > 0 ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
+  return attention + networks + head;
+}
+
+const workspace = 32 * 2 ** 20;
+/** Streams over which Transformer Engine spreads the GEMMs of a rank's experts. */
+const groupedStreams = 4;
+
+function workspaceBytes({ model, layout }: MemoryInputs, stage: StageShape): number {
+  const routed = groupsOf(model, stage).some(({ kind, layers }) => layers > 0 && expertsOf(model, kind) !== null);
+  const head = stage.last && model.vocab > 0;
+  const grouped = routed && (model.experts?.count ?? 0) > layout.expert;
+  return workspace * (1 + (head || routed ? 1 : 0) + (grouped ? groupedStreams : 0));
 }
 
 /** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
@@ -96,13 +125,16 @@ export interface SavedBytes {
 export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit, sliced: boolean): SavedBytes {
   const tokens = localTokens(inputs, unit);
   const { model, training, layout } = inputs;
-  const element = weightBytes(training);
-  const perLayer = training.recompute === 'full' ? element * tokens * model.hidden * hiddenShare(inputs) : layerSavedBytes(inputs, unit);
+  const element = elementBytes(training);
+  const layers = layersByKind(groupsOf(model, stage)).reduce(
+    (sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group.kind),
+    0,
+  );
   const hasHead = stage.last && model.vocab > 0;
-  const finalNorm = hasHead ? 2 * element * tokens * model.hidden * hiddenShare(inputs) : 0;
+  const finalNorm = hasHead ? 2 * boundaryBytes(inputs, unit) : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    activations: interleavingFactor(layout) * stage.layers * perLayer,
+    activations: interleavingFactor(layout) * layers,
     keysValues: sliced ? stage.layers * keyValueBytes(inputs, tokens) : 0,
     logits: hasHead ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
   };
@@ -115,117 +147,56 @@ function interleavingFactor({ pipeline, virtualStages }: Layout): number {
 
 /** Keys and values of `tokens` tokens in one layer. */
 export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens: number): number {
-  return weightBytes(training) * 2 * keyValueHeadsPerRank(model, layout.tensor) * model.headDim * tokens;
+  const { key, value } = attentionWidths(model, layout.tensor);
+  return elementBytes(training) * (key + value) * tokens;
 }
 
-/** What one operation of a backward pass holds beyond everything saved. */
-export interface BackwardOperation {
-  readonly name: string;
-  readonly bytes: number;
+/** The operations of a stage's layers that can make the peak: in the forward of a work unit and in its backward, each with what it holds besides the saved tensors of the whole stage. */
+export function layerOperations(
+  inputs: MemoryInputs,
+  stage: StageShape,
+  unit: WorkUnit,
+): { readonly forward: readonly WorkingSet[]; readonly backward: readonly WorkingSet[] } {
+  const forward: WorkingSet[] = [];
+  const backward: WorkingSet[] = [];
+  const held = heldBoundaries(inputs, stage, unit);
+  let later = 0;
+  const seen = new Set<LayerKind['feedForward']>();
+  for (const { kind, layers } of [...groupsOf(inputs.model, stage)].reverse()) {
+    if (layers > 0 && !seen.has(kind.feedForward)) {
+      const sets = layerWorkingSets(inputs, unit, kind);
+      const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + extra - later });
+      forward.push(...sets.forward.map(beside(held.forward)));
+      backward.push(...sets.backward.map(beside(held.backward)));
+      seen.add(kind.feedForward);
+    }
+    later += layers * layerKeptBytes(inputs, unit, kind);
+  }
+  return { forward, backward };
 }
 
-/** The operations of a layer's backward that can make the peak, each with what it holds besides the saved tensors. */
-export function layerBackwardOperations(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): BackwardOperation[] {
+/**
+ * Boundaries that Megatron-LM's schedule still names: the gradient it sent last until the next one is there, on every stage but the first, and in forward the gradient it received last, on every stage
+ * but the last.
+ */
+function heldBoundaries(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): { readonly forward: number; readonly backward: number } {
+  const boundary = inputs.layout.pipeline > 1 ? boundaryBytes(inputs, unit) : 0;
+  return { forward: (stage.first ? 0 : boundary) + (stage.last ? 0 : boundary), backward: stage.first ? 0 : boundary };
+}
+
+/**
+ * The head's backward: gradient of its input and, with sequence parallelism, the input gathered over tensor-parallel ranks and the rank's share of the gradient. Zero bytes where there is no head.
+ */
+export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): WorkingSet {
   const { model, training, layout } = inputs;
-  const t = layout.tensor;
-  const element = weightBytes(training);
-  const tokens = localTokens(inputs, unit);
-  const hidden = element * tokens * model.hidden;
-  const gathered = t > 1 && training.sequenceParallel ? hidden : 0;
-  const f = (element * tokens * visitsPerToken(model) * model.ffn) / t;
-  const up = model.gatedMlp ? 2 * f : f;
-  const permuted = model.experts === null ? 0 : hidden * model.experts.active;
-  const attention = element * tokens * 2 * (model.heads / t + keyValueHeadsPerRank(model, t)) * model.headDim;
-  const scores = training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0;
-  const recreated = recreatedBytes(inputs, unit);
-  if (stage.layers === 0) return [];
-  return [
-    { name: 'second feed-forward backward', bytes: recreated + (permuted > 0 ? permuted : gathered) + f },
-    { name: 'activation backward', bytes: recreated + up + hidden * hiddenShare(inputs) },
-    { name: 'first feed-forward backward', bytes: recreated + up + (permuted > 0 ? permuted : 2 * gathered) },
-    ...(permuted > 0 && layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: recreated + 2 * permuted }] : []),
-    { name: 'attention backward', bytes: recreated + attention + scores },
-  ];
-}
-
-/** The head's backward: gradient of its input, the input gathered over tensor-parallel ranks, a dummy gradient of its weight. Zero bytes where there is no head. */
-export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): BackwardOperation {
-  const { model, training, layout } = inputs;
-  const element = weightBytes(training);
-  const hidden = element * localTokens(inputs, unit) * model.hidden;
-  const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden : 0;
-  const weight = (element * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
-  return { name: 'head backward', bytes: stage.last && model.vocab > 0 ? hidden + gathered + weight : 0 };
+  const hidden = elementBytes(training) * localTokens(inputs, unit) * model.hidden;
+  const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden * (1 + hiddenShare(inputs)) : 0;
+  const held = heldBoundaries(inputs, stage, unit).backward;
+  return { name: 'head backward', bytes: stage.last && model.vocab > 0 ? hidden + gathered + held : 0 };
 }
 
 /** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */
 export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
   if (!stage.first || model.vocab === 0) return 0;
-  return (weightBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
-}
-
-/** Recompute re-creates one layer's set (full) or one layer's attention scores (selective) at its backward. */
-function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit): number {
-  const { training } = inputs;
-  if (training.recompute === 'none') return 0;
-  return training.recompute === 'full'
-    ? layerSavedBytes({ ...inputs, training: { ...training, recompute: 'none' } }, unit)
-    : scoreBytes(inputs, unit);
-}
-
-function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit): number {
-  const { model, training, layout } = inputs;
-  const t = layout.tensor;
-  const element = weightBytes(training);
-  const query = (model.heads / t) * model.headDim;
-  const qkv = query + 2 * keyValueHeadsPerRank(model, t) * model.headDim;
-  const rotaryCopy = model.positions === 'rotary' ? qkv : 0;
-  const logSumExp = training.attention === 'flash' ? (4 * model.heads) / t : 0;
-  // layer input, norm 1 output, residual, norm 2 output; two one-byte dropout masks
-  const hiddenSized = model.hidden * hiddenShare(inputs) * (4 * element + (training.dropout ? 2 : 0));
-  const mlp = (visitsPerToken(model) * (model.gatedMlp ? 3 : 2) * model.ffn) / t;
-  const split = element * (qkv + rotaryCopy + query + mlp);
-  const scores = training.recompute === 'selective' ? 0 : scoreBytes(inputs, unit);
-  return localTokens(inputs, unit) * (hiddenSized + split + logSumExp + routedBytes(inputs)) + scores;
-}
-
-/**
- * Saved per token by the routing of one layer: the permuted input of the experts, one row a visit on every tensor-parallel rank, and the router's logits and their
- * probabilities in fp32. 0 for a dense model.
- */
-function routedBytes(inputs: MemoryInputs): number {
-  const { model, training } = inputs;
-  if (model.experts === null) return 0;
-  const element = weightBytes(training);
-  return element * model.experts.active * model.hidden + (element + 4) * model.experts.count * hiddenShare(inputs);
-}
-
-/** Feed-forward networks that a token passes; balanced, a rank sees as many visits whatever the expert-parallel size. */
-function visitsPerToken({ experts }: ModelSpec): number {
-  return experts?.active ?? 1;
-}
-
-/** Saved attention scores of one layer without fused attention: softmax output, and with dropout its mask and output. */
-function scoreBytes(inputs: MemoryInputs, unit: WorkUnit): number {
-  if (inputs.training.attention === 'flash') return 0;
-  const element = weightBytes(inputs.training);
-  return scoreCells(inputs, unit) * (inputs.training.dropout ? 2 * element + 1 : element);
-}
-
-/** Cells of the attention matrices of one layer on one rank: heads x queries x keys. */
-function scoreCells({ model, layout }: MemoryInputs, unit: WorkUnit): number {
-  return (unit.batch * model.heads * unit.tokens * (unit.tokens + unit.context)) / layout.tensor / layout.context;
-}
-
-function localTokens({ layout }: MemoryInputs, unit: WorkUnit): number {
-  return (unit.batch * unit.tokens) / layout.context;
-}
-
-/** Sequence parallelism splits what lies outside attention and feed-forward over the tensor-parallel ranks. */
-function hiddenShare({ training, layout }: MemoryInputs): number {
-  return training.sequenceParallel ? 1 / layout.tensor : 1;
-}
-
-function weightBytes(training: TrainingSpec): number {
-  return training.precision === 'fp32' ? 4 : 2;
+  return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }

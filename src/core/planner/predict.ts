@@ -1,9 +1,10 @@
 import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../cost/stage-time';
-import { cachedBySlice, type CostInputs } from '../cost/layer-time';
+import { cachedBySlice } from '../cost/layer-time';
+import type { CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
 import type { SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
-import { countMemory, fitsMemory } from '../memory/count';
+import { countMemory, fitsMemory, shapeKey } from '../memory/count';
 import type { StageShape } from '../memory/runtime';
 import { modelFlopsPerSequence } from '../model/parameters';
 import { generateSchedule } from '../schedule/generate';
@@ -32,14 +33,14 @@ export interface Pipeline {
 export function pipelineOf(request: PlanRequest): Pipeline {
   const { model, training, layout, cluster, constants, costTable, profile } = request;
   const inputs: CostInputs = { model, training, layout, cluster, constants };
-  const shapes = stageShapes(model.layers, layout.pipeline);
+  const shapes = stageShapes(model.layers, layout.pipeline, model);
   if (costTable !== null) {
     const cost = tableCost(costTable);
     return { inputs, shapes, costs: shapes.map(() => cost), measured: true };
   }
   const known = new Map<string, SliceCost>();
   const costs = shapes.map((shape) => {
-    const key = `${shape.layers},${shape.first},${shape.last}`;
+    const key = shapeKey(shape);
     let cost = known.get(key);
     if (cost !== undefined) return cost;
     cost = profile === null ? stageCost(inputs, shape.layers, shape) : profiledStageCost(inputs, profile.profile, shape.layers, shape);

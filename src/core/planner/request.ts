@@ -33,6 +33,8 @@ export interface Layout {
   readonly data: number;
   readonly context: number;
   readonly expert: number;
+  /** Ranks that share each expert (Megatron-LM's expert tensor parallel size); absent: as `tensor`. */
+  readonly expertTensor?: number;
   readonly virtualStages: number;
 }
 

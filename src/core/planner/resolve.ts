@@ -58,7 +58,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     if (source.kind === 'default' && value !== null)
       assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
-  const model = modelSpecOf(run.model);
+  const model = modelSpecOf(run.model, run.traits);
   const oneNode = resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
   const cluster = { ...oneNode, nodes: resolveNodes(run, defaults, draft, model, oneNode, take) };
@@ -267,7 +267,12 @@ function searchLayout(given: Given<Layout>, draft: TrainingDraft, model: ModelSp
     const training = { ...draft, sequenceParallel: layout.tensor > 1, globalBatch: defaultGlobalBatch(layout, draft.microBatch) };
     const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
     const schedule = generateSchedule('1F1B', scheme, layout.pipeline);
-    const memory = countMemory({ model, training, layout }, schedule, stageShapes(model.layers, layout.pipeline), cluster.gpu.memoryBytes);
+    const memory = countMemory(
+      { model, training, layout },
+      schedule,
+      stageShapes(model.layers, layout.pipeline, model),
+      cluster.gpu.memoryBytes,
+    );
     if (fitsMemory(memory)) return { layout, fits: true };
     const bytes = Math.max(...memory.stages.map((stage) => stage.peakBytes));
     if (closest === null || bytes < closest.bytes) closest = { layout, bytes };

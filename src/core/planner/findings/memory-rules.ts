@@ -108,7 +108,12 @@ function fitsAfter({ request, key }: Change, chosen: Candidate): boolean {
     ? chosen.scheme
     : Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
   const schedule = generateSchedule(chosen.schedule, scheme, layout.pipeline);
-  const profile = countMemory({ model, training, layout }, schedule, stageShapes(model.layers, layout.pipeline), cluster.gpu.memoryBytes);
+  const profile = countMemory(
+    { model, training, layout },
+    schedule,
+    stageShapes(model.layers, layout.pipeline, model),
+    cluster.gpu.memoryBytes,
+  );
   return fitsMemory(profile);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from '../../../../src/core/cost/collectives';
-import { deviceRates, type CostInputs } from '../../../../src/core/cost/layer-time';
+import { deviceRates, type CostInputs } from '../../../../src/core/cost/rates';
 import { floorShare, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../../../../src/core/cost/stage-time';
 import { gpt, mixtral, request } from '../../../golden/requests';
 

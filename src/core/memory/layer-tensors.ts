@@ -1,0 +1,183 @@
+import { layerGroups, type LayerGroup } from '../model/layers';
+import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections } from '../model/parameters';
+import type { LayerKind, ModelSpec } from '../model/spec';
+import type { Layout, TrainingSpec } from '../planner/request';
+import type { WorkUnit } from '../schedule/schedule';
+
+/*
+ * Tensors of one layer under Megatron-LM with Transformer Engine, counted one by one. Source: "What a measured peak is made of" (project facts on memory), refined against all 8-GPU B200 runs;
+ * 34 s b h of unfused attention with dropout is Korthikanti et al. 2022 (arXiv 2205.05198), equation 1. What a mixture of experts and latent attention keep was read from Megatron-LM core 0.15:
+ * `moe_layer`, `token_dispatcher` (all-to-all), `moe_utils` and `multi_latent_attention`. Tokens are taken to be balanced over the experts.
+ */
+
+/** What one stage holds, as far as counting needs it. */
+export interface StageShape {
+  readonly layers: number;
+  readonly first: boolean;
+  readonly last: boolean;
+  /** Its layers by kind, in order; absent: all alike. */
+  readonly groups?: readonly LayerGroup[];
+}
+
+export interface MemoryInputs {
+  readonly model: ModelSpec;
+  readonly training: TrainingSpec;
+  readonly layout: Layout;
+}
+
+/** A stage's layers by kind, in order. */
+export function groupsOf(model: ModelSpec, { layers, groups }: StageShape): readonly LayerGroup[] {
+  return groups ?? layerGroups({ ...model, layerKinds: [] }, 0, layers);
+}
+
+/** What one operation holds beyond everything saved. */
+export interface WorkingSet {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Bytes of one element in the training precision. */
+export function elementBytes(training: TrainingSpec): number {
+  return training.precision === 'fp32' ? 4 : 2;
+}
+
+/** Tokens of a work unit on one context-parallel rank. */
+export function localTokens({ layout }: MemoryInputs, unit: WorkUnit): number {
+  return (unit.batch * unit.tokens) / layout.context;
+}
+
+/** Sequence parallelism splits what lies outside attention and feed-forward over the tensor-parallel ranks. */
+export function hiddenShare({ training, layout }: MemoryInputs): number {
+  return training.sequenceParallel ? 1 / layout.tensor : 1;
+}
+
+/** Bytes of the hidden states of a unit on one rank, as they cross from layer to layer. */
+export function boundaryBytes(inputs: MemoryInputs, unit: WorkUnit): number {
+  return elementBytes(inputs.training) * localTokens(inputs, unit) * inputs.model.hidden * hiddenShare(inputs);
+}
+
+/** Saved by one layer's forward until its backward, with its recompute. */
+export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): number {
+  return inputs.training.recompute === 'full' ? boundaryBytes(inputs, unit) : layerSavedBytes(inputs, unit, kind);
+}
+
+function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): number {
+  const { model, training } = inputs;
+  const element = elementBytes(training);
+  // layer input, norm 1 output, residual, norm 2 output; two one-byte dropout masks
+  const hiddenSized = model.hidden * hiddenShare(inputs) * (4 * element + (training.dropout ? 2 : 0));
+  const perToken = hiddenSized + attentionSaved(inputs) + feedForwardSaved(inputs, kind);
+  const scores = training.recompute === 'selective' ? 0 : scoreBytes(inputs, unit);
+  return localTokens(inputs, unit) * perToken + scores;
+}
+
+/**
+ * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is freed), its output, which the output projection
+ * reads too, and the log-sum-exp. Context parallelism by all-to-all keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides.
+ */
+function attentionSaved(inputs: MemoryInputs): number {
+  const { model, training, layout } = inputs;
+  const element = elementBytes(training);
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const { latent } = model;
+  const compressed = latent ? 2 * (latent.qRank ?? 0) + 2 * latent.kvRank + latent.ropeHeadDim : 0;
+  const logSumExp = training.attention === 'flash' ? (4 * model.heads) / layout.tensor : 0;
+  const outputs = layout.context > 1 ? 2 * output : output;
+  return element * (query + key + value + outputs + compressed * hiddenShare(inputs)) + logSumExp;
+}
+
+/** Saved per token by the feed-forward networks: up projections and activation; of experts for every visit, with its permuted row, and what routing keeps. */
+function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind): number {
+  const { model, training, layout } = inputs;
+  const element = elementBytes(training);
+  const wide = upProjections(model) + 1;
+  const experts = expertsOf(model, kind);
+  if (experts === null) return (element * wide * feedForwardWidth(model, kind)) / layout.tensor;
+  const { rows } = visits(inputs, experts.active);
+  const routed = rows * (model.hidden + (wide * model.ffn) / expertTensorOf(layout));
+  const shared = (wide * (experts.sharedFfn ?? 0)) / layout.tensor;
+  return element * (routed + shared) + routingBytes * experts.count * hiddenShare(inputs);
+}
+
+/** Kept per token and expert by the router: its probabilities and those of the balancing loss in fp32 (8), two one-byte masks, and the map of rows to their permuted places (8). */
+const routingBytes = 18;
+
+/** Visits to experts per token of a rank: sent by the rank, which sequence parallelism gives a share of the tokens, and received by it, gathered over the ranks that share an expert. */
+function visits(inputs: MemoryInputs, active: number): { readonly sent: number; readonly rows: number } {
+  const { training, layout } = inputs;
+  const sent = active * hiddenShare(inputs);
+  return { sent, rows: training.sequenceParallel ? sent * expertTensorOf(layout) : sent };
+}
+
+/** Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it. */
+export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): { forward: WorkingSet[]; backward: WorkingSet[] } {
+  const { model, training, layout } = inputs;
+  const element = elementBytes(training);
+  const tokens = localTokens(inputs, unit);
+  const hidden = element * tokens * model.hidden;
+  const boundary = boundaryBytes(inputs, unit);
+  const recreated = recreatedBytes(inputs, unit, kind);
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const scores = training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0;
+  const attention = { name: 'attention backward', bytes: recreated + element * tokens * (query + key + value + output) + scores };
+  const experts = expertsOf(model, kind);
+  if (experts === null) {
+    const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden : 0;
+    const f = (element * tokens * feedForwardWidth(model, kind)) / layout.tensor;
+    return {
+      forward: [],
+      backward: [
+        { name: 'second feed-forward backward', bytes: recreated + gathered + f },
+        { name: 'activation backward', bytes: recreated + upProjections(model) * f + boundary },
+        { name: 'first feed-forward backward', bytes: recreated + upProjections(model) * f + 2 * gathered },
+        attention,
+      ],
+    };
+  }
+  const { sent, rows } = visits(inputs, experts.active);
+  const f = (element * tokens * rows * model.ffn) / expertTensorOf(layout);
+  const up = upProjections(model) * f;
+  const permuted = hidden * rows;
+  return {
+    forward: [{ name: 'expert combination', bytes: recreated + combinationBytes(inputs, hidden * sent, permuted, boundary) }],
+    backward: [
+      { name: 'second feed-forward backward', bytes: recreated + permuted + f },
+      { name: 'activation backward', bytes: recreated + up + boundary },
+      { name: 'first feed-forward backward', bytes: recreated + up + permuted },
+      ...(layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: recreated + hidden * sent + permuted }] : []),
+      attention,
+    ],
+  };
+}
+
+/**
+ * The end of a mixture's forward, usually the peak of its stage: Megatron-LM's layer function still names the permuted rows and, with expert parallelism, those received, while the experts' output, the
+ * same put back in order and, at last, the sum for every token beside the shared experts' come into being.
+ */
+function combinationBytes({ layout }: MemoryInputs, sent: number, received: number, boundary: number): number {
+  const named = layout.expert > 1 ? 2 * sent : sent;
+  const putInOrder = named + 2 * received;
+  const summed = named + (layout.expert > 1 ? 2 * sent : sent) + boundary;
+  return Math.max(putInOrder, summed) + boundary;
+}
+
+/** Recompute re-creates one layer's set (full) or one layer's attention scores (selective) at its backward. */
+function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): number {
+  const { training } = inputs;
+  if (training.recompute === 'none') return 0;
+  return training.recompute === 'full'
+    ? layerSavedBytes({ ...inputs, training: { ...training, recompute: 'none' } }, unit, kind)
+    : scoreBytes(inputs, unit);
+}
+
+/** Saved attention scores of one layer without fused attention: softmax output, and with dropout its mask and output. */
+function scoreBytes(inputs: MemoryInputs, unit: WorkUnit): number {
+  if (inputs.training.attention === 'flash') return 0;
+  const element = elementBytes(inputs.training);
+  return scoreCells(inputs, unit) * (inputs.training.dropout ? 2 * element + 1 : element);
+}
+
+/** Cells of the attention matrices of one layer on one rank: heads x queries x keys. */
+function scoreCells({ model, layout }: MemoryInputs, unit: WorkUnit): number {
+  return (unit.batch * model.heads * unit.tokens * (unit.tokens + unit.context)) / layout.tensor / layout.context;
+}
