@@ -6,6 +6,7 @@ import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import { errorJson, errorLine, type Answer } from './answer';
 import { helpText, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
+import { exportAnswer } from './commands/export';
 import { inspectAnswer } from './commands/inspect';
 import { launcherAnswer } from './commands/inspect-launcher';
 import { memoryAnswer } from './commands/memory';
@@ -52,7 +53,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
     }
     json = command.json;
     const answer = await answerTo(command, texts, terminal);
-    terminal.out(`${json ? JSON.stringify(answer.json) : answer.text}\n`);
+    if (json || answer.text !== '') terminal.out(`${json ? JSON.stringify(answer.json) : answer.text}\n`);
     return answer.exitCode;
   } catch (error) {
     if (error instanceof CancelledError) {
@@ -108,6 +109,10 @@ async function answerForConfig(
       return memoryAnswer(planRun(config, defaults), texts);
     case 'plan':
       return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
+    case 'export': {
+      const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);
+      return exportAnswer(planned, command.exporting, { shell: terminal.shell, err: terminal.err, texts });
+    }
     case 'profile':
       return profiling.importFrom === null
         ? profileAnswer(run, command, terminal)

@@ -1,0 +1,134 @@
+import { configError } from '../../core/config/errors';
+import { startOf } from '../../core/config/json-document';
+import type { LauncherReader } from '../../core/config/facts';
+import { editLauncher, isEditable, type EditableFormat, type EditedLauncher, type Remark } from '../../core/export/launchers/edit-launcher';
+import { handOverOf } from '../../core/export/launchers/hand-over';
+import { unifiedDiff } from '../../core/export/line-diff';
+import { ExpectedError } from '../../core/errors';
+import { formatDuration, plural } from '../../core/format';
+import { isLauncher, readerOf, recogniseNamedConfig } from '../../core/launch/readers';
+import { chosenOf, type Plan } from '../../core/planner/plan';
+import { lineColumnAt, printable } from '../../core/text';
+import { printedFinding, type Answer } from '../answer';
+import { exportFormats, exportNames, type ExportName } from '../export-formats';
+import type { Planned } from '../planned';
+import { readNamedFile, type SourceText } from '../read-file';
+import { replaceFile, writeNewFile } from '../write-file';
+
+/** What `export` takes besides a file. */
+export interface ExportOptions {
+  /** Null: what `into` is. */
+  readonly to: ExportName | null;
+  /** A file to change. */
+  readonly into: string | null;
+  readonly out: string | null;
+  /** Change `into` in place; replace `out` where it is there. */
+  readonly write: boolean;
+}
+
+/** What `export` needs of the world. */
+export interface ExportWorld {
+  readonly shell: () => Promise<LauncherReader>;
+  /** Remarks on what is printed, beside it. */
+  readonly err: (text: string) => void;
+  /** Texts by file, for lines of findings. */
+  readonly texts: Map<string, string>;
+}
+
+/**
+ * `terapipe export`: a plan as a launcher's file, as edits of one, as a report or a picture. Without `out` and `write` nothing is written: the file, or the difference, goes to standard output.
+ * @throws ExpectedError `export-*`, and as `readNamedFile` and the reader of `into`.
+ */
+export async function exportAnswer({ plan, findings }: Planned, options: ExportOptions, world: ExportWorld): Promise<Answer> {
+  if (options.into !== null) return editAnswer(plan, options, await readNamedFile(options.into), world);
+  const name = options.to ?? 'html';
+  const printed = findings.map((finding) => printedFinding(finding, world.texts));
+  const { text, gaps } = exportFormats[name].create(plan, printed);
+  const written = options.out;
+  if (written !== null) await (options.write ? replaceFile(written, null, text) : writeNewFile(written, text));
+  for (const line of gapLines(plan, gaps)) world.err(`${line}\n`);
+  return {
+    json: { version: 1, to: name, text: written === null ? text : null, written, gaps },
+    text: written === null ? withoutLastBreak(text) : `Wrote ${printable(written)}`,
+    exitCode: chosenOf(plan).fits ? 0 : 1,
+  };
+}
+
+async function editAnswer(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, world: ExportWorld): Promise<Answer> {
+  const { file, text } = source;
+  world.texts.set(file, text);
+  const { name, format } = targetOf(source, to);
+  const read = await readerOf(format, world.shell);
+  const edited = editLauncher(handOverOf(plan), read(file, text), format, read);
+  const written = out ?? (write && edited.edits.length > 0 ? file : null);
+  if (out !== null) await (write ? replaceFile(out, null, edited.text) : writeNewFile(out, edited.text));
+  else if (written !== null) await replaceFile(file, text, edited.text);
+  const diff = unifiedDiff(text, edited.text, printable(file), printable(file));
+  for (const line of editLines(plan, file, edited, written)) world.err(`${line}\n`);
+  const { set, kept, gaps, alongside } = edited;
+  return {
+    json: { version: 1, to: name, into: file, format, set, kept, gaps, alongside, edits: placed(text, edited), diff, written },
+    text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
+    exitCode: chosenOf(plan).fits ? 0 : 1,
+  };
+}
+
+/** The launcher that a file is of. @throws ExpectedError when it is none, or not the one asked for. */
+function targetOf({ file, text }: SourceText, to: ExportName | null): { readonly name: ExportName; readonly format: EditableFormat } {
+  const format = recogniseNamedConfig(file, text);
+  const editable = format !== null && isLauncher(format) && isEditable(format) ? format : null;
+  const name = exportNames.find((entry) => editable !== null && exportFormats[entry].into.includes(editable));
+  if (editable === null || name === undefined)
+    throw configError(
+      'config-unknown-format',
+      'This is no launcher that a plan can be written into',
+      'name a Megatron-LM script or YAML, a NeMo or Megatron-Bridge YAML, a TorchTitan TOML, or a DeepSpeed JSON',
+      startOf(file),
+    );
+  if (to !== null && to !== name)
+    throw new ExpectedError(
+      'export-other-format',
+      `${file} is a file of ${name}, not of ${to}`,
+      `give --to ${name}, or leave it out`,
+      startOf(file),
+    );
+  return { name, format: editable };
+}
+
+function editLines(
+  plan: Plan,
+  file: string,
+  { set, kept, gaps, alongside, edits }: EditedLauncher,
+  written: string | null,
+): readonly string[] {
+  const hint = written === null && edits.length > 0 ? '; nothing is written without --write or --out' : '';
+  const summary =
+    edits.length === 0
+      ? `nothing to change, ${plural(kept.length, 'setting')} as planned`
+      : `${plural(set.length, 'setting')} changed, ${kept.length} as planned`;
+  return [printable(`${file}: ${summary}${hint}`), ...alongside.map((line) => printable(`changes too: ${line}`)), ...gapLines(plan, gaps)];
+}
+
+/** What is missing, and what runs instead of a schedule that a launcher does not have. */
+function gapLines(plan: Plan, gaps: readonly Remark[]): readonly string[] {
+  const lines = gaps.map(({ what, because }) => printable(`not written: ${what}: ${because}`));
+  const chosen = chosenOf(plan);
+  const instead = plan.candidates.find(({ id }) => id === '1f1b');
+  const isMissing = gaps.some(({ what }) => what.includes(chosen.schedule)) && chosen.schedule !== '1F1B';
+  if (!isMissing || instead === undefined) return lines;
+  const times = `${formatDuration(instead.iterationMs)} a step, not ${formatDuration(chosen.iterationMs)}`;
+  return [...lines, printable(`with 1F1B instead: ${times}; plan with --set schedule=1F1B to hand over that`)];
+}
+
+/** Edits with lines and columns from 1. */
+function placed(text: string, { edits }: EditedLauncher): readonly object[] {
+  return edits.map(({ place: { range }, newText }) => {
+    const [start, end] = [lineColumnAt(text, range.start), lineColumnAt(text, range.end)];
+    return { ...start, endLine: end.line, endColumn: end.column, newText };
+  });
+}
+
+/** Answers are printed with a line break behind them. */
+function withoutLastBreak(text: string): string {
+  return text.endsWith('\n') ? text.slice(0, -1) : text;
+}
