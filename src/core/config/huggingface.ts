@@ -5,7 +5,7 @@ import type { FactName, Facts, LauncherFile } from './facts';
 import { findModel } from './huggingface/find-model';
 import { readFacts, unsaidOf } from './huggingface/read-facts';
 import { remarksOn, unplannedOf } from './huggingface/remarks';
-import { readSizes } from './huggingface/sizes';
+import { familyTraits, readSizes } from './huggingface/sizes';
 import { parseDocument, type JsonDocument } from './json-document';
 import type { Run, Unplanned } from './run';
 import { traitsOf } from './traits';
@@ -39,7 +39,7 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
   const facts = readFacts(found, model);
   const unplanned = unplannedOf(found, facts);
   const remarks = remarksOn(found, facts, unplanned);
-  return { document, model, traits: traitsOf(facts, found.family.traits), facts, unsaid: unsaidOf(found, model), unplanned, remarks };
+  return { document, model, traits: traitsOf(facts, familyTraits(found)), facts, unsaid: unsaidOf(found, model), unplanned, remarks };
 }
 
 /** What a run takes over from the config of its model, beside the sizes. */

@@ -2,7 +2,15 @@ import { valuesOf, type LocatedFields } from '../located';
 import type { Experts, ModelSpec } from '../model/spec';
 
 type TraitName =
-  'normsPerLayer' | 'normParameters' | 'qkNormAcrossHeads' | 'attentionSinks' | 'headBias' | 'embeddingNorm' | 'latent' | 'layerKinds';
+  | 'normsPerLayer'
+  | 'normParameters'
+  | 'qkNormAcrossHeads'
+  | 'attentionSinks'
+  | 'headBias'
+  | 'embeddingNorm'
+  | 'unusedPositions'
+  | 'latent'
+  | 'layerKinds';
 
 /** What a model has beyond sizes that files write as numbers of their own: it follows from several of them, or from the family. */
 export type ModelTraits = Pick<ModelSpec, TraitName> & { readonly experts?: Omit<Experts, 'count' | 'active'> };

@@ -117,24 +117,38 @@ export function exchangeSeconds(
   localTokens: number,
   kind: LayerKind = usualKind(inputs.model),
 ): { forward: number; backward: number } {
-  const tensor = tensorParallelSeconds(inputs, localTokens);
+  const tensor = tensorParallelSeconds(inputs, localTokens, kind);
   const routed = expertsOf(inputs.model, kind);
   const experts = routed === null ? 0 : expertSeconds(inputs, routed.active, localTokens);
   return { forward: tensor.forward + experts, backward: tensor.backward + experts };
 }
 
-/** Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states: all-reduces, or gathers and scatters with sequence parallelism; none overlapped. */
-function tensorParallelSeconds(
-  { model, training, layout, cluster }: CostInputs,
-  localTokens: number,
-): { forward: number; backward: number } {
+/**
+ * Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around attention and around a feed-forward network that all tokens pass. Without sequence parallelism an
+ * all-reduce each way. With it a gather and a scatter in forward; in backward a gather before the last projection, while the gather of the first projection's input runs beside its first GEMM and the
+ * scatter of its gradient beside the second, as Megatron-LM and Transformer Engine order them: only what is longer than the GEMM counts.
+ */
+function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: LayerKind): { forward: number; backward: number } {
+  const { model, training, layout, cluster } = inputs;
+  if (layout.tensor <= 1) return { forward: 0, backward: 0 };
   const bytes = elementBytes(training) * localTokens * model.hidden;
-  if (training.sequenceParallel) {
-    const exchange = gatherSeconds(bytes, layout.tensor, cluster);
-    return { forward: 4 * exchange, backward: 6 * exchange };
+  const { query, key, value } = attentionWidths(model, layout.tensor);
+  const experts = expertsOf(model, kind);
+  const ffn = experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0);
+  const widths = [query + key + value, ...(ffn > 0 ? [(upProjections(model) * ffn) / layout.tensor] : [])];
+  if (!training.sequenceParallel) {
+    const exchange = widths.length * allReduceSeconds(bytes, layout.tensor, cluster);
+    return { forward: exchange, backward: exchange };
   }
-  const exchange = allReduceSeconds(bytes, layout.tensor, cluster);
-  return { forward: 2 * exchange, backward: 2 * exchange };
+  const { gemm } = deviceRates(inputs);
+  const exchange = gatherSeconds(bytes, layout.tensor, cluster);
+  let backward = 0;
+  for (const width of widths) {
+    const inputGradient = gemm(localTokens, model.hidden, width);
+    const weightGradient = gemm(model.hidden, width, localTokens);
+    backward += exchange + Math.max(0, exchange - inputGradient) + Math.max(0, exchange - weightGradient);
+  }
+  return { forward: 2 * widths.length * exchange, backward };
 }
 
 function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {

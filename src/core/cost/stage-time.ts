@@ -111,22 +111,28 @@ function boundaryBytes({ model, training, layout }: CostInputs, batch: number, t
   return (elementBytes(training) * batch * tokens * model.hidden) / layout.context;
 }
 
+/** Layers of a stage, and of which kinds; absent: as those of the whole model on average. */
+export interface StageLayers {
+  readonly layers: number;
+  readonly groups?: readonly LayerGroup[];
+}
+
 /**
- * Parameters that one rank of an inner stage of mean layers updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
+ * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
  * apart from them its experts, which fewer replicas have.
  */
 function localParameters(
   { model, layout }: CostInputs,
-  layers: number,
+  { layers, groups }: StageLayers,
 ): readonly { readonly parameters: number; readonly ranks: number }[] {
-  const groups = layersByKind(layerGroups(model));
-  const mean = (of: (group: LayerGroup) => number): number => sumOf(groups, (group) => (group.layers / model.layers) * of(group));
-  const experts = mean(({ kind }) => rankExpertParameters(model, layout, kind));
-  const matrices = mean(({ kind }) => rankMatrixParameters(model, layout, kind));
+  const kinds = layersByKind(groups ?? layerGroups(model));
+  const share = groups === undefined ? layers / model.layers : 1;
+  const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
+  const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   return [
-    { parameters: (matrices - experts) * layers + vocabulary, ranks: layout.data * layout.context },
-    ...(experts > 0 ? [{ parameters: experts * layers, ranks: expertReplicas(layout) }] : []),
+    { parameters: matrices - experts + vocabulary, ranks: layout.data * layout.context },
+    ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
   ];
 }
 
@@ -137,14 +143,14 @@ export type RankOrder = 'data' | 'pipeline';
  * Gradient exchange between replicas after the last backward, not overlapped, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the
  * weights; otherwise an all-reduce. Across nodes the groups that pass through one node share its network: one per tensor-parallel rank, or eight when pipelines lie together.
  */
-export function gradientExchange(inputs: CostInputs, layers: number, order: RankOrder): number {
+export function gradientExchange(inputs: CostInputs, stage: StageLayers, order: RankOrder): number {
   const { layout, training, cluster } = inputs;
   const ranks = layout.data * layout.context;
   if (ranks <= 1) return 0;
   const element = elementBytes(training);
   const gradient = training.fp32Gradients ? 4 : element;
   const bytesPerParameter = training.zeroStage >= 1 ? gradient + element : 2 * element;
-  const volume = sumOf(localParameters(inputs, layers), (part) => ((part.ranks - 1) / part.ranks) * bytesPerParameter * part.parameters);
+  const volume = sumOf(localParameters(inputs, stage), (part) => ((part.ranks - 1) / part.ranks) * bytesPerParameter * part.parameters);
   const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
   if (reach <= cluster.gpusPerNode) return 1e3 * (volume / nodeBusBandwidth(cluster.links, ranks) + allReduceSeconds(0, ranks, cluster));
   const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
@@ -152,11 +158,11 @@ export function gradientExchange(inputs: CostInputs, layers: number, order: Rank
 }
 
 /** Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam; the distributed optimizer updates its share and touches 8 bytes of every parameter besides. */
-export function optimizerTime(inputs: CostInputs, layers: number): number {
+export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   const { training } = inputs;
   if (training.optimizer === 'none') return 0;
   const state = training.optimizer === 'adam' ? 30 : 14;
-  const bytes = sumOf(localParameters(inputs, layers), ({ parameters, ranks }) =>
+  const bytes = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) =>
     training.zeroStage >= 1 ? (state / ranks + 8) * parameters : state * parameters,
   );
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);

@@ -163,7 +163,7 @@ export function expertReplicas(division: LayerDivision & { readonly data: number
 /** Token embedding plus learned positions, elements. */
 export function embeddingParameters(model: ModelSpec): number {
   if (model.vocab === 0) return 0;
-  const positions = model.positions === 'learned' && model.maxPositions !== null ? model.maxPositions : 0;
+  const positions = model.positions === 'learned' && model.maxPositions !== null ? model.maxPositions + (model.unusedPositions ?? 0) : 0;
   return (model.vocab + positions) * model.hidden;
 }
 

@@ -65,6 +65,8 @@ export interface ModelSpec {
   readonly qkNormAcrossHeads?: boolean;
   /** The head has a bias of one element a word (GPT-J, Phi). */
   readonly headBias?: boolean;
+  /** Rows of the position table that no position uses (OPT has 2). */
+  readonly unusedPositions?: number;
   /** The embedding is normed (BLOOM). */
   readonly embeddingNorm?: boolean;
   /** One learned attention sink per head (gpt-oss). */

@@ -1,4 +1,4 @@
-import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../cost/stage-time';
+import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary, type StageLayers } from '../cost/stage-time';
 import { cachedBySlice } from '../cost/layer-time';
 import type { CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
@@ -70,9 +70,10 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
 
   const interleavedMs = layout.virtualStages > 1 && spec.schedule === '1F1B' ? interleavedTime(pipeline, schedule, durations) : null;
   const pipelineMs = interleavedMs ?? timeline.makespanMs;
-  const layersPerStage = model.layers / layout.pipeline;
-  const gradientExchangeMs = gradientExchange(inputs, layersPerStage, spec.schedule === 'TeraPipe' ? 'pipeline' : 'data');
-  const optimizerMs = optimizerTime(inputs, layersPerStage);
+  const order = spec.schedule === 'TeraPipe' ? 'pipeline' : 'data';
+  const fullest: readonly StageLayers[] = model.layerKinds === undefined ? [{ layers: model.layers / layout.pipeline }] : shapes;
+  const gradientExchangeMs = Math.max(...fullest.map((stage) => gradientExchange(inputs, stage, order)));
+  const optimizerMs = Math.max(...fullest.map((stage) => optimizerTime(inputs, stage)));
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
 
   const memory = countMemory(inputs, schedule, shapes, cluster.gpu.memoryBytes);

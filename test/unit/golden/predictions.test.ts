@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../src/core/planner/plan';
 import { b200Rows, type B200Row } from '../../golden/b200';
+import { bridgeRows } from '../../golden/bridge';
+import { nemoRows } from '../../golden/nemo';
+import { recomputeRows } from '../../golden/recompute';
 import { errors, predictOneF1B, predictTeraPipe, ptdpRows, terapipeRequest, terapipeSettings, vtrainRows } from '../../golden/rows';
 import { gpt, request } from '../../golden/requests';
 
@@ -42,6 +45,15 @@ describe('predicted step time', () => {
 
   it('is within 4 % on average of PTD-P Table 1', function () {
     assert.ok(errors(rowsOrSkip(this, ptdpRows())).mean < 0.04);
+  });
+
+  it('is within 8 % on average of 2205.05198 Table 5: full recompute, and sequence parallelism with selective recompute', function () {
+    assert.ok(errors(rowsOrSkip(this, recomputeRows())).mean < 0.08);
+  });
+
+  it('is within 10 % on average of the throughput published for dense models on H100, though that is in FP8', function () {
+    const rows = rowsOrSkip(this, nemoRows()).filter(({ system, mixture }) => system === 'DGX-H100' && !mixture);
+    assert.ok(rows.length > 0 && errors(rows).mean < 0.1);
   });
 
   it('is within 4.5 % on average of the B200 runs: dense, context-parallel and with experts', function () {
@@ -93,6 +105,14 @@ describe('counted peak memory', () => {
     const { mean, worst } = errors(ranksOf(this, 'dense', 'context', 'experts').map(({ reserved }) => reserved));
     assert.ok(mean < 0.03, `mean ${mean}`);
     assert.ok(worst < 0.06, `worst ${worst}`);
+  });
+});
+
+describe('parameters', () => {
+  it('equal those of Megatron-Bridge where definitions agree', function () {
+    const rows = rowsOrSkip(this, bridgeRows());
+    assert.ok(rows.length >= 50);
+    for (const { name, theirs, ours } of rows) assert.equal(ours, theirs, name);
   });
 });
 

@@ -118,6 +118,7 @@ export const gptFamilies = {
       ...allBias,
     },
     always: gptAlways,
+    traits: { unusedPositions: 2 },
     unsaid: ['tiedEmbeddings'],
   },
   bloom: {
