@@ -44,6 +44,19 @@ export function isEditable(format: LauncherFormat): format is EditableFormat {
   return format !== 'gpt-neox';
 }
 
+/** The same syntax, which looks for open settings once in each text. */
+function remembering({ open, put }: Syntax): Syntax {
+  const found = new WeakMap<LauncherFile, ReadonlyMap<FactName, string>>();
+  return {
+    put,
+    open: (launcher) => {
+      const known = found.get(launcher) ?? open(launcher);
+      found.set(launcher, known);
+      return known;
+    },
+  };
+}
+
 /** What a file of a format should say of a plan. */
 export function wishesFor(plan: HandOver, format: EditableFormat): readonly Wish[] {
   if (format === 'torchtitan') return titanWishes(plan);
@@ -62,7 +75,7 @@ function syntaxOf(format: EditableFormat): Syntax {
  * @param read the reader that gave `launcher`.
  */
 export function editLauncher(plan: HandOver, launcher: LauncherFile, format: EditableFormat, read: LauncherReader): EditedLauncher {
-  const syntax = syntaxOf(format);
+  const syntax = remembering(syntaxOf(format));
   const wishes = wishesFor(plan, format);
   const [set, kept, gaps]: [string[], string[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
   const met: Wish[] = [];

@@ -26,7 +26,7 @@ export interface HandOver {
   readonly data: number;
   readonly context: number;
   readonly expert: number;
-  /** Tensor size inside the experts; null: as the launcher takes it. */
+  /** Tensor size inside the experts; null: there are none. */
   readonly expertTensor: number | null;
   readonly virtualStages: number;
   /** Transformer layers of each stage in the order of the model, virtual stages counted: `pipeline` x `virtualStages` entries. */
@@ -57,7 +57,15 @@ export function handOverOf(plan: Plan): HandOver {
   const gpusPerNode = Math.min(gpus, cluster.gpusPerNode);
   return {
     ...{ title, model, gpu: cluster.gpu.name, nodes: Math.ceil(gpus / gpusPerNode), gpusPerNode },
-    ...{ tensor, pipeline, data, context, expert, expertTensor: null, virtualStages },
+    ...{
+      tensor,
+      pipeline,
+      data,
+      context,
+      expert,
+      expertTensor: layout.expertTensor ?? (model.experts === null ? null : tensor),
+      virtualStages,
+    },
     stageLayers: stageShapes(model.layers, pipeline * virtualStages).map(({ layers }) => layers),
     sequenceLength: training.sequenceLength,
     microBatch: training.microBatch,

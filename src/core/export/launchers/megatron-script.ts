@@ -1,5 +1,5 @@
-import type { ModelSpec } from '../../model/spec';
 import { headerLines, type HandOver } from './hand-over';
+import { modelFlags } from './megatron-model';
 import { shellValue } from './shell-syntax';
 import { megatronFlags, type Spelling } from './spelling';
 import type { Put } from './wish';
@@ -76,31 +76,4 @@ function flagOf({ fact, value }: Put): string | null {
   const flag = (megatronFlags as Spelling)[fact]?.[0];
   if (flag === undefined || value === false) return null;
   return value === true ? flag : `${flag} ${shellValue(value)}`;
-}
-
-function modelFlags(model: ModelSpec): readonly string[] {
-  const { layers, hidden, heads, kvHeads, headDim, ffn, vocab, experts } = model;
-  const has = (is: boolean, ...flags: readonly string[]): readonly string[] => (is ? flags : []);
-  const isBiased = model.attentionOutputBias || model.mlpBias;
-  return [
-    ...[`--num-layers ${layers}`, `--hidden-size ${hidden}`, `--num-attention-heads ${heads}`],
-    ...has(kvHeads !== heads, '--group-query-attention', `--num-query-groups ${kvHeads}`),
-    ...has(headDim * heads !== hidden, `--kv-channels ${headDim}`),
-    `--ffn-hidden-size ${ffn}`,
-    ...has(model.gatedMlp, '--swiglu'),
-    ...has(
-      experts !== null,
-      `--num-experts ${experts?.count ?? 0}`,
-      `--moe-router-topk ${experts?.active ?? 0}`,
-      `--moe-ffn-hidden-size ${ffn}`,
-    ),
-    ...has(experts !== null, '--moe-grouped-gemm', '--moe-token-dispatcher-type alltoall'),
-    `--position-embedding-type ${{ learned: 'learned_absolute', rotary: 'rope', none: 'none' }[model.positions]}`,
-    ...has(model.norm === 'rmsnorm', '--normalization RMSNorm'),
-    ...has(!isBiased, '--disable-bias-linear'),
-    ...has(model.qkvBias && !isBiased, '--add-qkv-bias'),
-    ...has(model.qkNorm, '--qk-layernorm'),
-    ...has(!model.tiedEmbeddings, '--untie-embeddings-and-output-weights'),
-    ...has(vocab > 0, `--vocab-size ${vocab}`),
-  ];
 }

@@ -20,7 +20,9 @@ export function megatronWishes(plan: HandOver, format: MegatronFormat): readonly
     countWish('pipeline parallel size', 'pipeline', plan.pipeline, silent),
     countWish('context parallel size', 'context', plan.context, silent),
     countWish('expert parallel size', 'expert', plan.expert, plan.model.experts === null ? 1 : silent),
-    ...(plan.expertTensor === null ? [] : [countWish('expert tensor parallel size', 'expertTensor', plan.expertTensor, null)]),
+    ...(plan.expertTensor === null
+      ? []
+      : [countWish('expert tensor parallel size', 'expertTensor', plan.expertTensor, silent === null ? null : plan.tensor)]),
     stagesWish(plan, format),
     countWish('sequence length', 'sequenceLength', plan.sequenceLength, null),
     positionsWish(plan),

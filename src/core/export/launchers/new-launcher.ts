@@ -3,6 +3,7 @@ import { plural } from '../../format';
 import { wishesFor, type Remark } from './edit-launcher';
 import { headerLines, type HandOver } from './hand-over';
 import { bridgeKeys, deepspeedKeys, titanKeys, type Spelling } from './spelling';
+import { modelGaps } from './megatron-model';
 import { megatronScript } from './megatron-script';
 import { tomlValue } from './toml-syntax';
 import { newFile, type Put, type PutValue, type Wish } from './wish';
@@ -42,7 +43,9 @@ export function newLauncher(plan: HandOver, format: NewFormat): NewLauncher {
   const isWritten = ({ ways, isMet, facts }: Wish): boolean =>
     ways(newFile).length > 0 || isMet(newFile, '') || (format === 'megatron-shell' && facts.includes('nodes'));
   const gaps = wishes.filter((wish) => !isWritten(wish)).map(({ what, because }) => ({ what, because }));
-  return { text: write(plan, puts), fileName, gaps };
+  const model = format === 'megatron-shell' ? modelGaps(plan.model) : [];
+  const missing = model.length === 0 ? [] : [{ what: 'parts of the model', because: `Megatron-LM's flags leave out ${model.join(', ')}` }];
+  return { text: write(plan, puts), fileName, gaps: [...missing, ...gaps] };
 }
 
 function settings(

@@ -8,6 +8,7 @@ import { readTorchTitan } from '../../../../../src/core/config/torchtitan/reader
 import { yamlReaders } from '../../../../../src/core/config/yaml';
 import { editLauncher, type EditableFormat, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
 import type { HandOver } from '../../../../../src/core/export/launchers/hand-over';
+import { ExpectedError } from '../../../../../src/core/errors';
 import { linesOf } from '../../../../../src/core/export/line-diff';
 import { shellReader } from '../../config/shell/shell-reader';
 import { anyPlan, planWith } from './plans';
@@ -113,6 +114,53 @@ describe("a plan written into a launcher's file", () => {
   it('tells a plan of another model', () => {
     const text = script('ARGS="--tensor-model-parallel-size 4 --micro-batch-size 2 --seq-length 4096"').replace('2048', '4096');
     assert.equal(edited(shellPlan, 'run.sh', 'megatron-shell', text).gaps[0]?.because, 'hidden 4096 in the file and 2048 in the plan; sizes of the model are left as they are'); // prettier-ignore
+  });
+
+  it('never fails on a mangled file, and its edits give the text that was read back', () => {
+    const texts = Object.entries(files).map(([file, format]) => ({ file, format, text: readFileSync(path.join(fixtures, file), 'utf8') }));
+    const pieces = [
+      '\n',
+      '"',
+      "'",
+      '\\\n',
+      '$(',
+      '${X',
+      '#',
+      ': ',
+      '- ',
+      '{',
+      ']',
+      '=',
+      '&a ',
+      '*a',
+      '<<: ',
+      '\u0000',
+      '--tensor-model-parallel-size $T',
+      'é🦜',
+    ];
+    const edit = fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), remove: fc.nat(20), insert: fc.constantFrom('', ...pieces) });
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...texts),
+        fc.array(edit, { minLength: 1, maxLength: 3 }),
+        anyPlan,
+        ({ file, format, text }, changes, plan) => {
+          const mangled = changes.reduce((before, { at, remove, insert }) => {
+            const offset = Math.floor(at * before.length);
+            return before.slice(0, offset) + insert + before.slice(offset + remove);
+          }, text);
+          try {
+            const launcher = readers[format](file, mangled);
+            const result = editLauncher(plan, launcher, format, readers[format]);
+            assert.equal(applied(mangled, result), result.text);
+            readers[format](file, result.text);
+          } catch (error) {
+            if (!(error instanceof ExpectedError)) throw error;
+          }
+        },
+      ),
+      { seed: 9, numRuns: 40 },
+    );
   });
 
   it('keeps line breaks of Windows', () => {

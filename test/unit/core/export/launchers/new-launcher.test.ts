@@ -53,6 +53,27 @@ describe('a new launcher file', () => {
     assert.match(text, /--num-layers-per-virtual-pipeline-stage 2\n/);
   });
 
+  it('of Megatron says the model of DeepSeek-V3, latent attention and dense layers included', () => {
+    const model: HandOver['model'] = {
+      ...planWith().model,
+      ...{ layers: 14, hidden: 7168, heads: 128, kvHeads: 128, headDim: 128, ffn: 2048, denseFfn: 18432, positions: 'rotary' },
+      experts: { count: 64, active: 8, sharedFfn: 2048 },
+      latent: { qRank: 1536, kvRank: 512, nopeHeadDim: 128, ropeHeadDim: 64, vHeadDim: 128 },
+      layerKinds: Array.from({ length: 14 }, (_, layer) => ({ feedForward: layer < 3 ? 'dense' : 'experts', window: null })),
+    };
+    const plan = planWith({ model, tensor: 2, expert: 8, expertTensor: 1, data: 8, stageLayers: [14], sequenceParallel: true });
+    const { text, fileName, gaps } = newLauncher(plan, 'megatron-shell');
+    assert.deepEqual(gaps, []);
+    const { facts } = readers['megatron-shell'](fileName, text);
+    const names = ['layers', 'hidden', 'heads', 'ffn', 'experts', 'activeExperts', 'expertFfn', 'sharedExpertFfn', 'moeLayerFrequency', 'latentAttention', 'qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'expert', 'expertTensor'] as const; // prettier-ignore
+    assert.deepEqual(
+      names.map((name) => facts[name]?.value),
+      [14, 7168, 128, 18432, 64, 8, 2048, 2048, '([0]*3+[1]*11)', true, 1536, 512, 128, 64, 128, 8, 1],
+    );
+    const windows = newLauncher(planWith({ model: { ...model, attentionSinks: true } }), 'megatron-shell');
+    assert.deepEqual(windows.gaps.map(({ because }) => because), ["Megatron-LM's flags leave out attention sinks"]); // prettier-ignore
+  });
+
   it('keeps a hostile title on its line', () => {
     const title = 'a\nrm -rf /\r\n"]\u2028[model]\n: {';
     for (const format of Object.keys(layouts) as NewFormat[]) {
