@@ -54,9 +54,9 @@ export function handOverOf(plan: Plan): HandOver {
   const { schedule, scheme } = chosen;
   const { tensor, pipeline, data, context, expert, virtualStages } = layout;
   const gpus = tensor * pipeline * data * context;
-  const gpusPerNode = Math.min(gpus, cluster.gpusPerNode);
+  const nodes = nodesFor(gpus, cluster.gpusPerNode);
   return {
-    ...{ title, model, gpu: cluster.gpu.name, nodes: Math.ceil(gpus / gpusPerNode), gpusPerNode },
+    ...{ title, model, gpu: cluster.gpu.name, nodes, gpusPerNode: gpus / nodes },
     ...{
       tensor,
       pipeline,
@@ -79,6 +79,13 @@ export function handOverOf(plan: Plan): HandOver {
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
     predicted: `${formatDuration(chosen.iterationMs)} a step, give or take ${formatNumber(plan.cost.errorPercent)} %; ${formatBytesOf(peakBytesOf(chosen), chosen.memory.capacityBytes)} on the fullest GPU`,
   };
+}
+
+/** The fewest nodes that share the GPUs equally, none having more than there are. */
+function nodesFor(gpus: number, gpusPerNode: number): number {
+  let nodes = Math.ceil(gpus / gpusPerNode);
+  while (gpus % nodes !== 0) nodes += 1;
+  return nodes;
 }
 
 /** GPUs of the whole run. */

@@ -163,6 +163,15 @@ describe("a plan written into a launcher's file", () => {
     );
   });
 
+  it('writes null over what NeMo must not have, so that the remark behind it stays', () => {
+    const text = readFileSync(path.join(fixtures, 'nemo.yaml'), 'utf8').replace(
+      'virtual_pipeline_model_parallel_size: 2',
+      '$& # interleaved',
+    );
+    const result = edited(planWith({ layers: 32, pipeline: 4, data: 2 }), 'nemo.yaml', 'nemo', text);
+    assert.match(result.text, /^ {2}virtual_pipeline_model_parallel_size: null # interleaved$/m);
+  });
+
   it('keeps line breaks of Windows', () => {
     const text = readFileSync(path.join(fixtures, 'nemo.yaml'), 'utf8').replace(/\r?\n/g, '\r\n');
     const result = edited(planWith({ layers: 32, context: 2, data: 4, recompute: { granularity: 'full' } }), 'nemo.yaml', 'nemo', text);
