@@ -51,7 +51,15 @@ function report(plan: Plan, findings: readonly PrintedFinding[]): Exported {
 }
 
 /** Light, as for a page of paper; the report follows the reader's theme. */
-const colors = { background: '#ffffff', foreground: '#1b1f24', dim: '#57606a', line: '#d0d7de', forward: '#2f6fd0', backward: '#c46a12' };
+const colors = {
+  background: '#ffffff',
+  foreground: '#1b1f24',
+  dim: '#57606a',
+  line: '#d0d7de',
+  forward: '#2f6fd0',
+  backward: '#c46a12',
+  backwardWeight: '#2e7d4f',
+};
 
 function picture(plan: Plan): Exported {
   const { timeline, name } = chosenOf(plan);

@@ -115,7 +115,7 @@ function timelineSection(title: string, { timeline, name, pipelineMs, gradientEx
   const shown = parts.filter(([, ms]) => ms > 0).map(([part, ms]) => `${part} ${formatDuration(ms)}`);
   const colors = {
     ...{ background: 'var(--surface)', foreground: 'var(--foreground)', dim: 'var(--muted)', line: 'var(--rule)' },
-    ...{ forward: 'var(--forward)', backward: 'var(--backward)' },
+    ...{ forward: 'var(--forward)', backward: 'var(--backward)', backwardWeight: 'var(--backward-weight)' },
   };
   const picture =
     timeline === null

@@ -1,9 +1,9 @@
 /** Style of the report. Colours are chosen for contrast of 4.5 and more on both themes; bars keep theirs in print. */
 export const reportStyle = `
 :root{color-scheme:light dark;--surface:#fff;--foreground:#1b1f24;--muted:#57606a;--rule:#d0d7de;--accent:#0b62c4;--bad:#b3261e;
---forward:#2f6fd0;--backward:#c46a12;--weights:#2f6fd0;--gradients:#7a4fc0;--optimizer:#8a6d00;--activations:#c46a12;--other:#6b7280}
+--forward:#2f6fd0;--backward:#c46a12;--backward-weight:#2e7d4f;--weights:#2f6fd0;--gradients:#7a4fc0;--optimizer:#8a6d00;--activations:#c46a12;--other:#6b7280}
 @media (prefers-color-scheme:dark){:root{--surface:#15181d;--foreground:#e6e9ee;--muted:#a2abb6;--rule:#363d47;--accent:#7ab2ff;--bad:#ff8a80;
---forward:#6aa5f5;--backward:#e09a50;--weights:#6aa5f5;--gradients:#b493f0;--optimizer:#d1b24a;--activations:#e09a50;--other:#9aa4b2}}
+--forward:#6aa5f5;--backward:#e09a50;--backward-weight:#6fc28f;--weights:#6aa5f5;--gradients:#b493f0;--optimizer:#d1b24a;--activations:#e09a50;--other:#9aa4b2}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--surface);color:var(--foreground);font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
 main,footer{max-width:1128px;margin:0 auto;padding:24px}
@@ -40,6 +40,6 @@ li{margin:2px 0;overflow-wrap:anywhere}
 footer{color:var(--muted);font-size:13px;border-top:1px solid var(--rule)}
 .bar span,.swatch,.picture{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 @media print{:root{color-scheme:light;--surface:#fff;--foreground:#000;--muted:#444;--rule:#bbb;--accent:#0b4a94;--bad:#8c1d18;
---forward:#2f6fd0;--backward:#c46a12;--weights:#2f6fd0;--gradients:#7a4fc0;--optimizer:#8a6d00;--activations:#c46a12;--other:#6b7280}
+--forward:#2f6fd0;--backward:#c46a12;--backward-weight:#2e7d4f;--weights:#2f6fd0;--gradients:#7a4fc0;--optimizer:#8a6d00;--activations:#c46a12;--other:#6b7280}
 main,footer{max-width:none;padding:0}tr,.number,.picture,li{break-inside:avoid}h2{break-after:avoid}body{font-size:12px}}
 `.trim();
