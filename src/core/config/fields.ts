@@ -4,6 +4,7 @@ import type { CostConstants } from '../cost/constants';
 import type { Layout, TrainingSpec } from '../planner/request';
 import { scheduleNames } from '../schedule/schedule';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule } from './rules';
+import type { CalibrationGiven } from './run';
 import type { WrittenModel } from './written-model';
 
 /** A rule for every field of `T`; nested objects have tables of their own. */
@@ -87,6 +88,9 @@ export const constantFields: Fields<CostConstants> = {
   issueFloorUs: nonNegative(1_000_000),
   memoryEfficiency: positive(1),
 };
+
+/** Under `calibration`. */
+export const calibrationFields: Fields<CalibrationGiven> = { iterationMs: positive(1e9) };
 
 export const scheduleRule = oneOf(scheduleNames);
 

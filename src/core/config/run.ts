@@ -23,6 +23,11 @@ export interface Unplanned {
   readonly remedy: string;
 }
 
+/** Under `calibration`. */
+export interface CalibrationGiven {
+  readonly iterationMs: number;
+}
+
 /** What the files of one run say, located; defaults of the model family included and marked, nothing else filled in. */
 export interface Run {
   /** The file that was opened, and every file it drew from (itself first). */
@@ -47,6 +52,8 @@ export interface Run {
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly constants: Given<CostConstants>;
+  /** A step of this very run, measured. */
+  readonly calibration?: Given<CalibrationGiven>;
   readonly costTable?: Located<CostTable>;
   /** A profile the files name; null when they want none, even if one is found. */
   readonly profile?: Located<NamedProfile | null>;

@@ -61,6 +61,12 @@ export interface Assumption {
   readonly because: string;
 }
 
+export interface Calibration {
+  readonly iterationMs: number;
+  readonly before: number;
+  readonly gemmEfficiency: number;
+}
+
 /** Everything `plan()` needs, resolved to numbers. Plain data: crosses threads. */
 export interface PlanRequest {
   readonly title: string;
@@ -77,6 +83,8 @@ export interface PlanRequest {
   readonly costTable: CostTable | null;
   /** A profile that matches model, layout and GPU; its measured layer times replace the analytic ones. */
   readonly profile: NamedProfile | null;
+  /** A measured step to which the GPU's GEMM efficiency was rescaled, and what that was before and is now. */
+  readonly calibration?: Calibration;
   /** What no file said and was filled in; passed through to be shown with the plan. */
   readonly assumptions: readonly Assumption[];
 }

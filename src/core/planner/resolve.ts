@@ -14,6 +14,7 @@ import type { NamedProfile } from '../profile/profile';
 import { generateSchedule } from '../schedule/generate';
 import { formatCount } from '../format';
 import { baseName } from '../text';
+import { calibrated } from './calibrate';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
 import { stageShapes } from './stages';
 
@@ -88,7 +89,23 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     assumptions,
   };
   const profile = resolveProfile(run, request, found, take);
-  return { ...request, profile };
+  return calibratedTo(run, { ...request, profile }, take);
+}
+
+/** With the GPU's efficiency rescaled to a measured step that the files give; measured layer times need none. */
+function calibratedTo({ calibration }: Run, request: PlanRequest, take: Take): PlanRequest {
+  const measured = calibration?.iterationMs;
+  if (measured === undefined) return request;
+  if (request.costTable !== null || request.profile !== null) {
+    take('calibration.iterationMs', undefined, () => ({ value: 'not used', because: 'layer times are measured already' }));
+    return request;
+  }
+  try {
+    return calibrated(request, measured.value);
+  } catch (error) {
+    if (!(error instanceof ExpectedError) || error.place !== undefined || measured.source.kind !== 'file') throw error;
+    throw new ExpectedError(error.code, error.message, error.remedy, measured.source.place);
+  }
 }
 
 function requirePlanned({ unplanned }: Run): void {
