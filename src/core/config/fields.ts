@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import type { LinkSpec, Precision } from '../cluster/spec';
 import type { CostConstants } from '../cost/constants';
+import { optimizers } from '../model/optimizer';
+import { recomputeModules } from '../model/recompute';
 import type { Layout, TrainingSpec } from '../planner/request';
 import { scheduleNames } from '../schedule/schedule';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule } from './rules';
@@ -38,9 +40,13 @@ export const trainingFields: Fields<TrainingSpec> = {
   microBatch: integer(1, 1_000_000),
   globalBatch: integer(1, 10_000_000),
   precision: oneOf(['fp32', 'fp16', 'bf16']),
-  optimizer: oneOf(['adam', 'sgd', 'none']),
+  optimizer: oneOf(optimizers),
   zeroStage: oneOf([0, 1, 2, 3]),
   recompute: oneOf(['none', 'selective', 'full']),
+  recomputeLayers: integer(0, 10_000),
+  recomputeModules: list(v.picklist(recomputeModules), 1, 16, `a list of ${recomputeModules.join(', ')}`),
+  contextExchange: oneOf(['all-to-all', 'ring']),
+  offloadOptimizer: boolean,
   attention: oneOf(['flash', 'unfused']),
   sequenceParallel: boolean,
   fusedCrossEntropy: boolean,

@@ -1,4 +1,5 @@
 import type { Located, LocatedFields } from '../located';
+import { recomputeModules } from '../model/recompute';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
@@ -83,6 +84,9 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
 
 function trainingOf(facts: Facts): Given<TrainingSpec> {
   const { sequenceLength, encoderSequenceLength, precision, zeroStage, distributedOptimizer, recomputeGranularity, optimizer } = facts;
+  const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
+  const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
+  const modules = written && mapped(written, (names) => recomputeModules.filter((name) => names.includes(name)));
   const length = sequenceLength ?? encoderSequenceLength;
   const zero = zeroStage ?? (distributedOptimizer === undefined ? undefined : mapped(distributedOptimizer, (on) => (on ? 1 : 0)));
   return defined<Given<TrainingSpec>>({
@@ -90,7 +94,13 @@ function trainingOf(facts: Facts): Given<TrainingSpec> {
     sequenceLength: length && located(length),
     precision: precision && mapped(precision, (name) => (name === 'fp8' ? 'bf16' : name)),
     zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),
-    recompute: recomputeGranularity && mapped(recomputeGranularity, recomputeOf),
+    recompute: recomputeGranularity && mapped(recomputeGranularity, (written) => (idle ? 'none' : recomputeOf(written))),
+    recomputeLayers: recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle ? located(recomputeLayers) : undefined,
+    recomputeModules: modules && modules.value.length > 0 ? modules : undefined,
+    contextExchange:
+      contextCommunication &&
+      mapped(contextCommunication, (name) => (name.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const))),
+    offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
     optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
   });
 }

@@ -1,14 +1,25 @@
 import { expertTensorOf, upProjections } from '../model/parameters';
+import type { RecomputeModule } from '../model/recompute';
 import type { Experts } from '../model/spec';
 import { allToAllSeconds, gatherSeconds } from './collectives';
 import { elementBytes, type CostInputs, type DeviceRates } from './rates';
 import { addOperation, type Tally } from './tally';
 
+/** Adds operations that belong to modules which may be recomputed alone. */
+type Within = (modules: readonly RecomputeModule[], add: () => void) => void;
+
 /**
  * Router, permutation, experts, un-permutation and shared experts for `localTokens` rows, balanced: every expert of the rank gets as many rows. Slices with fewer visits than experts leave some
  * idle, whose weights are not read. Source: facts on step time, section 3, "MoE / MLA".
  */
-export function addExperts(sum: Tally, inputs: CostInputs, rates: DeviceRates, localTokens: number, experts: Experts): void {
+export function addExperts(
+  sum: Tally,
+  inputs: CostInputs,
+  rates: DeviceRates,
+  localTokens: number,
+  experts: Experts,
+  within: Within,
+): void {
   const { model, training, layout } = inputs;
   const { gemm, traffic, floor } = rates;
   const { hidden: h, gatedMlp } = model;
@@ -16,25 +27,32 @@ export function addExperts(sum: Tally, inputs: CostInputs, rates: DeviceRates, l
   const f = model.ffn / expertTensorOf(layout);
   const up = upProjections(model);
   const routed = training.sequenceParallel ? localTokens / layout.tensor : localTokens;
-  addOperation(sum, floor, gemm(routed, count, h), gemm(routed, h, count), gemm(h, count, routed));
+  within(['moe'], () => {
+    addOperation(sum, floor, gemm(routed, count, h), gemm(routed, h, count), gemm(h, count, routed));
+  });
 
   const visits = rowsOfExperts(inputs, active, localTokens);
   const moved = traffic((layout.expert > 1 ? 8 : 4) * visits * h);
-  addOperation(sum, floor, moved, moved);
-  addOperation(sum, floor, moved, moved);
+  within(['moe'], () => {
+    addOperation(sum, floor, moved, moved);
+    addOperation(sum, floor, moved, moved);
+  });
 
   const busy = Math.min(count / layout.expert, visits);
-  const network = (rows: number, width: number, batch: number): void => {
-    for (const [columns, inner] of [
-      [up * width, h],
-      [h, width],
-    ] as const) {
-      addOperation(sum, floor, gemm(rows, columns, inner, batch), gemm(rows, inner, columns, batch), gemm(inner, columns, rows, batch));
-    }
-    addOperation(sum, floor, traffic((gatedMlp ? 6 : 4) * rows * batch * width), traffic((gatedMlp ? 10 : 6) * rows * batch * width));
+  const network = (rows: number, width: number, batch: number, whole: RecomputeModule, activation: RecomputeModule): void => {
+    within(['moe', whole], () => {
+      for (const [columns, inner] of [
+        [up * width, h],
+        [h, width],
+      ] as const)
+        addOperation(sum, floor, gemm(rows, columns, inner, batch), gemm(rows, inner, columns, batch), gemm(inner, columns, rows, batch));
+    });
+    within(['moe', activation], () => {
+      addOperation(sum, floor, traffic((gatedMlp ? 6 : 4) * rows * batch * width), traffic((gatedMlp ? 10 : 6) * rows * batch * width));
+    });
   };
-  network(visits / busy, f, busy);
-  if (sharedFfn > 0) network(localTokens, sharedFfn / layout.tensor, 1);
+  network(visits / busy, f, busy, 'moe', 'moe_act');
+  if (sharedFfn > 0) network(localTokens, sharedFfn / layout.tensor, 1, 'shared_experts', 'shared_experts');
 }
 
 /** Rows that the experts of a rank work on: every visit of its tokens, and of those gathered from the ranks that share each expert. */

@@ -1,7 +1,8 @@
 import type { LayerKind, ModelSpec } from '../model/spec';
 import { usualKind } from '../model/layers';
+import { isRecomputed, type RecomputeModule } from '../model/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
-import { allReduceSeconds, gatherSeconds, nodeBusBandwidth } from './collectives';
+import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { addExperts, expertSeconds } from './expert-time';
 import { deviceRates, elementBytes, type CostInputs } from './rates';
 import { addOperation, addBackward, emptyTally, idleOnFloor } from './tally';
@@ -10,7 +11,7 @@ import { addOperation, addBackward, emptyTally, idleOnFloor } from './tally';
 export interface LayerSeconds {
   readonly forward: number;
   readonly backward: number;
-  /** Forward work that a selective recompute repeats: attention scores, softmax, dropout and context (nothing with fused attention). */
+  /** Forward work that a selective recompute repeats: that of its modules; of fused attention nothing, which backward repeats by itself. */
   readonly selective: number;
   /** Seconds added by the floor l over the operations' own device time, forward and backward. */
   readonly idleOnFloor: number;
@@ -35,7 +36,7 @@ export function layerTime(
     return {
       forward: base.forward + attention.forward,
       backward: base.backward + attention.backward,
-      selective: attention.selective,
+      selective: base.selective + attention.selective,
       idleOnFloor: base.idleOnFloor + attention.idleOnFloor,
     };
   };
@@ -52,22 +53,27 @@ export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T):
   };
 }
 
-/** GEMMs of a layer's attention: rows that a rank multiplies, columns, inner size. Latent attention compresses the rank's share of the tokens first. */
-function projections({ model, training, layout }: CostInputs, rows: number): (readonly [rows: number, columns: number, inner: number])[] {
+type Product = readonly [rows: number, columns: number, inner: number];
+
+/** GEMMs of a layer's attention: those before the up projections of latent attention, which compress the rank's share of the tokens, the up projections, and that of the output. */
+function projections({ model, training, layout }: CostInputs, rows: number): { before: Product[]; up: Product[]; out: Product } {
   const { query, key, value, output } = attentionWidths(model, layout.tensor);
   const { hidden, latent, heads } = model;
-  const out = [rows, hidden, output] as const;
-  if (!latent) return [[rows, query + key + value, hidden], out];
+  const out: Product = [rows, hidden, output];
+  if (!latent) return { before: [[rows, query + key + value, hidden]], up: [], out };
   const share = training.sequenceParallel ? rows / layout.tensor : rows;
-  const queries: (readonly [number, number, number])[] =
-    latent.qRank === null
-      ? [[rows, query, hidden]]
-      : [
-          [share, latent.qRank, hidden],
-          [rows, query, latent.qRank],
-        ];
   const keysAndValues = (heads / layout.tensor) * (latent.nopeHeadDim + latent.vHeadDim);
-  return [...queries, [share, latent.kvRank + latent.ropeHeadDim, hidden], [rows, keysAndValues, latent.kvRank], out];
+  return {
+    before: [
+      ...(latent.qRank === null ? [] : [[share, latent.qRank, hidden] as const]),
+      [share, latent.kvRank + latent.ropeHeadDim, hidden],
+    ],
+    up: [
+      [rows, query, latent.qRank ?? hidden],
+      [rows, keysAndValues, latent.kvRank],
+    ],
+    out,
+  };
 }
 
 function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, tokens: number): LayerSeconds {
@@ -89,16 +95,40 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
   ] as const;
 
   const sum = emptyTally();
-  for (let i = 0; i < 2; i++) addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
-  for (const [rows, columns, inner] of [...projections(inputs, n), ...(experts === null ? mlp : [])]) {
-    addOperation(sum, floor, gemm(rows, columns, inner), gemm(rows, inner, columns), gemm(inner, columns, rows));
-  }
+  let again = 0;
+  /** Adds operations, and once more what of their forward `modules` repeat. */
+  const within = (modules: readonly RecomputeModule[], add: () => void): void => {
+    const before = sum.forward;
+    add();
+    if (modules.some((module) => isRecomputed(training, module))) again += sum.forward - before;
+  };
+  const products = (of: readonly (readonly [rows: number, columns: number, inner: number])[]): void => {
+    for (const [rows, columns, inner] of of)
+      addOperation(sum, floor, gemm(rows, columns, inner), gemm(rows, inner, columns), gemm(inner, columns, rows));
+  };
+  within(['layernorm'], () => {
+    for (let i = 0; i < 2; i++) addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
+  });
+  const { before, up: upProjected, out } = projections(inputs, n);
   const width = query + key + value;
-  addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+  products(before);
+  within(['mla_up_proj'], () => {
+    products(upProjected);
+    if (model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+  });
+  products([out]);
+  if (experts === null)
+    within(['mlp'], () => {
+      products(mlp);
+    });
+  if (!model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
   for (let i = 0; i < 2; i++)
     addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
-  if (experts === null) addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
-  else addExperts(sum, inputs, rates, n, experts);
+  if (experts === null)
+    within(['mlp'], () => {
+      addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
+    });
+  else addExperts(sum, inputs, rates, n, experts, within);
   const accumulation = traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
   for (let i = 0; i < 4; i++) addBackward(sum, floor, accumulation);
 
@@ -106,7 +136,7 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
   return {
     forward: sum.forward + communication.forward,
     backward: sum.backward + communication.backward,
-    selective: 0,
+    selective: again,
     idleOnFloor: idleOnFloor(sum),
   };
 }
@@ -175,10 +205,13 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
       if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
     }
     const exchanged = exchange(batch, tokens);
+    const scores = training.attention === 'unfused' && isRecomputed(training, 'core_attn') ? sum.forward : 0;
+    // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward
+    const ring = training.contextExchange === 'ring';
     return {
-      forward: sum.forward + exchanged,
-      backward: sum.backward + exchanged,
-      selective: training.attention === 'flash' ? 0 : sum.forward,
+      forward: sum.forward + (ring ? Math.max(0, exchanged - sum.forward) : exchanged),
+      backward: sum.backward + (ring ? Math.max(0, 2 * exchanged - sum.backward) : exchanged),
+      selective: scores,
       idleOnFloor: idleOnFloor(sum),
     };
   };
@@ -189,11 +222,18 @@ function headSizes({ latent, headDim }: ModelSpec): readonly [number, number] {
   return latent ? [latent.nopeHeadDim + latent.ropeHeadDim, latent.vHeadDim] : [headDim, headDim];
 }
 
-/** Context parallelism by all-to-all of q, k, v and the output (heads for tokens). */
+/** Context parallelism by all-to-all of q, k, v and the output (heads for tokens), or round a ring, which every rank's keys and values go; one pass. */
 function contextParallelSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
   const ranks = layout.context;
   if (ranks <= 1) return 0;
   const { query, key, value, output } = attentionWidths(model, layout.tensor);
-  const bytes = elementBytes(training) * localTokens * (query + key + value + output);
-  return ((ranks - 1) / ranks) * (bytes / nodeBusBandwidth(cluster.links, ranks));
+  const element = elementBytes(training);
+  if (training.contextExchange === 'ring') {
+    const bandwidth =
+      layout.tensor * ranks <= cluster.gpusPerNode
+        ? nodeBusBandwidth(cluster.links, 2)
+        : networkBandwidth(cluster.links) / cluster.gpusPerNode;
+    return ((ranks - 1) * element * localTokens * (key + value)) / bandwidth;
+  }
+  return ((ranks - 1) / ranks) * ((element * localTokens * (query + key + value + output)) / nodeBusBandwidth(cluster.links, ranks));
 }

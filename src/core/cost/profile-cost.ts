@@ -1,3 +1,4 @@
+import { wholeLayers } from '../model/recompute';
 import { timeFunction } from '../profile/fit';
 import type { Profile } from '../profile/profile';
 import { cachedBySlice, exchangeSeconds, layerTime } from './layer-time';
@@ -21,7 +22,7 @@ export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: 
   const { recompute } = inputs.training;
   const analytic = recompute === 'selective' ? layerTime(inputs) : null;
   const again = (batch: number, tokens: number, context: number, forwardMs: number): number => {
-    if (recompute === 'full') return forwardMs;
+    if (recompute === 'full') return (forwardMs * wholeLayers(inputs.training, layers)) / layers;
     if (analytic === null) return 0;
     const { selective, forward: whole } = analytic(batch, tokens, context);
     return (forwardMs * selective) / whole;

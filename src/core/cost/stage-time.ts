@@ -1,4 +1,6 @@
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
+import { optimizerBytes } from '../model/optimizer';
+import { wholeLayers } from '../model/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { cachedBySlice, layerTime } from './layer-time';
@@ -25,6 +27,8 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     time: layerTime(inputs, group.kind),
   }));
   const { recompute } = inputs.training;
+  /** Share of the layers that are recomputed whole. */
+  const whole = layers === 0 ? 0 : wholeLayers(inputs.training, layers) / layers;
   const endSeconds = cachedBySlice((batch, tokens) => {
     const localTokens = (batch * tokens) / inputs.layout.context;
     const first = ends.first ? embeddingSeconds(inputs, localTokens) : 0;
@@ -36,7 +40,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     let { forward, backward } = end;
     for (const kind of kinds) {
       const one = kind.time(batch, tokens, context);
-      const again = recompute === 'full' ? one.forward : recompute === 'selective' ? one.selective : 0;
+      const again = recompute === 'full' ? one.forward * whole : recompute === 'selective' ? one.selective : 0;
       forward += kind.layers * one.forward;
       backward += kind.layers * (one.backward + again);
     }
@@ -161,11 +165,26 @@ export function gradientExchange(inputs: CostInputs, stage: StageLayers, order: 
 export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   const { training } = inputs;
   if (training.optimizer === 'none') return 0;
-  const state = training.optimizer === 'adam' ? 30 : 14;
+  const state = optimizerBytes[training.optimizer].step;
+  if (training.offloadOptimizer === true) return offloadedTime(inputs, stage);
   const bytes = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) =>
     training.zeroStage >= 1 ? (state / ranks + 8) * parameters : state * parameters,
   );
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
+}
+
+/** Bytes a second that one GPU of a node moves to or from its host, all of them at once: PCIe 4.0 x16 at four fifths. */
+const hostBandwidth = 25e9;
+/** Parameters a second that the processors of a node update with Adam: about 0.25 s a billion (ZeRO-Offload, arXiv 2101.06840, section 6). */
+const hostUpdates = 4e9;
+
+/** Optimizer on the host, ms: gradients down, the update by the node's processors, weights up. */
+function offloadedTime(inputs: CostInputs, stage: StageLayers): number {
+  const { training, cluster } = inputs;
+  const element = elementBytes(training);
+  const own = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) => (training.zeroStage >= 1 ? parameters / ranks : parameters));
+  const moved = (training.fp32Gradients ? 4 : element) + element;
+  return 1e3 * ((moved * own) / hostBandwidth + (own * cluster.gpusPerNode) / hostUpdates);
 }
 
 function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {

@@ -1,5 +1,6 @@
 import { layerGroups, type LayerGroup } from '../model/layers';
 import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections } from '../model/parameters';
+import { isRecomputed, wholeLayers, type RecomputeModule } from '../model/recompute';
 import type { LayerKind, ModelSpec } from '../model/spec';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
@@ -56,46 +57,71 @@ export function boundaryBytes(inputs: MemoryInputs, unit: WorkUnit): number {
   return elementBytes(inputs.training) * localTokens(inputs, unit) * inputs.model.hidden * hiddenShare(inputs);
 }
 
-/** Saved by one layer's forward until its backward, with its recompute. */
-export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): number {
-  return inputs.training.recompute === 'full' ? boundaryBytes(inputs, unit) : layerSavedBytes(inputs, unit, kind);
+/** Consecutive layers of one kind, and whether they are recomputed whole. */
+export interface KeptGroup extends LayerGroup {
+  readonly whole: boolean;
 }
 
-function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): number {
+/** A stage's layers in order, those recomputed whole apart: its first ones (Megatron-LM's block method). */
+export function keptGroups({ model, training }: MemoryInputs, stage: StageShape): KeptGroup[] {
+  let left = wholeLayers(training, stage.layers);
+  return groupsOf(model, stage).flatMap(({ kind, layers }) => {
+    const whole = Math.min(left, layers);
+    left -= whole;
+    return [
+      { kind, layers: whole, whole: true },
+      { kind, layers: layers - whole, whole: false },
+    ].filter((group) => group.layers > 0);
+  });
+}
+
+/** Saved by one layer's forward until its backward. */
+export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, { kind, whole }: Pick<KeptGroup, 'kind' | 'whole'>): number {
+  return whole ? boundaryBytes(inputs, unit) : layerSavedBytes(inputs, unit, kind, (module) => isRecomputed(inputs.training, module));
+}
+
+type Dropped = (module: RecomputeModule) => boolean;
+const nothing: Dropped = () => false;
+
+function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind, dropped: Dropped): number {
   const { model, training } = inputs;
   const element = elementBytes(training);
   // layer input, norm 1 output, residual, norm 2 output; two one-byte dropout masks
-  const hiddenSized = model.hidden * hiddenShare(inputs) * (4 * element + (training.dropout ? 2 : 0));
-  const perToken = hiddenSized + attentionSaved(inputs) + feedForwardSaved(inputs, kind);
-  const scores = training.recompute === 'selective' ? 0 : scoreBytes(inputs, unit);
+  const kept = dropped('layernorm') ? 2 : 4;
+  const hiddenSized = model.hidden * hiddenShare(inputs) * (kept * element + (training.dropout ? 2 : 0));
+  const perToken = hiddenSized + attentionSaved(inputs, dropped) + feedForwardSaved(inputs, kind, dropped);
+  const scores = dropped('core_attn') ? 0 : scoreBytes(inputs, unit);
   return localTokens(inputs, unit) * perToken + scores;
 }
 
 /**
  * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is freed), its output, which the output projection
- * reads too, and the log-sum-exp. Context parallelism by all-to-all keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides.
+ * reads too, and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides.
  */
-function attentionSaved(inputs: MemoryInputs): number {
+function attentionSaved(inputs: MemoryInputs, dropped: Dropped): number {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
   const { query, key, value, output } = attentionWidths(model, layout.tensor);
   const { latent } = model;
   const compressed = latent ? 2 * (latent.qRank ?? 0) + 2 * latent.kvRank + latent.ropeHeadDim : 0;
   const logSumExp = training.attention === 'flash' ? (4 * model.heads) / layout.tensor : 0;
-  const outputs = layout.context > 1 ? 2 * output : output;
-  return element * (query + key + value + outputs + compressed * hiddenShare(inputs)) + logSumExp;
+  const outputs = layout.context > 1 && training.contextExchange !== 'ring' ? 2 * output : output;
+  const projected = latent && dropped('mla_up_proj') ? 0 : query + key + value;
+  return element * (projected + outputs + compressed * hiddenShare(inputs)) + logSumExp;
 }
 
 /** Saved per token by the feed-forward networks: up projections and activation; of experts for every visit, with its permuted row, and what routing keeps. */
-function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind): number {
+function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
   const wide = upProjections(model) + 1;
   const experts = expertsOf(model, kind);
-  if (experts === null) return (element * wide * feedForwardWidth(model, kind)) / layout.tensor;
+  if (experts === null) return dropped('mlp') ? 0 : (element * wide * feedForwardWidth(model, kind)) / layout.tensor;
+  if (dropped('moe')) return 0;
   const { rows } = visits(inputs, experts.active);
-  const routed = rows * (model.hidden + (wide * model.ffn) / expertTensorOf(layout));
-  const shared = (wide * (experts.sharedFfn ?? 0)) / layout.tensor;
+  const activated = dropped('moe_act') ? wide - 1 : wide;
+  const routed = rows * (model.hidden + (activated * model.ffn) / expertTensorOf(layout));
+  const shared = dropped('shared_experts') ? 0 : (wide * (experts.sharedFfn ?? 0)) / layout.tensor;
   return element * (routed + shared) + routingBytes * experts.count * hiddenShare(inputs);
 }
 
@@ -110,13 +136,17 @@ function visits(inputs: MemoryInputs, active: number): { readonly sent: number; 
 }
 
 /** Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it. */
-export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): { forward: WorkingSet[]; backward: WorkingSet[] } {
+export function layerWorkingSets(
+  inputs: MemoryInputs,
+  unit: WorkUnit,
+  { kind, whole }: Pick<KeptGroup, 'kind' | 'whole'>,
+): { forward: WorkingSet[]; backward: WorkingSet[] } {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
   const tokens = localTokens(inputs, unit);
   const hidden = element * tokens * model.hidden;
   const boundary = boundaryBytes(inputs, unit);
-  const recreated = recreatedBytes(inputs, unit, kind);
+  const recreated = recreatedBytes(inputs, unit, { kind, whole });
   const { query, key, value, output } = attentionWidths(model, layout.tensor);
   const scores = training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0;
   const attention = { name: 'attention backward', bytes: recreated + element * tokens * (query + key + value + output) + scores };
@@ -161,13 +191,11 @@ function combinationBytes({ layout }: MemoryInputs, sent: number, received: numb
   return Math.max(putInOrder, summed) + boundary;
 }
 
-/** Recompute re-creates one layer's set (full) or one layer's attention scores (selective) at its backward. */
-function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): number {
-  const { training } = inputs;
-  if (training.recompute === 'none') return 0;
-  return training.recompute === 'full'
-    ? layerSavedBytes({ ...inputs, training: { ...training, recompute: 'none' } }, unit, kind)
-    : scoreBytes(inputs, unit);
+/** Recompute re-creates at a layer's backward what it dropped: its whole set, or what its modules save. */
+function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: Pick<KeptGroup, 'kind' | 'whole'>): number {
+  if (inputs.training.recompute === 'none') return 0;
+  const set = layerSavedBytes(inputs, unit, group.kind, nothing);
+  return group.whole ? set : set - layerKeptBytes(inputs, unit, group);
 }
 
 /** Saved attention scores of one layer without fused attention: softmax output, and with dropout its mask and output. */

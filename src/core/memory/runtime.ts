@@ -10,7 +10,7 @@ import {
   rankExpertParameters,
   rankMatrixParameters,
 } from '../model/parameters';
-import type { LayerKind } from '../model/spec';
+import { optimizerBytes } from '../model/optimizer';
 import type { Layout } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 import {
@@ -18,6 +18,7 @@ import {
   elementBytes,
   groupsOf,
   hiddenShare,
+  keptGroups,
   layerKeptBytes,
   layerWorkingSets,
   localTokens,
@@ -71,11 +72,11 @@ export function staticBytes(inputs: MemoryInputs, stage: StageShape): StaticByte
     return bytes * shared * (sharded ? 1 / shards : 1) + bytes * experts * (sharded ? 1 / expertShards : 1);
   };
   const master = training.precision === 'fp32' ? 0 : 4;
-  const state = training.optimizer === 'adam' ? master + 8 : training.optimizer === 'sgd' ? master + 4 : 0;
+  const state = training.optimizer === 'none' ? 0 : master + optimizerBytes[training.optimizer].state;
   return {
     weights: held(element, 3),
     gradients: held(training.fp32Gradients ? 4 : element, 2),
-    optimizer: held(state, 1),
+    optimizer: training.offloadOptimizer === true ? 0 : held(state, 1),
     dummyGradients: element * distinctParameters(inputs, stage),
     workspaces: workspaceBytes(inputs, stage),
   };
@@ -126,10 +127,7 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const tokens = localTokens(inputs, unit);
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
-  const layers = layersByKind(groupsOf(model, stage)).reduce(
-    (sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group.kind),
-    0,
-  );
+  const layers = keptGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
   const hasHead = stage.last && model.vocab > 0;
   const finalNorm = hasHead ? 2 * boundaryBytes(inputs, unit) : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
@@ -161,16 +159,17 @@ export function layerOperations(
   const backward: WorkingSet[] = [];
   const held = heldBoundaries(inputs, stage, unit);
   let later = 0;
-  const seen = new Set<LayerKind['feedForward']>();
-  for (const { kind, layers } of [...groupsOf(inputs.model, stage)].reverse()) {
-    if (layers > 0 && !seen.has(kind.feedForward)) {
-      const sets = layerWorkingSets(inputs, unit, kind);
+  const seen = new Set<string>();
+  for (const group of keptGroups(inputs, stage).reverse()) {
+    const name = `${group.kind.feedForward} ${String(group.whole)}`;
+    if (!seen.has(name)) {
+      const sets = layerWorkingSets(inputs, unit, group);
       const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + extra - later });
       forward.push(...sets.forward.map(beside(held.forward)));
       backward.push(...sets.backward.map(beside(held.backward)));
-      seen.add(kind.feedForward);
+      seen.add(name);
     }
-    later += layers * layerKeptBytes(inputs, unit, kind);
+    later += group.layers * layerKeptBytes(inputs, unit, group);
   }
   return { forward, backward };
 }

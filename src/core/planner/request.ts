@@ -1,23 +1,28 @@
 import type { ClusterSpec, Precision } from '../cluster/spec';
 import type { CostTable } from '../cost/slice-cost';
 import type { CostConstants } from '../cost/constants';
+import type { Optimizer } from '../model/optimizer';
+import type { Recompute } from '../model/recompute';
 import type { ModelSpec } from '../model/spec';
 import type { NamedProfile } from '../profile/profile';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 
 /** What is trained and how. */
-export interface TrainingSpec {
+export interface TrainingSpec extends Recompute {
   readonly sequenceLength: number;
   /** Sequences of one micro-batch of 1F1B and GPipe. TeraPipe chooses its own batch slices. */
   readonly microBatch: number;
   /** Sequences of one step over all replicas. */
   readonly globalBatch: number;
   readonly precision: Precision;
-  readonly optimizer: 'adam' | 'sgd' | 'none';
+  readonly optimizer: Optimizer;
   /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
   readonly zeroStage: 0 | 1 | 2 | 3;
-  readonly recompute: 'none' | 'selective' | 'full';
+  /** How context parallelism exchanges: heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent: all-to-all. */
+  readonly contextExchange?: 'all-to-all' | 'ring';
+  /** The optimizer and its state are on the host; absent: on the GPU. */
+  readonly offloadOptimizer?: boolean;
   readonly attention: 'flash' | 'unfused';
   readonly sequenceParallel: boolean;
   readonly fusedCrossEntropy: boolean;

@@ -234,7 +234,18 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
     })),
     fusedCrossEntropy: take('training.fusedCrossEntropy', given.fusedCrossEntropy, () => ({ value: true, because: 'usual practice' })),
     dropout: take('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
+    ...givenValues(optional(given)),
     fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => ({ value: true, because: 'Megatron-LM accumulates in fp32' })),
+  };
+}
+
+/** What has no default of its own: absent means the usual. */
+function optional({ recomputeLayers, recomputeModules, contextExchange, offloadOptimizer }: Run['training']): Run['training'] {
+  return {
+    ...(recomputeLayers && { recomputeLayers }),
+    ...(recomputeModules && { recomputeModules }),
+    ...(contextExchange && { contextExchange }),
+    ...(offloadOptimizer && { offloadOptimizer }),
   };
 }
 
