@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { LinkSpec, Precision } from '../cluster/spec';
 import type { CostConstants } from '../cost/constants';
 import { optimizers } from '../model/optimizer';
+import { runtimes } from '../model/runtimes';
 import { recomputeModules } from '../model/recompute';
 import type { Layout, TrainingSpec } from '../planner/request';
 import { scheduleNames } from '../schedule/schedule';
@@ -45,6 +46,7 @@ export const trainingFields: Fields<TrainingSpec> = {
   recompute: oneOf(['none', 'selective', 'full']),
   recomputeLayers: integer(0, 10_000),
   recomputeModules: list(v.picklist(recomputeModules), 1, 16, `a list of ${recomputeModules.join(', ')}`),
+  runtime: oneOf(runtimes),
   contextExchange: oneOf(['all-to-all', 'ring']),
   offloadOptimizer: boolean,
   attention: oneOf(['flash', 'unfused']),

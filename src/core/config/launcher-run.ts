@@ -31,7 +31,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     ...{ file, files: [...texts.keys()], format, title, place, model },
     traits: traitsOf(facts),
     ...cluster,
-    training: trainingOf(facts),
+    training: { ...trainingOf(facts), ...runtimeOfFormat(format) },
     layout: layoutOf(facts, model.layers.value),
     ...(schedule === undefined ? {} : { schedule }),
     constants: {},
@@ -103,6 +103,12 @@ function trainingOf(facts: Facts): Given<TrainingSpec> {
     offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
     optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
   });
+}
+
+/** Formats of frameworks that keep and shard otherwise than Megatron-LM. */
+function runtimeOfFormat(format: LauncherFile['format']): Given<TrainingSpec> {
+  const runtime = format === 'torchtitan' ? 'torchtitan' : format === 'deepspeed' || format === 'gpt-neox' ? 'deepspeed' : null;
+  return runtime === null ? {} : { runtime: { value: runtime, source: { kind: 'default', because: 'the framework of this file' } } };
 }
 
 /** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less. */

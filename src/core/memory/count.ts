@@ -6,14 +6,14 @@ import {
   headBackward,
   keyValueBytes,
   layerOperations,
-  runtimeName,
   savedBytes,
-  staticBytes,
   type MemoryInputs,
   type SavedBytes,
   type StageShape,
   type WorkingSet,
 } from './runtime';
+import { staticBytes } from './static';
+import { runtimeOf } from '../model/runtimes';
 
 const contextBytes = 2 ** 30;
 /** Mean of max_reserved over max_allocated on all measured B200 ranks, which lie between 1.01 and 1.09. */
@@ -35,7 +35,7 @@ export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: re
   });
   const worst = Math.max(...stages.map((stage) => stage.peakBytes));
   return {
-    runtime: runtimeName,
+    runtime: runtimeOf(inputs.training).name,
     stages,
     capacityBytes,
     marginBytes: contextBytes + fragmentation * worst,

@@ -1,5 +1,6 @@
 import { layerGroups, type LayerGroup } from '../model/layers';
 import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections } from '../model/parameters';
+import { runtimeOf } from '../model/runtimes';
 import { isRecomputed, wholeLayers, type RecomputeModule } from '../model/recompute';
 import type { LayerKind, ModelSpec } from '../model/spec';
 import type { Layout, TrainingSpec } from '../planner/request';
@@ -114,7 +115,7 @@ function attentionSaved(inputs: MemoryInputs, dropped: Dropped): number {
 function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
-  const wide = upProjections(model) + 1;
+  const wide = model.gatedMlp ? runtimeOf(training).gatedWidths : 2;
   const experts = expertsOf(model, kind);
   if (experts === null) return dropped('mlp') ? 0 : (element * wide * feedForwardWidth(model, kind)) / layout.tensor;
   if (dropped('moe')) return 0;

@@ -2,6 +2,7 @@ import type { ClusterSpec, Precision } from '../cluster/spec';
 import type { CostTable } from '../cost/slice-cost';
 import type { CostConstants } from '../cost/constants';
 import type { Optimizer } from '../model/optimizer';
+import type { Runtime } from '../model/runtimes';
 import type { Recompute } from '../model/recompute';
 import type { ModelSpec } from '../model/spec';
 import type { NamedProfile } from '../profile/profile';
@@ -19,6 +20,8 @@ export interface TrainingSpec extends Recompute {
   readonly optimizer: Optimizer;
   /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
   readonly zeroStage: 0 | 1 | 2 | 3;
+  /** Framework whose habits memory is counted by; absent: Megatron-LM with Transformer Engine. */
+  readonly runtime?: Runtime;
   /** How context parallelism exchanges: heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent: all-to-all. */
   readonly contextExchange?: 'all-to-all' | 'ring';
   /** The optimizer and its state are on the host; absent: on the GPU. */

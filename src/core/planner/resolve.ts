@@ -240,8 +240,9 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
 }
 
 /** What has no default of its own: absent means the usual. */
-function optional({ recomputeLayers, recomputeModules, contextExchange, offloadOptimizer }: Run['training']): Run['training'] {
+function optional({ runtime, recomputeLayers, recomputeModules, contextExchange, offloadOptimizer }: Run['training']): Run['training'] {
   return {
+    ...(runtime && { runtime }),
     ...(recomputeLayers && { recomputeLayers }),
     ...(recomputeModules && { recomputeModules }),
     ...(contextExchange && { contextExchange }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { countMemory, fitsMemory } from '../../../../src/core/memory/count';
-import { layerOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { layerOperations, savedBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { staticBytes } from '../../../../src/core/memory/static';
 import { memoryParts } from '../../../../src/core/memory/profile';
 import { stageShapes } from '../../../../src/core/planner/stages';
 import { generateSchedule } from '../../../../src/core/schedule/generate';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { savedBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { staticBytes } from '../../../../src/core/memory/static';
 import { stageCost, optimizerTime } from '../../../../src/core/cost/stage-time';
 import { layerTime } from '../../../../src/core/cost/layer-time';
 import type { RecomputeModule } from '../../../../src/core/model/recompute';
