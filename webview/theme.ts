@@ -97,6 +97,7 @@ function readTheme(): Theme {
       gradients: mix(foreground, background, 0.58),
       optimizer: mix(foreground, background, 0.7),
       dummyGradients: mix(foreground, background, 0.8),
+      workspaces: mix(foreground, background, 0.88),
       activations: forward,
       keysValues: mix(forward, background, 0.32),
       logits: mix(forward, background, 0.58),

@@ -60,7 +60,8 @@ Commands
   profile FILE    measure the config's layer on this machine with ONNX Runtime
   solve FILE      the optimal slicing of a raw problem (batch, tokens, unit, stages, cost)
   simulate FILE   a schedule, ours or PyTorch's CSV, of a raw problem: times, bubble, order
-  export FILE     the plan's schedule as a file: PyTorch's CSV, a trace, a picture
+  export FILE     the plan as a launcher's file, as changes to yours, as a report, or its
+                  schedule: PyTorch's CSV, a trace, a picture
 
 FILE is a HuggingFace config.json, a terapipe.json, or - for standard input; for
 profile and inspect also an ONNX model.
@@ -87,7 +88,10 @@ Options of export
 ${exportHelp}
   --schedule NAME     plan this schedule, as --set schedule=NAME
   --candidate NAME    write this candidate of the plan, not the one it chose
+  --into EXISTING     change this launcher's file instead: prints the difference, which
+                      patch -p0 takes; comments and layout of the file are kept
   --out PATH          write to a file that is not there yet, instead of printing
+  --write             with --into, change EXISTING itself; with --out, replace PATH
 
 Exit status: 0 fine, 1 a finding of severity error or a plan that does not fit,
 2 bad input, 3 internal error.
@@ -148,6 +152,8 @@ function parsed(args: readonly string[]) {
         to: { type: 'string' },
         schedule: { type: 'string' },
         candidate: { type: 'string' },
+        into: { type: 'string' },
+        write: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -201,20 +207,22 @@ function threadsOf(written: string | undefined): number {
 }
 
 function exportingOf(command: CommandName, values: ReturnType<typeof parsed>['values']): ExportOptions {
-  const { to = null, candidate = null, out = null } = values;
+  const { to = null, candidate = null, into = null, out = null, write = false } = values;
   const choices = orList(exportNames);
   if (to !== null && !isExport(to)) {
     const meant = closest(to, exportNames);
     throw usage(`${quoted(to)} is nothing to export to`, meant === null ? `use ${choices}` : `did you mean ${meant}? There are ${choices}`);
   }
-  if (command === 'export' && to === null) throw usage('export needs a format', `give --to ${choices}`);
-  return { to, candidate, out };
+  if (command === 'export' && to === null && into === null) throw usage('export needs a format', `give --to ${choices}`);
+  if (into === '-') throw usage('--into takes a file, not standard input', 'name the file');
+  if (write && into === null && out === null) throw usage('--write needs something to write to', 'give --into or --out too');
+  return { to, candidate, into, out, write };
 }
 
 /** Which options are of some commands only. */
 const ownOptions = {
   ...{ provider: ['profile'], budget: ['profile'], threads: ['profile'], import: ['profile'], device: ['profile'], compare: ['profile'] },
-  ...{ to: ['export'], schedule: ['export'], candidate: ['export'] },
+  ...{ to: ['export'], schedule: ['export'], candidate: ['export'], into: ['export'], write: ['export'] },
   out: ['profile', 'export'],
 } as const satisfies Readonly<Record<string, readonly CommandName[]>>;
 

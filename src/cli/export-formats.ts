@@ -1,4 +1,8 @@
 import { chromeTrace } from '../core/export/chrome-trace';
+import { planHtml } from '../core/export/html/report';
+import type { EditableFormat, Remark } from '../core/export/launchers/edit-launcher';
+import { handOverOf } from '../core/export/launchers/hand-over';
+import { newLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
 import { formatCount } from '../core/format';
@@ -7,10 +11,13 @@ import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import { maximumTimelineOperations } from '../core/planner/predict';
 import { writeScheduleCsv } from '../core/schedule/pytorch/write';
 import type { Timeline } from '../core/schedule/schedule';
+import type { PrintedFinding } from './answer';
 
 /** A file made of a plan. */
 export interface Exported {
   readonly text: string;
+  /** What the format has no word for. */
+  readonly gaps: readonly Remark[];
 }
 
 /** One thing that `export --to` writes. */
@@ -20,11 +27,18 @@ export interface ExportFormat {
    * Of the plan's chosen candidate.
    * @throws ExpectedError where this plan cannot be written so.
    */
-  readonly create: (plan: Plan) => Exported;
+  readonly create: (plan: Plan, findings: readonly PrintedFinding[]) => Exported;
+  /** Files that `--into` takes for it; empty: none. */
+  readonly into: readonly EditableFormat[];
 }
 
 /** Everything that `export --to` writes, by name. */
 export const exportFormats = {
+  megatron: launcher('a launch script of Megatron-LM', 'megatron-shell', ['megatron-shell', 'megatron-yaml']),
+  nemo: launcher('YAML overrides of Megatron-Bridge (NeMo)', 'megatron-bridge', ['megatron-bridge', 'nemo']),
+  torchtitan: launcher('a TorchTitan TOML', 'torchtitan', ['torchtitan']),
+  deepspeed: launcher('a DeepSpeed JSON', 'deepspeed', ['deepspeed']),
+  html: notEditable('a report to send around, in one page', report),
   'pytorch-csv': ofTimeline("the order as PyTorch's CSV, passes alone", (timeline) => writeScheduleCsv(timeline, 'compute_only')),
   'pytorch-csv-comms': ofTimeline('the same with sends and receives', (timeline) => writeScheduleCsv(timeline, 'compute_comms')),
   'chrome-trace': ofTimeline('the timeline for Perfetto, with memory', trace),
@@ -35,18 +49,30 @@ export type ExportName = keyof typeof exportFormats;
 
 export const exportNames = Object.keys(exportFormats) as ExportName[];
 
+function launcher(about: string, format: NewFormat, into: readonly EditableFormat[]): ExportFormat {
+  return { about, create: (plan) => newLauncher(handOverOf(plan), format), into };
+}
+
+function notEditable(about: string, create: ExportFormat['create']): ExportFormat {
+  return { about, create, into: [] };
+}
+
+function report(plan: Plan, findings: readonly PrintedFinding[]): Exported {
+  const shown = findings.map((finding) => ({ ...finding, where: `${finding.file}:${finding.line}:${finding.column}` }));
+  return { text: planHtml(plan, shown), gaps: [] };
+}
+
 function ofTimeline(about: string, write: (timeline: Timeline, candidate: Candidate, plan: Plan) => string): ExportFormat {
-  const create = (plan: Plan): Exported => {
+  return notEditable(about, (plan) => {
     const candidate = chosenOf(plan);
     if (candidate.timeline === null)
       throw new ExpectedError(
         'export-no-timeline',
         `This schedule has more than ${formatCount(maximumTimelineOperations)} operations, too many to write one by one`,
-        'raise training.microBatch or lower training.globalBatch',
+        'export html for its numbers, or raise training.microBatch or lower training.globalBatch',
       );
-    return { text: write(candidate.timeline, candidate, plan) };
-  };
-  return { about, create };
+    return { text: write(candidate.timeline, candidate, plan), gaps: [] };
+  });
 }
 
 function titleOf(plan: Plan, { name }: Candidate): string {
@@ -59,10 +85,10 @@ function trace(timeline: Timeline, candidate: Candidate, plan: Plan): string {
   return [...chromeTrace(timeline, { title: titleOf(plan, candidate), memory })].join('');
 }
 
-/** Light, as for a page of paper. */
+/** Light, as for a page of paper; the report follows the reader's theme. */
 const colors = {
   ...{ background: '#ffffff', foreground: '#1b1f24', dim: '#57606a', line: '#d0d7de' },
-  ...{ forward: '#2f6fd0', backward: '#c46a12', backwardWeight: '#8a7a66' },
+  ...{ forward: '#2f6fd0', backward: '#c46a12', backwardWeight: '#8f6b4a' },
 };
 
 function picture(timeline: Timeline, candidate: Candidate, plan: Plan): string {

@@ -1,4 +1,4 @@
-import { CancelledError, ExpectedError } from '../core/errors';
+import { CancelledError, ExpectedError, messageOf } from '../core/errors';
 import { applyOverrides } from '../core/config/overrides';
 import type { Run } from '../core/config/run';
 import { printable } from '../core/text';
@@ -54,7 +54,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
     }
     json = command.json;
     const answer = await answerTo(command, texts, terminal);
-    terminal.out(`${json ? JSON.stringify(answer.json) : answer.text}\n`);
+    if (json || answer.text !== '') terminal.out(`${json ? JSON.stringify(answer.json) : answer.text}\n`);
     return answer.exitCode;
   } catch (error) {
     if (error instanceof CancelledError) {
@@ -113,7 +113,7 @@ async function answerForConfig(
       return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
     case 'export': {
       const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);
-      return exportAnswer(planned, command.exporting, { err: terminal.err, texts });
+      return exportAnswer(planned, command.exporting, { shell: terminal.shell, err: terminal.err, texts });
     }
     case 'profile':
       return profiling.importFrom === null
@@ -142,6 +142,6 @@ async function referencedInto(texts: Map<string, string>, from: string, name: st
 const cancelled = new ExpectedError('cancelled', 'Cancelled before anything was measured', 'run it again');
 
 function internalError(error: unknown): ExpectedError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return new ExpectedError('internal', `Internal error: ${printable(message)}`, 'report it with the output of TERAPIPE_DEBUG=1');
 }

@@ -24,6 +24,11 @@ export class CancelledError extends Error {
   }
 }
 
+/** What `error` says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Anything that can say it was cancelled: an `AbortSignal`, or a flag shared between threads. */
 export interface CancelSignal {
   readonly aborted: boolean;

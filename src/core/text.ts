@@ -31,3 +31,8 @@ export function quoted(text: string, limit = 60): string {
 export function orList(items: readonly string[]): string {
   return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} or ${items.at(-1) ?? ''}`;
 }
+
+/** The last part of a path, on whatever system it was written. */
+export function baseName(file: string): string {
+  return file.split(/[/\\]/).at(-1) ?? file;
+}

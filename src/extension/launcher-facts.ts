@@ -65,7 +65,7 @@ export function padsVocab(format: ConfigFormat): boolean {
 
 /** Parameters of a run whose model planning understands whole; null for others. */
 export function parametersOfRun({ run }: SessionState): number | null {
-  return run === null || run.unplanned !== undefined ? null : parameterCount(modelSpecOf(run.model));
+  return run === null || run.unplanned !== undefined ? null : parameterCount(modelSpecOf(run.model, run.traits));
 }
 
 /** GPUs in all: as given, or those of all replicas. */

@@ -87,7 +87,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
 
   function update(session: Session, change: Partial<SessionState>): void {
     if (sessions.get(session.state.file) !== session) return;
-    const plan = change.plan ?? session.state.plan;
+    const plan = change.plan === undefined ? session.state.plan : change.plan;
     const staleEdits = plan === null ? 0 : session.edits - session.plannedEdits;
     session.state = { ...session.state, ...change, staleEdits };
     for (const listener of listeners) listener(session.state);
@@ -133,8 +133,10 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     const { file } = session.state;
     const edits = session.edits;
     const texts = new Map<string, string>();
+    const tried = new Set([file]);
     const read = async (path: string): Promise<string> => {
       session.reads.add(path);
+      tried.add(path);
       const text = await world.readText(path);
       texts.set(path, text);
       return text;
@@ -153,7 +155,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       const { run, launcher } = config;
       const judged = (plan: Plan | null): readonly Finding[] =>
         run === null || isLauncher(format) ? config.findings : findingsOf(run, planToJudge(run, plan));
-      if (run !== null) session.reads = new Set(run.files);
+      if (run !== null) session.reads = tried;
       update(session, { run, launcher, texts, format, findings: judged(null), error: config.noRun });
       if (run === null) {
         update(session, { plan: null, progress: null });

@@ -1,6 +1,7 @@
+import { messageOf } from '../core/errors';
 import { formatBytes } from '../core/format';
 import type { Cell, ProfileDevice, ProviderName } from '../core/profile/profile';
-import type { ProfilerJob, ProfilerReply, TimedPart } from '../protocol/profiler';
+import type { ProfilerJob, ProfilerReply, TimedPart, WithoutId } from '../protocol/profiler';
 import type { AttentionOperator } from './graph/emit';
 import { failureKind, runBytes, sessionBytes, usableShare, type Direction, type Limits } from './memory';
 import { openSession, type Model, type Runtime, type TimedSession } from './sessions';
@@ -13,7 +14,6 @@ export interface ModelSource {
   readonly inputs: BuildModel;
 }
 
-type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 type CellAnswer = WithoutId<Extract<ProfilerReply, { readonly type: 'measured' | 'skipped' }>>;
 
 /** Runs of a new shape that are not reported. GPUs load their libraries lazily and raise their clocks. */
@@ -143,8 +143,4 @@ function holds(limits: Limits, { batch, tokens, context }: Cell): boolean {
 
 function union(a: Limits, b: Limits): Limits {
   return { batch: Math.max(a.batch, b.batch), tokens: Math.max(a.tokens, b.tokens), sequence: Math.max(a.sequence, b.sequence) };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,16 @@
 import { CancelledError, ExpectedError } from '../core/errors';
 import { formatCount, formatNumber, plural } from '../core/format';
-import { firstCells, isSettled, nextCells, noiseWarnings, shuffled, stopReason, type Domain } from '../core/profile/design';
+import {
+  cellMs,
+  firstCells,
+  isSettled,
+  nextCells,
+  noiseWarnings,
+  shuffled,
+  snapped,
+  stopReason,
+  type Domain,
+} from '../core/profile/design';
 import { fitErrors, fitPart } from '../core/profile/fit';
 import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/profile/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
@@ -71,7 +81,7 @@ const seed = 20231;
 type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versions' | 'warnings' | 'measure' | 'placement'>;
 
 /**
- * Measures a layer and the ends of the model: cells take turns in random order (interleaved rounds, least of each cell), new cells where the fit is least sure, until the mean error on
+ * Measures a layer and the ends of the model: cells take turns in random order (interleaved rounds, of each cell the faster half), new cells where the fit is least sure, until the mean error on
  * the hold-out cells is under the paper's 2 % or the budget is spent. Whatever stops it (a dead child, cancelling), the profile with the samples so far comes back, `partial` with the reason.
  *
  * @param startedMs when the budget began to run: opening the provider counts.
@@ -121,13 +131,13 @@ async function run(profiler: Profiler, task: MeasureTask, world: MeasureWorld, c
     for (const cell of cells) if (find(course, part, cell) === undefined) course.entries.push(entryOf(part, cell, kept));
   };
   // Timed once every round, to see noise and drift.
-  const reference = entryOf('layer', { batch: 1, tokens: roundTo(task.unit, domain.tokens / 4), context: 0 }, false);
+  const reference = entryOf('layer', { batch: 1, tokens: snapped(task.unit, domain.tokens / 4), context: 0 }, false);
   course.entries.push(reference);
   add('layer', fit);
   add('layer', holdOut, true);
   add('layers2', [reference.cell]);
   if (task.job.shape.vocab > 0) for (const part of ['embedding', 'head'] as const) add(part, endCells(domain));
-  course.warnings.push(...(await placementWarnings(profiler)));
+  course.warnings.push(...(await profiler.placement()).warnings);
 
   for (let round = 0, looks = 0; ; round++) {
     const active = course.entries.filter((entry) => needsMore(entry));
@@ -172,13 +182,13 @@ function batchesFor({ device }: Profiler, largest: number): number[] {
  */
 async function affordableTokens(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course): Promise<number> {
   const { tokens } = task.job.limits;
-  const probe = entryOf('layer', { batch: 1, tokens: Math.min(tokens, roundTo(task.unit, 64)), context: 0 }, false);
+  const probe = entryOf('layer', { batch: 1, tokens: Math.min(tokens, snapped(task.unit, 64)), context: 0 }, false);
   report(profiler, task, world, course, 1);
   for (let times = 0; times < 2 && !isSpent(task, world, course); times++) await measureOnce(profiler, probe, course);
   if (probe.skipped || roundsOf(probe) === 0) return tokens;
   const msPerToken = totalMs(probe) / probe.cell.tokens;
   let longest = tokens;
-  while (longest > 4 * task.unit && longest * msPerToken * passesInBudget > task.budgetMs) longest = roundTo(task.unit, longest / 2);
+  while (longest > 4 * task.unit && longest * msPerToken * passesInBudget > task.budgetMs) longest = snapped(task.unit, longest / 2);
   if (longest < tokens)
     course.warnings.push(
       `Slices longer than ${formatCount(longest)} tokens were not measured, to stay in ${formatNumber(task.budgetMs / 1000)} s; they are extrapolated`,
@@ -205,10 +215,10 @@ async function measureOnce(profiler: Profiler, entry: Entry, course: Course): Pr
   entry.backward.inputsMs.push(answer.backwardInputsMs);
 }
 
-/** Least time of the graph less the least of making its inputs. Each by itself: a burst of noise on the inputs of one round must not make the slice look fast. Never below a tenth. */
-function leastMs({ ms, inputsMs }: Entry['forward']): number {
-  const whole = Math.min(...ms);
-  return Math.max(whole - Math.min(...inputsMs), whole / 10);
+/** Time of the graph less that of making its inputs. Each by itself: a burst of noise on the inputs of one round must not make the slice look fast. Never below a tenth. */
+function sliceMs({ ms, inputsMs }: Entry['forward']): number {
+  const whole = cellMs(ms);
+  return Math.max(whole - cellMs(inputsMs), whole / 10);
 }
 
 /** Cells that the fit sees and cells it does not get rounds by the same rule: more for one kind would bend its minima down. */
@@ -220,12 +230,8 @@ function needsMore(entry: Entry): boolean {
 
 /** Lengths at which the embedding and the head are timed: few, since their cost has no context, is near to linear, and a head costs as much as several layers. */
 function endCells({ unit, tokens }: Domain): Cell[] {
-  const lengths = [unit, tokens / 16, tokens / 4].map((length) => roundTo(unit, length));
+  const lengths = [unit, tokens / 16, tokens / 4].map((length) => snapped(unit, length));
   return [...new Set(lengths)].map((length) => ({ batch: 1, tokens: length, context: 0 }));
-}
-
-async function placementWarnings(profiler: Profiler): Promise<readonly string[]> {
-  return (await profiler.placement()).warnings;
 }
 
 function budgetWarning(course: Course, task: MeasureTask): string {
@@ -300,7 +306,7 @@ function twoLayerRatio(course: Course): number | null {
 }
 
 function totalMs({ forward, backward }: Entry): number {
-  return leastMs(forward) + leastMs(backward);
+  return sliceMs(forward) + sliceMs(backward);
 }
 
 function roundsOf({ forward }: Entry): number {
@@ -317,7 +323,7 @@ function samplesOf({ entries }: Course, part: ProfilePart): Sample[] {
 
 function sampleOf(entry: Entry): Sample {
   const { cell, holdOut, forward, backward } = entry;
-  return { ...cell, forwardMs: leastMs(forward), backwardMs: leastMs(backward), rounds: roundsOf(entry), holdOut };
+  return { ...cell, forwardMs: sliceMs(forward), backwardMs: sliceMs(backward), rounds: roundsOf(entry), holdOut };
 }
 
 function entryOf(part: TimedPart, cell: Cell, holdOut: boolean): Entry {
@@ -330,10 +336,6 @@ function find({ entries }: Course, part: TimedPart, cell: Cell): Entry | undefin
 
 function sameCell(a: Cell, b: Cell): boolean {
   return a.batch === b.batch && a.tokens === b.tokens && a.context === b.context;
-}
-
-function roundTo(unit: number, tokens: number): number {
-  return Math.max(unit, unit * Math.round(tokens / unit));
 }
 
 function last(values: readonly number[]): number {

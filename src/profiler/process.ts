@@ -1,9 +1,7 @@
 import { fork } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { CancelledError, ExpectedError } from '../core/errors';
-import { parseProfilerReply, type ProfilerReply, type ProfilerRequest } from '../protocol/profiler';
-
-type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+import { parseProfilerReply, type ProfilerReply, type ProfilerRequest, type WithoutId } from '../protocol/profiler';
 
 /** A request before it is numbered. */
 export type ProfilerRequestBody = WithoutId<ProfilerRequest>;

@@ -2,7 +2,7 @@ import { ExpectedError } from '../core/errors';
 import { plural } from '../core/format';
 import { defaultUnit, type PlanRequest } from '../core/planner/request';
 import { providerNames, type Profile, type ProviderName } from '../core/profile/profile';
-import { layerShapeOf } from '../core/profile/shape';
+import { layerShapeOf, unlikeOneLayer } from '../core/profile/shape';
 import { openProfiler, type OpenProfiler, type Refusal } from './client';
 import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureWorld } from './measure';
 import { requireWritable, writeProfile } from './store';
@@ -120,6 +120,9 @@ export function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<Profile
 
 function requireProfilable({ model, layout }: PlanRequest): void {
   const { tensor, context, expert } = layout;
+  const unlike = unlikeOneLayer(model);
+  if (unlike !== null)
+    throw new ExpectedError('profile-unlike-layers', `This model cannot be profiled: ${unlike}`, 'plan it with the analytic model');
   if (model.experts !== null && model.experts.count % expert !== 0)
     throw new ExpectedError(
       'profile-expert-share',

@@ -1,7 +1,8 @@
 import os from 'node:os';
+import { messageOf } from '../core/errors';
 import { formatBytes } from '../core/format';
 import type { Cell, ProfileDevice, ProfilePart, ProviderName } from '../core/profile/profile';
-import type { PlacedOperator, ProfilerJob, ProfilerReply, ProfilerRequest } from '../protocol/profiler';
+import type { PlacedOperator, ProfilerJob, ProfilerReply, ProfilerRequest, WithoutId } from '../protocol/profiler';
 import { createCellTimer, type ModelSource } from './cell-timer';
 import { deviceOf, libraryVersions, readDeviceFacts, readNvidia } from './device';
 import type { AttentionOperator } from './graph/emit';
@@ -21,7 +22,6 @@ export interface ServerParts {
   readonly freeBytes: (device: ProfileDevice) => Promise<number>;
 }
 
-type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 type Answer = WithoutId<ProfilerReply>;
 type Opened = Awaited<ReturnType<typeof openJob>>;
 
@@ -156,8 +156,4 @@ export async function freeDeviceBytes({ kind, driver }: ProfileDevice): Promise<
   if (kind !== 'gpu') return Math.min(os.freemem(), process.availableMemory());
   if (driver === null) return Infinity;
   return (await readNvidia(process.env['CUDA_VISIBLE_DEVICES']))?.freeBytes ?? Infinity;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

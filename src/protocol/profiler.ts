@@ -45,6 +45,9 @@ export interface PlacedOperator {
   readonly heavy: boolean;
 }
 
+/** A request before it is numbered, or a reply before it is joined to its request. */
+export type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+
 /** Child to parent: one for each request. */
 export type ProfilerReply =
   | {

@@ -45,6 +45,24 @@ export function llama3(size: '70b' | '405b', layers: number): ModelSpec {
   };
 }
 
+/**
+ * DeepSeek-V2 or V3 with its number of layers cut down and one dense layer, as the measured runs had it (their script's `--moe-layer-freq ([0]*1+[1]*(layers-1))*1`; the published V3 has three).
+ */
+export function deepseek(version: 2 | 3, layers: number): ModelSpec {
+  const sizes =
+    version === 2
+      ? { hidden: 5120, ffn: 1536, denseFfn: 12288, vocab: 102400, experts: { count: 160, active: 6, sharedFfn: 3072 } }
+      : { hidden: 7168, ffn: 2048, denseFfn: 18432, vocab: 129280, experts: { count: 256, active: 8, sharedFfn: 2048 } };
+  return {
+    ...llama3('70b', layers),
+    ...sizes,
+    heads: 128,
+    kvHeads: 128,
+    latent: { qRank: 1536, kvRank: 512, nopeHeadDim: 128, ropeHeadDim: 64, vHeadDim: 128 },
+    layerKinds: Array.from({ length: layers }, (_, layer) => ({ feedForward: layer === 0 ? 'dense' : 'experts', window: null })),
+  };
+}
+
 /** Mixtral 8x7B with its number of layers cut down. */
 export function mixtral(layers: number): ModelSpec {
   return {

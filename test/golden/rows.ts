@@ -3,7 +3,7 @@ import type { Candidate } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/planner/request';
 import type { Scheme } from '../../src/core/solver/slicing';
 import { golden } from './shared';
-import { gpt, llama3, request } from './requests';
+import { gpt, request } from './requests';
 
 /** One reference number beside ours. */
 export interface Row {
@@ -82,62 +82,6 @@ export function ptdpRows(): Row[] | null {
     });
     return { name: `${row.params_b}B`, measured: 1e3 * row.derived_iteration_s, predicted: predictOneF1B(wanted).iterationMs };
   });
-}
-
-interface B200Case {
-  readonly id: string;
-  readonly case: string;
-  readonly model: string;
-  readonly layers: number;
-  readonly tp: number;
-  readonly pp: number;
-  readonly cp: number;
-  readonly dp: number;
-  readonly seq: number;
-  readonly mbs: number;
-  readonly num_microbatches: number;
-  readonly measured: {
-    readonly iter_ms: number;
-    readonly peak_by_rank_mb: Readonly<Record<string, { readonly max_allocated_mb: number }>>;
-  };
-}
-
-export interface B200Row extends Row {
-  /** Measured and counted peak of each stage, bytes. */
-  readonly peaks: readonly { readonly measured: number; readonly predicted: number }[];
-}
-
-/** Dense 8-GPU B200 runs of Megatron-LM: bf16, distributed optimizer, flash attention, no recompute, sequence parallel with tensor parallelism, fused cross entropy. Times in ms. */
-export function b200Rows(): B200Row[] | null {
-  const file = golden('b200_measured') as { cases: B200Case[] } | null;
-  if (file === null) return null;
-  return file.cases
-    .filter((row) => row.model.startsWith('llama3-'))
-    .map((row) => {
-      const wanted = request('B200', llama3(row.model === 'llama3-70b' ? '70b' : '405b', row.layers), {
-        training: {
-          sequenceLength: row.seq,
-          microBatch: row.mbs,
-          globalBatch: row.mbs * row.num_microbatches * row.dp,
-          precision: 'bf16',
-          zeroStage: 1,
-          attention: 'flash',
-          sequenceParallel: row.tp > 1,
-          fusedCrossEntropy: true,
-          dropout: false,
-        },
-        layout: { tensor: row.tp, pipeline: row.pp, data: row.dp, context: row.cp },
-      });
-      const candidate = predictOneF1B(wanted);
-      const ranks = Object.entries(row.measured.peak_by_rank_mb);
-      const peaks = candidate.memory.stages.map(({ stage, peakBytes }) => {
-        const ofStage = ranks
-          .filter(([rank]) => Math.floor((Number(rank) * row.pp) / ranks.length) === stage)
-          .map(([, rank]) => rank.max_allocated_mb);
-        return { measured: Math.max(...ofStage) * 2 ** 20, predicted: peakBytes };
-      });
-      return { name: row.case, measured: row.measured.iter_ms, predicted: candidate.iterationMs, peaks };
-    });
 }
 
 /** One of TeraPipe's ten settings with the measured latencies of the paper's appendix (ms) and the scheme it found. `recalled`: not re-read in a primary text. */

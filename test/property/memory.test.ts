@@ -39,6 +39,7 @@ function intervalsOf(timeline: Timeline, chunks: readonly ChunkMemory[], stage: 
     const saved = own.activations + own.keysValues + own.logits;
     const whole = kind[back] === operationKind.backward;
     intervals.push({ fromMs: startMs[forward]!, toMs: endMs[back]!, bytes: saved });
+    intervals.push({ fromMs: startMs[forward]!, toMs: endMs[forward]!, bytes: sizeOf(own.forward) - saved });
     intervals.push({ fromMs: startMs[back]!, toMs: endMs[back]!, bytes: sizeOf(whole ? own.backward : own.backwardInput) - saved });
     let last = u;
     while (units[last + 1]?.microBatch === units[u]!.microBatch) last++;

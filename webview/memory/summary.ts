@@ -36,6 +36,8 @@ export function partName(part: MemoryPart): string {
       return t('Optimizer state');
     case 'dummyGradients':
       return t('Dummy gradients');
+    case 'workspaces':
+      return t('Workspaces');
     case 'activations':
       return t('Activations');
     case 'keysValues':
@@ -60,7 +62,7 @@ export function axisBytes(profile: MemoryProfile): number {
   return Math.max(profile.capacityBytes, highest) * 1.06;
 }
 
-const staticNames = ['weights', 'gradients', 'optimizer', 'dummyGradients'] as const satisfies readonly MemoryPart[];
+const staticNames = ['weights', 'gradients', 'optimizer', 'dummyGradients', 'workspaces'] as const satisfies readonly MemoryPart[];
 
 /** Parts that are there all the time with their bytes, in stacking order. */
 export function staticParts({ parts }: StageMemory): (readonly [MemoryPart, number])[] {

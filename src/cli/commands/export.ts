@@ -1,41 +1,92 @@
-import { writeFile } from 'node:fs/promises';
+import { configError } from '../../core/config/errors';
+import { startOf } from '../../core/config/json-document';
 import { closest } from '../../core/config/suggest';
+import type { LauncherReader } from '../../core/config/facts';
+import { editLauncher, isEditable, type EditableFormat, type EditedLauncher, type Remark } from '../../core/export/launchers/edit-launcher';
+import { handOverOf } from '../../core/export/launchers/hand-over';
+import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError } from '../../core/errors';
+import { formatDuration, plural } from '../../core/format';
+import { isLauncher, readerOf, recogniseNamedConfig } from '../../core/launch/readers';
 import { chosenOf, type Plan } from '../../core/planner/plan';
-import { orList, printable, quoted } from '../../core/text';
-import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
-import { exportFormats, type ExportName } from '../export-formats';
+import { lineColumnAt, orList, printable, quoted } from '../../core/text';
+import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
+import { exportFormats, exportNames, type ExportName } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
+import { readNamedFile, type SourceText } from '../read-file';
+import { replaceFile, writeNewFile } from '../write-file';
 
 /** What `export` takes besides a file. */
 export interface ExportOptions {
-  /** Null only for other commands. */
+  /** Null: what `into` is. */
   readonly to: ExportName | null;
   /** The id or name of a candidate to write instead of the chosen one. */
   readonly candidate: string | null;
-  /** A file that is not there yet; null: standard output. */
+  /** A file to change. */
+  readonly into: string | null;
   readonly out: string | null;
+  /** Change `into` in place; replace `out` where it is there. */
+  readonly write: boolean;
+}
+
+/** What `export` needs of the world. */
+export interface ExportWorld {
+  readonly shell: () => Promise<LauncherReader>;
+  /** Remarks on what is printed, beside it. */
+  readonly err: (text: string) => void;
+  /** Texts by file, for lines of findings. */
+  readonly texts: Map<string, string>;
 }
 
 /**
- * `terapipe export`: a candidate of a plan as a file, to standard output or to a new file. Findings go to `err`, beside it.
- * @throws ExpectedError `export-*`.
+ * `terapipe export`: a candidate of a plan as a launcher's file, as edits of one, as a report, or its schedule as a file or a picture. Without `out` and `write` nothing is written: the file, or the
+ * difference, goes to standard output. What a format cannot say and findings go to `err`, beside it.
+ * @throws ExpectedError `export-*`, and as `readNamedFile` and the reader of `into`.
  */
-export async function exportAnswer(
-  { plan, findings }: Planned,
-  { to, candidate, out }: ExportOptions,
-  { err, texts }: { readonly err: (text: string) => void; readonly texts: Texts },
-): Promise<Answer> {
-  const name = to ?? 'svg';
-  const shown = candidate === null ? plan : withCandidate(plan, candidate);
-  const { text } = exportFormats[name].create(shown);
-  if (out !== null) await writeNewFile(out, text);
-  for (const finding of findings) err(`${findingLine(printedFinding(finding, texts))}\n`);
-  const { id, schedule, fits } = chosenOf(shown);
+export async function exportAnswer(planned: Planned, options: ExportOptions, world: ExportWorld): Promise<Answer> {
+  const { findings } = planned;
+  const plan = options.candidate === null ? planned.plan : withCandidate(planned.plan, options.candidate);
+  const source = options.into === null ? null : await readNamedFile(options.into);
+  if (source !== null) world.texts.set(source.file, source.text);
+  const printed = findings.map((finding) => printedFinding(finding, world.texts));
+  const { json, text, remarks } = await (source === null ? newFile(plan, printed, options) : changed(plan, options, source, world));
+  for (const line of [...remarks, ...printed.map(findingLine)]) world.err(`${line}\n`);
+  const { id, schedule, fits } = chosenOf(plan);
+  return { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, fits) };
+}
+
+/** What one way to export says: its part of the JSON, its words, and lines beside them. */
+interface Said {
+  readonly json: object;
+  readonly text: string;
+  readonly remarks: readonly string[];
+}
+
+async function newFile(plan: Plan, findings: readonly PrintedFinding[], { to, out, write }: ExportOptions): Promise<Said> {
+  const name = to ?? 'html';
+  const { text, gaps } = exportFormats[name].create(plan, findings);
+  if (out !== null) await (write ? replaceFile(out, null, text) : writeNewFile(out, text));
   return {
-    json: { version: 1, to: name, candidate: id, schedule, text: out === null ? text : null, written: out },
-    text: out === null ? text.replace(/\n$/, '') : `Wrote ${printable(out)}`,
-    exitCode: exitCodeFor(findings, fits),
+    json: { to: name, text: out === null ? text : null, written: out, gaps },
+    text: out === null ? withoutLastBreak(text) : `Wrote ${printable(out)}`,
+    remarks: gapLines(plan, gaps),
+  };
+}
+
+async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportWorld): Promise<Said> {
+  const { file, text } = source;
+  const { name, format } = targetOf(source, to);
+  const read = await readerOf(format, shell);
+  const edited = editLauncher(handOverOf(plan), read(file, text), format, read);
+  const written = out ?? (write && edited.edits.length > 0 ? file : null);
+  if (out !== null) await (write ? replaceFile(out, null, edited.text) : writeNewFile(out, edited.text));
+  else if (written !== null) await replaceFile(file, text, edited.text);
+  const diff = unifiedDiff(text, edited.text, printable(file), printable(file));
+  const { set, kept, gaps, alongside } = edited;
+  return {
+    json: { to: name, into: file, format, set, kept, gaps, alongside, edits: placed(text, edited), diff, written },
+    text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
+    remarks: editLines(plan, file, edited, written),
   };
 }
 
@@ -57,17 +108,62 @@ function withCandidate(plan: Plan, wanted: string): Plan {
   );
 }
 
-async function writeNewFile(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text, { flag: 'wx' });
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : null;
-    if (code === null) throw error;
-    if (code === 'EEXIST') throw new ExpectedError('export-exists', `${file} is there already`, 'name another file, or remove it');
-    throw new ExpectedError(
-      'export-not-saved',
-      `${file} could not be written (${code})`,
-      'check its folder and permissions, or name another file',
+/** The launcher that a file is of. @throws ExpectedError when it is none, or not the one asked for. */
+function targetOf({ file, text }: SourceText, to: ExportName | null): { readonly name: ExportName; readonly format: EditableFormat } {
+  const format = recogniseNamedConfig(file, text);
+  const editable = format !== null && isLauncher(format) && isEditable(format) ? format : null;
+  const name = exportNames.find((entry) => editable !== null && exportFormats[entry].into.includes(editable));
+  if (editable === null || name === undefined)
+    throw configError(
+      'config-unknown-format',
+      'This is no launcher that a plan can be written into',
+      'name a Megatron-LM script or YAML, a NeMo or Megatron-Bridge YAML, a TorchTitan TOML, or a DeepSpeed JSON',
+      startOf(file),
     );
-  }
+  if (to !== null && to !== name)
+    throw new ExpectedError(
+      'export-other-format',
+      `${file} is a file of ${name}, not of ${to}`,
+      `give --to ${name}, or leave it out`,
+      startOf(file),
+    );
+  return { name, format: editable };
+}
+
+function editLines(
+  plan: Plan,
+  file: string,
+  { set, kept, gaps, alongside, edits }: EditedLauncher,
+  written: string | null,
+): readonly string[] {
+  const hint = written === null && edits.length > 0 ? '; nothing is written without --write or --out' : '';
+  const summary =
+    edits.length === 0
+      ? `nothing to change, ${plural(kept.length, 'setting')} as planned`
+      : `${plural(set.length, 'setting')} changed, ${kept.length} as planned`;
+  return [printable(`${file}: ${summary}${hint}`), ...alongside.map((line) => printable(`changes too: ${line}`)), ...gapLines(plan, gaps)];
+}
+
+/** What is missing, and what runs instead of a schedule that a launcher does not have. */
+function gapLines(plan: Plan, gaps: readonly Remark[]): readonly string[] {
+  const lines = gaps.map(({ what, because }) => printable(`not written: ${what}: ${because}`));
+  const chosen = chosenOf(plan);
+  const instead = plan.candidates.find(({ id }) => id === '1f1b');
+  const isMissing = gaps.some(({ what }) => what.includes(chosen.schedule)) && chosen.schedule !== '1F1B';
+  if (!isMissing || instead === undefined) return lines;
+  const times = `${formatDuration(instead.iterationMs)} a step, not ${formatDuration(chosen.iterationMs)}`;
+  return [...lines, printable(`with 1F1B instead: ${times}; --candidate 1f1b hands over that`)];
+}
+
+/** Edits with lines and columns from 1. */
+function placed(text: string, { edits }: EditedLauncher): readonly object[] {
+  return edits.map(({ place: { range }, newText }) => {
+    const [start, end] = [lineColumnAt(text, range.start), lineColumnAt(text, range.end)];
+    return { ...start, endLine: end.line, endColumn: end.column, newText };
+  });
+}
+
+/** Answers are printed with a line break behind them. */
+function withoutLastBreak(text: string): string {
+  return text.endsWith('\n') ? text.slice(0, -1) : text;
 }

@@ -20,9 +20,11 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
     formatBytes(stage.activationsBytes),
     formatBytes(stage.otherBytes),
     formatBytesOf(stage.peakBytes, stage.capacityBytes),
+    formatBytes(stage.reservedBytes),
+    formatBytes(stage.cardBytes),
     `in ${stage.peakOperation}`,
   ]);
-  const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', ''];
+  const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', 'reserved', 'on the card', ''];
   return {
     json: {
       version: 1,
@@ -38,7 +40,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
     text: [
       printable(`${plan.request.title}: ${formatCount(plan.parameters)} parameters, ${name}, ${plural(layout.pipeline, 'stage')}`),
       '',
-      indented(table([heading, ...rows], [7])),
+      indented(table([heading, ...rows], [9])),
       '',
       `${fits ? 'Fits' : 'Does not fit'} with ${formatBytes(memory.marginBytes)} kept free: ${memory.marginBecause}`,
       ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),

@@ -1,3 +1,4 @@
+import { limiters, type Limiter, type StageLimits } from '../../core/cost/limits';
 import { planJson } from '../../core/export/plan-json';
 import {
   formatBytes,
@@ -51,6 +52,7 @@ function planText(plan: Plan, chosen: Candidate): string {
       'memory',
       `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
     ],
+    ...limitLines(plan),
     ['schedule', chosen.name],
     ['slices', schemeText(chosen.scheme)],
   ];
@@ -87,4 +89,34 @@ ${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}
 /** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */
 function bubbleText(rate: number): string {
   return rate > 0 && rate < 0.001 ? '< 0.1 %' : formatPercent(rate);
+}
+
+/** What each limiter is called. */
+const limiterNames: Readonly<Record<Limiter, string>> = {
+  issue: 'issuing operations',
+  memory: 'memory traffic',
+  math: 'arithmetic',
+  exchange: 'exchanges inside layers',
+  send: 'sends between stages',
+};
+
+/** What the stages' time goes to, largest first, and where the largest is another on some stages. */
+function limitLines({ limits }: Plan): string[][] {
+  const first = limits?.reduce((slowest, stage) => (totalOf(stage) > totalOf(slowest) ? stage : slowest));
+  if (!limits || first === undefined) return [];
+  const shares = limiters
+    .map((name) => [name, first.ms[name] / totalOf(first)] as const)
+    .filter(([, share]) => share >= 0.005)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, share]) => `${limiterNames[name]} ${formatPercent(share)}`);
+  const others = limits.flatMap(({ limiter }, stage) =>
+    limiter === first.limiter ? [] : [`stage ${formatCount(stage)} ${limiterNames[limiter]}`],
+  );
+  const [other] = others;
+  const apart = other === undefined ? '' : `; ${other}${others.length > 1 ? ` and ${formatCount(others.length - 1)} more` : ''}`;
+  return [['limited by', `${shares.join(', ')} on the slowest stage${apart}`]];
+}
+
+function totalOf({ ms }: StageLimits): number {
+  return limiters.reduce((sum, name) => sum + ms[name], 0);
 }

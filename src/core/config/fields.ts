@@ -1,13 +1,17 @@
 import * as v from 'valibot';
 import type { LinkSpec, Precision } from '../cluster/spec';
 import type { CostConstants } from '../cost/constants';
+import { optimizers } from '../model/optimizer';
+import { runtimes } from '../model/runtimes';
+import { recomputeModules } from '../model/recompute';
 import type { Layout, TrainingSpec } from '../planner/request';
 import { namedSchedules } from '../schedule/schedule';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule } from './rules';
+import type { CalibrationGiven } from './run';
 import type { WrittenModel } from './written-model';
 
 /** A rule for every field of `T`; nested objects have tables of their own. */
-export type Fields<T> = { readonly [K in keyof T]-?: Rule<T[K]> };
+export type Fields<T> = { readonly [K in keyof T]-?: Rule<Exclude<T[K], undefined>> };
 
 /** `model` given inline. */
 export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelType'>]: Rule<WrittenModel[K]> } = {
@@ -37,9 +41,14 @@ export const trainingFields: Fields<TrainingSpec> = {
   microBatch: integer(1, 1_000_000),
   globalBatch: integer(1, 10_000_000),
   precision: oneOf(['fp32', 'fp16', 'bf16']),
-  optimizer: oneOf(['adam', 'sgd', 'none']),
+  optimizer: oneOf(optimizers),
   zeroStage: oneOf([0, 1, 2, 3]),
   recompute: oneOf(['none', 'selective', 'full']),
+  recomputeLayers: integer(0, 10_000),
+  recomputeModules: list(v.picklist(recomputeModules), 1, 16, `a list of ${recomputeModules.join(', ')}`),
+  runtime: oneOf(runtimes),
+  contextExchange: oneOf(['all-to-all', 'ring']),
+  offloadOptimizer: boolean,
   attention: oneOf(['flash', 'unfused']),
   sequenceParallel: boolean,
   fusedCrossEntropy: boolean,
@@ -53,6 +62,7 @@ export const layoutFields: Fields<Layout> = {
   data: integer(1, 1_000_000),
   context: integer(1, 100_000),
   expert: integer(1, 100_000),
+  expertTensor: integer(1, 100_000),
   virtualStages: integer(1, 10_000),
 };
 
@@ -86,6 +96,9 @@ export const constantFields: Fields<CostConstants> = {
   issueFloorUs: nonNegative(1_000_000),
   memoryEfficiency: positive(1),
 };
+
+/** Under `calibration`. */
+export const calibrationFields: Fields<CalibrationGiven> = { iterationMs: positive(1e9) };
 
 export const scheduleRule = oneOf(namedSchedules);
 

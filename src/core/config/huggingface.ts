@@ -5,16 +5,19 @@ import type { FactName, Facts, LauncherFile } from './facts';
 import { findModel } from './huggingface/find-model';
 import { readFacts, unsaidOf } from './huggingface/read-facts';
 import { remarksOn, unplannedOf } from './huggingface/remarks';
-import { readSizes } from './huggingface/sizes';
+import { familyTraits, readSizes } from './huggingface/sizes';
 import { parseDocument, type JsonDocument } from './json-document';
 import type { Run, Unplanned } from './run';
-import type { WrittenModel } from './written-model';
+import { traitsOf } from './traits';
+import type { ModelTraits, WrittenModel } from './written-model';
 
 /** What one config.json says. */
 export interface HuggingFaceModel {
   readonly document: JsonDocument;
   /** As planning takes it. */
   readonly model: LocatedFields<WrittenModel>;
+  /** What the model has beyond sizes. */
+  readonly traits: ModelTraits;
   /** All that the config says, what planning has no field for included. */
   readonly facts: Facts;
   /** Fields of `model` that neither the config nor the documentation of its class gives. */
@@ -35,12 +38,13 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
   const model = completeFamily(found.family, found.modelType, readSizes(found, found.around));
   const facts = readFacts(found, model);
   const unplanned = unplannedOf(found, facts);
-  return { document, model, facts, unsaid: unsaidOf(found, model), unplanned, remarks: remarksOn(found, facts, unplanned) };
+  const remarks = remarksOn(found, facts, unplanned);
+  return { document, model, traits: traitsOf(facts, familyTraits(found)), facts, unsaid: unsaidOf(found, model), unplanned, remarks };
 }
 
 /** What a run takes over from the config of its model, beside the sizes. */
-export function aboutModel({ facts, unsaid, unplanned }: HuggingFaceModel): Pick<Run, 'facts' | 'unsaid' | 'unplanned'> {
-  return { facts, unsaid, ...(unplanned === null ? {} : { unplanned }) };
+export function aboutModel({ facts, traits, unsaid, unplanned }: HuggingFaceModel): Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits'> {
+  return { facts, traits, unsaid, ...(unplanned === null ? {} : { unplanned }) };
 }
 
 /**

@@ -1,8 +1,10 @@
 import type { Located, LocatedFields } from '../located';
+import { recomputeModules } from '../model/recompute';
 import type { Layout, TrainingSpec } from '../planner/request';
 import { namedSchedules, type ScheduleName } from '../schedule/schedule';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { completeInline } from './inline-model';
+import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Given, Run } from './run';
 import type { WrittenModel } from './written-model';
 
@@ -27,8 +29,9 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
   const schedule = scheduleOf(facts);
   return {
     ...{ file, files: [...texts.keys()], format, title, place, model },
+    traits: traitsOf(facts),
     ...cluster,
-    training: trainingOf(facts),
+    training: { ...trainingOf(facts), ...runtimeOfFormat(format) },
     layout: layoutOf(facts, model.layers.value),
     ...(schedule === undefined ? {} : { schedule }),
     constants: {},
@@ -40,20 +43,23 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
 
 /** Kinds of model that a launcher's flags tell and planning has no word for: read, inspected and checked, but not planned as something else. */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
-  const kinds = [
-    ['encoderLayers', 'an encoder-decoder'],
-    ['latentAttention', 'a model with latent attention'],
-    ['hybridPattern', 'a hybrid of several kinds of layers'],
-    ['sharedExperts', 'a model with shared experts'],
-    ['moeLayerFrequency', 'a model whose layers differ'],
-  ] as const;
-  for (const [name, kind] of kinds) {
+  const kinds: readonly (readonly [FactName, string, boolean])[] = [
+    ['encoderLayers', 'an encoder-decoder', true],
+    ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
+    ['hybridPattern', 'a hybrid of several kinds of layers', true],
+    ['moeLayerFrequency', 'a model whose layers differ in a way that cannot be read', !isReadFrequency(facts)],
+  ];
+  for (const [name, kind, unknown] of kinds) {
     const fact: Fact<unknown> | undefined = facts[name];
-    if (fact?.source.kind !== 'file' || fact.value === false || fact.value === '1') continue;
+    if (fact?.source.kind !== 'file' || fact.value === false || !unknown) continue;
     const remedy = 'give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that';
     return { unplanned: { message: `This is ${kind}, which is read but not planned`, remedy, place: fact.source.place } };
   }
   return {};
+}
+
+function isReadFrequency({ moeLayerFrequency, layers }: Facts): boolean {
+  return moeLayerFrequency === undefined || frequencyPattern(moeLayerFrequency.value, layers?.value ?? 1) !== null;
 }
 
 const modelKeys = [
@@ -78,6 +84,9 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
 
 function trainingOf(facts: Facts): Given<TrainingSpec> {
   const { sequenceLength, encoderSequenceLength, precision, zeroStage, distributedOptimizer, recomputeGranularity, optimizer } = facts;
+  const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
+  const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
+  const modules = written && mapped(written, (names) => recomputeModules.filter((name) => names.includes(name)));
   const length = sequenceLength ?? encoderSequenceLength;
   const zero = zeroStage ?? (distributedOptimizer === undefined ? undefined : mapped(distributedOptimizer, (on) => (on ? 1 : 0)));
   return defined<Given<TrainingSpec>>({
@@ -85,9 +94,21 @@ function trainingOf(facts: Facts): Given<TrainingSpec> {
     sequenceLength: length && located(length),
     precision: precision && mapped(precision, (name) => (name === 'fp8' ? 'bf16' : name)),
     zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),
-    recompute: recomputeGranularity && mapped(recomputeGranularity, recomputeOf),
+    recompute: recomputeGranularity && mapped(recomputeGranularity, (written) => (idle ? 'none' : recomputeOf(written))),
+    recomputeLayers: recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle ? located(recomputeLayers) : undefined,
+    recomputeModules: modules && modules.value.length > 0 ? modules : undefined,
+    contextExchange:
+      contextCommunication &&
+      mapped(contextCommunication, (name) => (name.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const))),
+    offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
     optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
   });
+}
+
+/** Formats of frameworks that keep and shard otherwise than Megatron-LM. */
+function runtimeOfFormat(format: LauncherFile['format']): Given<TrainingSpec> {
+  const runtime = format === 'torchtitan' ? 'torchtitan' : format === 'deepspeed' || format === 'gpt-neox' ? 'deepspeed' : null;
+  return runtime === null ? {} : { runtime: { value: runtime, source: { kind: 'default', because: 'the framework of this file' } } };
 }
 
 /** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less. */
@@ -102,7 +123,7 @@ function layoutOf(facts: Facts, layers: number): Given<Layout> {
   const interleaved =
     virtualStages ?? (layersPerVirtualStage === undefined ? undefined : mapped(layersPerVirtualStage, (each) => perStage / each));
   return defined<Given<Layout>>({
-    ...pick(facts, ['tensor', 'pipeline', 'data', 'context', 'expert']),
+    ...pick(facts, ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor']),
     virtualStages:
       interleaved !== undefined && Number.isInteger(interleaved.value) && interleaved.value >= 1 ? located(interleaved) : undefined,
   });

@@ -20,7 +20,7 @@ interface LoadedModel {
   readonly model: LocatedFields<WrittenModel>;
   readonly texts: ReadonlyMap<string, string>;
   readonly remarks: readonly Finding[];
-  readonly about: Pick<Run, 'facts' | 'unsaid' | 'unplanned'>;
+  readonly about: Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits'>;
 }
 
 /**
@@ -48,13 +48,13 @@ export async function loadRun(file: string, text: string, read: ReadReferenced, 
   const { profile: namedProfile, ...cost } = own.cost;
   const profile = namedProfile === undefined || !withProfile ? undefined : await loadProfile(file, namedProfile, read, own.place);
   const texts = new Map([[file, own.document.text], ...loaded.texts, ...(profile?.texts ?? [])]);
-  const { cluster, training, layout, schedule, unit, scheme } = own;
+  const { cluster, training, layout, schedule, unit, scheme, calibration } = own;
   return {
     ...{ file, files: [...texts.keys()], format, title: titleOf(file), place: own.place },
     model: loaded.model,
     ...loaded.about,
     ...cluster,
-    ...{ training, layout },
+    ...{ training, layout, calibration },
     ...(schedule === undefined ? {} : { schedule }),
     ...(unit === undefined ? {} : { unit }),
     ...(scheme === undefined ? {} : { scheme }),

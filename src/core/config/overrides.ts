@@ -5,6 +5,7 @@ import { quoted } from '../text';
 import { gpuWith, linksWith, presetNamed } from './cluster-section';
 import { configError } from './errors';
 import {
+  calibrationFields,
   clusterFields,
   constantFields,
   gpuFields,
@@ -60,6 +61,7 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
     // What a graph says counts as a default here, and stays: there is no family to fill in what is dropped.
     model: run.format === 'onnx' ? { ...run.model, ...given } : overrideModel(run.model, given),
   })),
+  ...sectionSetters('calibration', calibrationFields, (run, given) => ({ ...run, calibration: { ...run.calibration, ...given } })),
   ['schedule', (run, written) => ({ ...run, schedule: overridden(parsed('schedule', written, scheduleRule)) })],
   ['slicing.unit', (run, written) => ({ ...run, unit: overridden(parsed('slicing.unit', written, slicingFields.unit)) })],
   ['slicing.scheme', (run, written) => ({ ...run, scheme: overridden(schemeOf(parsed('slicing.scheme', written, slicingFields.scheme))) })],

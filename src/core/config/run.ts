@@ -8,7 +8,7 @@ import type { Layout, TrainingSpec } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { FactName, Facts } from './facts';
-import type { WrittenModel } from './written-model';
+import type { ModelTraits, WrittenModel } from './written-model';
 
 export type LauncherFormat = 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'torchtitan' | 'deepspeed' | 'gpt-neox';
 export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx' | LauncherFormat;
@@ -23,6 +23,11 @@ export interface Unplanned {
   readonly remedy: string;
 }
 
+/** Under `calibration`. */
+export interface CalibrationGiven {
+  readonly iterationMs: number;
+}
+
 /** What the files of one run say, located; defaults of the model family included and marked, nothing else filled in. */
 export interface Run {
   /** The file that was opened, and every file it drew from (itself first). */
@@ -34,6 +39,8 @@ export interface Run {
   /** Where to put a remark about the whole run: its first key, or the start of the file. */
   readonly place: Place;
   readonly model: LocatedFields<WrittenModel>;
+  /** What the model has beyond those sizes. */
+  readonly traits?: ModelTraits;
   /** Preset with overrides applied; absent when no file names a GPU. */
   readonly gpu?: Located<ClusterSpec['gpu']>;
   readonly links?: Located<ClusterSpec['links']>;
@@ -45,6 +52,8 @@ export interface Run {
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly constants: Given<CostConstants>;
+  /** A step of this very run, measured. */
+  readonly calibration?: Given<CalibrationGiven>;
   readonly costTable?: Located<CostTable>;
   /** A profile the files name; null when they want none, even if one is found. */
   readonly profile?: Located<NamedProfile | null>;

@@ -7,6 +7,7 @@ import { clusterKeys, gpuKeys, linkKeys, readCluster, type GivenCluster } from '
 import { costKeys, readCost, type GivenCost } from './cost-section';
 import { configError } from './errors';
 import {
+  calibrationFields,
   latencyFields,
   layoutFields,
   modelFields,
@@ -19,12 +20,12 @@ import {
 } from './fields';
 import { parseDocument, placeOf, startOf, type JsonDocument } from './json-document';
 import { path } from './rules';
-import type { Given } from './run';
+import type { CalibrationGiven, Given } from './run';
 import { openChild, openSection, readField, readFields, type Section } from './section';
 import type { WrittenModel } from './written-model';
 
 /** Keys of the root of a terapipe.json. */
-export const rootKeys = ['$schema', 'model', 'cluster', 'training', 'layout', 'schedule', 'slicing', 'cost'] as const;
+export const rootKeys = ['$schema', 'model', 'cluster', 'training', 'layout', 'schedule', 'slicing', 'cost', 'calibration'] as const;
 
 /** Every object of a terapipe.json by its path, with the keys it may have; the JSON schema is held against this. */
 export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
@@ -41,6 +42,7 @@ export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
   slicing: Object.keys(slicingFields),
   cost: costKeys,
   'cost.table': Object.keys(tableFields),
+  calibration: Object.keys(calibrationFields),
 };
 
 /** What `model` says: another config to start from, numbers, or both (the numbers win). */
@@ -63,6 +65,7 @@ export interface TerapipeFile {
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly cost: GivenCost;
+  readonly calibration: Given<CalibrationGiven>;
   readonly remarks: readonly Finding[];
 }
 
@@ -90,6 +93,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
     ...(slicing.unit === undefined ? {} : { unit: slicing.unit }),
     ...(slicing.scheme === undefined ? {} : { scheme: { ...slicing.scheme, value: schemeOf(slicing.scheme.value) } }),
     cost: readCost(root),
+    calibration: readFields(openChild(root, 'calibration', Object.keys(calibrationFields)), calibrationFields),
     remarks,
   };
 }

@@ -1,8 +1,22 @@
 import { valuesOf, type LocatedFields } from '../located';
-import type { ModelSpec } from '../model/spec';
+import type { Experts, ModelSpec } from '../model/spec';
+
+type TraitName =
+  | 'normsPerLayer'
+  | 'normParameters'
+  | 'qkNormAcrossHeads'
+  | 'attentionSinks'
+  | 'headBias'
+  | 'embeddingNorm'
+  | 'unusedPositions'
+  | 'latent'
+  | 'layerKinds';
+
+/** What a model has beyond sizes that files write as numbers of their own: it follows from several of them, or from the family. */
+export type ModelTraits = Pick<ModelSpec, TraitName> & { readonly experts?: Omit<Experts, 'count' | 'active'> };
 
 /** A model as files write it: what describes its experts are keys of their own, each with its own place. */
-export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn'> & {
+export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn' | 'denseFfn' | TraitName> & {
   /** Feed-forward width of dense layers, and of experts that have no width of their own. */
   readonly ffn: number;
   readonly experts: number | null;
@@ -12,8 +26,15 @@ export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn'> & {
 };
 
 /** The model as planning sees it. One of the two numbers of experts without the other is a dense model, which the finding `experts-active` says. */
-export function modelSpecOf(model: LocatedFields<WrittenModel>): ModelSpec {
+export function modelSpecOf(model: LocatedFields<WrittenModel>, traits: ModelTraits = {}): ModelSpec {
   const { experts, activeExperts, expertFfn, ffn, ...rest } = valuesOf<WrittenModel>(model);
-  if (experts === null || activeExperts === null) return { ...rest, ffn, experts: null };
-  return { ...rest, ffn: expertFfn ?? ffn, experts: { count: experts, active: activeExperts } };
+  const { experts: ofExperts, ...others } = traits;
+  if (experts === null || activeExperts === null) return { ...rest, ...others, ffn, experts: null };
+  return {
+    ...rest,
+    ...others,
+    ffn: expertFfn ?? ffn,
+    ...(traits.layerKinds === undefined ? {} : { denseFfn: ffn }),
+    experts: { count: experts, active: activeExperts, ...ofExperts },
+  };
 }

@@ -1,18 +1,11 @@
-import type { ModelSpec } from '../model/spec';
-import { keyValueHeadsPerRank, rankMatrixParameters } from '../model/parameters';
-import type { Layout, TrainingSpec } from '../planner/request';
-import type { ClusterSpec } from '../cluster/spec';
-import type { CostConstants } from './constants';
-import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from './collectives';
-
-/** What the analytic model needs to time one layer on one rank. */
-export interface CostInputs {
-  readonly model: ModelSpec;
-  readonly training: TrainingSpec;
-  readonly layout: Layout;
-  readonly cluster: ClusterSpec;
-  readonly constants: CostConstants;
-}
+import type { LayerKind, ModelSpec } from '../model/spec';
+import { usualKind } from '../model/layers';
+import { isRecomputed, type RecomputeModule } from '../model/recompute';
+import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
+import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { addExperts, expertSeconds } from './expert-time';
+import { deviceRates, elementBytes, type CostInputs } from './rates';
+import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product } from './tally';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
 export interface LayerSeconds {
@@ -20,48 +13,25 @@ export interface LayerSeconds {
   readonly backward: number;
   /** Part of backward that only makes gradients of weights: their matrix products and adding them up. Nothing before it in the pipeline waits for it. */
   readonly weight: number;
-  /** Forward work that a selective recompute repeats: attention scores, softmax, dropout and context (nothing with fused attention). */
+  /** Forward work that a selective recompute repeats: that of its modules; of fused attention nothing, which backward repeats by itself. */
   readonly selective: number;
   /** Seconds added by the floor l over the operations' own device time, forward and backward. */
   readonly idleOnFloor: number;
-}
-
-/** Bytes of one element in the training precision. */
-export function elementBytes(training: TrainingSpec): number {
-  return training.precision === 'fp32' ? 4 : 2;
-}
-
-/** Rates of the GPU in SI units: `gemm(m, n, k, batch)` and `traffic(bytes)` give seconds of device time. */
-export function deviceRates({ cluster, training, constants }: CostInputs) {
-  const peak = cluster.gpu.peakTflops[training.precision] * 1e12;
-  const bandwidth = cluster.gpu.memoryTBps * 1e12 * constants.memoryEfficiency;
-  const best = peak * cluster.gpu.gemmEfficiency;
-  const element = elementBytes(training);
-  const floor = constants.issueFloorUs * 1e-6;
-  return {
-    floor,
-    /** [m x k][k x n] repeated `batch` times: the slower of arithmetic, with efficiency g/(g+q) at g = cube root of mnk, and moving the three matrices. */
-    gemm: (m: number, n: number, k: number, batch = 1): number => {
-      const size = Math.cbrt(m * n * k);
-      const arithmetic = (2 * m * n * k * batch * (size + constants.gemmHalfSize)) / (best * size);
-      return Math.max(arithmetic, (element * batch * (m * k + k * n + m * n)) / bandwidth);
-    },
-    /** Formulas count bytes for two-byte elements; other precisions scale. */
-    traffic: (bytesAtTwo: number): number => (bytesAtTwo * element) / 2 / bandwidth,
-    /** Fused attention, forward: FLOPs at 0.7 of the best GEMM rate. */
-    fused: (flops: number): number => flops / (best * 0.7),
-  };
 }
 
 /**
  * Time of one layer for a slice of `tokens` tokens of each of `batch` sequences after `context` earlier ones. The operations, their bytes and the floor are those of
  * "An analytic step-time model", section 3 (cube-root form). Split in a part that does not depend on `context`, cached by (batch, tokens), and attention, which does.
  *
+ * @param kind of the layer; absent: that of most layers.
  * @returns a function of (batch, tokens, context); all >= 1 but context >= 0, integers.
  */
-export function layerTime(inputs: CostInputs): (batch: number, tokens: number, context: number) => LayerSeconds {
-  const tokenwise = cachedBySlice((batch, tokens) => tokenwiseSeconds(inputs, batch, tokens));
-  const attentionOf = attentionTime(inputs);
+export function layerTime(
+  inputs: CostInputs,
+  kind: LayerKind = usualKind(inputs.model),
+): (batch: number, tokens: number, context: number) => LayerSeconds {
+  const tokenwise = cachedBySlice((batch, tokens) => tokenwiseSeconds(inputs, kind, batch, tokens));
+  const attentionOf = attentionTime(inputs, kind);
   return (batch, tokens, context) => {
     const base = tokenwise(batch, tokens);
     const attention = attentionOf(batch, tokens, context);
@@ -69,7 +39,7 @@ export function layerTime(inputs: CostInputs): (batch: number, tokens: number, c
       forward: base.forward + attention.forward,
       backward: base.backward + attention.backward,
       weight: base.weight,
-      selective: attention.selective,
+      selective: base.selective + attention.selective,
       idleOnFloor: base.idleOnFloor + attention.idleOnFloor,
     };
   };
@@ -86,178 +56,186 @@ export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T):
   };
 }
 
-/** Sums of operations, seconds. */
-interface Tally {
-  forward: number;
-  backward: number;
-  /** Of backward, the gradients of weights. */
-  weight: number;
-  /** Without the floor. */
-  device: number;
+/** GEMMs of a layer's attention: those before the up projections of latent attention, which compress the rank's share of the tokens, the up projections, and that of the output. */
+function projections({ model, training, layout }: CostInputs, rows: number): { before: Product[]; up: Product[]; out: Product } {
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const { hidden, latent, heads } = model;
+  const out: Product = [rows, hidden, output];
+  if (!latent) return { before: [[rows, query + key + value, hidden]], up: [], out };
+  const share = training.sequenceParallel ? rows / layout.tensor : rows;
+  const keysAndValues = (heads / layout.tensor) * (latent.nopeHeadDim + latent.vHeadDim);
+  return {
+    before: [
+      ...(latent.qRank === null ? [] : [[share, latent.qRank, hidden] as const]),
+      [share, latent.kvRank + latent.ropeHeadDim, hidden],
+    ],
+    up: [
+      [rows, query, latent.qRank ?? hidden],
+      [rows, keysAndValues, latent.kvRank],
+    ],
+    out,
+  };
 }
 
-/** Adds one operation and its backward operations, each at least the issue floor. */
-function addOperation(sum: Tally, floor: number, forward: number, ...backward: readonly number[]): void {
-  sum.forward += Math.max(forward, floor);
-  sum.device += forward;
-  for (const seconds of backward) addBackward(sum, floor, seconds);
-}
-
-/** Adds a product with a weight matrix: backward is one product for the gradient of its input, one for that of the weights. */
-function addProduct(sum: Tally, floor: number, forward: number, input: number, weight: number): void {
-  addOperation(sum, floor, forward, input);
-  addWeightGradient(sum, floor, weight);
-}
-
-function addWeightGradient(sum: Tally, floor: number, seconds: number): void {
-  addBackward(sum, floor, seconds);
-  sum.weight += Math.max(seconds, floor);
-}
-
-function addBackward(sum: Tally, floor: number, seconds: number): void {
-  sum.backward += Math.max(seconds, floor);
-  sum.device += seconds;
-}
-
-function idleOnFloor({ forward, backward, device }: Tally): number {
-  return forward + backward - device;
-}
-
-function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): LayerSeconds {
+function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, tokens: number): LayerSeconds {
   const { model, training, layout } = inputs;
-  const { gemm, traffic, floor } = deviceRates(inputs);
-  const { hidden: h, heads, headDim } = model;
+  const rates = deviceRates(inputs);
+  const { traffic, floor } = rates;
+  const h = model.hidden;
   const t = layout.tensor;
   const n = (batch * tokens) / layout.context;
-  const qkv = (heads / t + 2 * keyValueHeadsPerRank(model, t)) * headDim;
-  const out = (heads * headDim) / t;
-  const up = model.gatedMlp ? 2 : 1;
-  const f = model.ffn / t;
-  const mlp = [
-    [up * f, h],
-    [h, f],
-  ] as const;
+  const { query, key, value } = attentionWidths(model, t);
+  const up = upProjections(model);
+  const f = feedForwardWidth(model, kind) / t;
+  const experts = expertsOf(model, kind);
   const sequenceShare = training.sequenceParallel ? 1 / t : 1;
   const dropout = training.dropout ? 1 : 0;
+  const mlp = [
+    [n, up * f, h],
+    [n, h, f],
+  ] as const;
 
-  const sum: Tally = { forward: 0, backward: 0, weight: 0, device: 0 };
-  for (let i = 0; i < 2; i++) addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
-  for (const [columns, inner] of [[qkv, h], [h, out], ...(model.experts === null ? mlp : [])] as const) {
-    addProduct(sum, floor, gemm(n, columns, inner), gemm(n, inner, columns), gemm(inner, columns, n));
-  }
-  addOperation(sum, floor, traffic(4 * n * qkv), traffic(4 * n * qkv));
+  const sum = emptyTally();
+  let again = 0;
+  /** Adds operations, and once more what of their forward `modules` repeat. */
+  const within = (modules: readonly RecomputeModule[], add: () => void): void => {
+    const before = sum.forward;
+    add();
+    if (modules.some((module) => isRecomputed(training, module))) again += sum.forward - before;
+  };
+  const products = (of: readonly Product[]): void => {
+    for (const product of of) addProduct(sum, rates, product);
+  };
+  within(['layernorm'], () => {
+    for (let i = 0; i < 2; i++) addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
+  });
+  const { before, up: upProjected, out } = projections(inputs, n);
+  const width = query + key + value;
+  products(before);
+  within(['mla_up_proj'], () => {
+    products(upProjected);
+    if (model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+  });
+  products([out]);
+  if (experts === null)
+    within(['mlp'], () => {
+      products(mlp);
+    });
+  if (!model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
   for (let i = 0; i < 2; i++)
     addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
-  if (model.experts === null)
-    addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
-  else addExperts(sum, inputs, n, model.experts);
-  const accumulation = traffic((6 * rankMatrixParameters(model, layout)) / 4);
+  if (experts === null)
+    within(['mlp'], () => {
+      addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
+    });
+  else addExperts(sum, inputs, rates, n, experts, within);
+  const accumulation = traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
   for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
 
-  const communication = exchangeSeconds(inputs, n);
+  const communication = exchangeSeconds(inputs, n, kind);
   return {
     forward: sum.forward + communication.forward,
     backward: sum.backward + communication.backward,
     weight: sum.weight,
-    selective: 0,
+    selective: again,
     idleOnFloor: idleOnFloor(sum),
   };
 }
 
-/**
- * Router, permutation, experts and un-permutation of `localTokens` rows, balanced: every expert of the rank gets as many rows. Slices with fewer visits than experts leave some
- * idle, whose weights are not read.
- */
-function addExperts(sum: Tally, inputs: CostInputs, localTokens: number, { count, active }: NonNullable<ModelSpec['experts']>): void {
-  const { model, training, layout } = inputs;
-  const { gemm, traffic, floor } = deviceRates(inputs);
-  const h = model.hidden;
-  const f = model.ffn / layout.tensor;
-  const routed = training.sequenceParallel ? localTokens / layout.tensor : localTokens;
-  addOperation(sum, floor, gemm(routed, count, h), gemm(routed, h, count), gemm(h, count, routed));
-
-  const visits = localTokens * active;
-  const moved = traffic((layout.expert > 1 ? 8 : 4) * visits * h);
-  addOperation(sum, floor, moved, moved);
-  addOperation(sum, floor, moved, moved);
-
-  const busy = Math.min(count / layout.expert, visits);
-  const rows = visits / busy;
-  for (const [columns, inner] of [
-    [(model.gatedMlp ? 2 : 1) * f, h],
-    [h, f],
-  ] as const) {
-    addProduct(sum, floor, gemm(rows, columns, inner, busy), gemm(rows, inner, columns, busy), gemm(inner, columns, rows, busy));
-  }
-  addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * visits * f), traffic((model.gatedMlp ? 10 : 6) * visits * f));
-}
-
 /** All exchanges of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones and those of the experts; none overlapped. */
-export function exchangeSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number } {
-  const tensor = tensorParallelSeconds(inputs, localTokens);
-  const experts = expertSeconds(inputs, localTokens);
+export function exchangeSeconds(
+  inputs: CostInputs,
+  localTokens: number,
+  kind: LayerKind = usualKind(inputs.model),
+): { forward: number; backward: number } {
+  const tensor = tensorParallelSeconds(inputs, localTokens, kind);
+  const routed = expertsOf(inputs.model, kind);
+  const experts = routed === null ? 0 : expertSeconds(inputs, routed.active, localTokens);
   return { forward: tensor.forward + experts, backward: tensor.backward + experts };
 }
 
-/** Two all-to-alls, to the experts' ranks and back, of every row once per expert it visits; with sequence parallelism tensor-parallel ranks share the rows. One pass, seconds. */
-function expertSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
-  if (model.experts === null) return 0;
-  const rows = localTokens * model.experts.active * (training.sequenceParallel ? 1 / layout.tensor : 1);
-  return 2 * allToAllSeconds(elementBytes(training) * rows * model.hidden, layout.expert, layout.tensor, cluster);
-}
-
-/** Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states: all-reduces, or gathers and scatters with sequence parallelism; none overlapped. */
-function tensorParallelSeconds(
-  { model, training, layout, cluster }: CostInputs,
-  localTokens: number,
-): { forward: number; backward: number } {
+/**
+ * Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around attention and around a feed-forward network that all tokens pass. Without sequence parallelism an
+ * all-reduce each way. With it a gather and a scatter in forward; in backward a gather before the last projection, while the gather of the first projection's input runs beside its first GEMM and the
+ * scatter of its gradient beside the second, as Megatron-LM and Transformer Engine order them: only what is longer than the GEMM counts.
+ */
+function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: LayerKind): { forward: number; backward: number } {
+  const { model, training, layout, cluster } = inputs;
+  if (layout.tensor <= 1) return { forward: 0, backward: 0 };
   const bytes = elementBytes(training) * localTokens * model.hidden;
-  if (training.sequenceParallel) {
-    const exchange = gatherSeconds(bytes, layout.tensor, cluster);
-    return { forward: 4 * exchange, backward: 6 * exchange };
+  const { query, key, value } = attentionWidths(model, layout.tensor);
+  const experts = expertsOf(model, kind);
+  const ffn = experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0);
+  const widths = [query + key + value, ...(ffn > 0 ? [(upProjections(model) * ffn) / layout.tensor] : [])];
+  if (!training.sequenceParallel) {
+    const exchange = widths.length * allReduceSeconds(bytes, layout.tensor, cluster);
+    return { forward: exchange, backward: exchange };
   }
-  const exchange = allReduceSeconds(bytes, layout.tensor, cluster);
-  return { forward: 2 * exchange, backward: 2 * exchange };
+  const { gemm } = deviceRates(inputs);
+  const exchange = gatherSeconds(bytes, layout.tensor, cluster);
+  let backward = 0;
+  for (const width of widths) {
+    const inputGradient = gemm(localTokens, model.hidden, width);
+    const weightGradient = gemm(model.hidden, width, localTokens);
+    backward += exchange + Math.max(0, exchange - inputGradient) + Math.max(0, exchange - weightGradient);
+  }
+  return { forward: 2 * widths.length * exchange, backward };
 }
 
-function attentionTime(inputs: CostInputs): (batch: number, tokens: number, context: number) => LayerSeconds {
+function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {
   const { model, training, layout } = inputs;
   const { gemm, traffic, fused, floor } = deviceRates(inputs);
-  const d = model.headDim;
+  const [scored, summed] = headSizes(model);
   const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));
   return (batch, tokens, context) => {
     const headBatches = (batch * model.heads) / layout.tensor;
-    const sum: Tally = { forward: 0, backward: 0, weight: 0, device: 0 };
+    const sum = emptyTally();
     if (training.attention === 'flash') {
-      const seconds = fused((4 * headBatches * tokens * d * (tokens / 2 + context)) / layout.context);
+      const seconds = fused((2 * headBatches * (scored + summed) * attendedKeys(tokens, context, kind.window)) / layout.context);
       addOperation(sum, floor, seconds, 2.5 * seconds);
     } else {
       const queries = tokens / layout.context;
       const keys = tokens + context;
-      const product = gemm(queries, keys, d, headBatches);
+      const scores = gemm(queries, keys, scored, headBatches);
+      const sums = gemm(queries, keys, summed, headBatches);
       const cells = headBatches * queries * keys;
-      // scores and context have the same sizes, cube root and matrices included
-      addOperation(sum, floor, product, product, product);
-      addOperation(sum, floor, product, product, product);
+      // backward GEMMs have the same sizes, cube root and matrices included
+      addOperation(sum, floor, scores, scores, scores);
+      addOperation(sum, floor, sums, sums, sums);
       addOperation(sum, floor, traffic(4 * cells), traffic(6 * cells));
       if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
     }
     const exchanged = exchange(batch, tokens);
+    const scores = training.attention === 'unfused' && isRecomputed(training, 'core_attn') ? sum.forward : 0;
+    // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward
+    const ring = training.contextExchange === 'ring';
     return {
-      forward: sum.forward + exchanged,
-      backward: sum.backward + exchanged,
+      forward: sum.forward + (ring ? Math.max(0, exchanged - sum.forward) : exchanged),
+      backward: sum.backward + (ring ? Math.max(0, 2 * exchanged - sum.backward) : exchanged),
       weight: 0,
-      selective: training.attention === 'flash' ? 0 : sum.forward,
+      selective: scores,
       idleOnFloor: idleOnFloor(sum),
     };
   };
 }
 
-/** Context parallelism by all-to-all of q, k, v and the output (heads for tokens). */
+/** Elements of a head over which scores are summed, and of the values it sums. */
+function headSizes({ latent, headDim }: ModelSpec): readonly [number, number] {
+  return latent ? [latent.nopeHeadDim + latent.ropeHeadDim, latent.vHeadDim] : [headDim, headDim];
+}
+
+/** Context parallelism by all-to-all of q, k, v and the output (heads for tokens), or round a ring, which every rank's keys and values go; one pass. */
 function contextParallelSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
   const ranks = layout.context;
   if (ranks <= 1) return 0;
-  const width = 2 * (model.heads / layout.tensor + keyValueHeadsPerRank(model, layout.tensor)) * model.headDim;
-  const bytes = elementBytes(training) * localTokens * width;
-  return ((ranks - 1) / ranks) * (bytes / nodeBusBandwidth(cluster.links, ranks));
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const element = elementBytes(training);
+  if (training.contextExchange === 'ring') {
+    const bandwidth =
+      layout.tensor * ranks <= cluster.gpusPerNode
+        ? nodeBusBandwidth(cluster.links, 2)
+        : networkBandwidth(cluster.links) / cluster.gpusPerNode;
+    return ((ranks - 1) * element * localTokens * (key + value)) / bandwidth;
+  }
+  return ((ranks - 1) / ranks) * ((element * localTokens * (query + key + value + output)) / nodeBusBandwidth(cluster.links, ranks));
 }

@@ -1,8 +1,10 @@
+import { wholeLayers } from '../model/recompute';
 import { timeFunction } from '../profile/fit';
 import type { Profile } from '../profile/profile';
-import { cachedBySlice, exchangeSeconds, layerTime, type CostInputs } from './layer-time';
+import { cachedBySlice, exchangeSeconds, layerTime } from './layer-time';
+import type { CostInputs } from './rates';
 import type { MeasuredCost } from './slice-cost';
-import { embeddingExchangeSeconds, embeddingSeconds, headExchangeSeconds, headSeconds, type StageEnds } from './stage-time';
+import { embeddingSeconds, endExchangeSeconds, headSeconds, type StageEnds } from './stage-time';
 
 /**
  * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and head on the ends, and the
@@ -20,7 +22,7 @@ export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: 
   const { recompute } = inputs.training;
   const analytic = recompute === 'selective' ? layerTime(inputs) : null;
   const again = (batch: number, tokens: number, context: number, forwardMs: number): number => {
-    if (recompute === 'full') return forwardMs;
+    if (recompute === 'full') return layers === 0 ? 0 : (forwardMs * wholeLayers(inputs.training, layers)) / layers;
     if (analytic === null) return 0;
     const { selective, forward: whole } = analytic(batch, tokens, context);
     return (forwardMs * selective) / whole;
@@ -51,11 +53,11 @@ function endTimes(inputs: CostInputs, { embedding, head }: NonNullable<Profile['
   const rows = batch * tokens;
   if (inputs.model.vocab === 0) return sum;
   if (ends.first && embedding !== null) {
-    const exchangeMs = 1e3 * embeddingExchangeSeconds(inputs, rows);
+    const exchangeMs = 1e3 * endExchangeSeconds(inputs, rows);
     add(timeFunction(embedding.forward)(batch, tokens, 0) + exchangeMs, timeFunction(embedding.backward)(batch, tokens, 0));
   } else if (ends.first) add(500 * embeddingSeconds(inputs, rows), 500 * embeddingSeconds(inputs, rows));
   if (ends.last && head !== null) {
-    const exchangeMs = 1e3 * headExchangeSeconds(inputs, rows);
+    const exchangeMs = 1e3 * endExchangeSeconds(inputs, rows);
     add(timeFunction(head.forward)(batch, tokens, 0), timeFunction(head.backward)(batch, tokens, 0) + exchangeMs);
   } else if (ends.last) {
     const { forward, backward } = headSeconds(inputs, rows);

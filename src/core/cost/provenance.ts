@@ -1,18 +1,26 @@
-import { formatNumber, formatTokens, plural } from '../format';
-import type { Layout } from '../planner/request';
+import { formatDuration, formatNumber, formatTokens, plural } from '../format';
+import { baseName } from '../text';
+import type { Calibration, Layout } from '../planner/request';
 import type { NamedProfile, Profile } from '../profile/profile';
-import type { CostInputs } from './layer-time';
+import type { CostInputs } from './rates';
 import { floorShare } from './stage-time';
 import type { CostProvenance } from './slice-cost';
 
 /**
- * Where the analytic times come from and how far to trust them: +-15 % with a fitted GEMM efficiency and under 20 % of layer time on the issue floor, +-20 % when the floor takes
+ * Where the analytic times come from and how far to trust them: +-10 % after a measured step of the same machine, +-15 % with a fitted GEMM efficiency and under 20 % of layer time on the issue floor, +-20 % when the floor takes
  * more or tensor parallelism crosses nodes, +-35 % for a GPU without its own efficiency, Ethernet-class links, or experts on several nodes, which those facts have no run of. Source:
  * project facts on step time, section 8.
  */
-export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number): CostProvenance {
+export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
   const { gpu, links, gpusPerNode, nodes } = inputs.cluster;
-  const description = `Analytic model of ${gpu.name}: GEMMs at ${gpu.gemmEfficiency} of peak for large sizes, ${inputs.constants.issueFloorUs} µs issue floor per operation`;
+  const description = `Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs issue floor per operation`;
+  if (calibration !== undefined)
+    return {
+      kind: 'roofline',
+      description: `${description}, rescaled from ${calibration.before} to meet a measured step of ${formatDuration(calibration.iterationMs)}`,
+      errorPercent: calibratedPercent,
+      errorBecause: 'rescaled to one measured step; other layouts on the same machine follow',
+    };
   const share = floorShare(inputs, batch, tokens);
   if (!gpu.gemmEfficiencyKnown)
     return { kind: 'roofline', description, errorPercent: 35, errorBecause: `no GEMM efficiency was measured on ${gpu.name}` };
@@ -82,7 +90,7 @@ export function profileProvenance({ file, profile }: NamedProfile, asked: Asked)
   const least = beyond.length > 0 ? extrapolatedPercent : exchanges.length > 0 ? exchangedPercent : calibratedPercent;
   return {
     kind: 'profile',
-    description: `Measured on ${device.name} (${measuredBy}), ${plural(samples.layer.length, 'slice')} of one layer, profile ${nameOf(file)}${unfinished}${errorText(errors)}`,
+    description: `Measured on ${device.name} (${measuredBy}), ${plural(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}${unfinished}${errorText(errors)}`,
     errorPercent: Math.round(Math.max(least, worst)),
     errorBecause: [
       `layer times are measured; ${analytic.join(', ')} are not`,
@@ -115,8 +123,4 @@ function extrapolations({ sequenceLength, largestBatch, samples }: Profile, { tr
     ...(training.sequenceLength > longest ? [`slices were measured to ${formatTokens(longest)} only`] : []),
     ...(training.microBatch > largestBatch ? [`micro-batches were measured to ${plural(largestBatch, 'sequence')} only`] : []),
   ];
-}
-
-function nameOf(file: string): string {
-  return file.split(/[/\\]/).at(-1) ?? file;
 }

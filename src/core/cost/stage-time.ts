@@ -1,12 +1,18 @@
-import { paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
+import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
+import { optimizerBytes } from '../model/optimizer';
+import { wholeLayers } from '../model/recompute';
+import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
-import { cachedBySlice, deviceRates, elementBytes, layerTime, type CostInputs } from './layer-time';
+import { cachedBySlice, layerTime } from './layer-time';
+import { deviceRates, elementBytes, type CostInputs } from './rates';
 import type { SliceCost, SliceTime } from './slice-cost';
 
 /** Which end of the pipeline a stage is. With one stage it is both. */
 export interface StageEnds {
   readonly first: boolean;
   readonly last: boolean;
+  /** Its layers by kind, in order; absent: all alike. */
+  readonly groups?: readonly LayerGroup[];
 }
 
 /**
@@ -16,8 +22,13 @@ export interface StageEnds {
  * @param layers layers of the stage; may be fractional where a schedule divides evenly only on average.
  */
 export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): SliceCost {
-  const layer = layerTime(inputs);
+  const kinds = layersByKind(ends.groups ?? [{ kind: usualKind(inputs.model), layers }]).map((group) => ({
+    layers: group.layers,
+    time: layerTime(inputs, group.kind),
+  }));
   const { recompute } = inputs.training;
+  /** Share of the layers that are recomputed whole. */
+  const whole = layers === 0 ? 0 : wholeLayers(inputs.training, layers) / layers;
   const endSeconds = cachedBySlice((batch, tokens) => {
     const localTokens = (batch * tokens) / inputs.layout.context;
     const first = ends.first ? embeddingSeconds(inputs, localTokens) : 0;
@@ -25,14 +36,16 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     return { forward: first / 2 + last.forward, backward: first / 2 + last.backward, weight: last.weight };
   });
   return (batch, tokens, context): SliceTime => {
-    const one = layer(batch, tokens, context);
     const end = endSeconds(batch, tokens);
-    const again = recompute === 'full' ? one.forward : recompute === 'selective' ? one.selective : 0;
-    return {
-      forwardMs: 1e3 * (layers * one.forward + end.forward),
-      backwardMs: 1e3 * (layers * (one.backward + again) + end.backward),
-      backwardWeightMs: 1e3 * (layers * one.weight + end.weight),
-    };
+    let { forward, backward, weight } = end;
+    for (const kind of kinds) {
+      const one = kind.time(batch, tokens, context);
+      const again = recompute === 'full' ? one.forward * whole : recompute === 'selective' ? one.selective : 0;
+      forward += kind.layers * one.forward;
+      backward += kind.layers * (one.backward + again);
+      weight += kind.layers * one.weight;
+    }
+    return { forwardMs: 1e3 * forward, backwardMs: 1e3 * backward, backwardWeightMs: 1e3 * weight };
   };
 }
 
@@ -47,16 +60,15 @@ export function embeddingSeconds(inputs: CostInputs, localTokens: number): numbe
   const { model } = inputs;
   if (model.vocab === 0) return 0;
   const traffic = deviceRates(inputs).traffic(12 * localTokens * model.hidden);
-  return traffic + embeddingExchangeSeconds(inputs, localTokens);
+  return traffic + endExchangeSeconds(inputs, localTokens);
 }
 
-/** All-reduce of `localTokens` rows of hidden states after the embedding, whose rows tensor-parallel ranks share, seconds. */
-export function embeddingExchangeSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
+/**
+ * All-reduce of `localTokens` rows of hidden states, seconds: after the embedding, whose rows tensor-parallel ranks share, and of the head's gradient to its input.
+ */
+export function endExchangeSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
   return allReduceSeconds(elementBytes(training) * localTokens * model.hidden, layout.tensor, cluster);
 }
-
-/** All-reduce of the head's gradient to its input, seconds: the same rows. */
-export const headExchangeSeconds = embeddingExchangeSeconds;
 
 /** Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
 export function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
@@ -66,7 +78,7 @@ export function headSeconds(inputs: CostInputs, localTokens: number): { forward:
   const h = model.hidden;
   const columns = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
-  const exchange = headExchangeSeconds(inputs, localTokens);
+  const exchange = endExchangeSeconds(inputs, localTokens);
   const weight = Math.max(gemm(h, columns, localTokens), floor);
   return {
     forward: Math.max(gemm(localTokens, columns, h), floor) + loss / 2,
@@ -106,20 +118,28 @@ function boundaryBytes({ model, training, layout }: CostInputs, batch: number, t
   return (elementBytes(training) * batch * tokens * model.hidden) / layout.context;
 }
 
+/** Layers of a stage, and of which kinds; absent: as those of the whole model on average. */
+export interface StageLayers {
+  readonly layers: number;
+  readonly groups?: readonly LayerGroup[];
+}
+
 /**
  * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
  * apart from them its experts, which fewer replicas have.
  */
 function localParameters(
   { model, layout }: CostInputs,
-  layers: number,
+  { layers, groups }: StageLayers,
 ): readonly { readonly parameters: number; readonly ranks: number }[] {
-  const experts = rankExpertParameters(model, layout);
+  const kinds = layersByKind(groups ?? layerGroups(model));
+  const share = groups === undefined ? layers / model.layers : 1;
+  const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
+  const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
-  const ranks = layout.data * layout.context;
   return [
-    { parameters: (rankMatrixParameters(model, layout) - experts) * layers + vocabulary, ranks },
-    ...(experts > 0 ? [{ parameters: experts * layers, ranks: Math.max(1, ranks / layout.expert) }] : []),
+    { parameters: matrices - experts + vocabulary, ranks: layout.data * layout.context },
+    ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
   ];
 }
 
@@ -130,14 +150,14 @@ export type RankOrder = 'data' | 'pipeline';
  * Gradient exchange between replicas after the last backward, not overlapped, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the
  * weights; otherwise an all-reduce. Across nodes the groups that pass through one node share its network: one per tensor-parallel rank, or eight when pipelines lie together.
  */
-export function gradientExchange(inputs: CostInputs, layers: number, order: RankOrder): number {
+export function gradientExchange(inputs: CostInputs, stage: StageLayers, order: RankOrder): number {
   const { layout, training, cluster } = inputs;
   const ranks = layout.data * layout.context;
   if (ranks <= 1) return 0;
   const element = elementBytes(training);
   const gradient = training.fp32Gradients ? 4 : element;
   const bytesPerParameter = training.zeroStage >= 1 ? gradient + element : 2 * element;
-  const volume = sumOf(localParameters(inputs, layers), (part) => ((part.ranks - 1) / part.ranks) * bytesPerParameter * part.parameters);
+  const volume = sumOf(localParameters(inputs, stage), (part) => ((part.ranks - 1) / part.ranks) * bytesPerParameter * part.parameters);
   const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
   if (reach <= cluster.gpusPerNode) return 1e3 * (volume / nodeBusBandwidth(cluster.links, ranks) + allReduceSeconds(0, ranks, cluster));
   const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
@@ -145,14 +165,29 @@ export function gradientExchange(inputs: CostInputs, layers: number, order: Rank
 }
 
 /** Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam; the distributed optimizer updates its share and touches 8 bytes of every parameter besides. */
-export function optimizerTime(inputs: CostInputs, layers: number): number {
+export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   const { training } = inputs;
   if (training.optimizer === 'none') return 0;
-  const state = training.optimizer === 'adam' ? 30 : 14;
-  const bytes = sumOf(localParameters(inputs, layers), ({ parameters, ranks }) =>
+  const state = optimizerBytes[training.optimizer].step;
+  if (training.offloadOptimizer === true) return offloadedTime(inputs, stage);
+  const bytes = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) =>
     training.zeroStage >= 1 ? (state / ranks + 8) * parameters : state * parameters,
   );
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
+}
+
+/** Bytes a second that one GPU of a node moves to or from its host, all of them at once: PCIe 4.0 x16 at four fifths. */
+const hostBandwidth = 25e9;
+/** Parameters a second that the processors of a node update with Adam: about 0.25 s a billion (ZeRO-Offload, arXiv 2101.06840, section 6). */
+const hostUpdates = 4e9;
+
+/** Optimizer on the host, ms: gradients down, the update by the node's processors, weights up. */
+function offloadedTime(inputs: CostInputs, stage: StageLayers): number {
+  const { training, cluster } = inputs;
+  const element = elementBytes(training);
+  const own = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) => (training.zeroStage >= 1 ? parameters / ranks : parameters));
+  const moved = (training.fp32Gradients ? 4 : element) + element;
+  return 1e3 * ((moved * own) / hostBandwidth + (own * cluster.gpusPerNode) / hostUpdates);
 }
 
 function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {

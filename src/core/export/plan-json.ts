@@ -16,9 +16,12 @@ export interface StageJson {
   readonly optimizerBytes: number;
   /** Saved for backward, keys and values of earlier slices and what waits for a weight gradient included. */
   readonly activationsBytes: number;
-  /** Dummy gradients, logits, and what the operation at the peak holds. */
+  /** Dummy gradients, workspaces, logits, and what the operation at the peak holds. */
   readonly otherBytes: number;
   readonly peakBytes: number;
+  /** What torch's allocator reserves at that peak, and what the card's own tools show. */
+  readonly reservedBytes: number;
+  readonly cardBytes: number;
   readonly capacityBytes: number;
   /** The operation whose working set makes the peak. */
   readonly peakOperation: string;
@@ -53,6 +56,7 @@ export function planJson(plan: Plan): PlanJson {
         errorBecause: cost.errorBecause,
         profile: request.profile === null ? null : profileJson(request.profile),
         analytic,
+        calibration: request.calibration ?? null,
       },
       comparisons: candidates.map((candidate) => ({
         id: candidate.id,
@@ -64,6 +68,7 @@ export function planJson(plan: Plan): PlanJson {
         peakBytes: peakBytesOf(candidate),
         fits: candidate.fits,
       })),
+      limits: plan.limits,
       reasons,
       assumptions: request.assumptions,
       certificate: chosen.certificate,
@@ -83,7 +88,7 @@ function profileJson({ file, profile }: NamedProfile): object {
 
 /** The stages of `terapipe memory --json`. */
 export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[] {
-  return stages.map(({ stage, parts, peakBytes, peakOperation }) => {
+  return stages.map(({ stage, parts, peakBytes, reservedBytes, cardBytes, peakOperation }) => {
     const sum = (...names: MemoryPart[]) => names.reduce((bytes, name) => bytes + parts[name], 0);
     return {
       stage,
@@ -91,8 +96,10 @@ export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[
       gradientsBytes: parts.gradients,
       optimizerBytes: parts.optimizer,
       activationsBytes: sum('activations', 'keysValues', 'keptForWeights'),
-      otherBytes: sum('dummyGradients', 'logits', 'backwardOperation'),
+      otherBytes: sum('dummyGradients', 'workspaces', 'logits', 'backwardOperation'),
       peakBytes,
+      reservedBytes,
+      cardBytes,
       capacityBytes,
       peakOperation,
     };

@@ -146,7 +146,8 @@ function coordinate(value: number): string {
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-function escapeXml(text: string): string {
+/** Text from outside as XML or HTML content or attribute value: markup becomes entities, characters that XML has no place for go. */
+export function escapeXml(text: string): string {
   // XML 1.0 has no place for most control characters, escaped or not.
   return text
     .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '')

@@ -1,7 +1,7 @@
 import type { FactName, Facts, LauncherFile } from '../config/facts';
 import type { Finding } from '../findings';
 import { formatNumber } from '../format';
-import { quoted } from '../text';
+import { baseName, quoted } from '../text';
 import { countOf, vocabStepOf } from './derived';
 import { findingOf } from './findings';
 import { setTo } from './rule';
@@ -48,7 +48,7 @@ export function crossFindings(launcher: LauncherFile, model: LauncherFile): Find
 /** The other file and what it calls the value; a default of its model class is called one. */
 function whereOf({ file, facts }: LauncherFile, name: SharedName): string {
   const fact: Facts[SharedName] = facts[name];
-  const base = file.split(/[\\/]/).at(-1) ?? file;
+  const base = baseName(file);
   const key = fact?.name ?? (fact?.source.kind === 'file' ? fact.source.key : undefined);
   const of = key === undefined ? '' : ` (${quoted(key, 80).slice(1, -1)})`;
   return `${quoted(base).slice(1, -1)}${fact?.source.kind === 'default' ? ' (by default)' : of}`;

@@ -26,7 +26,7 @@ function editFor(facts: Facts, { name, value }: Setting, textOf: TextOf): TextEd
 }
 
 /** The new value as this file writes such values, quotes and capitals kept; null where the text is no plain value (an expression, a flag that stands for true). */
-function rewritten(written: string, old: unknown, value: number | string | boolean): string | null {
+export function rewritten(written: string, old: unknown, value: number | string | boolean): string | null {
   const [, open = '', bare = '', close = ''] = /^(["']?)(.*?)(["']?)$/s.exec(written) ?? [];
   if (open !== close || !standsFor(bare, old)) return null;
   return open + (typeof value === 'boolean' ? booleanLike(bare, value) : String(value)) + close;

@@ -1,15 +1,7 @@
 import type { WorkUnit } from '../schedule/schedule';
-import {
-  embeddingBackwardBytes,
-  headBackward,
-  keyValueBytes,
-  layerBackwardOperations,
-  savedBytes,
-  type BackwardOperation,
-  type MemoryInputs,
-  type StageShape,
-} from './runtime';
-import { headInputGradientBytes, headWeightGradientBytes, keptForWeights, layerInputGradientOperations } from './split-backward';
+import { keptGroups, layerKeptBytes, shapeKey, type MemoryInputs, type StageShape, type WorkingSet } from './layer-tensors';
+import { embeddingBackwardBytes, headBackward, heldBoundaries, keyValueBytes, layerOperations, savedBytes } from './runtime';
+import { keptForWeights, layerInputGradientOperations, layerKeptForWeights } from './split-backward';
 
 /** The moment of an operation at which most is in use: bytes of the operation's own unit that are alive then, and what the operation holds besides. */
 export interface BusiestMoment {
@@ -33,6 +25,7 @@ export interface UnitMemory {
   readonly keyValueGradients: number;
   /** From the end of the input gradient to the end of the weight gradient: inputs and output gradients of matrix products. */
   readonly keptForWeights: number;
+  readonly forward: BusiestMoment;
   readonly backward: BusiestMoment;
   readonly backwardInput: BusiestMoment;
   readonly backwardWeight: BusiestMoment;
@@ -59,7 +52,7 @@ export function chunkMemories(
   const perShape = new Map<string, ChunkMemory>();
   return shapes.map((shape, chunk) => {
     const factor = factorOf(chunk);
-    const key = `${shape.layers},${shape.first},${shape.last},${factor}`;
+    const key = `${shapeKey(shape)},${factor}`;
     let memory = perShape.get(key);
     if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, units, shape, factor)));
     return memory;
@@ -87,49 +80,85 @@ export function unitMemory(inputs: MemoryInputs, chunk: StageShape, unit: WorkUn
   const saved = savedBytes(inputs, chunk, unit, sliced);
   const activations = activationFactor * saved.activations;
   const kept = keptForWeights(inputs, chunk, unit);
-  const keptForAll = chunk.layers * kept.layer + kept.head;
+  const keptForAll = kept.layers + kept.head;
   const embedding = embeddingBackwardBytes(inputs, chunk);
   const nothing = { activations: 0, keysValues: 0, logits: 0, keptForWeights: 0 };
   const start = { activations, keysValues: saved.keysValues, logits: saved.logits, keptForWeights: 0 };
 
   const head = headBackward(inputs, chunk, unit);
-  const layer = largest(layerBackwardOperations(inputs, chunk, unit));
-  const input = largest(chunk.layers > 0 ? layerInputGradientOperations(inputs, unit) : []);
-  const layersLeft = chunk.layers > 0 ? 1 / chunk.layers : 0;
+  const atHead = head.bytes > 0 ? [{ ...start, operation: head.name, working: head.bytes }] : [];
+  const operations = layerOperations(inputs, chunk, unit);
+  const forward = largest(operations.forward);
+  const backward = largest(operations.backward);
+  const after = (operation: string, keptNow: number): BusiestMoment => ({
+    ...nothing,
+    keptForWeights: keptNow,
+    operation: embedding > 0 ? 'embedding backward' : operation,
+    working: embedding,
+  });
   return {
     activations,
     keysValues: saved.keysValues,
     logits: saved.logits,
     keyValueGradients: sliced ? chunk.layers * keyValueBytes(inputs, (unit.batch * unit.tokens) / inputs.layout.context) : 0,
     keptForWeights: keptForAll,
+    forward: busiest([
+      { ...start, operation: 'forward', working: 0 },
+      { ...start, logits: 0, operation: forward.name, working: forward.bytes },
+    ]),
     backward: busiest([
-      ...(head.bytes > 0 ? [{ ...start, operation: head.name, working: head.bytes }] : []),
-      { ...start, logits: 0, operation: layer.name, working: layer.bytes },
-      ...(embedding > 0 ? [{ ...nothing, operation: 'embedding backward', working: embedding }] : []),
+      ...atHead,
+      { ...start, logits: 0, operation: backward.name, working: backward.bytes },
+      ...(embedding > 0 ? [after('', 0)] : []),
     ]),
     backwardInput: busiest([
-      ...(head.bytes > 0 ? [{ ...start, operation: head.name, working: headInputGradientBytes(inputs, chunk, unit) }] : []),
-      { ...start, logits: 0, keptForWeights: kept.head, operation: input.name, working: input.bytes },
-      {
-        ...start,
-        activations: activations * layersLeft,
-        logits: 0,
-        keptForWeights: keptForAll - kept.layer * chunk.layers * layersLeft,
-        operation: input.name,
-        working: input.bytes,
-      },
-      { ...nothing, keptForWeights: keptForAll, operation: embedding > 0 ? 'embedding backward' : 'input gradient', working: embedding },
+      ...atHead,
+      ...inputGradientMoments(inputs, chunk, unit, kept.head, activationFactor).map((moment) => ({ ...start, logits: 0, ...moment })),
+      after('input gradient', keptForAll),
     ]),
     backwardWeight: {
       ...nothing,
       keptForWeights: keptForAll,
       operation: head.bytes > 0 ? 'weight gradient of the head' : 'weight gradient',
-      working: headWeightGradientBytes(inputs, chunk),
+      working: 0,
     },
   };
 }
 
-function largest(operations: readonly BackwardOperation[]): BackwardOperation {
+type LayerMoment = Pick<BusiestMoment, 'activations' | 'keptForWeights' | 'operation' | 'working'>;
+
+/** Moments of the input gradient at which most can be in use: at the first and at the last layer of each group of alike ones, as layers free what they saved and leave what waits for their weights. */
+function inputGradientMoments(
+  inputs: MemoryInputs,
+  chunk: StageShape,
+  unit: WorkUnit,
+  keptForHead: number,
+  activationFactor: number,
+): LayerMoment[] {
+  const groups = keptGroups(inputs, chunk).map((group) => ({
+    layers: group.layers,
+    saved: activationFactor * layerKeptBytes(inputs, unit, group),
+    kept: layerKeptForWeights(inputs, unit, group.kind),
+    largest: largest(layerInputGradientOperations(inputs, unit, group)),
+  }));
+  const held = heldBoundaries(inputs, chunk, unit).backward;
+  let activations = groups.reduce((sum, { layers, saved }) => sum + layers * saved, 0);
+  let keptNow = keptForHead;
+  return groups.reverse().flatMap(({ layers, saved, kept, largest: { name, bytes } }) => {
+    const at = (done: number): LayerMoment => ({
+      activations: activations - done * saved,
+      keptForWeights: keptNow + done * kept,
+      operation: name,
+      working: bytes + held,
+    });
+    const moments = [at(0), at(Math.max(0, layers - 1))];
+    activations -= layers * saved;
+    keptNow += layers * kept;
+    return moments;
+  });
+}
+
+function largest(operations: readonly WorkingSet[]): WorkingSet {
   return operations.reduce((a, b) => (b.bytes > a.bytes ? b : a), { name: 'forward', bytes: 0 });
 }
 
@@ -139,6 +168,6 @@ function busiest(moments: readonly BusiestMoment[]): BusiestMoment {
 }
 
 /** Bytes in use at a moment, of the operation and its unit. */
-function momentBytes({ activations, keysValues, logits, keptForWeights, working }: BusiestMoment): number {
+export function momentBytes({ activations, keysValues, logits, keptForWeights, working }: BusiestMoment): number {
   return activations + keysValues + logits + keptForWeights + working;
 }

@@ -1,5 +1,5 @@
 import { operationKind, type Schedule, type Timeline } from '../schedule/schedule';
-import type { BusiestMoment, ChunkMemory, UnitMemory } from './chunk-memory';
+import { momentBytes, type BusiestMoment, type ChunkMemory, type UnitMemory } from './chunk-memory';
 
 /** A step curve: from `timeMs[i]` on `bytes[i]` are in use, until `timeMs[i + 1]`. */
 export interface LiveCurve {
@@ -32,8 +32,7 @@ export interface StagePeak {
 interface Step {
   readonly row: number;
   readonly own: UnitMemory;
-  /** Null for a forward. */
-  readonly moment: BusiestMoment | null;
+  readonly moment: BusiestMoment;
   readonly alive: AliveBytes;
   /** In use during the operation, its busiest moment taken for all of it, and after it. */
   readonly duringBytes: number;
@@ -61,7 +60,8 @@ function walkStage(
       alive.keysValues += own.keysValues;
       alive.logits += own.logits;
       const bytes = aliveBytes(alive);
-      visit({ row, own, moment: null, alive, duringBytes: bytes, afterBytes: bytes });
+      const duringBytes = bytes + (momentBytes(own.forward) - savedBytes(own));
+      visit({ row, own, moment: own.forward, alive, duringBytes, afterBytes: bytes });
       continue;
     }
     if (kind[row] === operationKind.backwardWeight) {
@@ -76,9 +76,8 @@ function walkStage(
     const kept = whole ? 0 : own.keptForWeights;
     if (own.keyValueGradients > 0 && units[index + 1]?.microBatch !== units[index]?.microBatch)
       alive.keyValueGradients += sequenceGradients(memory, index, units[index]?.slice ?? 0);
-    const others = aliveBytes(alive) - own.activations - own.keysValues - own.logits;
-    const during = others + moment.activations + moment.keysValues + moment.logits + moment.keptForWeights + moment.working;
-    visit({ row, own, moment, alive, duringBytes: during, afterBytes: others - own.keyValueGradients + kept });
+    const others = aliveBytes(alive) - savedBytes(own);
+    visit({ row, own, moment, alive, duringBytes: others + momentBytes(moment), afterBytes: others - own.keyValueGradients + kept });
     alive.activations -= own.activations;
     alive.keysValues -= own.keysValues;
     alive.logits -= own.logits;
@@ -94,6 +93,11 @@ function sequenceGradients({ alike, kindOf }: ChunkMemory, last: number, slice: 
   return bytes;
 }
 
+/** Held by a unit between its forward and its backward. */
+function savedBytes({ activations, keysValues, logits }: UnitMemory): number {
+  return activations + keysValues + logits;
+}
+
 function aliveBytes({ activations, keysValues, keyValueGradients, logits, keptForWeights }: AliveBytes): number {
   return activations + keysValues + logits + keyValueGradients + keptForWeights;
 }
@@ -104,16 +108,13 @@ export function stagePeak(schedule: Schedule, chunks: readonly ChunkMemory[], st
   let peak: StagePeak = { row: -1, operation: 'none', alive: nothing, working: 0, bytes: 0 };
   walkStage(schedule, chunks, stage, ({ row, own, moment, alive, duringBytes }) => {
     if (duringBytes <= peak.bytes) return;
-    if (moment === null) peak = { row, operation: 'forward', alive: { ...alive }, working: 0, bytes: duringBytes };
-    else {
-      const { operation, working } = moment;
-      peak = { row, operation, working, bytes: duringBytes, alive: aliveAt(alive, own, moment, schedule.kind[row]) };
-    }
+    const { operation, working } = moment;
+    peak = { row, operation, working, bytes: duringBytes, alive: aliveAt(alive, own, moment, schedule.kind[row]) };
   });
   return peak;
 }
 
-/** What is alive at the busiest moment of a backward that found `alive`. */
+/** What is alive at the busiest moment of an operation that found `alive`. */
 function aliveAt(alive: AliveBytes, own: UnitMemory, moment: BusiestMoment, kind: number | undefined): AliveBytes {
   if (kind === operationKind.backwardWeight) return { ...alive };
   return {
@@ -126,22 +127,22 @@ function aliveAt(alive: AliveBytes, own: UnitMemory, moment: BusiestMoment, kind
 }
 
 /**
- * Bytes in use on one stage over time: `staticBytes` always, what units hold, and during each backward what it holds besides at its busiest moment. One point at 0, one at the start of each
- * operation and one at the end of each backward; the highest is the stage's peak.
+ * Bytes in use on one stage over time: `staticBytes` always, what units hold, and during each operation what it holds besides at its busiest moment. One point at 0, one at the start of each
+ * operation and one at the end of each backward, and of each forward that held more; the highest is the stage's peak.
  *
  * @param chunks one per chunk of the timeline.
  */
 export function liveCurve(timeline: Timeline, chunks: readonly ChunkMemory[], stage: number, staticBytes: number): LiveCurve {
-  const { rowStart, startMs, endMs } = timeline;
+  const { rowStart, kind, startMs, endMs } = timeline;
   const rows = (rowStart[stage + 1] ?? 0) - (rowStart[stage] ?? 0);
   const timeMs = new Float64Array(2 * rows + 1);
   const bytes = new Float64Array(2 * rows + 1);
   bytes[0] = staticBytes;
   let points = 1;
-  walkStage(timeline, chunks, stage, ({ row, moment, duringBytes, afterBytes }) => {
+  walkStage(timeline, chunks, stage, ({ row, duringBytes, afterBytes }) => {
     timeMs[points] = startMs[row] ?? 0;
     bytes[points++] = staticBytes + duringBytes;
-    if (moment === null) return;
+    if (kind[row] === operationKind.forward && afterBytes === duringBytes) return;
     timeMs[points] = endMs[row] ?? 0;
     bytes[points++] = staticBytes + afterBytes;
   });

@@ -6,6 +6,7 @@ export const memoryParts = [
   'gradients',
   'optimizer',
   'dummyGradients',
+  'workspaces',
   'activations',
   'keysValues',
   'logits',
@@ -14,14 +15,18 @@ export const memoryParts = [
 ] as const;
 export type MemoryPart = (typeof memoryParts)[number];
 
-/** Peak memory of one stage (of one GPU in it), bytes; the parts add up to `peakBytes`. */
+/** Peak memory of one stage (of one GPU in it), bytes: tensors (torch's `max_allocated`); the parts add up to `peakBytes`. */
 export interface StageMemory {
   readonly stage: number;
   readonly parts: Readonly<Record<MemoryPart, number>>;
   readonly peakBytes: number;
+  /** What PyTorch's allocator holds of the card at that peak (`max_reserved`): the peak and what fragmentation leaves unused. */
+  readonly reservedBytes: number;
+  /** What the card's own tools show (`nvidia-smi`): what is reserved, the CUDA context and the buffers of NCCL. */
+  readonly cardBytes: number;
   /** The operation whose working set makes the peak, in words: `head backward`, `activation backward`, ... */
   readonly peakOperation: string;
-  /** Alive all the time: weights, gradients, optimizer, dummy gradients. */
+  /** Alive all the time: weights, gradients, optimizer, dummy gradients, workspaces. */
   readonly staticBytes: number;
   /** Row of the schedule's operation during which the peak is, -1 without operations: at its start in the timeline of that schedule, `startMs[peakRow]`. */
   readonly peakRow: number;

@@ -1,20 +1,27 @@
-import { paddedVocab } from '../model/parameters';
+import { usualKind } from '../model/layers';
+import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
+import type { LayerKind } from '../model/spec';
 import type { WorkUnit } from '../schedule/schedule';
 import {
-  hasHead,
+  elementBytes,
+  hiddenShare,
+  keptGroups,
   layerSizes,
   localTokens,
-  vocabularyBytes,
-  weightBytes,
-  type BackwardOperation,
+  recreatedBytes,
+  type KeptGroup,
+  type LayerSizes,
   type MemoryInputs,
   type StageShape,
-} from './runtime';
+  type WorkingSet,
+} from './layer-tensors';
+import { hasHead } from './runtime';
 
 /*
  * What a backward in two halves holds (zero-bubble schedules, arXiv 2401.10241). The input gradient frees everything saved but the inputs of matrix products, and leaves the gradient of each
  * product's output; both wait for the weight gradient. Which tensors those are: Transformer Engine's delayed weight gradients (`wgrad_store.put([inputmat_total, grad_output])`, 2.x), which
- * keep them gathered over tensor-parallel ranks. The head waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not.
+ * keep them gathered over tensor-parallel ranks, for the modules whose `backward_dw` Megatron-LM (core 0.15) calls: attention with all its projections, experts and shared experts. The head
+ * waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not.
  */
 
 /** One matrix product of a layer: bytes of its input and of its output's gradient on one rank, gathered. */
@@ -25,51 +32,85 @@ export interface MatrixProduct {
 }
 
 /** The matrix products of one layer whose weight gradients can wait: 32 s b h bytes together for a GPT layer on one rank (arXiv 2401.10241, Table 1). */
-export function matrixProducts(inputs: MemoryInputs, unit: WorkUnit): MatrixProduct[] {
-  const { hidden, permuted, activated, up, query, keysValues } = layerSizes(inputs, unit);
-  const rows = permuted > 0 ? permuted : hidden;
+export function matrixProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind = usualKind(inputs.model)): MatrixProduct[] {
+  const sizes = layerSizes(inputs, unit, kind);
+  const { hidden, experts, activated, up, attention } = sizes;
+  const rows = experts === null ? hidden : experts.rows;
+  const shared = sharedBytes(inputs, unit, kind);
   return [
-    { name: 'queries, keys and values', input: hidden, outputGradient: query + keysValues },
-    { name: 'attention output', input: query, outputGradient: hidden },
+    ...projections(inputs, unit, sizes),
+    { name: 'attention output', input: attention.output, outputGradient: hidden },
     { name: 'first feed-forward', input: rows, outputGradient: up },
     { name: 'second feed-forward', input: activated, outputGradient: rows },
+    ...(shared > 0
+      ? [
+          { name: 'first shared experts', input: hidden, outputGradient: upProjections(inputs.model) * shared },
+          { name: 'second shared experts', input: shared, outputGradient: hidden },
+        ]
+      : []),
   ];
 }
 
-/** Kept from the end of a unit's input gradient to the end of its weight gradient, on one rank: of one layer, and of the head. */
-export function keptForWeights(inputs: MemoryInputs, chunk: StageShape, unit: WorkUnit): { readonly layer: number; readonly head: number } {
-  const layer = matrixProducts(inputs, unit).reduce((bytes, { input, outputGradient }) => bytes + input + outputGradient, 0);
-  if (!hasHead(inputs, chunk)) return { layer, head: 0 };
+/** Products that make queries, keys and values. Those that compress them (latent attention) work on the rank's share of the tokens; of one tensor, the input of several counts once. */
+function projections(inputs: MemoryInputs, unit: WorkUnit, { hidden, boundary, gathered, attention }: LayerSizes): MatrixProduct[] {
+  const { query, key, value } = attention;
   const { model, training, layout } = inputs;
-  const logits = (weightBytes(training) * localTokens(inputs, unit) * paddedVocab(model.vocab, layout.tensor)) / layout.tensor;
-  return { layer, head: layerSizes(inputs, unit).hidden + logits };
+  const { latent } = model;
+  if (!latent) return [{ name: 'queries, keys and values', input: hidden, outputGradient: query + key + value }];
+  const { qRank, kvRank, ropeHeadDim, nopeHeadDim, vHeadDim } = latent;
+  const perElement = elementBytes(training) * localTokens(inputs, unit);
+  const compressed = perElement * hiddenShare(inputs) * ((qRank ?? 0) + kvRank + ropeHeadDim);
+  return [
+    { name: 'compression', input: qRank === null && gathered === 0 ? 0 : boundary, outputGradient: compressed },
+    { name: 'queries', input: qRank === null ? hidden : perElement * qRank, outputGradient: query },
+    {
+      name: 'keys and values',
+      input: perElement * kvRank,
+      outputGradient: (perElement * model.heads * (nopeHeadDim + vHeadDim)) / layout.tensor,
+    },
+  ];
+}
+
+/** Input of the shared experts' second matrix; 0 without any. */
+function sharedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): number {
+  const width = expertsOf(inputs.model, kind)?.sharedFfn ?? 0;
+  return (elementBytes(inputs.training) * localTokens(inputs, unit) * width) / inputs.layout.tensor;
+}
+
+/** Kept from the end of a layer's input gradient to the end of its weight gradient, on one rank. */
+export function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, kind?: LayerKind): number {
+  return matrixProducts(inputs, unit, kind).reduce((bytes, { input, outputGradient }) => bytes + input + outputGradient, 0);
+}
+
+/** Kept from the end of a unit's input gradient to the end of its weight gradient, on one rank: of all layers of a chunk, and of the head. */
+export function keptForWeights(
+  inputs: MemoryInputs,
+  chunk: StageShape,
+  unit: WorkUnit,
+): { readonly layers: number; readonly head: number } {
+  const layers = keptGroups(inputs, chunk).reduce((sum, group) => sum + group.layers * layerKeptForWeights(inputs, unit, group.kind), 0);
+  if (!hasHead(inputs, chunk)) return { layers, head: 0 };
+  const { model, training, layout } = inputs;
+  const perElement = elementBytes(training) * localTokens(inputs, unit);
+  return { layers, head: perElement * (model.hidden + paddedVocab(model.vocab, layout.tensor) / layout.tensor) };
 }
 
 /**
  * The operations of a layer's input gradient that can make the peak, each with what it holds besides what the layer saved: as in a whole backward, but inputs and output gradients of
- * matrix products stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output.
+ * matrix products stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
  */
-export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit): BackwardOperation[] {
-  const { hidden, gathered, permuted, activated, up, query, keysValues, scores, recreated } = layerSizes(inputs, unit);
-  const rows = permuted > 0 ? permuted : hidden;
-  const input = permuted > 0 ? 0 : gathered;
-  const kept = recreated + rows;
+export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: Pick<KeptGroup, 'kind' | 'whole'>): WorkingSet[] {
+  const { hidden, gathered, experts, activated, up, attention, scores } = layerSizes(inputs, unit, group.kind);
+  const rows = experts === null ? hidden : experts.rows;
+  const kept = recreatedBytes(inputs, unit, group) + rows;
+  const shared = sharedBytes(inputs, unit, group.kind) > 0 ? hidden + gathered : 0;
+  const input = experts === null ? gathered : shared;
+  const { query, key, value, output } = attention;
   return [
     { name: 'second feed-forward backward', bytes: kept + activated },
     { name: 'activation backward', bytes: kept + activated + up },
-    { name: 'first feed-forward backward', bytes: kept + input + rows },
-    ...(permuted > 0 && inputs.layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: kept + 2 * permuted }] : []),
-    { name: 'attention backward', bytes: kept + input + hidden + 2 * query + keysValues + scores },
+    { name: 'first feed-forward backward', bytes: kept + (experts === null ? gathered : 0) + rows },
+    ...(experts !== null && inputs.layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: kept + experts.sent + rows }] : []),
+    { name: 'attention backward', bytes: kept + input + hidden + query + key + value + output + scores },
   ];
-}
-
-/** Held by the head's input gradient besides the saved tensors: the gradient of its input, and the input gathered. */
-export function headInputGradientBytes(inputs: MemoryInputs, chunk: StageShape, unit: WorkUnit): number {
-  const { hidden, gathered } = layerSizes(inputs, unit);
-  return hasHead(inputs, chunk) ? hidden + gathered : 0;
-}
-
-/** Held by the head's weight gradient besides what was kept for it: a dummy gradient. */
-export function headWeightGradientBytes(inputs: MemoryInputs, chunk: StageShape): number {
-  return hasHead(inputs, chunk) ? vocabularyBytes(inputs) : 0;
 }

@@ -1,50 +1,123 @@
-import type { ModelSpec } from './spec';
+import { layerGroups, usualKind } from './layers';
+import type { LatentAttention, LayerKind, ModelSpec } from './spec';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */
 export interface LayerParameters {
+  /** Projections to queries, keys and values whose columns tensor parallelism divides. */
   readonly qkv: number;
+  /** Projections that compress queries, keys and values (latent attention): every tensor-parallel rank has them whole. */
+  readonly compression: number;
   readonly attentionOutput: number;
   /** Of all experts together. */
   readonly mlpUp: number;
   readonly mlpDown: number;
-  /** Matrix that scores the experts; 0 in a dense model. Every tensor-parallel rank has it whole. */
+  /** Both matrices of the shared experts. */
+  readonly shared: number;
+  /** Matrix that scores the experts; 0 in a dense layer. Every tensor-parallel rank has it whole. */
   readonly router: number;
   /** Norm weights and all biases: replicated or negligible under tensor parallelism. */
   readonly normsAndBiases: number;
 }
 
+/** Up projections of a feed-forward network: gate and up, or up alone. */
+export function upProjections({ gatedMlp }: ModelSpec): number {
+  return gatedMlp ? 2 : 1;
+}
+
+/** Feed-forward width of a layer: of one expert, or of its one network. */
+export function feedForwardWidth(model: ModelSpec, { feedForward }: LayerKind): number {
+  return feedForward === 'dense' && model.experts !== null ? (model.denseFfn ?? model.ffn) : model.ffn;
+}
+
+/** Experts of a layer; null when it is dense. */
+export function expertsOf(model: ModelSpec, { feedForward }: LayerKind): ModelSpec['experts'] {
+  return feedForward === 'experts' ? model.experts : null;
+}
+
+/** Widths of queries, keys and values of all heads after every projection, elements a token. */
+export interface AttentionWidths {
+  readonly query: number;
+  readonly key: number;
+  readonly value: number;
+  /** Of the attention's output, which the output projection reads. */
+  readonly output: number;
+}
+
+/** What one of `tensor` ranks holds of queries, keys and values: a share, or one whole key/value head where there are more ranks than heads. */
+export function attentionWidths(model: ModelSpec, tensor: number): AttentionWidths {
+  const heads = model.heads / tensor;
+  const { latent } = model;
+  if (latent) {
+    const query = heads * (latent.nopeHeadDim + latent.ropeHeadDim);
+    return { query, key: query, value: heads * latent.vHeadDim, output: heads * latent.vHeadDim };
+  }
+  const query = heads * model.headDim;
+  const key = keyValueHeadsPerRank(model, tensor) * model.headDim;
+  return { query, key, value: key, output: query };
+}
+
 /** Parameters of one layer. Source: the weight shapes of the HuggingFace implementations of each family. */
-export function layerParameters(model: ModelSpec): LayerParameters {
-  const { hidden, heads, kvHeads, headDim, ffn } = model;
-  const queryWidth = heads * headDim;
-  const qkvWidth = (heads + 2 * kvHeads) * headDim;
-  const upWidth = (model.gatedMlp ? 2 : 1) * ffn;
-  const networks = model.experts?.count ?? 1;
-  const norms = 2 * hidden * (model.norm === 'layernorm' ? 2 : 1) + (model.qkNorm ? 2 * headDim : 0);
+export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(model)): LayerParameters {
+  const { hidden } = model;
+  const ffn = feedForwardWidth(model, kind);
+  const experts = expertsOf(model, kind);
+  const { query, key, value, output } = attentionWidths(model, 1);
+  const up = upProjections(model);
+  const networks = experts?.count ?? 1;
   const biases =
-    (model.qkvBias ? qkvWidth : 0) + (model.attentionOutputBias ? hidden : 0) + (model.mlpBias ? networks * (upWidth + hidden) : 0);
+    (model.qkvBias ? query + key + value : 0) +
+    (model.attentionOutputBias ? hidden : 0) +
+    (model.mlpBias ? networks * (up * ffn + hidden) : 0) +
+    (experts?.routerBias === true ? experts.count : 0);
   return {
-    qkv: hidden * qkvWidth,
-    attentionOutput: queryWidth * hidden,
-    mlpUp: networks * hidden * upWidth,
+    qkv: model.latent ? latentUp(model, model.latent) : hidden * (query + key + value),
+    compression: model.latent ? latentDown(model, model.latent) : 0,
+    attentionOutput: output * hidden,
+    mlpUp: networks * hidden * up * ffn,
     mlpDown: networks * ffn * hidden,
-    router: model.experts === null ? 0 : hidden * model.experts.count,
-    normsAndBiases: norms + biases,
+    shared: (up + 1) * hidden * (experts?.sharedFfn ?? 0),
+    router: experts === null ? 0 : hidden * (experts.count + (experts.sharedGate === true ? 1 : 0)),
+    normsAndBiases: layerNorms(model) + biases + (model.attentionSinks === true ? model.heads : 0),
   };
 }
 
+function latentUp({ hidden, heads }: ModelSpec, { qRank, kvRank, nopeHeadDim, ropeHeadDim, vHeadDim }: LatentAttention): number {
+  return (qRank ?? hidden) * heads * (nopeHeadDim + ropeHeadDim) + kvRank * heads * (nopeHeadDim + vHeadDim);
+}
+
+function latentDown({ hidden }: ModelSpec, { qRank, kvRank, ropeHeadDim }: LatentAttention): number {
+  return hidden * ((qRank ?? 0) + kvRank + ropeHeadDim);
+}
+
+function layerNorms(model: ModelSpec): number {
+  const { latent } = model;
+  const perNorm = model.hidden * normParameters(model);
+  const qk = model.qkNormAcrossHeads === true ? (model.heads + model.kvHeads) * model.headDim : 2 * model.headDim;
+  return (model.normsPerLayer ?? 2) * perNorm + (model.qkNorm ? qk : 0) + (latent ? (latent.qRank ?? 0) + latent.kvRank : 0);
+}
+
+function normParameters({ norm, normParameters: given }: ModelSpec): number {
+  return given ?? (norm === 'layernorm' ? 2 : 1);
+}
+
+/** Parameters of the norm after the last layer. */
+export function finalNormParameters(model: ModelSpec): number {
+  return model.hidden * normParameters(model);
+}
+
 /** GEMM weights of one layer: everything but norms and biases. */
-export function layerMatrixParameters(model: ModelSpec): number {
-  const { qkv, attentionOutput, mlpUp, mlpDown, router } = layerParameters(model);
-  return qkv + attentionOutput + mlpUp + mlpDown + router;
+export function layerMatrixParameters(model: ModelSpec, kind: LayerKind = usualKind(model)): number {
+  const { qkv, compression, attentionOutput, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
+  return qkv + compression + attentionOutput + mlpUp + mlpDown + shared + router;
 }
 
 /** GEMM weights of one layer that one token meets: all but the experts it does not visit. */
-function activeMatrixParameters(model: ModelSpec): number {
-  if (model.experts === null) return layerMatrixParameters(model);
-  const { mlpUp, mlpDown } = layerParameters(model);
-  const { count, active } = model.experts;
-  return layerMatrixParameters(model) - ((mlpUp + mlpDown) * (count - active)) / count;
+function activeMatrixParameters(model: ModelSpec, kind: LayerKind): number {
+  const whole = layerMatrixParameters(model, kind);
+  const experts = expertsOf(model, kind);
+  if (experts === null) return whole;
+  const { mlpUp, mlpDown } = layerParameters(model, kind);
+  return whole - ((mlpUp + mlpDown) * (experts.count - experts.active)) / experts.count;
 }
 
 /** Key/value heads that one rank holds: a share, or one whole head where tensor parallelism has more ranks than there are heads. */
@@ -52,40 +125,58 @@ export function keyValueHeadsPerRank({ kvHeads }: ModelSpec, tensor: number): nu
   return Math.max(1, kvHeads / tensor);
 }
 
-/** Over how many ranks a layer is divided: its matrices by `tensor`, its experts by `expert` besides. */
+/** Over how many ranks a layer is divided: its matrices by `tensor`, its experts by `expert` and each of them by `expertTensor` (absent: `tensor`). */
 export interface LayerDivision {
   readonly tensor: number;
   readonly expert: number;
+  readonly expertTensor?: number;
+}
+
+/** Ranks that share one expert. */
+export function expertTensorOf({ tensor, expertTensor }: LayerDivision): number {
+  return expertTensor ?? tensor;
 }
 
 /** GEMM weights of one layer on one rank, its share of the experts included. */
-export function rankMatrixParameters(model: ModelSpec, { tensor, expert }: LayerDivision): number {
-  const { attentionOutput, mlpUp, mlpDown, router } = layerParameters(model);
-  const qkvWidth = (model.heads / tensor + 2 * keyValueHeadsPerRank(model, tensor)) * model.headDim;
-  const groups = model.experts === null ? 1 : expert;
-  return model.hidden * qkvWidth + (attentionOutput + (mlpUp + mlpDown) / groups) / tensor + router;
+export function rankMatrixParameters(model: ModelSpec, division: LayerDivision, kind: LayerKind = usualKind(model)): number {
+  const { tensor } = division;
+  const { qkv, compression, attentionOutput, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
+  const { query, key, value } = attentionWidths(model, tensor);
+  const projections = model.latent ? qkv / tensor : model.hidden * (query + key + value);
+  const dense = expertsOf(model, kind) === null ? mlpUp + mlpDown : 0;
+  return projections + compression + (attentionOutput + shared + dense) / tensor + router + rankExpertParameters(model, division, kind);
 }
 
-/** The part of `rankMatrixParameters` that lies in experts: only every `expert`-th replica has the same ones. 0 for a dense model. */
-export function rankExpertParameters(model: ModelSpec, { tensor, expert }: LayerDivision): number {
-  if (model.experts === null) return 0;
-  const { mlpUp, mlpDown } = layerParameters(model);
-  return (mlpUp + mlpDown) / expert / tensor;
+/** The part of `rankMatrixParameters` that lies in experts: only every `expert`-th replica has the same ones. 0 for a dense layer. */
+export function rankExpertParameters(model: ModelSpec, division: LayerDivision, kind: LayerKind = usualKind(model)): number {
+  if (expertsOf(model, kind) === null) return 0;
+  const { mlpUp, mlpDown } = layerParameters(model, kind);
+  return (mlpUp + mlpDown) / division.expert / expertTensorOf(division);
+}
+
+/** Ranks that hold the same experts, of `data` x `context` replicas of `tensor` ranks each. */
+export function expertReplicas(division: LayerDivision & { readonly data: number; readonly context: number }): number {
+  const { tensor, data, context, expert } = division;
+  return Math.max(1, (tensor * data * context) / expert / expertTensorOf(division));
 }
 
 /** Token embedding plus learned positions, elements. */
 export function embeddingParameters(model: ModelSpec): number {
   if (model.vocab === 0) return 0;
-  const positions = model.positions === 'learned' && model.maxPositions !== null ? model.maxPositions : 0;
+  const positions = model.positions === 'learned' && model.maxPositions !== null ? model.maxPositions + (model.unusedPositions ?? 0) : 0;
   return (model.vocab + positions) * model.hidden;
 }
 
 /** All parameters, tied embeddings counted once; equals what the HuggingFace class reports for a causal LM. */
 export function parameterCount(model: ModelSpec): number {
-  const layer = layerMatrixParameters(model) + layerParameters(model).normsAndBiases;
-  const finalNorm = model.hidden * (model.norm === 'layernorm' ? 2 : 1);
+  const layers = layerGroups(model).reduce(
+    (sum, { kind, layers: count }) => sum + count * (layerMatrixParameters(model, kind) + layerParameters(model, kind).normsAndBiases),
+    0,
+  );
   const head = model.vocab === 0 || model.tiedEmbeddings ? 0 : model.vocab * model.hidden;
-  return model.layers * layer + finalNorm + embeddingParameters(model) + head;
+  const bias = model.headBias === true ? model.vocab : 0;
+  const norms = finalNormParameters(model) * (model.embeddingNorm === true ? 2 : 1);
+  return layers + norms + embeddingParameters(model) + head + bias;
 }
 
 /**
@@ -99,10 +190,24 @@ export function paddedVocab(vocab: number, tensor: number): number {
 
 /**
  * FLOPs the model needs for one sequence, forward and backward, no recompute: 6 per GEMM weight that a token meets (of the experts, the active ones) and token plus attention scores and
- * context over the causal half (PaLM appendix B, with the causal half as in facts on model FLOP utilisation).
+ * context over the causal half, or the window (PaLM appendix B, with the causal half as in facts on model FLOP utilisation).
  */
 export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number): number {
-  const weights = model.layers * activeMatrixParameters(model) + model.vocab * model.hidden;
-  const attention = 6 * model.layers * model.heads * model.headDim * sequenceLength;
-  return sequenceLength * (6 * weights + attention);
+  const { query, output } = attentionWidths(model, 1);
+  const perToken = layerGroups(model).reduce((sum, { kind, layers }) => {
+    const keys = attendedKeys(sequenceLength, 0, kind.window) / sequenceLength;
+    return sum + layers * (6 * activeMatrixParameters(model, kind) + 6 * (query + output) * keys);
+  }, 0);
+  return sequenceLength * (perToken + 6 * model.vocab * model.hidden);
+}
+
+/**
+ * Keys that `tokens` tokens after `context` earlier ones attend to, all tokens together: the causal half of their own (tokens^2 / 2, the diagonal left out as everywhere here) and
+ * all earlier ones, at most `window` each.
+ */
+export function attendedKeys(tokens: number, context: number, window: number | null): number {
+  const whole = tokens * (context + tokens / 2);
+  if (window === null || context + tokens <= window) return whole;
+  const growing = Math.max(0, window - context);
+  return growing * (context + growing / 2) + (tokens - growing) * window;
 }

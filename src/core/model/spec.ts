@@ -1,3 +1,34 @@
+/** Multi-head latent attention (DeepSeek-V2, section 2.1): ranks of the compressed queries and of keys and values, and head sizes. */
+export interface LatentAttention {
+  /** null: queries are not compressed. */
+  readonly qRank: number | null;
+  readonly kvRank: number;
+  readonly nopeHeadDim: number;
+  readonly ropeHeadDim: number;
+  readonly vHeadDim: number;
+}
+
+/** What tells one layer of a model from another. */
+export interface LayerKind {
+  /** `dense`: one network for all tokens, though other layers have experts. */
+  readonly feedForward: 'dense' | 'experts';
+  /** A token attends to this many tokens up to and including itself; null: to all earlier ones. */
+  readonly window: number | null;
+}
+
+/** Networks between which a router chooses for each token. */
+export interface Experts {
+  readonly count: number;
+  /** How many a token visits: 1 <= active <= count. */
+  readonly active: number;
+  /** Width of the networks beside them that every token visits, together; 0 or absent: none. */
+  readonly sharedFfn?: number;
+  /** The shared ones are weighed by a gate of one column (Qwen2-MoE). */
+  readonly sharedGate?: boolean;
+  /** The router adds a bias to its scores (gpt-oss). */
+  readonly routerBias?: boolean;
+}
+
 /** A decoder-only Transformer as planning sees it: sizes, nothing of any framework. Lengths in tokens, widths in elements. */
 export interface ModelSpec {
   /** As the file calls it (`gpt2`, `llama`, ...), or `custom` for numbers given inline. */
@@ -26,9 +57,28 @@ export interface ModelSpec {
   readonly mlpBias: boolean;
   /** Per-head RMSNorm of q and k (qwen3). */
   readonly qkNorm: boolean;
+  /** Norms of a layer: 2 unless given. Gemma 2 and 3 have 4 (also after attention and feed-forward), Cohere 1 for both. */
+  readonly normsPerLayer?: number;
+  /** Norms have no bias though they are LayerNorms (Cohere), or nothing to learn (OLMo): parameters per element of a norm; absent: as `norm` says. */
+  readonly normParameters?: 0 | 1;
+  /** The norms of q and k span all heads (OLMo 2), not one. */
+  readonly qkNormAcrossHeads?: boolean;
+  /** The head has a bias of one element a word (GPT-J, Phi). */
+  readonly headBias?: boolean;
+  /** Rows of the position table that no position uses (OPT has 2). */
+  readonly unusedPositions?: number;
+  /** The embedding is normed (BLOOM). */
+  readonly embeddingNorm?: boolean;
+  /** One learned attention sink per head (gpt-oss). */
+  readonly attentionSinks?: boolean;
   /**
-   * Feed-forward networks of every layer between which a router chooses for each token: how many there are, and how many a token visits (1 <= active <= count). The router
-   * is one matrix hidden x count without bias; no expert is shared by all tokens. null: dense, one network for all tokens.
+   * Feed-forward networks between which a router chooses for each token (1 <= active <= count). The router is one matrix hidden x count. null: dense, one network for all tokens.
    */
-  readonly experts: { readonly count: number; readonly active: number } | null;
+  readonly experts: Experts | null;
+  /** Feed-forward width of the dense layers of a model with experts; absent: as `ffn`. */
+  readonly denseFfn?: number;
+  /** Latent attention; then `kvHeads` and `headDim` mean nothing. Absent or null: heads as given. */
+  readonly latent?: LatentAttention | null;
+  /** One per layer, from the first; absent: all alike, with experts where the model has any, and attending to all earlier tokens. */
+  readonly layerKinds?: readonly LayerKind[];
 }

@@ -1,3 +1,6 @@
+import { stageLimits, type StageLimits } from '../cost/limits';
+import { megatronBoundary, terapipeBoundary } from '../cost/stage-time';
+import { shapeKey } from '../memory/layer-tensors';
 import { profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatCount, formatDuration, plural } from '../format';
@@ -60,6 +63,7 @@ function planAmong(request: PlanRequest, { signal, onProgress }: PlanOptions, ad
     cost: provenanceOf(request, pipeline),
     analytic,
     parameters: parameterCount(request.model),
+    limits: limitsOf(request, pipeline, chosen),
     reasons: [
       ...reasonsFor(chosen, candidates),
       ...fasterElsewhere(chosen, candidates),
@@ -82,10 +86,30 @@ function outcomeOf({ layout }: PlanRequest, pipeline: Pipeline, spec: CandidateS
   }
 }
 
-function provenanceOf({ training, costTable, profile }: PlanRequest, pipeline: Pipeline): CostProvenance {
+/** What each stage's time goes to; stages of one shape are looked at once. */
+function limitsOf({ costTable, profile }: PlanRequest, { inputs, shapes }: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
+  const [first] = scheme;
+  if (costTable !== null || profile !== null || first === undefined) return null;
+  let context = 0;
+  const slices = first.tokens.map((tokens) => {
+    const slice = { batch: first.batch, tokens, context };
+    context += tokens;
+    return slice;
+  });
+  const boundary = schedule === 'TeraPipe' ? terapipeBoundary : megatronBoundary;
+  const known = new Map<string, StageLimits>();
+  return shapes.map((shape) => {
+    const key = shapeKey(shape);
+    const found = known.get(key) ?? stageLimits(inputs, shape, slices, (batch, tokens) => boundary(inputs, batch, tokens));
+    known.set(key, found);
+    return found;
+  });
+}
+
+function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
   if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
   if (profile !== null) return profileProvenance(profile, pipeline.inputs);
-  return rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength);
+  return rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength, calibration);
 }
 
 const withoutOthers: typeof otherSpecs = (request, usual) => {

@@ -1,3 +1,4 @@
+import type { StageLimits } from '../cost/limits';
 import type { CostProvenance } from '../cost/slice-cost';
 import type { MemoryProfile } from '../memory/profile';
 import type { IdleTimes } from '../schedule/idle';
@@ -61,6 +62,8 @@ export interface Plan {
   /** Beside a plan from a profile: what the analytic model alone would have chosen. Null when that is the plan, or times were given as a table. */
   readonly analytic: AnalyticPlan | null;
   readonly parameters: number;
+  /** What each stage's time goes to in the chosen candidate, for one micro-batch; null for measured times, which do not tell. */
+  readonly limits: readonly StageLimits[] | null;
   /** One line each: why this plan. */
   readonly reasons: readonly string[];
 }

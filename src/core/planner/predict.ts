@@ -1,10 +1,11 @@
-import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../cost/stage-time';
-import { cachedBySlice, type CostInputs } from '../cost/layer-time';
+import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary, type StageLayers } from '../cost/stage-time';
+import { cachedBySlice } from '../cost/layer-time';
+import type { CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
 import { splitLike, type SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
-import { countMemory, fitsMemory } from '../memory/count';
-import type { StageShape } from '../memory/runtime';
+import { countMemory, fitsMemory, stageShapesOf } from '../memory/count';
+import { shapeKey, type StageShape } from '../memory/layer-tensors';
 import { modelFlopsPerSequence } from '../model/parameters';
 import { busyTimes, idleTimes } from '../schedule/idle';
 import type { PassTimes } from '../schedule/kind';
@@ -39,7 +40,7 @@ export interface Pipeline {
 export function pipelineOf(request: PlanRequest): Pipeline {
   const { model, training, layout, cluster, constants, costTable, profile } = request;
   const inputs: CostInputs = { model, training, layout, cluster, constants };
-  const shapes = stageShapes(model.layers, layout.pipeline);
+  const shapes = stageShapes(model.layers, layout.pipeline, model);
   const table = costTable === null ? null : tableCost(costTable);
   const newCost = (shape: StageShape, share: number): SliceCost => {
     const analytic = stageCost(inputs, shape.layers, shape);
@@ -48,7 +49,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   };
   const known = new Map<string, SliceCost>();
   const costOf = (shape: StageShape, share: number): SliceCost => {
-    const key = `${shape.layers},${shape.first},${shape.last},${table === null ? 1 : share}`;
+    const key = `${shapeKey(shape)},${table === null ? 1 : share}`;
     let cost = known.get(key);
     if (cost === undefined) known.set(key, (cost = newCost(shape, share)));
     return cost;
@@ -77,7 +78,7 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
   const chunks = chunksPerStage(kind, layout);
   const timesOf = (units: readonly WorkUnit[], shapes: readonly StageShape[]): Durations =>
     durationsOf(chunkCosts(pipeline, shapes, placeChunks(kind.placement, layout.pipeline, chunks)), units, kind.splitsBackward);
-  const made = makeSchedule(memoryInputs(inputs, chunks), kind, spec.scheme, cluster.gpu.memoryBytes, (units, shapes) =>
+  const made = makeSchedule(inputs, kind, spec.scheme, cluster.gpu.memoryBytes, (units, shapes) =>
     passTimes(pipeline, units, timesOf(units.slice(0, 1), shapes), placeChunks(kind.placement, layout.pipeline, chunks)),
   );
   const { schedule, shapes } = made;
@@ -87,9 +88,13 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
   const { busyMs, bubbleRate } = busyTimes(timeline);
 
   const pipelineMs = timeline.makespanMs;
-  const layersPerStage = model.layers / layout.pipeline;
-  const gradientExchangeMs = gradientExchange(inputs, layersPerStage, spec.schedule === 'TeraPipe' ? 'pipeline' : 'data');
-  const optimizerMs = optimizerTime(inputs, layersPerStage);
+  const order = spec.schedule === 'TeraPipe' ? 'pipeline' : 'data';
+  const stages: readonly StageLayers[] =
+    model.layerKinds === undefined
+      ? [{ layers: model.layers / layout.pipeline }]
+      : stageShapesOf(schedule.stages, schedule.stageOfChunk, shapes);
+  const gradientExchangeMs = Math.max(...stages.map((stage) => gradientExchange(inputs, stage, order)));
+  const optimizerMs = Math.max(...stages.map((stage) => optimizerTime(inputs, stage)));
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
 
   const memory = countMemory(memoryInputs(inputs, chunks), schedule, shapes, cluster.gpu.memoryBytes);

@@ -1,23 +1,31 @@
 import type { ClusterSpec, Precision } from '../cluster/spec';
 import type { CostTable } from '../cost/slice-cost';
 import type { CostConstants } from '../cost/constants';
+import type { Optimizer } from '../model/optimizer';
+import type { Runtime } from '../model/runtimes';
+import type { Recompute } from '../model/recompute';
 import type { ModelSpec } from '../model/spec';
 import type { NamedProfile } from '../profile/profile';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 
 /** What is trained and how. */
-export interface TrainingSpec {
+export interface TrainingSpec extends Recompute {
   readonly sequenceLength: number;
   /** Sequences of one micro-batch of 1F1B and GPipe. TeraPipe chooses its own batch slices. */
   readonly microBatch: number;
   /** Sequences of one step over all replicas. */
   readonly globalBatch: number;
   readonly precision: Precision;
-  readonly optimizer: 'adam' | 'sgd' | 'none';
+  readonly optimizer: Optimizer;
   /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
   readonly zeroStage: 0 | 1 | 2 | 3;
-  readonly recompute: 'none' | 'selective' | 'full';
+  /** Framework whose habits memory is counted by; absent: Megatron-LM with Transformer Engine. */
+  readonly runtime?: Runtime;
+  /** How context parallelism exchanges: heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent: all-to-all. */
+  readonly contextExchange?: 'all-to-all' | 'ring';
+  /** The optimizer and its state are on the host; absent: on the GPU. */
+  readonly offloadOptimizer?: boolean;
   readonly attention: 'flash' | 'unfused';
   readonly sequenceParallel: boolean;
   readonly fusedCrossEntropy: boolean;
@@ -33,6 +41,8 @@ export interface Layout {
   readonly data: number;
   readonly context: number;
   readonly expert: number;
+  /** Ranks that share each expert (Megatron-LM's expert tensor parallel size); absent: as `tensor`. */
+  readonly expertTensor?: number;
   readonly virtualStages: number;
 }
 
@@ -59,6 +69,12 @@ export interface Assumption {
   readonly because: string;
 }
 
+export interface Calibration {
+  readonly iterationMs: number;
+  readonly before: number;
+  readonly gemmEfficiency: number;
+}
+
 /** Everything `plan()` needs, resolved to numbers. Plain data: crosses threads. */
 export interface PlanRequest {
   readonly title: string;
@@ -75,6 +91,8 @@ export interface PlanRequest {
   readonly costTable: CostTable | null;
   /** A profile that matches model, layout and GPU; its measured layer times replace the analytic ones. */
   readonly profile: NamedProfile | null;
+  /** A measured step to which the GPU's GEMM efficiency was rescaled, and what that was before and is now. */
+  readonly calibration?: Calibration;
   /** What no file said and was filled in; passed through to be shown with the plan. */
   readonly assumptions: readonly Assumption[];
 }

@@ -13,6 +13,8 @@ import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
 import type { ScheduleName } from '../schedule/schedule';
 import { formatCount } from '../format';
+import { baseName } from '../text';
+import { calibrated } from './calibrate';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
 import { memoryOf } from './scheduling';
 
@@ -57,7 +59,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     if (source.kind === 'default' && value !== null)
       assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
-  const model = modelSpecOf(run.model);
+  const model = modelSpecOf(run.model, run.traits);
   const oneNode = resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
   const cluster = { ...oneNode, nodes: resolveNodes(run, defaults, draft, model, oneNode, take) };
@@ -87,7 +89,23 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     assumptions,
   };
   const profile = resolveProfile(run, request, found, take);
-  return { ...request, profile };
+  return calibratedTo(run, { ...request, profile }, take);
+}
+
+/** With the GPU's efficiency rescaled to a measured step that the files give; measured layer times need none. */
+function calibratedTo({ calibration }: Run, request: PlanRequest, take: Take): PlanRequest {
+  const measured = calibration?.iterationMs;
+  if (measured === undefined) return request;
+  if (request.costTable !== null || request.profile !== null) {
+    take('calibration.iterationMs', undefined, () => ({ value: 'not used', because: 'layer times are measured already' }));
+    return request;
+  }
+  try {
+    return calibrated(request, measured.value);
+  } catch (error) {
+    if (!(error instanceof ExpectedError) || error.place !== undefined || measured.source.kind !== 'file') throw error;
+    throw new ExpectedError(error.code, error.message, error.remedy, measured.source.place);
+  }
 }
 
 function requirePlanned({ unplanned }: Run): void {
@@ -121,10 +139,6 @@ function resolveProfile(run: Run, request: PlanRequest, found: readonly NamedPro
       because: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
     }));
   return chosen;
-}
-
-function baseName(file: string): string {
-  return file.split(/[/\\]/).at(-1) ?? file;
 }
 
 function givenValues<T extends object>(given: Given<T>): Partial<T> {
@@ -220,7 +234,19 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
     })),
     fusedCrossEntropy: take('training.fusedCrossEntropy', given.fusedCrossEntropy, () => ({ value: true, because: 'usual practice' })),
     dropout: take('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
+    ...givenValues(optional(given)),
     fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => ({ value: true, because: 'Megatron-LM accumulates in fp32' })),
+  };
+}
+
+/** What has no default of its own: absent means the usual. */
+function optional({ runtime, recomputeLayers, recomputeModules, contextExchange, offloadOptimizer }: Run['training']): Run['training'] {
+  return {
+    ...(runtime && { runtime }),
+    ...(recomputeLayers && { recomputeLayers }),
+    ...(recomputeModules && { recomputeModules }),
+    ...(contextExchange && { contextExchange }),
+    ...(offloadOptimizer && { offloadOptimizer }),
   };
 }
 

@@ -47,7 +47,6 @@ export interface MadeSchedule {
 /**
  * The order of a schedule for the stages and layers of a model.
  *
- * @param inputs with the chunks of a stage as the layout's virtual stages.
  * @param timesOf what planners plan with; left out, equal times.
  * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches.
  */
@@ -59,18 +58,23 @@ export function makeSchedule(
   timesOf?: (units: readonly WorkUnit[], shapes: readonly StageShape[]) => PassTimes,
 ): MadeSchedule {
   const { model, layout } = inputs;
-  const { pipeline, virtualStages: chunks } = layout;
-  if (chunks > 1 && pipeline * chunks > model.layers)
+  const { pipeline, virtualStages } = layout;
+  const chunks = chunksPerStage(kind, layout);
+  const stageOfChunk = placeChunks(kind.placement, pipeline, chunks);
+  // Where files ask for so many chunks, the embedding and the head can each be one by itself, as in Megatron-LM and TorchTitan, but not a stage.
+  const spare = virtualStages > 1 && model.vocab > 0 && stageOfChunk[0] !== stageOfChunk.at(-1) ? 2 : 0;
+  const least = pipeline * chunks - spare;
+  if (chunks > 1 && model.layers < least)
     throw new ExpectedError(
       'schedule-unmet',
-      `${kind.name} with ${plural(chunks, 'virtual stage')} on each of ${plural(pipeline, 'stage')} needs ${formatCount(pipeline * chunks)} layers or more, and there are ${formatCount(model.layers)}`,
-      `use at most ${plural(Math.floor(model.layers / chunks), 'stage')}, or another schedule`,
+      `${kind.name} with ${plural(chunks, 'virtual stage')} on each of ${plural(pipeline, 'stage')} needs ${formatCount(least)} layers or more, and there are ${formatCount(model.layers)}`,
+      `use at most ${plural(Math.floor((model.layers + spare) / chunks), 'stage')}, or another schedule`,
     );
-  const shapes = stageShapes(model.layers, pipeline * chunks);
+  const shapes = stageShapes(model.layers, pipeline * chunks, model);
   const problem = problemOf(scheme, pipeline, chunks);
   const [first] = problem.units;
   if (!kind.splitsBackward || first === undefined) return { schedule: generateSchedule(kind.name, problem), shapes };
-  const memory = passMemory(inputs, first, false, shapes, placeChunks(kind.placement, pipeline, chunks), capacityBytes);
+  const memory = passMemory(memoryInputs(inputs, chunks), first, false, shapes, stageOfChunk, capacityBytes);
   const times = timesOf?.(problem.units, shapes) ?? problem.times;
   return { schedule: generateSchedule(kind.name, { ...problem, times, memory }), shapes };
 }
@@ -78,10 +82,9 @@ export function makeSchedule(
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there. */
 export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, capacityBytes: number): MemoryProfile | null {
   const kind = kindFor(schedule, inputs.layout);
-  const own = memoryInputs(inputs, chunksPerStage(kind, inputs.layout));
   try {
-    const made = makeSchedule(own, kind, scheme, capacityBytes);
-    return countMemory(own, made.schedule, made.shapes, capacityBytes);
+    const made = makeSchedule(inputs, kind, scheme, capacityBytes);
+    return countMemory(memoryInputs(inputs, chunksPerStage(kind, inputs.layout)), made.schedule, made.shapes, capacityBytes);
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
     throw error;

@@ -3,7 +3,7 @@ import { formatCount } from '../format';
 import type { PlanRequest } from '../planner/request';
 import { timeFunction } from './fit';
 import type { NamedProfile, Profile, TimeFit } from './profile';
-import { layerShapeOf, type LayerShape } from './shape';
+import { layerShapeOf, unlikeOneLayer, type LayerShape } from './shape';
 
 /** Sequences up to this many times the measured length are extrapolated; longer ones are refused. */
 const extrapolation = 2;
@@ -61,6 +61,7 @@ const rules: readonly Rule[] = [
       : `it was measured on ${device.name}, a GPU interface drawn by the CPU, whose times mean nothing for a GPU`,
   deviceReason,
   ({ tensor }, { layout }) => (tensor === layout.tensor ? null : `it is of tensor size ${tensor}, not ${layout.tensor}`),
+  (_, { model }) => unlikeOneLayer(model),
   (profile, { model, layout }) => shapeReason(profile.shape, layerShapeOf(model, layout.tensor, layout.expert), measuredEnds(profile)),
   ({ precision }, { training }) => (precision === training.precision ? null : `it was measured in ${precision}, not ${training.precision}`),
   (_, { layout }) =>

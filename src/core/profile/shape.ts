@@ -1,4 +1,5 @@
 import { keyValueHeadsPerRank, paddedVocab } from '../model/parameters';
+import { layerGroups, layersByKind } from '../model/layers';
 import type { ModelSpec } from '../model/spec';
 
 /** One Transformer layer and the two ends of the model as one rank of a tensor-parallel group runs them: what a profile is of. Counts are of the rank. */
@@ -25,6 +26,16 @@ export interface LayerShape {
   readonly vocab: number;
   /** The embedding adds a learned position table. */
   readonly learnedPositions: boolean;
+}
+
+/**
+ * Why no profile of one layer stands for `model`, as a clause: its layers differ, or have parts that a shape has no word for.
+ * @returns null when one does.
+ */
+export function unlikeOneLayer(model: ModelSpec): string | null {
+  if (model.latent) return 'a profile knows no latent attention';
+  if ((model.experts?.sharedFfn ?? 0) > 0) return 'a profile knows no shared experts';
+  return layersByKind(layerGroups(model)).length > 1 ? 'its layers differ, and a profile is of one of them' : null;
 }
 
 /** The share of `model` that one of `tensor` ranks holds: heads / t, feed-forward / t, padded vocabulary / t; and of its experts, one of `expert` ranks. */

@@ -1,7 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { ModelProtoSchema, type ModelProto } from 'onnx-buf';
 import { open, stat } from 'node:fs/promises';
-import { throwIfCancelled, type CancelSignal, type ExpectedError } from '../../core/errors';
+import { messageOf, throwIfCancelled, type CancelSignal, type ExpectedError } from '../../core/errors';
 import { fileSource, type ByteSource } from './byte-source';
 import { onnxError } from './errors';
 import { pruneModel } from './prune';
@@ -40,7 +40,7 @@ function decoded(pruned: Uint8Array, file: string): ModelProto {
   try {
     return fromBinary(ModelProtoSchema, pruned);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw onnxError('onnx-syntax', file, `is no ONNX model, or a damaged one: ${why}`, 'export or download the model again');
   }
 }

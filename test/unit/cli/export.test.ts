@@ -1,84 +1,157 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { exportNames } from '../../../src/cli/export-formats';
 import { runCommand } from '../../../src/cli/run-command';
-import { readScheduleCsv } from '../../../src/core/schedule/pytorch/read';
-import { otherSchedules } from '../../../src/core/schedule/schedule';
+import type { LauncherReader } from '../../../src/core/config/facts';
+import { fixtures } from '../core/config/files';
+import { shellReader } from '../core/config/shell/shell-reader';
 
-const sample = path.join(import.meta.dirname, '../../../media/samples/llama3-8b/terapipe.json');
-const small = ['--set', 'layout.pipeline=4', '--set', 'training.globalBatch=64'];
-
-async function run(...args: readonly string[]): Promise<{ readonly out: string; readonly err: string; readonly exitCode: number }> {
-  const [out, err]: [string[], string[]] = [[], []];
-  const exitCode = await runCommand(['export', sample, ...small, ...args], {
-    ...{ out: (text: string) => out.push(text), err: (text: string) => err.push(text), progress: () => undefined },
-    ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
-    ...{ profilerFile: '', shell: () => Promise.reject(new Error('no shell here')), debug: false },
-  });
-  return { out: out.join(''), err: err.join(''), exitCode };
+interface Edit {
+  readonly line: number;
+  readonly newText: string;
 }
+
+const launchers = path.join(import.meta.dirname, '../../fixtures/launchers');
 
 describe('terapipe export', function () {
   this.timeout(30_000);
   const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-export-'));
+  const plan = path.join(folder, 'configs/pipeline/terapipe.json');
+  const script = path.join(folder, 'train.sh');
+  let shell: LauncherReader;
+
+  before(async () => {
+    shell = await shellReader();
+    cpSync(fixtures, path.join(folder, 'configs'), { recursive: true });
+  });
   after(() => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('writes every schedule as a CSV of PyTorch that our own reader takes back', async () => {
-    for (const to of ['pytorch-csv', 'pytorch-csv-comms'])
-      for (const schedule of otherSchedules) {
-        const { out, err } = await run('--to', to, '--schedule', schedule);
-        const { schedule: read, problems } = readScheduleCsv(out, 'order.csv', {});
-        assert.deepEqual([problems.length, read?.stages], [0, 4], `${schedule}: ${err}${problems[0]?.message ?? ''}`);
-      }
+  /** One command line; paths are absolute, the folder is left out of what is said. */
+  async function run(...args: readonly string[]): Promise<{ readonly out: string; readonly err: string; readonly exitCode: number }> {
+    const [out, err]: [string[], string[]] = [[], []];
+    const exitCode = await runCommand(args, {
+      ...{ out: (text: string) => out.push(text), err: (text: string) => err.push(text), progress: () => undefined },
+      ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
+      ...{ profilerFile: '', shell: () => Promise.resolve(shell), debug: false },
+    });
+    const said = (lines: readonly string[]): string => lines.join('').replaceAll(`${folder}/`, '');
+    return { out: said(out), err: said(err), exitCode };
+  }
+
+  const at = (name: string): string => path.join(folder, name);
+  const original = readFileSync(path.join(launchers, 'shell/arrays.sh'), 'utf8');
+  const fresh = (): void => {
+    writeFileSync(script, original);
+  };
+
+  it('prints a new file, and what it could not say beside it', async () => {
+    const { out, err, exitCode } = await run('export', plan, '--to', 'megatron', '--set', 'schedule=TeraPipe');
+    assert.equal(exitCode, 0);
+    assert.match(out, /^#!\/usr\/bin\/env bash\n/);
+    assert.match(out, /--tensor-model-parallel-size 2\n {2}--pipeline-model-parallel-size 4\n/);
+    assert.match(err, /^not written: token slices \(TeraPipe\): .*\nwith 1F1B instead: .* a step, not /);
   });
 
-  it('writes a candidate of the plan, by its id in any case', async () => {
-    const [chosen, named, asked] = [
-      await run('--to', 'pytorch-csv'),
-      await run('--to', 'pytorch-csv', '--candidate', 'zb-h1'),
-      await run('--to', 'pytorch-csv', '--schedule', 'ZB-H1'),
-    ];
-    assert.equal(named.out, asked.out);
-    assert.notEqual(named.out, chosen.out);
-    const wrong = await run('--to', 'svg', '--candidate', 'ZB-H3');
-    assert.equal(wrong.exitCode, 2);
-    assert.match(wrong.err, /did you mean ZB-H1\?/);
-  });
-
-  it('writes a trace with the memory of every stage, and a picture', async () => {
-    const trace = JSON.parse((await run('--to', 'chrome-trace', '--candidate', 'ZBVZeroBubble')).out) as {
-      traceEvents: { ph: string; name: string }[];
-    };
-    const counters = new Set(trace.traceEvents.filter(({ ph }) => ph === 'C').map(({ name }) => name));
-    assert.equal(counters.size, 4);
-    assert.match((await run('--to', 'svg')).out, /^<svg .*<\/svg>\s*$/s);
-  });
-
-  it('writes a new file, never over one, and says the same in JSON', async () => {
-    const file = path.join(folder, 'order.csv');
-    const { out } = await run('--to', 'pytorch-csv');
-    assert.equal((await run('--to', 'pytorch-csv', '--out', file)).out, `Wrote ${file}\n`);
-    assert.equal(readFileSync(file, 'utf8'), out);
-    const again = await run('--to', 'svg', '--out', file);
-    assert.deepEqual([again.exitCode, again.err.includes('is there already')], [2, true]);
-    assert.equal(readFileSync(file, 'utf8'), out);
-    const json = JSON.parse((await run('--to', 'pytorch-csv', '--json')).out) as Record<string, unknown>;
-    assert.deepEqual([json['version'], json['to'], json['text'], json['written']], [1, 'pytorch-csv', out, null]);
-  });
-
-  it('asks for a format that there is', async () => {
-    for (const [args, said] of [
-      [[], `give --to ${exportNames[0]}`],
-      [['--to', 'cvs'], 'is nothing to export to'],
-      [['--to', 'svg', '--schedule', '1F2B'], 'schedule'],
+  it('writes what inspect reads back, and never over a file that is there', async () => {
+    for (const [to, name] of [
+      ['megatron', 'a.sh'],
+      ['nemo', 'a.yaml'],
+      ['torchtitan', 'a.toml'],
+      ['deepspeed', 'a.json'],
     ] as const) {
-      const { err, exitCode } = await run(...args);
-      assert.equal(exitCode, 2);
-      assert.ok(err.includes(said), err);
+      const args = ['export', plan, '--to', to, '--out', at(name), '--set', 'schedule=1F1B'];
+      assert.equal((await run(...args)).out, `Wrote ${name}\n`);
+      const read = JSON.parse((await run('inspect', at(name), '--json')).out) as {
+        readonly layout: { readonly tensor: number; readonly pipeline: number };
+      };
+      assert.deepEqual([read.layout.tensor, read.layout.pipeline], [2, 4]);
+      const again = await run(...args);
+      assert.deepEqual(
+        [again.exitCode, again.err],
+        [2, `terapipe: ${name} is there already; name another file, or give --write to replace it\n`],
+      );
+      assert.equal((await run(...args, '--write')).exitCode, 0);
+    }
+  });
+
+  it('shows the difference to a file, and writes it only with --write', async () => {
+    fresh();
+    const shown = await run('export', plan, '--into', script);
+    assert.equal(shown.exitCode, 0, shown.err);
+    assert.match(shown.out, /^--- train\.sh\n\+\+\+ train\.sh\n@@ /);
+    assert.match(shown.out, /^-\t--tensor-model-parallel-size 8\n(?:[-+].*\n)*\+\t--tensor-model-parallel-size 2\n/m);
+    assert.match(shown.err, /train\.sh: \d+ settings changed, \d+ as planned; nothing is written without --write or --out\n/);
+    assert.equal(readFileSync(script, 'utf8'), original);
+
+    chmodSync(script, 0o755);
+    assert.equal((await run('export', plan, '--into', script, '--write')).out, 'Wrote train.sh\n');
+    assert.notEqual(readFileSync(script, 'utf8'), original);
+    assert.equal(statSync(script).mode & 0o777, 0o755);
+    const again = await run('export', plan, '--into', script);
+    assert.equal(again.out, '');
+    assert.match(again.err, /nothing to change/);
+  });
+
+  it('gives edits, gaps and the difference as JSON', async () => {
+    fresh();
+    const { out, err } = await run('export', plan, '--into', script, '--to', 'megatron', '--json');
+    assert.equal(out.split('\n').length, 2, err);
+    const answer = JSON.parse(out) as {
+      readonly edits: readonly Edit[];
+      readonly gaps: readonly unknown[];
+      readonly written: null;
+      readonly format: string;
+    };
+    assert.equal(answer.format, 'megatron-shell');
+    assert.equal(answer.written, null);
+    assert.ok(
+      answer.edits.some(
+        ({ line, newText }) => original.split('\n')[line - 1]?.includes('--tensor-model-parallel-size') === true && newText.startsWith('2'),
+      ),
+    );
+  });
+
+  it('keeps a byte order mark, and the link that a file is reached by', async () => {
+    mkdirSync(at('real'));
+    const toml = readFileSync(path.join(launchers, 'torchtitan-2025.toml'), 'utf8');
+    writeFileSync(at('real/run.toml'), `\uFEFF${toml}`);
+    symlinkSync('real/run.toml', at('run.toml'));
+    const { exitCode, err } = await run('export', plan, '--into', at('run.toml'), '--write');
+    assert.equal(exitCode, 0, err);
+    const written = readFileSync(at('real/run.toml'), 'utf8');
+    assert.ok(written.startsWith('\uFEFF'));
+    assert.match(written, /^tensor_parallel_degree = 2$/m);
+    assert.equal(readFileSync(at('run.toml'), 'utf8'), written);
+  });
+
+  it('reports a plan as a page, and draws it', async () => {
+    const page = await run('export', plan, '--to', 'html');
+    assert.match(page.out, /^<!doctype html>\n[\s\S]*<\/html>\n$/);
+    const picture = await run('export', plan, '--to', 'svg', '--out', at('plan.svg'));
+    assert.equal(picture.exitCode, 0);
+    assert.ok(existsSync(at('plan.svg')));
+  });
+
+  it('refuses what it cannot do, with a remedy', async () => {
+    fresh();
+    const cases: readonly (readonly [readonly string[], RegExp])[] = [
+      [['export', plan], /needs a format; give --to megatron, nemo/],
+      [['export', plan, '--to', 'megatorn'], /did you mean megatron\?/],
+      [['export', plan, '--into', script, '--to', 'torchtitan'], /is a file of megatron, not of torchtitan; give --to megatron/],
+      [['export', plan, '--into', plan], /no launcher that a plan can be written into/],
+      [['export', plan, '--into', '-'], /not standard input/],
+      [['export', plan, '--to', 'html', '--write'], /give --into or --out too/],
+      [['export', plan, '--into', at('nowhere.sh')], /does not exist/],
+      [['export', plan, '--to', 'html', '--out', at('nowhere/plan.html')], /could not be written \(ENOENT\)/],
+      [['plan', plan, '--into', script], /--into is an option of export, not of plan/],
+    ];
+    for (const [args, expected] of cases) {
+      const { exitCode, err, out } = await run(...args);
+      assert.deepEqual([exitCode, out], [2, ''], args.join(' '));
+      assert.match(err, expected);
     }
   });
 });

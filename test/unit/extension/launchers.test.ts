@@ -10,7 +10,7 @@ import { lensTexts } from '../../../src/extension/lens-text';
 import type { SessionState } from '../../../src/extension/plan-sessions';
 import { english } from '../../../src/extension/translate';
 import { shellReader } from '../core/config/shell/shell-reader';
-import { smallModel, testWorld, uri } from './world';
+import { nextTurn, smallModel, testWorld, uri } from './world';
 
 const shell = `#!/bin/bash
 GPUS_PER_NODE=8
@@ -63,6 +63,37 @@ describe('lenses over a launcher', () => {
     const state = await read('train.toml', toml, {}, false);
     assert.equal(state.run, null);
     assert.equal(lensTexts(state, english).run, '4 GPUs a replica: tensor 2 x pipeline 2, 4 micro-batches');
+  });
+});
+
+describe('a launcher whose model lies beside it', () => {
+  const sizes = [
+    '  --num-layers 8 --hidden-size 256 --num-attention-heads 4 \\\n',
+    '  --seq-length 256 --max-position-embeddings 256 \\\n',
+  ];
+
+  it('is planned once that file appears', async () => {
+    const { sessions, finish, files } = testWorld({ 'pretrain.sh': shell }, 1, sharedReader);
+    void sessions.ensure(uri('pretrain.sh'), 'megatron-shell');
+    await finish();
+    assert.ok(sessions.reads(uri('pretrain.sh')).has(uri('config.json')));
+    files.set(uri('config.json'), smallModel);
+    sessions.changed(uri('config.json'));
+    assert.equal(sessions.get(uri('pretrain.sh'))?.staleEdits, 1);
+  });
+
+  it('has no stale plan once its sizes are gone', async () => {
+    const { sessions, finish, files } = testWorld({ 'pretrain.sh': shell }, 1, sharedReader);
+    void sessions.ensure(uri('pretrain.sh'), 'megatron-shell');
+    await finish();
+    files.set(
+      uri('pretrain.sh'),
+      sizes.reduce((text, line) => text.replace(line, ''), shell),
+    );
+    sessions.changed(uri('pretrain.sh'));
+    while (sessions.get(uri('pretrain.sh'))?.plan !== null) await nextTurn();
+    assert.equal(sessions.get(uri('pretrain.sh'))?.run, null);
+    assert.equal(sessions.get(uri('pretrain.sh'))?.staleEdits, 0);
   });
 });
 

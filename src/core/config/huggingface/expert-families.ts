@@ -60,6 +60,7 @@ export const expertFamilies = {
     },
     always: llamaAlways,
     extras: { decoderSparseStep: 1, sharedExperts: 1, sharedExpertFfn: 5632 },
+    traits: { experts: { sharedGate: true } },
     window: { when: 'flag', tokens: 4096 },
   },
   qwen3_moe: qwen3Moe,
@@ -89,7 +90,7 @@ export const expertFamilies = {
     always: llamaAlways,
     window: { when: 'always', tokens: 128 },
     pattern: { period: 2, keys: [], kind: 'sliding_attention' },
-    approximated: 'attention without its sinks and the router without its bias',
+    traits: { attentionSinks: true, experts: { routerBias: true } },
   },
   llama4_text: {
     configClass: 'Llama4TextConfig',

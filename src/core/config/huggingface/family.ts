@@ -1,5 +1,5 @@
 import type { FactValues } from '../facts';
-import type { WrittenModel } from '../written-model';
+import type { ModelTraits, WrittenModel } from '../written-model';
 
 /** Sizes and traits that a config.json of some family can set directly. */
 export type FamilyField =
@@ -19,7 +19,7 @@ export type FamilyField =
   | 'attentionOutputBias'
   | 'mlpBias';
 
-/** What configs say that planning has no field for: whole numbers from 0. */
+/** What configs say beyond sizes: whole numbers from 0. */
 export type ExtraField =
   | 'sharedExperts'
   | 'sharedExpertFfn'
@@ -76,6 +76,8 @@ export interface Family {
   readonly window?: WindowRule;
   /** One layer in so many attends to the whole sequence, the others to `kind`; the last of each period is the whole one. */
   readonly pattern?: { readonly period: number; readonly keys: readonly string[]; readonly kind: string };
+  /** What every model of the family has beyond sizes. */
+  readonly traits?: ModelTraits;
   /** What planning counts otherwise than the model has it. */
   readonly approximated?: string;
 }

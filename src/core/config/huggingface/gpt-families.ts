@@ -38,7 +38,8 @@ const gptj: Family = {
     mlpBias: true,
   },
   always: rotaryGptAlways,
-  approximated: `${parallel}, and the head without its bias`,
+  traits: { normsPerLayer: 1, headBias: true },
+  approximated: parallel,
 };
 
 /** Families with the layers of GPT: plain feed-forward, LayerNorm. Source: configuration and modelling classes of transformers 4.40 to 5.0. */
@@ -100,7 +101,8 @@ export const gptFamilies = {
       ...allBias,
     },
     always: rotaryGptAlways,
-    approximated: `${parallel}, and the head without its bias`,
+    traits: { normsPerLayer: 1, headBias: true },
+    approximated: parallel,
   },
   opt: {
     configClass: 'OPTConfig',
@@ -116,6 +118,7 @@ export const gptFamilies = {
       ...allBias,
     },
     always: gptAlways,
+    traits: { unusedPositions: 2 },
     unsaid: ['tiedEmbeddings'],
   },
   bloom: {
@@ -131,6 +134,7 @@ export const gptFamilies = {
       ...allBias,
     },
     always: { ...gptAlways, positions: 'none' },
+    traits: { embeddingNorm: true },
     unsaid: ['tiedEmbeddings'],
   },
   mpt: {
@@ -146,6 +150,7 @@ export const gptFamilies = {
       ...noBias,
     },
     always: gptAlways,
+    traits: { normParameters: 1 },
     unsaid: ['tiedEmbeddings'],
   },
   starcoder2: {

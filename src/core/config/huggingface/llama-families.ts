@@ -59,7 +59,7 @@ const gemma2: Family = {
   defaults: { ...gemma.defaults, layers: 26, hidden: 2304, heads: 8, kvHeads: 4, ffn: 9216 },
   always: llamaAlways,
   window: { when: 'always', tokens: 4096 },
-  approximated: 'two norms a layer, though it has four',
+  traits: { normsPerLayer: 4 },
   pattern: { period: 2, keys: [], kind: 'sliding_attention' },
 };
 
@@ -84,14 +84,14 @@ const olmo: Family = {
   keys: { ...llamaKeys, ...attentionBias },
   defaults: { ...llama.defaults, vocab: 50304 },
   always: { ...llamaAlways, norm: 'layernorm' },
-  approximated: 'norms with weights, though they have none',
+  traits: { normParameters: 0 },
 };
 
 const olmo2: Family = {
   ...olmo,
   configClass: 'Olmo2Config',
   always: { ...llamaAlways, qkNorm: true },
-  approximated: 'the norms of queries and keys as wide as one head, though they span all heads',
+  traits: { qkNormAcrossHeads: true },
 };
 
 const cohere: Family = {
@@ -104,6 +104,7 @@ const cohere: Family = {
     ...noBias,
   },
   always: { ...llamaAlways, norm: 'layernorm' },
+  traits: { normsPerLayer: 1, normParameters: 1, qkNormAcrossHeads: true },
   approximated: 'attention and feed-forward one after the other, though they run beside each other',
 };
 

@@ -4,15 +4,14 @@ import type { Place } from '../../located';
 import { quoted } from '../../text';
 import { families } from '../families';
 import type { Facts } from '../facts';
-import { placeOf, startOf, type Member } from '../json-document';
-import { integer } from '../rules';
+import { placeOf, startOf } from '../json-document';
+import { latentOf } from '../traits';
 import type { Unplanned } from '../run';
 import { closest } from '../suggest';
 import { extraKeys, type FamilyField } from './family';
 import type { FoundModel } from './find-model';
-import { memberNamed, readMember } from './members';
+import { memberNamed } from './members';
 import { isAttention } from './read-facts';
-import { layerIndices } from './sizes';
 
 /** Real configs have some dozens of keys; further ones are not searched for misspellings. */
 const maximumKeys = 500;
@@ -24,7 +23,7 @@ export function remarksOn(found: FoundModel, facts: Facts, unplanned: Unplanned 
     ...misspelt(found),
     ...kindsOfLayers(facts),
     ...(unplanned === null
-      ? [...windows(found, facts), ...denseLayers(found), ...approximations(found, facts)]
+      ? approximations(found, facts)
       : [{ code: 'model-not-planned', severity: 'information', fixes: [], ...unplanned } as const]),
   ];
 }
@@ -46,11 +45,8 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   if (other !== undefined) return because(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
   const recurrent = recurrentPlace(found, facts);
   if (recurrent !== null) return because('not all its layers are attention', recurrent);
-  if (facts.latentAttention !== undefined) return because('latent attention is not modelled', placeOfFact(facts.kvLoraRank, found));
-  if ((facts.sharedExperts?.value ?? 0) > 0 || (facts.sharedExpertFfn?.value ?? 0) > 0)
-    return because('experts that all tokens share are not modelled', placeOfFact(facts.sharedExperts ?? facts.sharedExpertFfn, found));
-  if (facts.experts !== undefined && (facts.firstDenseLayers?.value ?? 0) > 0)
-    return because('its first layers are dense, the others have experts', placeOfFact(facts.firstDenseLayers, found));
+  if (facts.latentAttention !== undefined && latentOf(facts) === null)
+    return because('it does not say all sizes of its latent attention', placeOfFact(facts.kvLoraRank, found));
   return family.assumed === true && !isCausal(found)
     ? because('its architectures name no causal language model', placeOfMember(found, 'architectures'))
     : null;
@@ -130,44 +126,6 @@ function kindsOfLayers({ attentionKinds, layers }: Facts): Finding[] {
       fixes: [],
     },
   ];
-}
-
-function windows(found: FoundModel, facts: Facts): Finding[] {
-  const { slidingWindow, slidingWindowActive, attentionKinds } = facts;
-  if (slidingWindow === undefined || slidingWindowActive?.value !== true) return [];
-  const kinds = attentionKinds?.value;
-  const sliding = kinds?.filter((kind) => kind === 'sliding_attention').length;
-  if (sliding === 0) return [];
-  const where = kinds === undefined || sliding === undefined || sliding === kinds.length ? '' : ` in ${sliding} of ${kinds.length} layers`;
-  return [
-    {
-      code: 'sliding-window-ignored',
-      severity: 'information',
-      place: placeOfFact(slidingWindow, found),
-      message: `Attention is planned over the whole sequence, not over a window of ${slidingWindow.value} tokens${where}`,
-      remedy: `expect less attention time than planned for sequences over ${slidingWindow.value} tokens`,
-      fixes: [],
-    },
-  ];
-}
-
-/** Layers that have one feed-forward network among layers of experts: they are planned as the others, which is worth a warning. */
-function denseLayers(found: FoundModel): Finding[] {
-  const { document, members, family } = found;
-  if (family.extras?.decoderSparseStep === undefined) return [];
-  const listed = members.get('mlp_only_layers');
-  const step = members.get('decoder_sparse_step');
-  const listsSome = listed?.value.type !== 'null' && (readMember(found, listed, layerIndices)?.value.length ?? 0) > 0;
-  const isSparser = (readMember(found, step, integer(1, 10_000))?.value ?? 1) !== 1;
-  const differs = [listsSome ? listed : undefined, isSparser ? step : undefined].filter((member): member is Member => member !== undefined);
-  return differs.map((member) => ({
-    code: 'layers-differ',
-    severity: 'warning',
-    place: placeOf(document, member.value),
-    message: `${member.name} makes some layers dense, but all are planned with experts`,
-    remedy: 'expect fewer parameters, less memory and other times than planned in the dense layers',
-    fixes: [],
-  }));
 }
 
 function approximations(found: FoundModel, facts: Facts): Finding[] {

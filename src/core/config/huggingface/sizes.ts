@@ -1,7 +1,7 @@
 import { boolean, integer, list, type Rule } from '../rules';
 import { modelFields } from '../fields';
 import type { Given } from '../run';
-import type { WrittenModel } from '../written-model';
+import type { ModelTraits, WrittenModel } from '../written-model';
 import type { Located } from '../../located';
 import * as v from 'valibot';
 import type { FamilyField } from './family';
@@ -129,6 +129,17 @@ const familySwitches: Readonly<Record<string, Switches>> = {
   StableLmConfig: normOfQueries('qk_layernorm'),
   CohereConfig: normOfQueries('use_qk_norm'),
 };
+
+/**
+ * What a model has beyond sizes because of its family, and of switches of its own.
+ * @throws ExpectedError as `readSizes`.
+ */
+export function familyTraits(source: Source): ModelTraits {
+  const { configClass, traits = {} } = source.family;
+  if (configClass !== 'FalconConfig') return traits;
+  const oneNorm = flag(source, 'parallel_attn', true).value && !flag(source, 'new_decoder_architecture', false).value;
+  return oneNorm ? { ...traits, normsPerLayer: 1 } : traits;
+}
 
 /** Keys that are read here and in the facts, beside those of sizes. */
 export const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, 'a list of layer indices');

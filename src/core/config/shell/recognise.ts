@@ -29,7 +29,7 @@ export function isMegatronShell(text: string): boolean {
   return false;
 }
 
-/** Whether a text has any flag of Megatron: enough for a script that the user named. */
+/** Whether a text mentions a flag of Megatron: enough for a script that the user named. */
 export function mentionsMegatron(text: string): boolean {
   for (const [flag] of text.slice(0, sniffedLength).matchAll(/--[a-z][a-z0-9-]+(?=[\s=\\"']|$)/g))
     if (flagWords(flagKey(flag)) !== undefined) return true;

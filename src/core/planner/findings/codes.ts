@@ -1,8 +1,6 @@
 /** Every finding that is not a reading error. Each has a heading in docs/findings.md. */
 export const findingCodes = [
   'unknown-key',
-  'sliding-window-ignored',
-  'layers-differ',
   'cost-table-split',
   'layers-not-divisible',
   'layers-virtual-stages',

@@ -142,10 +142,13 @@ describe('families of HuggingFace configs', () => {
     assert.ok(!codes({ model_type: 'gpt_oss', num_hidden_layers: 2, layer_types: [full, sliding] }).includes('layer-types-length'));
   });
 
-  it('say in how many layers a window is', () => {
-    const { remarks } = read({ model_type: 'gpt_oss', num_hidden_layers: 4 });
-    const said = remarks.find(({ code }) => code === 'sliding-window-ignored');
-    assert.equal(said?.message, 'Attention is planned over the whole sequence, not over a window of 128 tokens in 2 of 4 layers');
+  it('say which layers attend to a window, and plan them so', () => {
+    const kinds = read({ model_type: 'gpt_oss', num_hidden_layers: 4 }).traits.layerKinds;
+    assert.deepEqual(
+      kinds?.map(({ window }) => window),
+      [128, null, 128, null],
+    );
+    assert.equal(read({ model_type: 'llama' }).traits.layerKinds, undefined);
     const wide = facts({ model_type: 'mistral', sliding_window: 4096, max_position_embeddings: 4096 });
     assert.deepEqual([wide.slidingWindow, wide.slidingWindowActive], [4096, false]);
     const mistral = facts({ model_type: 'mistral' });
@@ -202,12 +205,13 @@ describe('families of HuggingFace configs', () => {
       return 'planned';
     };
     const small = { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4 };
-    assert.equal(await refused({ model_type: 'deepseek_v3', kv_lora_rank: 77 }), '77');
+    assert.equal(await refused({ model_type: 'deepseek_v3', kv_lora_rank: 77 }), 'planned');
+    assert.equal(await refused({ model_type: 'x', ...small, kv_lora_rank: 77 }), '77');
     assert.equal(await refused({ model_type: 'bert' }), '"bert"');
     assert.equal(await refused({ model_type: 't5' }), '"t5"');
     assert.equal(await refused({ model_type: 'vit' }), '"vit"');
-    assert.equal(await refused({ model_type: 'qwen2_moe', ...small }), '"qwen2_moe"');
-    assert.equal(await refused({ model_type: 'x', ...small, num_experts: 4, num_experts_per_tok: 1, first_k_dense_replace: 1 }), '1');
+    assert.equal(await refused({ model_type: 'qwen2_moe', ...small }), 'planned');
+    assert.equal(await refused({ model_type: 'x', ...small, num_experts: 4, num_experts_per_tok: 1, first_k_dense_replace: 1 }), 'planned');
     assert.equal(await refused({ model_type: 'qwen3', ...small, layer_types: ['linear_attention', 'full_attention'] }), '["linear_attention","full_attention"]'); // prettier-ignore
     assert.equal(await refused({ model_type: 'x', ...small, mamba_d_state: 16 }), '16');
     assert.equal(await refused({ model_type: 'x', ...small, hybrid_override_pattern: 'M*' }), '"M*"');

@@ -109,15 +109,13 @@ describe('HuggingFace config reader', () => {
     assert.throws(() => read({ model_type: 'mixtral', num_local_experts: 0 }), { code: 'config-out-of-range' });
   });
 
-  it('warns where some layers of a mixture of experts are dense', () => {
-    const remarks = (config: object) => read({ model_type: 'qwen3_moe', ...config }).remarks.map(({ code, message }) => [code, message]);
-    assert.deepEqual(remarks({ decoder_sparse_step: 1, mlp_only_layers: [] }), []);
-    assert.deepEqual(remarks({ mlp_only_layers: null }), []);
-    assert.deepEqual(remarks({ decoder_sparse_step: 2 }), [
-      ['layers-differ', 'decoder_sparse_step makes some layers dense, but all are planned with experts'],
-    ]);
-    assert.deepEqual(remarks({ mlp_only_layers: [0, 3] })[0]?.[0], 'layers-differ');
-    assert.throws(() => remarks({ mlp_only_layers: 'all' }), { code: 'config-wrong-type' });
+  it('tells the layers of a mixture of experts that are dense', () => {
+    const dense = (config: object) => read({ model_type: 'qwen3_moe', num_hidden_layers: 4, ...config }).traits.layerKinds?.map(({ feedForward }) => feedForward === 'dense'); // prettier-ignore
+    assert.equal(dense({ decoder_sparse_step: 1, mlp_only_layers: [] }), undefined);
+    assert.equal(dense({ mlp_only_layers: null }), undefined);
+    assert.deepEqual(dense({ decoder_sparse_step: 2 }), [true, false, true, false]);
+    assert.deepEqual(dense({ mlp_only_layers: [0, 3] }), [true, false, false, true]);
+    assert.throws(() => read({ model_type: 'qwen3_moe', mlp_only_layers: 'all' }), { code: 'config-wrong-type' });
   });
 
   it('gives Qwen3-30B-A3B the parameters that its publishers count', function () {
@@ -145,11 +143,11 @@ describe('HuggingFace config reader', () => {
     );
   });
 
-  it('says that a sliding window is not modelled', () => {
-    const codes = (config: object) => read(config).remarks.map(({ code }) => code);
-    assert.deepEqual(codes({ model_type: 'mistral', sliding_window: 4096 }), ['sliding-window-ignored']);
-    assert.deepEqual(codes({ model_type: 'mistral', sliding_window: null }), []);
-    assert.deepEqual(codes({ model_type: 'qwen2', sliding_window: 4096 }), []);
-    assert.deepEqual(codes({ model_type: 'qwen2', sliding_window: 4096, use_sliding_window: true }), ['sliding-window-ignored']);
+  it('takes a sliding window where the model uses one', () => {
+    const window = (config: object) => read(config).traits.layerKinds?.[0]?.window;
+    assert.equal(window({ model_type: 'mistral', sliding_window: 4096 }), 4096);
+    assert.equal(window({ model_type: 'mistral', sliding_window: null }), undefined);
+    assert.equal(window({ model_type: 'qwen2', sliding_window: 4096 }), undefined);
+    assert.equal(window({ model_type: 'qwen2', sliding_window: 4096, use_sliding_window: true }), 4096);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from '../../../../src/core/cost/collectives';
-import { deviceRates, type CostInputs } from '../../../../src/core/cost/layer-time';
+import { deviceRates, type CostInputs } from '../../../../src/core/cost/rates';
 import { splitLike } from '../../../../src/core/cost/slice-cost';
 import { floorShare, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../../../../src/core/cost/stage-time';
 import { gpt, mixtral, request } from '../../../golden/requests';
@@ -158,7 +158,7 @@ describe('cost of a mixture of experts', () => {
   });
 
   it('exchanges the gradients of experts only between the replicas that hold the same', () => {
-    const gradient = (expert: number) => gradientExchange(at(mixtral(1), { data: 8, expert }, { zeroStage: 1 }), 4, 'data');
+    const gradient = (expert: number) => gradientExchange(at(mixtral(1), { data: 8, expert }, { zeroStage: 1 }), { layers: 4 }, 'data');
     const bytes = 6 * 4 * 3 * 8 * 4096 * 14336;
     const bus = nodeBusBandwidth(gpuPresets.B200.links, 8);
     near(gradient(1) - gradient(8), (1e3 * (7 / 8) * bytes) / bus);
@@ -166,7 +166,8 @@ describe('cost of a mixture of experts', () => {
   });
 
   it('updates the experts of a rank with the optimizer', () => {
-    const optimizer = (expert: number, zeroStage: 0 | 1) => optimizerTime(at(mixtral(1), { data: 8, expert }, { zeroStage }), 4);
+    const optimizer = (expert: number, zeroStage: 0 | 1) =>
+      optimizerTime(at(mixtral(1), { data: 8, expert }, { zeroStage }), { layers: 4 });
     const perByte = 1e3 / (8e12 * 0.85);
     const experts = 4 * 3 * 8 * 4096 * 14336;
     near(optimizer(1, 0) - optimizer(8, 0), perByte * 30 * experts * (7 / 8));
@@ -209,10 +210,10 @@ describe('collectives', () => {
 
 describe('what follows the pipeline', () => {
   it('is no gradient exchange without replicas, and 30 bytes a parameter for Adam', () => {
-    assert.equal(gradientExchange({ ...reference, layout: { ...reference.layout, data: 1 } }, 30, 'data'), 0);
-    assert.equal(optimizerTime({ ...reference, training: { ...reference.training, optimizer: 'none' } }, 30), 0);
-    assert.equal(optimizerTime(reference, 30).toFixed(2), '62.73');
-    assert.equal(gradientExchange(reference, 30, 'data').toFixed(2), '142.82');
+    assert.equal(gradientExchange({ ...reference, layout: { ...reference.layout, data: 1 } }, { layers: 30 }, 'data'), 0);
+    assert.equal(optimizerTime({ ...reference, training: { ...reference.training, optimizer: 'none' } }, { layers: 30 }), 0);
+    assert.equal(optimizerTime(reference, { layers: 30 }).toFixed(2), '62.73');
+    assert.equal(gradientExchange(reference, { layers: 30 }, 'data').toFixed(2), '142.82');
   });
 
   it("sends one copy of the boundary over a V100 node's 25 Gbit/s", () => {

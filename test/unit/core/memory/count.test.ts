@@ -3,7 +3,8 @@ import { stageCost } from '../../../../src/core/cost/stage-time';
 import { chunkMemories } from '../../../../src/core/memory/chunk-memory';
 import { countMemory, fitsMemory } from '../../../../src/core/memory/count';
 import { liveCurve } from '../../../../src/core/memory/curve';
-import { keyValueBytes, layerBackwardOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { keyValueBytes, layerOperations, savedBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { staticBytes } from '../../../../src/core/memory/static';
 import { memoryParts } from '../../../../src/core/memory/profile';
 import { stageShapes } from '../../../../src/core/planner/stages';
 import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
@@ -134,14 +135,14 @@ describe('memory of a mixture of experts', () => {
   it('saves for every visit the permuted row, both up projections and the activation, and the scores of all experts', () => {
     const dense = request('B200', { ...mixtral(1), experts: null }, { training: at({}).training, layout: {} });
     const saved = (inputs: MemoryInputs) => savedBytes(inputs, middle, whole, false).activations / 2048;
-    assert.equal(saved(at({})) - saved(dense), 2 * 3 * 14336 + 2 * 2 * 4096 + 6 * 8);
+    assert.equal(saved(at({})) - saved(dense), 2 * 3 * 14336 + 2 * 2 * 4096 + 18 * 8);
     assert.equal(saved(at({ data: 8, expert: 8 })), saved(at({})));
     assert.equal(saved(at({}, { recompute: 'full' })), 2 * 4096);
   });
 
   it('peaks in backward at the gradients of all visits', () => {
     const operations = (layout: object) =>
-      new Map(layerBackwardOperations(at(layout), middle, whole).map(({ name, bytes }) => [name, bytes / 2048]));
+      new Map(layerOperations(at(layout), middle, whole).backward.map(({ name, bytes }) => [name, bytes / 2048]));
     const alone = operations({});
     assert.equal(alone.get('second feed-forward backward'), 2 * 2 * (4096 + 14336));
     assert.equal(alone.get('first feed-forward backward'), 2 * 2 * (4096 + 2 * 14336));

@@ -10,6 +10,7 @@ export function unitMemory(changed: Partial<UnitMemory> = {}): UnitMemory {
     logits: 0,
     keyValueGradients: 0,
     keptForWeights: 4,
+    forward: { ...saved, activations: changed.activations ?? 10, operation: 'forward', working: 0 },
     backward: { ...saved, operation: 'whole', working: 1 },
     backwardInput: { ...saved, operation: 'input', working: 2 },
     backwardWeight: { ...saved, activations: 0, keysValues: 0, keptForWeights: 4, operation: 'weight', working: 3 },

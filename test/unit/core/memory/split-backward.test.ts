@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { passMemory, usablePeakBytes } from '../../../../src/core/memory/count';
 import { unitMemory } from '../../../../src/core/memory/chunk-memory';
-import { staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import type { MemoryInputs } from '../../../../src/core/memory/layer-tensors';
+import { staticBytes, totalBytes } from '../../../../src/core/memory/static';
 import { keptForWeights, matrixProducts } from '../../../../src/core/memory/split-backward';
 import type { Layout, TrainingSpec } from '../../../../src/core/planner/request';
 import { gpt, llama3, mixtral, request } from '../../../golden/requests';
@@ -39,8 +40,8 @@ describe('a backward in two halves', () => {
   });
 
   it('keeps inputs and output gradients gathered over the tensor parallel ranks, their other dimension divided', () => {
-    const one = keptForWeights(gptInputs(), middle, whole).layer;
-    const eight = keptForWeights(gptInputs({ sequenceParallel: true }, { tensor: 8 }), middle, whole).layer;
+    const one = keptForWeights(gptInputs(), middle, whole).layers;
+    const eight = keptForWeights(gptInputs({ sequenceParallel: true }, { tensor: 8 }), middle, whole).layers;
     assert.equal(one, s * h * 32);
     assert.equal(eight, s * h * (4 * 2 + 24 / 8));
   });
@@ -48,13 +49,13 @@ describe('a backward in two halves', () => {
   it('keeps nothing of grouped-query and gated layers that a whole backward does not have', () => {
     const inputs = request('B200', llama3('70b', 4), { training: { attention: 'flash', dropout: false }, layout: {} });
     const [q, k, f] = [8192, 2 * 8 * 128, 28672];
-    assert.equal(keptForWeights(inputs, middle, whole).layer, 2 * s * (3 * q + (q + k) + q + q + 2 * f + f));
+    assert.equal(keptForWeights(inputs, middle, whole).layers, 2 * s * (3 * q + (q + k) + q + q + 2 * f + f));
   });
 
   it('keeps the rows of all visits of experts', () => {
     const dense = request('B200', { ...mixtral(1), experts: null }, { training: { dropout: false }, layout: {} });
     const experts = request('B200', mixtral(1), { training: { dropout: false }, layout: {} });
-    const more = keptForWeights(experts, middle, whole).layer - keptForWeights(dense, middle, whole).layer;
+    const more = keptForWeights(experts, middle, whole).layers - keptForWeights(dense, middle, whole).layers;
     assert.equal(more, 2 * s * (2 * h + 3 * 14336));
   });
 
@@ -90,9 +91,8 @@ describe('a backward in two halves', () => {
     assert.equal(pass.forward + pass.backwardInput + pass.backwardWeight, 0);
     const memory = unitMemory(inputs, shapes[1]!, whole, false, 1);
     assert.equal(pass.forward, memory.activations + memory.logits);
-    const { weights, gradients, optimizer, dummyGradients } = staticBytes(inputs, shapes[1]!);
-    const always = weights + gradients + optimizer + dummyGradients;
-    const working = Math.max(memory.backwardInput.working, memory.backwardWeight.working);
+    const always = totalBytes(staticBytes(inputs, shapes[1]!));
+    const working = Math.max(memory.forward.working, memory.backwardInput.working);
     assert.equal(pass.limit, usablePeakBytes(capacity) - always - working);
   });
 });

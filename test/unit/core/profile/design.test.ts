@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { firstCells, isSettled, nextCells, noiseWarnings, shuffled, stopReason, type Domain } from '../../../../src/core/profile/design';
+import {
+  cellMs,
+  firstCells,
+  isSettled,
+  nextCells,
+  noiseWarnings,
+  shuffled,
+  stopReason,
+  type Domain,
+} from '../../../../src/core/profile/design';
 import { fitErrors, fitPart, timeFunction } from '../../../../src/core/profile/fit';
 import type { Cell, FitError, Sample } from '../../../../src/core/profile/profile';
 import { randomNumbers } from '../../../../src/core/profile/random';
@@ -145,12 +154,20 @@ describe('next cells', () => {
 });
 
 describe('rounds', () => {
-  it('are enough when the two least of four agree within 1 %, or after twelve', () => {
+  it('are enough when the faster half of four and more is known within 0.4 %, or after sixteen', () => {
     assert.equal(isSettled([1, 1, 1]), false);
-    assert.equal(isSettled([1.2, 1, 1.4, 1.009]), true);
+    assert.equal(isSettled([1.2, 1, 1.4, 1.007]), true);
     assert.equal(isSettled([1.2, 1, 1.4, 1.02]), false);
-    assert.equal(isSettled(Array.from({ length: 11 }, (_, i) => 1 + i)), false);
-    assert.equal(isSettled(Array.from({ length: 12 }, (_, i) => 1 + i)), true);
+    assert.equal(isSettled([1.2, 1, 1.4, 1.02, 1.5, 1, 1.3, 1.01]), false);
+    assert.equal(isSettled([1.2, 1, 1.4, 1.01, 1.5, 1, 1.3, 1.005]), true);
+    assert.equal(isSettled(Array.from({ length: 15 }, (_, i) => 1 + i)), false);
+    assert.equal(isSettled(Array.from({ length: 16 }, (_, i) => 1 + i)), true);
+  });
+
+  it('count by the mean of their faster half', () => {
+    assert.equal(cellMs([5]), 5);
+    assert.equal(cellMs([9, 1, 2]), 1.5);
+    assert.equal(cellMs([4, 30, 2, 8]), 3);
   });
 
   it('meet the cells in an order of their own, each once', () => {
@@ -166,7 +183,7 @@ describe('rounds', () => {
     assert.deepEqual(drift, ['The same slice took 8 % longer at the end than at the start: the device slowed down, as when it gets warm']);
     const noise = noiseWarnings([10, 13, 13, 13, 10.1, 13]);
     assert.deepEqual(noise, [
-      'The same slice usually took 30 % longer than at best: something else used the device; times are the least of several rounds',
+      'The same slice usually took 30 % longer than at best: something else used the device; times are those of the faster half of the rounds',
     ]);
     assert.deepEqual(noiseWarnings([1, 5]), []);
   });

@@ -1,5 +1,5 @@
 import { fitErrors, fitPart } from '../../../../src/core/profile/fit';
-import { firstCells, isSettled, nextCells, shuffled, stopReason, type Domain } from '../../../../src/core/profile/design';
+import { cellMs, firstCells, isSettled, nextCells, shuffled, stopReason, type Domain } from '../../../../src/core/profile/design';
 import type { Cell, Sample } from '../../../../src/core/profile/profile';
 import { randomNumbers } from '../../../../src/core/profile/random';
 
@@ -57,8 +57,8 @@ export function measurer(truth: Device, seed: number) {
     }
     return times.map(({ cell, forward, backward }) => ({
       ...cell,
-      forwardMs: Math.min(...forward),
-      backwardMs: Math.min(...backward),
+      forwardMs: cellMs(forward),
+      backwardMs: cellMs(backward),
       rounds: forward.length,
       holdOut,
     }));

@@ -1,0 +1,60 @@
+import type { CostInputs } from './rates';
+import { stageCost, type StageEnds, type StageLayers } from './stage-time';
+
+/** What a stage's time goes to: issuing operations, moving bytes in its memory, arithmetic, exchanges inside a layer (of tensor-, context- and expert-parallel ranks), sending to its neighbours. */
+export const limiters = ['issue', 'memory', 'math', 'exchange', 'send'] as const;
+export type Limiter = (typeof limiters)[number];
+
+/** Milliseconds of one micro-batch, forward and backward, on one stage by what they go to, and the largest. */
+export interface StageLimits {
+  readonly ms: Readonly<Record<Limiter, number>>;
+  readonly limiter: Limiter;
+}
+
+/**
+ * What limits one stage: its analytic time as it is, without exchanges, without the issue floor too, and with a memory of no delay besides; what each step takes off is that limiter's share. Sends are those of both
+ * boundaries of a stage, both ways.
+ *
+ * @param slices of one micro-batch, or the one that it is.
+ * @param sendMs time that a boundary of so many sequences and tokens takes to the next stage.
+ */
+export function stageLimits(
+  inputs: CostInputs,
+  stage: StageLayers & StageEnds,
+  slices: readonly { readonly batch: number; readonly tokens: number; readonly context: number }[],
+  sendMs: (batch: number, tokens: number) => number,
+): StageLimits {
+  const time = (changed: Partial<CostInputs>): number => {
+    const cost = stageCost({ ...inputs, ...changed }, stage.layers, stage);
+    return slices.reduce((sum, { batch, tokens, context }) => {
+      const { forwardMs, backwardMs } = cost(batch, tokens, context);
+      return sum + forwardMs + backwardMs;
+    }, 0);
+  };
+  const { cluster, constants } = inputs;
+  const joined = { ...cluster, links: instantLinks(cluster.links), gpusPerNode: Number.MAX_SAFE_INTEGER };
+  const noFloor = { ...constants, issueFloorUs: 0 };
+  const whole = time({});
+  const alone = time({ cluster: joined });
+  const unissued = time({ cluster: joined, constants: noFloor });
+  const math = time({ cluster: { ...joined, gpu: { ...cluster.gpu, memoryTBps: Number.MAX_VALUE / 1e20 } }, constants: noFloor });
+  const boundaries = (stage.first ? 0 : 1) + (stage.last ? 0 : 1);
+  const ms = {
+    issue: alone - unissued,
+    memory: unissued - math,
+    math,
+    exchange: whole - alone,
+    send: boundaries * slices.reduce((sum, { batch, tokens }) => sum + sendMs(batch, tokens), 0),
+  };
+  return { ms, limiter: limiters.reduce((most, name) => (ms[name] > ms[most] ? name : most)) };
+}
+
+function instantLinks(links: CostInputs['cluster']['links']): CostInputs['cluster']['links'] {
+  const instant = Number.MAX_VALUE / 1e20;
+  return {
+    ...links,
+    nodeBusGBps: { 2: instant, 4: instant, 8: instant },
+    allReduceLatencyUs: { base: 0, perDoubling: 0 },
+    nicGBps: instant,
+  };
+}

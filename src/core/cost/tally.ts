@@ -1,0 +1,47 @@
+import type { DeviceRates } from './rates';
+
+/** Sums of operations, seconds. */
+export interface Tally {
+  forward: number;
+  backward: number;
+  /** Of backward, the gradients of weights. */
+  weight: number;
+  /** Without the floor. */
+  device: number;
+}
+
+export function emptyTally(): Tally {
+  return { forward: 0, backward: 0, weight: 0, device: 0 };
+}
+
+/** Adds one operation and its backward operations, each at least the issue floor. */
+export function addOperation(sum: Tally, floor: number, forward: number, ...backward: readonly number[]): void {
+  sum.forward += Math.max(forward, floor);
+  sum.device += forward;
+  for (const seconds of backward) addBackward(sum, floor, seconds);
+}
+
+/** Sizes of a matrix product, [rows x inner][inner x columns]. */
+export type Product = readonly [rows: number, columns: number, inner: number];
+
+/** Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of the weights. */
+export function addProduct(sum: Tally, { floor, gemm }: DeviceRates, [rows, columns, inner]: Product, batch = 1): void {
+  addOperation(sum, floor, gemm(rows, columns, inner, batch), gemm(rows, inner, columns, batch));
+  addWeightGradient(sum, floor, gemm(inner, columns, rows, batch));
+}
+
+/** Adds an operation of backward that only makes gradients of weights. */
+export function addWeightGradient(sum: Tally, floor: number, seconds: number): void {
+  addBackward(sum, floor, seconds);
+  sum.weight += Math.max(seconds, floor);
+}
+
+function addBackward(sum: Tally, floor: number, seconds: number): void {
+  sum.backward += Math.max(seconds, floor);
+  sum.device += seconds;
+}
+
+/** Seconds that the floor added. */
+export function idleOnFloor({ forward, backward, device }: Tally): number {
+  return forward + backward - device;
+}

@@ -1,0 +1,60 @@
+import { formatBytes, formatBytesOf } from '../../format';
+import type { MemoryProfile } from '../../memory/profile';
+import { stagesJson, type StageJson } from '../plan-json';
+import { element, section, text } from './markup';
+
+/** Bars of one page; of more stages than that every n-th is shown, ends included. */
+const maximumBars = 48;
+
+const parts = [
+  ['weights', 'weightsBytes'],
+  ['gradients', 'gradientsBytes'],
+  ['optimizer', 'optimizerBytes'],
+  ['activations', 'activationsBytes'],
+  ['other', 'otherBytes'],
+] as const satisfies readonly (readonly [string, keyof StageJson])[];
+
+/** Memory of every stage as bars against the card, stages that read the same in one. */
+export function memorySection(memory: MemoryProfile): string {
+  const groups = sparse(grouped(stagesJson(memory)));
+  const key = parts.map(([name]) => `<span class="swatch ${name}"></span>${name}`).join(' ');
+  const rows = groups.map(({ label, stage }) => {
+    const segments = parts.map(([name, field]) => {
+      const share = Math.min(100, (100 * stage[field]) / Math.max(stage.capacityBytes, stage.peakBytes));
+      return `<span class="${name}" style="width:${share.toFixed(3)}%" title="${text(`${name} ${formatBytes(stage[field])}`)}"></span>`;
+    });
+    const used = formatBytesOf(stage.peakBytes, stage.capacityBytes);
+    return `<tr><th scope="row">${text(label)}</th><td class="bar"><div>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(stage.peakOperation)}</td></tr>`;
+  });
+  const head =
+    '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of the card</th><th scope="col">In</th></tr>';
+  const kept = `${formatBytes(memory.marginBytes)} kept free: ${memory.marginBecause}. Counted as ${memory.runtime} does.`;
+  return section(
+    'Memory',
+    `<p class="key">${key}</p>\n<table class="memory"><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>\n${element('p', text(kept), 'note')}`,
+  );
+}
+
+interface Group {
+  readonly label: string;
+  readonly stage: StageJson;
+}
+
+function grouped(stages: readonly StageJson[]): readonly Group[] {
+  const groups: { first: number; last: number; stage: StageJson }[] = [];
+  for (const stage of stages) {
+    const last = groups.at(-1);
+    if (last !== undefined && shown(last.stage) === shown(stage)) last.last = stage.stage;
+    else groups.push({ first: stage.stage, last: stage.stage, stage });
+  }
+  return groups.map(({ first, last, stage }) => ({ label: first === last ? String(first) : `${first}-${last}`, stage }));
+}
+
+function shown(stage: StageJson): string {
+  return [...parts.map(([, field]) => stage[field]), stage.peakBytes].map(formatBytes).join();
+}
+
+function sparse(groups: readonly Group[]): readonly Group[] {
+  const every = Math.ceil(groups.length / maximumBars);
+  return groups.filter((_, index) => index % every === 0 || index === groups.length - 1);
+}

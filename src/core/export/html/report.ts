@@ -1,0 +1,212 @@
+import {
+  bytesOfQuantity,
+  durationQuantity,
+  formatBytes,
+  formatBytesOf,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatTokens,
+  plural,
+} from '../../format';
+import type { Severity } from '../../findings';
+import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../planner/plan';
+import { printable } from '../../text';
+import { timelineSvg } from '../svg';
+import { memorySection } from './memory-section';
+import { element, row, section, text } from './markup';
+import { reportStyle } from './style';
+
+/** A finding with its place in words: `run.sh:12:5`. */
+export interface ReportFinding {
+  readonly severity: Severity;
+  readonly code: string;
+  readonly where: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Rectangles of the timeline: enough for a page, and a file of a megabyte at most. */
+const maximumRectangles = 8000;
+const widthPx = 1080;
+/** Rows of any list of words; further ones are counted. */
+const maximumRows = 200;
+
+/**
+ * A plan as one HTML page to send around: everything is in it, nothing is loaded and nothing runs. It prints, and follows the reader's light or dark theme. All text from files is escaped, and control and
+ * bidirectional characters in it are written out.
+ */
+export function planHtml(plan: Plan, findings: readonly ReportFinding[]): string {
+  const chosen = chosenOf(plan);
+  const title = plan.request.title === '' ? 'A plan' : plan.request.title;
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<head>',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark">',
+    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
+    element('title', `${text(title)}: TeraPipe plan`),
+    `<style>${reportStyle}</style>`,
+    '</head>',
+    '<body>',
+    '<main>',
+    headSection(title, plan, chosen),
+    numbersSection(plan, chosen),
+    timelineSection(title, chosen),
+    memorySection(chosen.memory),
+    candidatesSection(plan),
+    listSection('Why this plan', plan.reasons),
+    timesSection(plan, chosen),
+    findingsSection(findings),
+    runSection(plan),
+    assumptionsSection(plan),
+    '</main>',
+    '<footer>Made by TeraPipe. Times and memory are predictions; what they rest on is said above.</footer>',
+    '</body>',
+    '</html>',
+    '',
+  ].join('\n');
+}
+
+function headSection(title: string, { request, parameters }: Plan, chosen: Candidate): string {
+  const { model, training, cluster, layout } = request;
+  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  const sizes = (['tensor', 'pipeline', 'data', 'context', 'expert', 'virtualStages'] as const)
+    .filter((size) => layout[size] > 1 || size === 'tensor' || size === 'pipeline' || size === 'data')
+    .map((size) => `${size === 'virtualStages' ? 'virtual stages' : size} ${formatCount(layout[size])}`);
+  const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(gpus)} ${cluster.gpu.name}`;
+  return `<header>\n${element('h1', text(title))}\n${element('p', text(what))}\n${element('p', text(`${chosen.name}: ${sizes.join(' x ')}`), 'layout')}\n</header>`;
+}
+
+function numbersSection({ cost }: Plan, chosen: Candidate): string {
+  const step = durationQuantity(chosen.iterationMs);
+  const memory = bytesOfQuantity(peakBytesOf(chosen), chosen.memory.capacityBytes);
+  const numbers = [
+    { name: 'Step', value: step.value, unit: step.unit, note: `give or take ${formatNumber(cost.errorPercent)} %` },
+    {
+      name: 'Bubble',
+      value: formatNumber(chosen.bubbleRate * 100),
+      unit: '%',
+      note: `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`,
+    },
+    {
+      name: 'Memory',
+      value: memory.used,
+      unit: `/ ${memory.capacity} ${memory.unit}`,
+      note: chosen.fits ? 'on the fullest GPU; fits' : 'on the fullest GPU; does not fit',
+    },
+  ];
+  const boxes = numbers.map(({ name, value, unit, note }, index) => {
+    const isBad = index === 2 && !chosen.fits;
+    return `<div class="number${isBad ? ' bad' : ''}">${element('h2', name)}<p><strong>${text(value)}</strong> ${text(unit)}</p>${element('p', text(note), 'note')}</div>`;
+  });
+  return `<section class="numbers" aria-label="Step time, bubble and memory">\n${boxes.join('\n')}\n</section>`;
+}
+
+function timelineSection(title: string, { timeline, name, pipelineMs, gradientExchangeMs, optimizerMs }: Candidate): string {
+  const parts = [
+    ['pipeline', pipelineMs],
+    ['gradient exchange', gradientExchangeMs],
+    ['optimizer', optimizerMs],
+  ] as const;
+  const shown = parts.filter(([, ms]) => ms > 0).map(([part, ms]) => `${part} ${formatDuration(ms)}`);
+  const colors = {
+    ...{ background: 'var(--surface)', foreground: 'var(--foreground)', dim: 'var(--muted)', line: 'var(--rule)' },
+    ...{ forward: 'var(--forward)', backward: 'var(--backward)', backwardWeight: 'var(--backward-weight)' },
+  };
+  const picture =
+    timeline === null
+      ? element('p', 'The schedule has too many operations to be drawn.')
+      : `<div class="picture">${timelineSvg(timeline, { title: printable(`${title}: ${name}`), widthPx, colors, maximumRectangles })}</div>`;
+  const key = '<p class="key"><span class="swatch forward"></span>forward <span class="swatch backward"></span>backward</p>';
+  return section(
+    'Timeline',
+    `${element('p', text(`One step: ${shown.join(' + ')}. The picture is of the pipeline, one row a stage.`))}\n${key}\n${picture}`,
+  );
+}
+
+function candidatesSection({ candidates, chosen }: Plan): string {
+  const rows = candidates.map((candidate) =>
+    row(
+      [
+        `${text(candidate.name)}${candidate.id === chosen ? ' <em>chosen</em>' : ''}`,
+        text(formatDuration(candidate.iterationMs)),
+        text(formatPercent(candidate.bubbleRate)),
+        text(formatBytesOf(peakBytesOf(candidate), candidate.memory.capacityBytes)),
+        text(formatCount(candidate.tokensPerSecond)),
+        text(formatPercent(candidate.mfu)),
+        candidate.fits ? 'yes' : '<em class="bad">no</em>',
+      ],
+      candidate.id === chosen ? 'chosen' : '',
+    ),
+  );
+  const head = row(['Schedule', 'Step', 'Bubble', 'Memory', 'Tokens/s', 'MFU', 'Fits'], '', 'th');
+  return section('Compared', `<table class="figures"><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>`);
+}
+
+function timesSection({ cost, request, analytic }: Plan, { certificate }: Candidate): string {
+  const sentences = [
+    cost.description,
+    `${formatNumber(cost.errorPercent)} % either way: ${cost.errorBecause}`,
+    ...(request.profile === null ? [] : [`Profile: ${request.profile.file}`]),
+    ...(analytic === null ? [] : [`The analytic model alone: ${analytic.name}, ${formatDuration(analytic.iterationMs)}`]),
+    ...(certificate === null
+      ? []
+      : [
+          `Optimum of the slicing ${formatDuration(certificate.optimumMs)}, proved bound ${formatDuration(certificate.lowerBoundMs)}: ${certificate.note}`,
+        ]),
+    request.cluster.gpu.source,
+    request.cluster.links.source,
+  ];
+  return listSection('What the times rest on', sentences);
+}
+
+function findingsSection(findings: readonly ReportFinding[]): string {
+  if (findings.length === 0) return section('Findings', element('p', 'None.'));
+  const rows = findings
+    .slice(0, maximumRows)
+    .map(({ severity, code, where, message, remedy }) =>
+      row([element('em', severity, severity === 'error' ? 'bad' : ''), text(where), `${text(message)}<br>${text(remedy)}`, text(code)]),
+    );
+  const head = row(['', 'Where', 'What, and what to do', 'Code'], '', 'th');
+  return section('Findings', `<table><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>${more(findings.length)}`);
+}
+
+function runSection({ request }: Plan): string {
+  const { model, training, cluster } = request;
+  const rows = [
+    [
+      'Model',
+      `${model.modelType}: ${plural(model.layers, 'layer')}, hidden ${formatCount(model.hidden)}, ${plural(model.heads, 'head')} (${formatCount(model.kvHeads)} of keys and values), feed-forward ${formatCount(model.ffn)}, vocabulary ${formatCount(model.vocab)}`,
+    ],
+    [
+      'Training',
+      `${training.precision}, ${training.optimizer}, ZeRO ${training.zeroStage}, micro-batch ${formatCount(training.microBatch)}, global batch ${formatCount(training.globalBatch)}, recompute ${training.recompute}, attention ${training.attention}, sequence parallelism ${training.sequenceParallel ? 'on' : 'off'}`,
+    ],
+    [
+      'Cluster',
+      `${plural(cluster.nodes, 'node')} of ${formatCount(cluster.gpusPerNode)} ${cluster.gpu.name} (${formatBytes(cluster.gpu.memoryBytes)}), ${formatNumber(cluster.links.nicGBps)} GB/s between nodes`,
+    ],
+  ] as const;
+  return section('The run', `<table><tbody>\n${rows.map(([name, value]) => row([text(name), text(value)])).join('\n')}\n</tbody></table>`);
+}
+
+function assumptionsSection({ request: { assumptions } }: Plan): string {
+  if (assumptions.length === 0) return '';
+  const rows = assumptions.slice(0, maximumRows).map(({ key, value, because }) => row([text(key), text(value), text(because)]));
+  const head = row(['Setting', 'Taken as', 'Because'], '', 'th');
+  return section('Assumed', `<table><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>${more(assumptions.length)}`);
+}
+
+function listSection(title: string, sentences: readonly string[]): string {
+  if (sentences.length === 0) return '';
+  const items = sentences.slice(0, maximumRows).map((sentence) => element('li', text(sentence)));
+  return section(title, `<ul>\n${items.join('\n')}\n</ul>${more(sentences.length)}`);
+}
+
+function more(count: number): string {
+  return count > maximumRows ? element('p', `and ${formatCount(count - maximumRows)} more`) : '';
+}

@@ -1,0 +1,92 @@
+import type { Facts } from '../../config/facts';
+import { formatCount, plural } from '../../format';
+import { countOf } from '../../launch/derived';
+import { gpusOf, type HandOver } from './hand-over';
+import { because, countWish, gone, isGiven, lacking, newFile, type Put, type Wish } from './wish';
+
+/** What a DeepSpeed JSON should say of a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this file. */
+export function deepspeedWishes(plan: HandOver): readonly Wish[] {
+  const { tensor, pipeline, context, expert, virtualStages, sequenceLength, zeroStage, stageLayers } = plan;
+  const script = 'that is up to the training script, not to this file';
+  return [
+    ...batchWishes(plan),
+    zeroWish(plan),
+    precisionWish(plan),
+    sizeWish('tensor parallel size', 'tensor', tensor),
+    sizeWish('pipeline stages', 'pipeline', pipeline),
+    recomputeWish(plan),
+    ...lacking(`ZeRO ${zeroStage} with a pipeline`, 'DeepSpeed refuses ZeRO 2 and 3 in its pipeline engine', pipeline > 1 && zeroStage > 1),
+    ...lacking(`context parallel size ${context}`, script, context > 1),
+    ...lacking(`expert parallel size ${expert}`, script, expert > 1),
+    ...lacking(plural(virtualStages, 'virtual stage'), 'DeepSpeed has one stage on each GPU', virtualStages > 1),
+    ...lacking('layers of each stage', 'DeepSpeed cuts stages by pipeline.partition_method', new Set(stageLayers).size > 1),
+    ...lacking(`schedule ${plan.schedule}`, "DeepSpeed's pipeline engine runs 1F1B", pipeline > 1 && plan.schedule !== '1F1B'),
+    ...lacking(`sequence length ${formatCount(sequenceLength)}`, script),
+    ...lacking(
+      plural(gpusOf(plan), 'GPU'),
+      `the launcher says how many; start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}`,
+    ),
+  ];
+}
+
+/** `train_batch_size` = `train_micro_batch_size_per_gpu` x `gradient_accumulation_steps` x data parallel size; DeepSpeed works out one that is left out. */
+function batchWishes({ microBatch, globalBatch, data }: HandOver): readonly Wish[] {
+  const steps = globalBatch / (data * microBatch);
+  const accumulation: Wish = {
+    what: plural(steps, 'gradient accumulation step'),
+    facts: ['gradientAccumulation'],
+    isMet: (facts) => (facts.gradientAccumulation?.value ?? steps) === steps,
+    ways: () => [[{ fact: 'gradientAccumulation', value: steps }]],
+    because: because.never,
+  };
+  return [
+    countWish('global batch size', 'globalBatch', globalBatch, null),
+    countWish('micro-batch size', 'microBatch', microBatch, null),
+    accumulation,
+  ];
+}
+
+/** Scripts that split the model themselves, as Megatron-DeepSpeed does, must not be told to by this file too: sizes go where they are, or into a new file. */
+function sizeWish(what: string, fact: 'tensor' | 'pipeline', value: number): Wish {
+  const wish = countWish(what, fact, value, 1);
+  const ways: Wish['ways'] = (facts) => (isGiven(facts, fact) || facts === newFile ? wish.ways(facts) : []);
+  return { ...wish, ways, because: 'the file does not split the model; the training script does' };
+}
+
+function zeroWish({ zeroStage }: HandOver): Wish {
+  return {
+    what: `ZeRO ${zeroStage}`,
+    facts: ['zeroStage'],
+    isMet: (facts) => (countOf(facts, 'zeroStage') ?? facts.zeroStage?.value ?? 0) === zeroStage,
+    ways: () => [[{ fact: 'zeroStage', value: zeroStage }]],
+    because: because.never,
+  };
+}
+
+function precisionWish({ precision }: HandOver): Wish {
+  return {
+    what: `precision ${precision}`,
+    facts: ['precision'],
+    isMet: (facts) => (facts.precision?.value ?? 'fp32') === precision,
+    ways: () => [[{ fact: 'precision', value: precision }]],
+    because: because.never,
+  };
+}
+
+function recomputeWish({ pipeline, recompute: { granularity } }: HandOver): Wish {
+  const current = (facts: Facts): string => facts.recomputeGranularity?.value ?? 'none';
+  return {
+    what: `recompute ${granularity}`,
+    facts: ['recomputeGranularity'],
+    isMet: (facts) => current(facts) === granularity,
+    ways: (facts): readonly (readonly Put[])[] =>
+      granularity === 'none'
+        ? isGiven(facts, 'recomputeGranularity')
+          ? [gone('recomputeGranularity')]
+          : []
+        : granularity === 'full' && pipeline > 1 && (isGiven(facts, 'pipeline') || facts === newFile)
+          ? [[{ fact: 'recomputeGranularity', value: 'full' }]]
+          : [],
+    because: "what is recomputed is up to the model's code; this file only says how it is kept",
+  };
+}

@@ -1,0 +1,196 @@
+import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../config/facts';
+import type { LauncherFormat } from '../../config/run';
+import { ExpectedError } from '../../errors';
+import type { TextEdit } from '../../findings';
+import { quoted } from '../../text';
+import { editsBetween } from '../line-diff';
+import { deepspeedWishes } from './deepspeed-wishes';
+import type { HandOver } from './hand-over';
+import { jsonSyntax } from './json-syntax';
+import { megatronWishes } from './megatron-wishes';
+import { shellSyntax } from './shell-syntax';
+import type { Syntax } from './syntax';
+import { titanWishes } from './titan-wishes';
+import { tomlSyntax } from './toml-syntax';
+import type { Put, Way, Wish } from './wish';
+import { yamlSyntax } from './yaml-syntax';
+
+/** Something about a hand-over in words. */
+export interface Remark {
+  readonly what: string;
+  readonly because: string;
+}
+
+/** A launcher's file changed to what a plan says. */
+export interface EditedLauncher {
+  /** In ascending order, none touching another. */
+  readonly edits: readonly TextEdit[];
+  /** The whole text with the edits made. */
+  readonly text: string;
+  /** What the file says now and did not before. */
+  readonly set: readonly string[];
+  /** What it said already. */
+  readonly kept: readonly string[];
+  /** What it cannot say, or not by edits, and why. */
+  readonly gaps: readonly Remark[];
+  /** Other settings whose value changed with those, because they take the same variable or key. */
+  readonly alongside: readonly string[];
+}
+
+/** Formats that a plan can be written into. */
+export type EditableFormat = Exclude<LauncherFormat, 'gpt-neox'>;
+
+export function isEditable(format: LauncherFormat): format is EditableFormat {
+  return format !== 'gpt-neox';
+}
+
+/** The same syntax, which looks for open settings once in each text. */
+function remembering({ open, put }: Syntax): Syntax {
+  const found = new WeakMap<LauncherFile, ReadonlyMap<FactName, string>>();
+  return {
+    put,
+    open: (launcher) => {
+      const known = found.get(launcher) ?? open(launcher);
+      found.set(launcher, known);
+      return known;
+    },
+  };
+}
+
+/** What a file of a format should say of a plan. */
+export function wishesFor(plan: HandOver, format: EditableFormat): readonly Wish[] {
+  if (format === 'torchtitan') return titanWishes(plan);
+  return format === 'deepspeed' ? deepspeedWishes(plan) : megatronWishes(plan, format);
+}
+
+function syntaxOf(format: EditableFormat): Syntax {
+  if (format === 'megatron-shell') return shellSyntax;
+  if (format === 'torchtitan') return tomlSyntax;
+  return format === 'deepspeed' ? jsonSyntax : yamlSyntax(format);
+}
+
+/**
+ * Writes a plan into the text of a launcher's file: the fewest settings, each where it stands (in the variable that a flag takes), comments and layout kept. Every change is read back before the next, and
+ * one that does not give what it should, or undoes another, is not made and said so.
+ * @param read the reader that gave `launcher`.
+ */
+export function editLauncher(plan: HandOver, launcher: LauncherFile, format: EditableFormat, read: LauncherReader): EditedLauncher {
+  const syntax = remembering(syntaxOf(format));
+  const wishes = wishesFor(plan, format);
+  const [set, kept, gaps]: [string[], string[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
+  const met: Wish[] = [];
+  let current = launcher;
+  for (const wish of wishes) {
+    if (isMet(syntax, current, wish)) {
+      kept.push(wish.what);
+      met.push(wish);
+      continue;
+    }
+    const next = fulfilled({ syntax, read, met }, current, wish);
+    if (next === null) gaps.push({ what: wish.what, because: reasonFor(syntax, current, wish) });
+    else {
+      set.push(wish.what);
+      met.push(wish);
+      current = next;
+    }
+  }
+  const { file, text } = launcher;
+  return {
+    edits: editsBetween(file, text, current.text),
+    text: current.text,
+    set,
+    kept,
+    gaps,
+    alongside: alongside(launcher.facts, current.facts, wishes),
+  };
+}
+
+function isMet(syntax: Syntax, launcher: LauncherFile, wish: Wish): boolean {
+  if (!wish.isMet(launcher.facts, launcher.text)) return false;
+  const open = wish.facts.length === 0 ? null : syntax.open(launcher);
+  return open === null || !wish.facts.some((fact) => open.has(fact) && launcher.facts[fact]?.source.kind !== 'file');
+}
+
+/** A plan of another model than the file's: what is written is for the plan's. */
+function otherModel({ model }: HandOver, facts: Facts): Remark[] {
+  const sizes = (['layers', 'hidden', 'heads'] as const).flatMap((name) => {
+    const given = facts[name];
+    return given === undefined || given.value === model[name] ? [] : [`${name} ${given.value} in the file and ${model[name]} in the plan`];
+  });
+  const isDecoder = facts.encoderLayers === undefined;
+  if (isDecoder && sizes.length === 0) return [];
+  const because = isDecoder
+    ? `${sizes.join(', ')}; sizes of the model are left as they are`
+    : 'the file is of an encoder-decoder, the plan of a decoder';
+  return [{ what: "the plan's model", because }];
+}
+
+interface Work {
+  readonly syntax: Syntax;
+  readonly read: LauncherReader;
+  /** Wishes that must stay met. */
+  readonly met: readonly Wish[];
+}
+
+function fulfilled(work: Work, launcher: LauncherFile, wish: Wish): LauncherFile | null {
+  for (const way of wish.ways(launcher.facts)) {
+    const next = written(work, launcher, way, wish);
+    if (next !== null) return next;
+  }
+  return null;
+}
+
+/** All puts of a way, one after the other; where one can be made in several ways, the first with which the rest works out. */
+function written(work: Work, launcher: LauncherFile, way: Way, wish: Wish): LauncherFile | null {
+  const [put, ...rest] = way;
+  const { syntax, met } = work;
+  if (put === undefined) return isMet(syntax, launcher, wish) && met.every((other) => isMet(syntax, launcher, other)) ? launcher : null;
+  for (const text of textsFor(work, launcher, put)) {
+    const next = text === launcher.text ? launcher : readBack(work.read, launcher, text);
+    const done = next === null ? null : written(work, next, rest, wish);
+    if (done !== null) return done;
+  }
+  return null;
+}
+
+function textsFor({ syntax }: Work, launcher: LauncherFile, put: Put): readonly string[] {
+  const fact: Fact<unknown> | undefined = launcher.facts[put.fact];
+  const isThere = fact?.source.kind === 'file';
+  if (isThere && JSON.stringify(fact.value) === JSON.stringify(put.value)) return [launcher.text];
+  return syntax.put(launcher, put);
+}
+
+/** Null where the file would no longer be read. */
+function readBack(read: LauncherReader, before: LauncherFile, text: string): LauncherFile | null {
+  try {
+    const launcher = read(before.file, text);
+    const errors = ({ remarks }: LauncherFile): number => remarks.filter(({ severity }) => severity === 'error').length;
+    return errors(launcher) > errors(before) ? null : launcher;
+  } catch (error) {
+    if (error instanceof ExpectedError) return null;
+    throw error;
+  }
+}
+
+function reasonFor(syntax: Syntax, launcher: LauncherFile, wish: Wish): string {
+  const open = wish.facts.length === 0 ? new Map<FactName, string>() : syntax.open(launcher);
+  const written = wish.facts.map((fact) => open.get(fact)).find((found) => found !== undefined);
+  return written === undefined ? wish.because : `the file leaves it open as ${quoted(written)}; fill it in so`;
+}
+
+function alongside(before: Facts, after: Facts, wishes: readonly Wish[]): readonly string[] {
+  const asked = new Set(wishes.flatMap(({ facts }) => facts));
+  const askedNames = new Set([...asked].map((fact) => before[fact]?.name));
+  return (Object.keys(before) as FactName[]).flatMap((name) => {
+    const [old, now]: (Fact<unknown> | undefined)[] = [before[name], after[name]];
+    if (
+      asked.has(name) ||
+      askedNames.has(old?.name) ||
+      old?.source.kind !== 'file' ||
+      now === undefined ||
+      JSON.stringify(old.value) === JSON.stringify(now.value)
+    )
+      return [];
+    return [`${old.name ?? name}: ${JSON.stringify(old.value)} becomes ${JSON.stringify(now.value)}`];
+  });
+}

@@ -1,0 +1,106 @@
+import type { ModelSpec } from '../../model/spec';
+import { formatBytesOf, formatCount, formatDuration, formatNumber } from '../../format';
+import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
+import { stageShapes } from '../../planner/stages';
+import type { Precision } from '../../cluster/spec';
+import { printable } from '../../text';
+
+/** How activations are recomputed, in the words of Megatron. */
+export interface Recompute {
+  readonly granularity: 'none' | 'selective' | 'full';
+  /** Parts of a layer that a selective recompute covers; undefined: the launcher's own choice. */
+  readonly modules?: readonly string[];
+  /** Layers of every (virtual) stage that a full recompute covers; undefined: all of them. */
+  readonly layers?: number;
+}
+
+/** What a launcher is told of a plan: sizes of the parallel groups, batches, and how the step runs. Lengths in tokens, batches in sequences. */
+export interface HandOver {
+  readonly title: string;
+  readonly model: ModelSpec;
+  readonly gpu: string;
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+  readonly tensor: number;
+  readonly pipeline: number;
+  readonly data: number;
+  readonly context: number;
+  readonly expert: number;
+  /** Tensor size inside the experts; null: there are none. */
+  readonly expertTensor: number | null;
+  readonly virtualStages: number;
+  /** Transformer layers of each stage in the order of the model, virtual stages counted: `pipeline` x `virtualStages` entries. */
+  readonly stageLayers: readonly number[];
+  readonly sequenceLength: number;
+  readonly microBatch: number;
+  readonly globalBatch: number;
+  readonly precision: Precision;
+  readonly zeroStage: 0 | 1 | 2 | 3;
+  readonly sequenceParallel: boolean;
+  readonly recompute: Recompute;
+  readonly attention: 'flash' | 'unfused';
+  /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
+  readonly schedule: string;
+  /** Token slices that a sequence is cut into; 1: whole. */
+  readonly slices: number;
+  /** What the plan expects of it, in one line. */
+  readonly predicted: string;
+}
+
+/** What to tell a launcher so that it runs the plan's chosen candidate. */
+export function handOverOf(plan: Plan): HandOver {
+  const { title, model, cluster, training, layout } = plan.request;
+  const chosen = chosenOf(plan);
+  const { schedule, scheme } = chosen;
+  const { tensor, pipeline, data, context, expert, virtualStages } = layout;
+  const gpus = tensor * pipeline * data * context;
+  const nodes = nodesFor(gpus, cluster.gpusPerNode);
+  return {
+    ...{ title, model, gpu: cluster.gpu.name, nodes, gpusPerNode: gpus / nodes },
+    ...{
+      tensor,
+      pipeline,
+      data,
+      context,
+      expert,
+      expertTensor: layout.expertTensor ?? (model.experts === null ? null : tensor),
+      virtualStages,
+    },
+    stageLayers: stageShapes(model.layers, pipeline * virtualStages).map(({ layers }) => layers),
+    sequenceLength: training.sequenceLength,
+    microBatch: training.microBatch,
+    globalBatch: training.globalBatch,
+    precision: training.precision,
+    zeroStage: training.zeroStage,
+    sequenceParallel: training.sequenceParallel,
+    recompute: { granularity: training.recompute },
+    attention: training.attention,
+    schedule,
+    slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
+    predicted: `${formatDuration(chosen.iterationMs)} a step, give or take ${formatNumber(plan.cost.errorPercent)} %; ${formatBytesOf(peakBytesOf(chosen), chosen.memory.capacityBytes)} on the fullest GPU`,
+  };
+}
+
+/** The fewest nodes that share the GPUs equally, none having more than there are. */
+function nodesFor(gpus: number, gpusPerNode: number): number {
+  let nodes = Math.ceil(gpus / gpusPerNode);
+  while (gpus % nodes !== 0) nodes += 1;
+  return nodes;
+}
+
+/** GPUs of the whole run. */
+export function gpusOf({ tensor, pipeline, data, context }: HandOver): number {
+  return tensor * pipeline * data * context;
+}
+
+/** Remarks at the top of a file, each on one line whatever the title holds. */
+export function headerLines(plan: HandOver): readonly string[] {
+  const { title, tensor, pipeline, data, context, expert, gpu, predicted } = plan;
+  const sizes = [`tensor ${tensor}`, `pipeline ${pipeline}`, `data ${data}`, ...(context > 1 ? [`context ${context}`] : [])].join(' x ');
+  return [
+    printable(
+      `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusOf(plan))} ${gpu}.`,
+    ),
+    printable(`Predicted: ${predicted}.`),
+  ];
+}

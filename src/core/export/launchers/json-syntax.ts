@@ -1,0 +1,46 @@
+import { changeJson, type JsonChange } from '../../config/change-json';
+import { deepspeedFactsOf } from '../../config/deepspeed/reader';
+import { fillTemplate } from '../../config/deepspeed/template';
+import type { FactName, LauncherFile } from '../../config/facts';
+import { deepspeedKeys } from './spelling';
+import { spliced, type Syntax } from './syntax';
+import type { Put } from './wish';
+
+/** DeepSpeed JSON and its templates, comments and layout kept. */
+export const jsonSyntax: Syntax = {
+  open: openSettings,
+  put: (launcher, put) => {
+    // What fills the template would no longer find its place.
+    const changes = openSettings(launcher).has(put.fact) ? null : changesFor(launcher, put);
+    return changes === null ? [] : [changed(launcher.text, changes)];
+  },
+};
+
+function openSettings({ file, text }: LauncherFile): ReadonlyMap<FactName, string> {
+  return new Map(
+    deepspeedFactsOf(text, file, 0).open.flatMap(({ fact, written }) => (fact === undefined ? [] : [[fact, written] as const])),
+  );
+}
+
+function changesFor({ facts }: LauncherFile, { fact, value }: Put): readonly JsonChange[] | null {
+  if (fact === 'precision') return precisionChanges(facts.precision?.name, value);
+  const path = facts[fact]?.name ?? deepspeedKeys[fact]?.[0];
+  if (path === undefined || typeof value === 'object') return null;
+  // The form before stages existed was "zero_optimization": true.
+  const keys = path === 'zero_optimization' ? ['zero_optimization', 'stage'] : path.split('.');
+  return [{ path: keys, value: fact === 'recomputeGranularity' && value !== undefined ? 1 : value }];
+}
+
+/** One precision is on at a time. */
+function precisionChanges(given: string | undefined, value: Put['value']): readonly JsonChange[] {
+  const old = given === undefined ? [] : [{ path: given.split('.'), value: false }];
+  return value === 'fp32' || typeof value !== 'string' ? old : [...old, { path: [value, 'enabled'], value: true }];
+}
+
+/** Placeholders are filled with strings of their own length while the text is changed, so that offsets stay. */
+function changed(text: string, changes: readonly JsonChange[]): string {
+  return changes.reduce((before, change) => {
+    const replacement = changeJson(fillTemplate(before).text, [change]);
+    return replacement === null ? before : spliced(before, replacement, replacement.newText);
+  }, text);
+}

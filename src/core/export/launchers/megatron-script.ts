@@ -1,0 +1,79 @@
+import { headerLines, type HandOver } from './hand-over';
+import { modelFlags } from './megatron-model';
+import { shellValue } from './shell-syntax';
+import { megatronFlags, type Spelling } from './spelling';
+import type { Put } from './wish';
+
+/** A launch script for Megatron-LM under Slurm: complete but for data, tokenizer and learning rate, which no plan knows. */
+export function megatronScript(plan: HandOver, puts: readonly Put[]): string {
+  const { nodes, gpusPerNode, title, model } = plan;
+  const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
+  const words = puts.flatMap((put) => flagOf(put) ?? []);
+  const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|recompute)/.test(flag);
+  const isModel = (flag: string): boolean => /^--(seq-length|max-position)/.test(flag);
+  const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
+  return `#!/usr/bin/env bash
+#SBATCH --job-name=${job}
+#SBATCH --nodes=${nodes}
+#SBATCH --gpus-per-node=${gpusPerNode}
+#SBATCH --ntasks-per-node=1
+#SBATCH --exclusive
+
+${headerLines(plan)
+  .map((line) => `# ${line}`)
+  .join('\n')}
+set -euo pipefail
+
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+
+# What no plan knows: a clone of Megatron-LM, the data, the tokenizer, where to save.
+MEGATRON=\${MEGATRON:-.}
+DATA_PATH=\${DATA_PATH:?set it to the prefix of the preprocessed data}
+TOKENIZER=\${TOKENIZER:?set it to the folder or name of the tokenizer}
+CHECKPOINTS=\${CHECKPOINTS:-checkpoints}
+
+GPUS_PER_NODE=${gpusPerNode}
+NNODES=\${SLURM_NNODES:-${nodes}}
+MASTER_ADDR=\${MASTER_ADDR:-$(scontrol show hostnames "\${SLURM_JOB_NODELIST:-localhost}" | head -n 1)}
+MASTER_PORT=\${MASTER_PORT:-29500}
+
+MODEL_ARGS=(
+${lines([...modelFlags(model), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, `--attention-backend ${plan.attention}`])}
+)
+
+# Data parallelism is what these sizes leave of the GPUs.
+PARALLEL_ARGS=(
+${lines(words.filter((flag) => !isBatch(flag) && !isModel(flag)))}
+)
+
+TRAINING_ARGS=(
+${lines(words.filter(isBatch))}
+  --train-iters 1000 # as long as you train
+  --lr 1.0e-4
+  --lr-decay-style cosine
+)
+
+DATA_ARGS=(
+  --data-path "$DATA_PATH"
+  --tokenizer-type HuggingFaceTokenizer
+  --tokenizer-model "$TOKENIZER"
+  --save "$CHECKPOINTS"
+)
+
+srun torchrun --nproc-per-node "$GPUS_PER_NODE" --nnodes "$NNODES" \\
+  --rdzv-id "\${SLURM_JOB_ID:-0}" --rdzv-backend c10d --rdzv-endpoint "$MASTER_ADDR:$MASTER_PORT" \\
+  "$MEGATRON/pretrain_gpt.py" \\
+  "\${MODEL_ARGS[@]}" "\${PARALLEL_ARGS[@]}" "\${TRAINING_ARGS[@]}" "\${DATA_ARGS[@]}"
+`;
+}
+
+function lines(flags: readonly string[]): string {
+  return flags.map((flag) => `  ${flag}`).join('\n');
+}
+
+function flagOf({ fact, value }: Put): string | null {
+  if (fact === 'precision') return `--${String(value)}`;
+  const flag = (megatronFlags as Spelling)[fact]?.[0];
+  if (flag === undefined || value === false) return null;
+  return value === true ? flag : `${flag} ${shellValue(value)}`;
+}

@@ -1,0 +1,229 @@
+import type { Facts } from '../../config/facts';
+import type { LauncherFormat } from '../../config/run';
+import { formatCount, plural } from '../../format';
+import { countOf, worldOf } from '../../launch/derived';
+import { gpusOf, type HandOver } from './hand-over';
+import { isSame, megatronStages, patternOf, sum } from './stage-layers';
+import { because, countWish, gone, isGiven, lacking, silentSize, switchWish, type Put, type Way, type Wish } from './wish';
+
+/** The formats of Megatron-LM and of what runs on Megatron Core. */
+export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
+
+/** Schedules that Megatron runs: 1F1B, interleaved where there are virtual stages. */
+const megatronSchedules = /^(1F1B|Interleaved1F1B|Interleaved 1F1B)$/i;
+
+/** What a file of Megatron-LM, NeMo or Megatron-Bridge should say of a plan; sizes first, what hangs on them after. */
+export function megatronWishes(plan: HandOver, format: MegatronFormat): readonly Wish[] {
+  const silent = silentSize(format);
+  return [
+    countWish('tensor parallel size', 'tensor', plan.tensor, silent),
+    countWish('pipeline parallel size', 'pipeline', plan.pipeline, silent),
+    countWish('context parallel size', 'context', plan.context, silent),
+    countWish('expert parallel size', 'expert', plan.expert, plan.model.experts === null ? 1 : silent),
+    ...(plan.expertTensor === null
+      ? []
+      : [countWish('expert tensor parallel size', 'expertTensor', plan.expertTensor, silent === null ? null : plan.tensor)]),
+    stagesWish(plan, format),
+    countWish('sequence length', 'sequenceLength', plan.sequenceLength, null),
+    positionsWish(plan),
+    countWish('micro-batch size', 'microBatch', plan.microBatch, null),
+    countWish('global batch size', 'globalBatch', plan.globalBatch, null),
+    precisionWish(plan, format),
+    shardingWish(plan, format),
+    switchWish(
+      'sequence parallelism',
+      'sequenceParallel',
+      plan.sequenceParallel,
+      format === 'megatron-bridge' ? null : false,
+      () => plan.tensor > 1,
+    ),
+    recomputeWish(plan),
+    gpusWish(plan, format),
+    ...scheduleGaps(plan),
+  ];
+}
+
+function stagesWish(plan: HandOver, format: MegatronFormat): Wish {
+  const { stageLayers, pipeline, virtualStages } = plan;
+  const isEven = new Set(stageLayers).size === 1;
+  const each = stageLayers[0] ?? 0;
+  const virtual = virtualStages > 1 ? `${plural(virtualStages, 'virtual stage')} on each GPU, ` : '';
+  return {
+    what: virtual + (isEven ? `${plural(each, 'layer')} on each stage` : `${stageText(stageLayers)} layers on the stages`),
+    facts: [
+      ...(['virtualStages', 'layersPerVirtualStage', 'pipelineLayout'] as const),
+      ...(['firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'] as const),
+    ],
+    isMet: (facts) => {
+      const stages = megatronStages(facts, format, sum(stageLayers));
+      const isLone = pipeline > 1 || (facts.layersPerVirtualStage === undefined && facts.virtualStages === undefined);
+      return isSame(stages, stageLayers) && isLone;
+    },
+    ways: (facts) => stageWays(plan, format, facts),
+    because: `no setting deals the ${formatCount(sum(stageLayers))} layers that way`,
+  };
+}
+
+function stageWays({ stageLayers, pipeline, virtualStages }: HandOver, format: MegatronFormat, facts: Facts): readonly Way[] {
+  const first = stageLayers[0] ?? 0;
+  const last = stageLayers.at(-1) ?? 0;
+  const middle = stageLayers.slice(1, -1);
+  const each = middle[0] ?? Math.max(first, last);
+  const plainEnds = gone('firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer');
+  const layout: Way = [
+    ...gone('virtualStages', 'layersPerVirtualStage'),
+    ...plainEnds,
+    { fact: 'pipelineLayout', value: patternOf(stageLayers, countOf(facts, 'mtpLayers') ?? 0) },
+  ];
+  if (isGiven(facts, 'pipelineLayout')) return [layout];
+  const virtual: Way = virtualPuts(virtualStages, each, format, facts);
+  if (stageLayers.every((layers) => layers === first)) return [[...plainEnds, ...virtual], layout];
+  const isLevel = middle.every((layers) => layers === each);
+  const ends: Put[] = [
+    { fact: 'firstStageLayers', value: first },
+    { fact: 'lastStageLayers', value: last },
+  ];
+  const bare: Put[] = [
+    { fact: 'embeddingAsLayer', value: each - first === 1 },
+    { fact: 'lossAsLayer', value: each - last === 1 },
+  ];
+  const light =
+    [each - first, each - last].every((less) => less === 0 || less === 1) && format.startsWith('megatron-') && format !== 'megatron-bridge';
+  return [
+    ...(isLevel && virtualStages === 1 && pipeline > 1 ? [[...gone('embeddingAsLayer', 'lossAsLayer'), ...virtual, ...ends]] : []),
+    ...(isLevel && light ? [[...gone('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
+    layout,
+  ];
+}
+
+/** Virtual stages in the words that the file has for them already; else, for Megatron-LM, in those that all its versions know. */
+function virtualPuts(virtualStages: number, layersOfOne: number, format: MegatronFormat, facts: Facts): readonly Put[] {
+  if (virtualStages === 1) return gone('virtualStages', 'layersPerVirtualStage', 'pipelineLayout');
+  const counts = isGiven(facts, 'virtualStages') || format === 'nemo' || format === 'megatron-bridge';
+  return [
+    ...gone(counts ? 'layersPerVirtualStage' : 'virtualStages', 'pipelineLayout'),
+    counts ? { fact: 'virtualStages', value: virtualStages } : { fact: 'layersPerVirtualStage', value: layersOfOne },
+  ];
+}
+
+function stageText(stageLayers: readonly number[]): string {
+  return stageLayers.length <= 8 ? stageLayers.join(', ') : `${stageLayers.slice(0, 3).join(', ')}, ..., ${String(stageLayers.at(-1))}`;
+}
+
+/** Megatron stops where there are fewer positions than tokens. */
+function positionsWish({ sequenceLength }: HandOver): Wish {
+  return {
+    what: `at least ${formatCount(sequenceLength)} positions`,
+    facts: ['maxPositions'],
+    isMet: ({ maxPositions }) => maxPositions === undefined || maxPositions.value >= sequenceLength,
+    ways: () => [[{ fact: 'maxPositions', value: sequenceLength }]],
+    because: because.never,
+  };
+}
+
+function precisionWish({ precision }: HandOver, format: MegatronFormat): Wish {
+  const silent = format === 'megatron-bridge' ? null : 'fp32';
+  return {
+    what: `precision ${precision}`,
+    facts: ['precision', 'secondPrecision'],
+    isMet: (facts) => {
+      const given = facts.precision?.value;
+      // Plans count fp8 as bf16: what it computes in beside the matrix products.
+      return facts.secondPrecision === undefined && ((given ?? silent) === precision || (given === 'fp8' && precision === 'bf16'));
+    },
+    ways: () =>
+      format === 'megatron-bridge' && precision === 'fp32'
+        ? []
+        : [[{ fact: 'precision', value: precision === 'fp32' ? undefined : precision }]],
+    because: format === 'megatron-bridge' ? 'the recipe in Python decides' : because.never,
+  };
+}
+
+function shardingWish({ zeroStage }: HandOver, format: MegatronFormat): Wish {
+  const hasStages = (facts: Facts): boolean => isGiven(facts, 'zeroStage') || format === 'megatron-bridge';
+  const stageOf = ({ zeroStage: stage, distributedOptimizer: distributed }: Facts): number | null =>
+    stage?.value ?? (distributed === undefined ? (format === 'megatron-bridge' ? null : 0) : distributed.value ? 1 : 0);
+  return {
+    what: zeroStage === 0 ? 'optimizer not sharded (ZeRO 0)' : `ZeRO ${zeroStage}${zeroStage === 1 ? ' (distributed optimizer)' : ''}`,
+    facts: ['zeroStage', 'distributedOptimizer'],
+    isMet: (facts) => stageOf(facts) === zeroStage,
+    ways: (facts) => {
+      if (format !== 'megatron-bridge' && isGiven(facts, 'zeroStage')) return [[{ fact: 'zeroStage', value: zeroStage }]];
+      const distributed: Put = { fact: 'distributedOptimizer', value: zeroStage > 0 };
+      if (zeroStage < 2) return [hasStages(facts) ? [{ fact: 'zeroStage' }, distributed] : [distributed]];
+      return format === 'megatron-bridge' ? [[distributed, { fact: 'zeroStage', value: zeroStage }]] : [];
+    },
+    because: 'Megatron-LM shards the optimizer alone (ZeRO 1); its own FSDP is another runtime than the plan counted',
+  };
+}
+
+function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
+  const { granularity, modules, layers } = recompute;
+  const most = Math.max(...stageLayers);
+  const parts = layers === undefined || layers >= most ? undefined : layers;
+  return {
+    what: `recompute ${granularity}${modules === undefined ? '' : ` of ${modules.join(', ')}`}${parts === undefined ? '' : ` of ${plural(parts, 'layer')} a stage`}`,
+    facts: ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'],
+    isMet: (facts) => {
+      const given = facts.recomputeGranularity?.value ?? 'none';
+      if (given !== granularity) return false;
+      if (granularity === 'selective')
+        return modules === undefined || [...(facts.recomputeModules?.value ?? [])].sort().join() === [...modules].sort().join();
+      const isPart = facts.recomputeMethod?.value === 'block' && (countOf(facts, 'recomputeLayers') ?? 0) < most;
+      if (granularity === 'none') return true;
+      return parts === undefined ? !isPart && facts.recomputeMethod !== undefined : isPart && facts.recomputeLayers?.value === parts;
+    },
+    ways: (facts) => {
+      if (granularity === 'none') return [gone('recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules')];
+      const put: Put = { fact: 'recomputeGranularity', value: granularity };
+      if (granularity === 'selective')
+        return [
+          [
+            ...gone('recomputeMethod', 'recomputeLayers'),
+            put,
+            ...(modules === undefined ? [] : [{ fact: 'recomputeModules', value: modules } as const]),
+          ],
+        ];
+      if (parts === undefined && facts.recomputeMethod?.value === 'uniform' && facts.recomputeLayers !== undefined) return [[put]];
+      return [
+        [
+          ...gone('recomputeModules'),
+          put,
+          { fact: 'recomputeMethod', value: parts === undefined ? 'uniform' : 'block' },
+          { fact: 'recomputeLayers', value: parts ?? 1 },
+        ],
+      ];
+    },
+    because: because.never,
+  };
+}
+
+/** Data parallelism is what the GPUs leave, so that their number is what says it. */
+function gpusWish(plan: HandOver, format: MegatronFormat): Wish {
+  const gpus = gpusOf(plan);
+  const { nodes, gpusPerNode } = plan;
+  return {
+    what: `${plural(gpus, 'GPU')}, so that data parallelism is ${formatCount(plan.data)}`,
+    facts: ['nodes', 'gpusPerNode', 'world'],
+    isMet: (facts) => worldOf(facts) === gpus,
+    ways: (facts) => {
+      const sizes: Put[] = [
+        { fact: 'nodes', value: nodes },
+        { fact: 'gpusPerNode', value: gpusPerNode },
+      ];
+      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || format === 'nemo';
+      if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
+      return isThere && nodes * gpusPerNode === gpus ? [sizes] : [];
+    },
+    because: `the file does not say how many GPUs it starts on; start it on ${plural(nodes, 'node')} of ${plural(gpusPerNode, 'GPU')}`,
+  };
+}
+
+function scheduleGaps({ schedule, slices }: HandOver): readonly Wish[] {
+  const isSliced = schedule === 'TeraPipe' || slices > 1;
+  const runs = 'Megatron runs 1F1B, interleaved where there are virtual stages';
+  return [
+    ...lacking(`token slices (${schedule})`, `Megatron-LM and NeMo have no token slices; ${runs}`, isSliced),
+    ...lacking(`schedule ${schedule}`, runs, !isSliced && !megatronSchedules.test(schedule)),
+  ];
+}

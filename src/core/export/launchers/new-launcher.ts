@@ -1,0 +1,107 @@
+import type { FactName } from '../../config/facts';
+import { plural } from '../../format';
+import { wishesFor, type Remark } from './edit-launcher';
+import { headerLines, type HandOver } from './hand-over';
+import { bridgeKeys, deepspeedKeys, titanKeys, type Spelling } from './spelling';
+import { modelGaps } from './megatron-model';
+import { megatronScript } from './megatron-script';
+import { tomlValue } from './toml-syntax';
+import { newFile, type Put, type PutValue, type Wish } from './wish';
+import { yamlValue } from './yaml-syntax';
+
+/** Launchers that a file can be written for from nothing. `megatron-bridge` are overrides of a recipe. */
+export type NewFormat = 'megatron-shell' | 'megatron-bridge' | 'torchtitan' | 'deepspeed';
+
+/** A launcher's file made of a plan. */
+export interface NewLauncher {
+  readonly text: string;
+  /** A name that the reader of the format knows it by. */
+  readonly fileName: string;
+  readonly gaps: readonly Remark[];
+}
+
+const writers: Readonly<
+  Record<NewFormat, { readonly fileName: string; readonly write: (plan: HandOver, puts: readonly Put[]) => string }>
+> = {
+  'megatron-shell': { fileName: 'train.sh', write: megatronScript },
+  'megatron-bridge': { fileName: 'overrides.yaml', write: bridgeYaml },
+  torchtitan: { fileName: 'train.toml', write: titanToml },
+  deepspeed: { fileName: 'ds_config.json', write: deepspeedJson },
+};
+
+/** Sizes are written though they are what the launcher takes anyway, for whoever reads them; these are not: older versions do not know them. */
+const leftOut: readonly FactName[] = ['sequenceParallel', 'maxPositions'];
+
+/** A new file for a launcher that says what the plan does; read back it gives the same layout. */
+export function newLauncher(plan: HandOver, format: NewFormat): NewLauncher {
+  const wishes = wishesFor(plan, format);
+  const { fileName, write } = writers[format];
+  const puts = wishes
+    .filter(({ facts, isMet }) => !isMet(newFile, '') || !facts.some((fact) => leftOut.includes(fact)))
+    .flatMap(({ ways }) => ways(newFile)[0] ?? [])
+    .filter(({ value }) => value !== undefined);
+  const isWritten = ({ ways, isMet, facts }: Wish): boolean =>
+    ways(newFile).length > 0 || isMet(newFile, '') || (format === 'megatron-shell' && facts.includes('nodes'));
+  const gaps = wishes.filter((wish) => !isWritten(wish)).map(({ what, because }) => ({ what, because }));
+  const model = format === 'megatron-shell' ? modelGaps(plan.model) : [];
+  const missing = model.length === 0 ? [] : [{ what: 'parts of the model', because: `Megatron-LM's flags leave out ${model.join(', ')}` }];
+  return { text: write(plan, puts), fileName, gaps: [...missing, ...gaps] };
+}
+
+function settings(
+  puts: readonly Put[],
+  spelling: Spelling,
+  value: (fact: FactName, given: PutValue) => PutValue,
+): readonly [string, PutValue][] {
+  return puts.flatMap(({ fact, value: given }): [string, PutValue][] => {
+    const path = spelling[fact]?.[0];
+    return path === undefined ? [] : [[path, value(fact, given)]];
+  });
+}
+
+function bridgeYaml(plan: HandOver, puts: readonly Put[]): string {
+  const shardings: Readonly<Record<string, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };
+  const given = settings(puts, bridgeKeys, (fact, value) =>
+    fact === 'precision' ? `${String(value)}_mixed` : fact === 'zeroStage' ? (shardings[String(value)] ?? 'no_shard') : value,
+  );
+  const rows = [...given, ['dataset.seq_length', plan.sequenceLength] as [string, PutValue]];
+  const header = [
+    ...headerLines(plan),
+    `Overrides of a Megatron-Bridge recipe of the model. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
+  ];
+  const sections = ['model', 'dataset', 'train', 'ddp'].flatMap((section) => {
+    const own = rows.filter(([path]) => path.startsWith(`${section}.`));
+    return own.length === 0
+      ? []
+      : [`${section}:`, ...own.map(([path, value]) => `  ${path.slice(section.length + 1)}: ${yamlValue(value)}`)];
+  });
+  const roots = rows.filter(([path]) => !path.includes('.')).map(([path, value]) => `${path}: ${yamlValue(value)}`);
+  return [...header.map((line) => `# ${line}`), ...sections, ...roots, ''].join('\n');
+}
+
+function titanToml(plan: HandOver, puts: readonly Put[]): string {
+  const rows = settings(puts, titanKeys, (_, value) => value);
+  const header = [
+    ...headerLines(plan),
+    `Add [model] with the name and flavor of the model, and start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`,
+  ];
+  const sections = ['training', 'parallelism', 'activation_checkpoint'].flatMap((section) => {
+    const own = rows.filter(([path]) => path.startsWith(`${section}.`));
+    return own.length === 0
+      ? []
+      : ['', `[${section}]`, ...own.map(([path, value]) => `${path.slice(section.length + 1)} = ${tomlValue(value)}`)];
+  });
+  return [...header.map((line) => `# ${line}`), ...sections, ''].join('\n');
+}
+
+/** Strict JSON has no remarks: Transformers and Accelerate refuse them. */
+function deepspeedJson({ precision }: HandOver, puts: readonly Put[]): string {
+  const root: Record<string, unknown> = {};
+  for (const [path, value] of settings(puts, deepspeedKeys, (fact, given) => (fact === 'recomputeGranularity' ? 1 : given))) {
+    const [section = '', key] = path.split('.');
+    if (key === undefined) root[section] = value;
+    else root[section] = { ...(root[section] as object | undefined), [key]: value };
+  }
+  if (precision !== 'fp32') root[precision] = { enabled: true };
+  return `${JSON.stringify(root, null, 2)}\n`;
+}

@@ -1,0 +1,130 @@
+import type { FactName, LauncherFile } from '../../config/facts';
+import { flagKey, flagWords } from '../../config/shell/megatron-flags';
+import type { TextRange } from '../../located';
+import { megatronFlags } from './spelling';
+import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
+import type { Put, PutValue } from './wish';
+
+/** Scripts that launch Megatron, and files of its arguments: values are changed where they stand, in the variable that a flag takes. */
+export const shellSyntax: Syntax = { open, put };
+
+const flags: Partial<Record<FactName, readonly string[]>> = megatronFlags;
+
+/** Flags beside which new ones are added, best first. */
+const anchors: readonly FactName[] = [
+  ...([
+    'pipeline',
+    'tensor',
+    'context',
+    'expert',
+    'sequenceParallel',
+    'distributedOptimizer',
+    'virtualStages',
+    'layersPerVirtualStage',
+  ] as const),
+  ...(['microBatch', 'globalBatch', 'sequenceLength', 'precision', 'maxPositions', 'layers', 'hidden', 'heads'] as const),
+];
+
+interface OpenFlag {
+  readonly range: TextRange;
+  readonly written: string;
+}
+
+function open(launcher: LauncherFile): ReadonlyMap<FactName, string> {
+  return new Map([...openFlags(launcher)].map(([fact, { written }]) => [fact, written]));
+}
+
+/** The reader remarks on every flag whose value only the run knows, at the word that it hangs on. */
+function openFlags({ remarks, text }: LauncherFile): ReadonlyMap<FactName, OpenFlag> {
+  const found = new Map<FactName, OpenFlag>();
+  for (const { code, message, place } of remarks) {
+    if (code !== 'flag-unknown-value') continue;
+    const key = flagKey(message.split(' ', 1)[0] ?? '');
+    const fact = Object.entries(flags).find(([, names]) => names.some((name) => flagKey(name) === key))?.[0];
+    const { range } = place;
+    if (fact !== undefined) found.set(fact as FactName, { range, written: text.slice(range.start, range.end) });
+  }
+  return found;
+}
+
+function put(launcher: LauncherFile, { fact, value }: Put): readonly string[] {
+  if (fact === 'precision') return putPrecision(launcher, value);
+  const { text, facts } = launcher;
+  const given = facts[fact];
+  const isThere = given?.source.kind === 'file';
+  if (value === undefined || value === false)
+    return !isThere || given.value === false ? [text] : given.whole === undefined ? [] : [spliced(text, given.whole, '')];
+  const unknown = openFlags(launcher).get(fact);
+  if (unknown !== undefined) return [spliced(text, unknown.range, withDefault(unknown.written, value))];
+  const flag = flags[fact]?.[0];
+  if (!isThere) return flag === undefined ? [] : insertions(launcher, value === true ? flag : `${flag} ${shellValue(value)}`);
+  const { range } = given.source.place;
+  const written = text.slice(range.start, range.end);
+  const bare = /["']/.test(text.charAt(range.start - 1)) ? plainText(value) : shellValue(value);
+  return [
+    spliced(text, range, inPlaceOf(written, given.value, value, bare)),
+    // Where others take the same variable and must keep it: the number in place of the variable.
+    ...(given.whole === undefined ? [] : detached(text, given.whole, given.name ?? '', shellValue(value))),
+  ];
+}
+
+/** `$TP` that nobody sets takes a default, so that what is set outside still wins; anything else is replaced. */
+function withDefault(written: string, value: PutValue): string {
+  const name = /^\$\{?(\w+)\}?$/.exec(written)?.[1];
+  return name === undefined ? shellValue(value) : `\${${name}:-${plainText(value)}}`;
+}
+
+function detached(text: string, whole: TextRange, name: string, value: string): readonly string[] {
+  const slice = text.slice(whole.start, whole.end);
+  const at = slice.indexOf(name);
+  const rest = at === -1 ? null : /^(?:=|[ \t]+)("[^"\n]*"|'[^'\n]*'|[^\s"']+)/.exec(slice.slice(at + name.length));
+  const word = rest?.[1];
+  if (rest === null || word === undefined) return [];
+  const start = whole.start + at + name.length + rest[0].length - word.length;
+  return [spliced(text, { start, end: start + word.length }, value)];
+}
+
+/** `--bf16` and `--fp16` are switches of which one is there at most. */
+function putPrecision(launcher: LauncherFile, value: PutValue): readonly string[] {
+  const { text, facts } = launcher;
+  const given = facts.precision;
+  if (given?.source.kind !== 'file') return value === undefined ? [text] : insertions(launcher, `--${plainText(value)}`);
+  const { range } = given.source.place;
+  if (value === undefined) return given.whole === undefined ? [] : [spliced(text, given.whole, '')];
+  return text.slice(range.start, range.end).startsWith('--') ? [spliced(text, range, `--${plainText(value)}`)] : [];
+}
+
+/** New words before a flag that is there: on a line of their own where that flag begins its line. */
+function insertions({ text, facts }: LauncherFile, words: string): readonly string[] {
+  const texts: string[] = [];
+  for (const name of anchors) {
+    const fact = facts[name];
+    if (fact?.source.kind !== 'file' || fact.whole === undefined || flagWords(flagKey(fact.name ?? '')) === undefined) continue;
+    const at = text.slice(fact.whole.start, fact.whole.end).search(/--?[A-Za-z]/);
+    const start = fact.whole.start + at;
+    if (at === -1 || /["'\w]/.test(text.charAt(start - 1))) continue;
+    texts.push(spliced(text, { start, end: start }, `${words}${separatorBefore(text, start)}`));
+    if (texts.length === 3) break;
+  }
+  return texts;
+}
+
+function separatorBefore(text: string, start: number): string {
+  const line = lineStart(text, start);
+  const indent = text.slice(line, start);
+  if (indent.trim() !== '') return ' ';
+  const isContinued = (from: number, to: number): boolean => /\\\s*$/.test(text.slice(from, to));
+  const continues = isContinued(lineStart(text, Math.max(line - 1, 0)), line) || isContinued(start, lineEnd(text, start));
+  return `${continues ? ' \\' : ''}${lineBreakOf(text)}${indent}`;
+}
+
+/** A value as one word of a command. */
+export function shellValue(value: PutValue): string {
+  if (typeof value === 'object') return value.join(' ');
+  const text = plainText(value);
+  return /^[\w.,:=/+-]+$/.test(text) ? text : `"${text.replace(/["$`\\]/g, '\\$&')}"`;
+}
+
+function plainText(value: PutValue): string {
+  return typeof value === 'object' ? value.join(' ') : String(value);
+}

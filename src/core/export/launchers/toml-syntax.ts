@@ -1,0 +1,54 @@
+import type { LauncherFile } from '../../config/facts';
+import type { Settings } from '../../config/fact-table';
+import { parseToml } from '../../config/torchtitan/toml';
+import { titanKeys } from './spelling';
+import { inPlaceOf, lineBreakOf, lineEnd, spliced, type Syntax } from './syntax';
+import type { Put, PutValue } from './wish';
+
+/** TorchTitan TOML, comments and layout kept. */
+export const tomlSyntax: Syntax = { open: () => new Map(), put: (launcher, put) => putToml(launcher, put) };
+
+function putToml({ file, text, facts }: LauncherFile, { fact, value }: Put): readonly string[] {
+  const settings = parseToml(file, text);
+  const names = [facts[fact]?.name, ...keysFor(fact, facts)].filter((name) => name !== undefined);
+  const setting = names.map((name) => settings.get(name)).find((found) => found !== undefined);
+  if (value === undefined) return [setting === undefined ? text : spliced(text, setting.whole, '')];
+  const spelled = tomlValue(value);
+  if (setting !== undefined) {
+    const { range } = setting.place;
+    return [spliced(text, range, inPlaceOf(text.slice(range.start, range.end), setting.value, value, spelled))];
+  }
+  // Split points are a plain list, modules a list of lists.
+  const keys = keysFor(fact, facts);
+  const name = typeof value === 'object' && typeof value[0] === 'string' ? keys.at(-1) : keys[0];
+  return name === undefined ? [] : [inserted(text, settings, name, spelled)];
+}
+
+/** Sizes of parallelism stood under [training] and [experimental] before they had a section of their own. */
+function keysFor(fact: Put['fact'], facts: LauncherFile['facts']): readonly string[] {
+  const beside = facts.pipeline?.name ?? facts.tensor?.name;
+  const section = beside?.slice(0, beside.indexOf('.') + 1) ?? 'parallelism.';
+  return (titanKeys[fact] ?? []).map((key) => (key.startsWith('parallelism.') ? section + key.slice('parallelism.'.length) : key));
+}
+
+/** After the last setting of its section; the section is added where there is none. */
+function inserted(text: string, settings: Settings, name: string, spelled: string): string {
+  const at = name.lastIndexOf('.');
+  const [section, key] = [name.slice(0, at), name.slice(at + 1)];
+  const lineBreak = lineBreakOf(text);
+  const line = `${key} = ${spelled}${lineBreak}`;
+  const inside = [...settings.values()].filter((setting) => setting.name.slice(0, setting.name.lastIndexOf('.')) === section);
+  const header = new RegExp(`^[ \\t]*\\[[ \\t]*${section.replaceAll('.', '\\.')}[ \\t]*\\]`, 'm').exec(text);
+  const end = inside.length > 0 ? Math.max(...inside.map(({ whole }) => whole.end)) : header === null ? null : lineEnd(text, header.index);
+  if (end === null) return `${withBreak(text, lineBreak)}${lineBreak}[${section}]${lineBreak}${line}`;
+  return withBreak(text.slice(0, end), lineBreak) + line + text.slice(end);
+}
+
+function withBreak(text: string, lineBreak: string): string {
+  return text === '' || text.endsWith('\n') ? text : text + lineBreak;
+}
+
+/** A value in TOML's notation. Strings here are plain words. */
+export function tomlValue(value: PutValue): string {
+  return JSON.stringify(value);
+}

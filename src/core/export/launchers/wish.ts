@@ -1,0 +1,88 @@
+import type { FactName, Facts } from '../../config/facts';
+import type { LauncherFormat } from '../../config/run';
+import { formatNumber } from '../../format';
+import type { countOf } from '../../launch/derived';
+
+/** A value as it is written; undefined: the setting is not there. */
+export type PutValue = number | string | boolean | readonly (string | readonly string[])[] | undefined;
+
+/** One setting to write. */
+export interface Put {
+  readonly fact: FactName;
+  readonly value?: PutValue;
+}
+
+/** Settings that are written together or not at all. */
+export type Way = readonly Put[];
+
+/** One thing that a launcher should be told. */
+export interface Wish {
+  /** In words and numbers: `tensor parallel size 8`. */
+  readonly what: string;
+  /** Facts it is read from. */
+  readonly facts: readonly FactName[];
+  /** Whether a file says so; `text` is its text, for values that facts count only. */
+  readonly isMet: (facts: Facts, text: string) => boolean;
+  /** What to write, best first; empty where this launcher has no setting for it. Hangs on what a file has already. */
+  readonly ways: (facts: Facts) => readonly Way[];
+  /** Why it cannot be told, and what happens instead: a sentence without its end. */
+  readonly because: string;
+}
+
+/** Numeric facts. */
+type Counted = Parameters<typeof countOf>[1];
+
+const never = 'the file has no place for it that can be edited; write it by hand';
+
+/** A number under one fact; `fallback` is what the launcher takes where the file is silent, null: unknown. */
+export function countWish(what: string, fact: Counted, value: number, fallback: number | null): Wish {
+  return {
+    what: `${what} ${formatNumber(value)}`,
+    facts: [fact],
+    isMet: (facts) => (facts[fact] === undefined ? fallback : facts[fact].value) === value,
+    ways: () => [[{ fact, value }]],
+    because: never,
+  };
+}
+
+/** A switch under one fact. */
+export function switchWish(
+  what: string,
+  fact: 'sequenceParallel',
+  value: boolean,
+  fallback: boolean | null,
+  matters: (facts: Facts) => boolean,
+): Wish {
+  return {
+    what: `${what} ${value ? 'on' : 'off'}`,
+    facts: [fact],
+    isMet: (facts) => !matters(facts) || (facts[fact] === undefined ? fallback : facts[fact].value) === value,
+    ways: () => [[{ fact, value }]],
+    because: never,
+  };
+}
+
+/** Something that a launcher has no setting for. Met only where the plan asks for nothing. */
+export function lacking(what: string, because: string, isAsked = true): readonly Wish[] {
+  return isAsked ? [{ what, facts: [], isMet: () => false, ways: () => [], because }] : [];
+}
+
+/** What a file that is written from nothing says so far. */
+export const newFile: Facts = {};
+
+/** Whether a file itself gives a fact. */
+export function isGiven(facts: Facts, fact: FactName): boolean {
+  return facts[fact]?.source.kind === 'file';
+}
+
+/** Puts that take settings out. */
+export function gone(...names: readonly FactName[]): Way {
+  return names.map((fact) => ({ fact }));
+}
+
+export const because = { never } as const;
+
+/** Launchers whose missing parallel sizes are 1; a Megatron-Bridge file leaves them to a recipe in Python. */
+export function silentSize(format: LauncherFormat): number | null {
+  return format === 'megatron-bridge' ? null : 1;
+}

@@ -1,0 +1,245 @@
+import { layerGroups, type LayerGroup } from '../model/layers';
+import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections, type AttentionWidths } from '../model/parameters';
+import { runtimeOf } from '../model/runtimes';
+import { isRecomputed, wholeLayers, type RecomputeModule } from '../model/recompute';
+import type { LayerKind, ModelSpec } from '../model/spec';
+import type { Layout, TrainingSpec } from '../planner/request';
+import type { WorkUnit } from '../schedule/schedule';
+
+/*
+ * Tensors of one layer under Megatron-LM with Transformer Engine, counted one by one. Source: "What a measured peak is made of" (project facts on memory), refined against all 8-GPU B200 runs;
+ * 34 s b h of unfused attention with dropout is Korthikanti et al. 2022 (arXiv 2205.05198), equation 1. What a mixture of experts and latent attention keep was read from Megatron-LM core 0.15:
+ * `moe_layer`, `token_dispatcher` (all-to-all), `moe_utils` and `multi_latent_attention`. Tokens are taken to be balanced over the experts.
+ */
+
+/** What one stage holds, as far as counting needs it. */
+export interface StageShape {
+  readonly layers: number;
+  readonly first: boolean;
+  readonly last: boolean;
+  /** Its layers by kind, in order; absent: all alike. */
+  readonly groups?: readonly LayerGroup[];
+}
+
+export interface MemoryInputs {
+  readonly model: ModelSpec;
+  readonly training: TrainingSpec;
+  readonly layout: Layout;
+}
+
+/** A stage's layers by kind, in order. */
+export function groupsOf(model: ModelSpec, { layers, groups }: StageShape): readonly LayerGroup[] {
+  return groups ?? layerGroups({ ...model, layerKinds: [] }, 0, layers);
+}
+
+/** Equal for stages of the same shape. */
+export function shapeKey({ layers, first, last, groups }: StageShape): string {
+  return `${layers},${first},${last},${groups === undefined ? '' : JSON.stringify(groups)}`;
+}
+
+/** What one operation holds beyond everything saved. */
+export interface WorkingSet {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Bytes of one element in the training precision. */
+export function elementBytes(training: TrainingSpec): number {
+  return training.precision === 'fp32' ? 4 : 2;
+}
+
+/** Tokens of a work unit on one context-parallel rank. */
+export function localTokens({ layout }: MemoryInputs, unit: WorkUnit): number {
+  return (unit.batch * unit.tokens) / layout.context;
+}
+
+/** Sequence parallelism splits what lies outside attention and feed-forward over the tensor-parallel ranks. */
+export function hiddenShare({ training, layout }: MemoryInputs): number {
+  return training.sequenceParallel ? 1 / layout.tensor : 1;
+}
+
+/** Bytes of the hidden states of a unit on one rank, as they cross from layer to layer. */
+export function boundaryBytes(inputs: MemoryInputs, unit: WorkUnit): number {
+  return elementBytes(inputs.training) * localTokens(inputs, unit) * inputs.model.hidden * hiddenShare(inputs);
+}
+
+/** Consecutive layers of one kind, and whether they are recomputed whole. */
+export interface KeptGroup extends LayerGroup {
+  readonly whole: boolean;
+}
+
+/** A stage's layers in order, those recomputed whole apart: its first ones (Megatron-LM's block method). */
+export function keptGroups({ model, training }: MemoryInputs, stage: StageShape): KeptGroup[] {
+  let left = wholeLayers(training, stage.layers);
+  return groupsOf(model, stage).flatMap(({ kind, layers }) => {
+    const whole = Math.min(left, layers);
+    left -= whole;
+    return [
+      { kind, layers: whole, whole: true },
+      { kind, layers: layers - whole, whole: false },
+    ].filter((group) => group.layers > 0);
+  });
+}
+
+/** Saved by one layer's forward until its backward. */
+export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, { kind, whole }: Pick<KeptGroup, 'kind' | 'whole'>): number {
+  return whole ? boundaryBytes(inputs, unit) : layerSavedBytes(inputs, unit, kind, (module) => isRecomputed(inputs.training, module));
+}
+
+type Dropped = (module: RecomputeModule) => boolean;
+const nothing: Dropped = () => false;
+
+function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind, dropped: Dropped): number {
+  const { model, training } = inputs;
+  const element = elementBytes(training);
+  // layer input, norm 1 output, residual, norm 2 output; two one-byte dropout masks
+  const kept = dropped('layernorm') ? 2 : 4;
+  const hiddenSized = model.hidden * hiddenShare(inputs) * (kept * element + (training.dropout ? 2 : 0));
+  const perToken = hiddenSized + attentionSaved(inputs, dropped) + feedForwardSaved(inputs, kind, dropped);
+  const scores = dropped('core_attn') ? 0 : scoreBytes(inputs, unit);
+  return localTokens(inputs, unit) * perToken + scores;
+}
+
+/**
+ * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is freed), its output, which the output projection
+ * reads too, and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides.
+ */
+function attentionSaved(inputs: MemoryInputs, dropped: Dropped): number {
+  const { model, training, layout } = inputs;
+  const element = elementBytes(training);
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const { latent } = model;
+  const compressed = latent ? 2 * (latent.qRank ?? 0) + 2 * latent.kvRank + latent.ropeHeadDim : 0;
+  const logSumExp = training.attention === 'flash' ? (4 * model.heads) / layout.tensor : 0;
+  const outputs = layout.context > 1 && training.contextExchange !== 'ring' ? 2 * output : output;
+  const projected = latent && dropped('mla_up_proj') ? 0 : query + key + value;
+  return element * (projected + outputs + compressed * hiddenShare(inputs)) + logSumExp;
+}
+
+/** Saved per token by the feed-forward networks: up projections and activation; of experts for every visit, with its permuted row, and what routing keeps. */
+function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
+  const { model, training, layout } = inputs;
+  const element = elementBytes(training);
+  const wide = model.gatedMlp ? runtimeOf(training).gatedWidths : 2;
+  const experts = expertsOf(model, kind);
+  if (experts === null) return dropped('mlp') ? 0 : (element * wide * feedForwardWidth(model, kind)) / layout.tensor;
+  if (dropped('moe')) return 0;
+  const { rows } = visits(inputs, experts.active);
+  const activated = dropped('moe_act') ? wide - 1 : wide;
+  const routed = rows * (model.hidden + (activated * model.ffn) / expertTensorOf(layout));
+  const shared = dropped('shared_experts') ? 0 : (wide * (experts.sharedFfn ?? 0)) / layout.tensor;
+  return element * (routed + shared) + routingBytes * experts.count * hiddenShare(inputs);
+}
+
+/** Kept per token and expert by the router: its probabilities and those of the balancing loss in fp32 (8), two one-byte masks, and the map of rows to their permuted places (8). */
+const routingBytes = 18;
+
+/** Visits to experts per token of a rank: sent by the rank, which sequence parallelism gives a share of the tokens, and received by it, gathered over the ranks that share an expert. */
+function visits(inputs: MemoryInputs, active: number): { readonly sent: number; readonly rows: number } {
+  const { training, layout } = inputs;
+  const sent = active * hiddenShare(inputs);
+  return { sent, rows: training.sequenceParallel ? sent * expertTensorOf(layout) : sent };
+}
+
+/** Bytes of the tensors that operations of one layer handle, on one rank. */
+export interface LayerSizes {
+  /** Hidden states of all tokens of the rank, gathered over tensor-parallel ranks, and as they cross from layer to layer. */
+  readonly hidden: number;
+  readonly boundary: number;
+  /** As `hidden` where sequence parallelism makes gathering necessary, else 0: the tensor is there anyway. */
+  readonly gathered: number;
+  /** Hidden states once per visited expert, as sent and as the experts get them; null for a dense layer. */
+  readonly experts: { readonly sent: number; readonly rows: number } | null;
+  /** Input of the second feed-forward matrix, of the experts where there are any, and output of the first (both up projections). */
+  readonly activated: number;
+  readonly up: number;
+  readonly attention: AttentionWidths;
+  /** Gradients of unfused attention's scores. */
+  readonly scores: number;
+}
+
+export function layerSizes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): LayerSizes {
+  const { model, training, layout } = inputs;
+  const element = elementBytes(training);
+  const tokens = localTokens(inputs, unit);
+  const hidden = element * tokens * model.hidden;
+  const experts = expertsOf(model, kind);
+  const visited = experts === null ? null : visits(inputs, experts.active);
+  const width = visited === null ? feedForwardWidth(model, kind) / layout.tensor : (visited.rows * model.ffn) / expertTensorOf(layout);
+  const activated = element * tokens * width;
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const bytes = (elements: number): number => element * tokens * elements;
+  return {
+    hidden,
+    boundary: boundaryBytes(inputs, unit),
+    gathered: layout.tensor > 1 && training.sequenceParallel ? hidden : 0,
+    experts: visited === null ? null : { sent: hidden * visited.sent, rows: hidden * visited.rows },
+    activated,
+    up: upProjections(model) * activated,
+    attention: { query: bytes(query), key: bytes(key), value: bytes(value), output: bytes(output) },
+    scores: training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0,
+  };
+}
+
+/** Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it. */
+export function layerWorkingSets(
+  inputs: MemoryInputs,
+  unit: WorkUnit,
+  group: Pick<KeptGroup, 'kind' | 'whole'>,
+): { forward: WorkingSet[]; backward: WorkingSet[] } {
+  const { boundary, gathered, experts, activated, up, attention: widths, scores } = layerSizes(inputs, unit, group.kind);
+  const recreated = recreatedBytes(inputs, unit, group);
+  const { query, key, value, output } = widths;
+  const attention = { name: 'attention backward', bytes: recreated + query + key + value + output + scores };
+  if (experts === null)
+    return {
+      forward: [],
+      backward: [
+        { name: 'second feed-forward backward', bytes: recreated + gathered + activated },
+        { name: 'activation backward', bytes: recreated + up + boundary },
+        { name: 'first feed-forward backward', bytes: recreated + up + 2 * gathered },
+        attention,
+      ],
+    };
+  const { sent, rows } = experts;
+  return {
+    forward: [{ name: 'expert combination', bytes: recreated + combinationBytes(inputs, sent, rows, boundary) }],
+    backward: [
+      { name: 'second feed-forward backward', bytes: recreated + rows + activated },
+      { name: 'activation backward', bytes: recreated + up + boundary },
+      { name: 'first feed-forward backward', bytes: recreated + up + rows },
+      ...(inputs.layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: recreated + sent + rows }] : []),
+      attention,
+    ],
+  };
+}
+
+/**
+ * The end of a mixture's forward, usually the peak of its stage: Megatron-LM's layer function still names the permuted rows and, with expert parallelism, those received, while the experts' output, the
+ * same put back in order and, at last, the sum for every token beside the shared experts' come into being.
+ */
+function combinationBytes({ layout }: MemoryInputs, sent: number, received: number, boundary: number): number {
+  const named = layout.expert > 1 ? 2 * sent : sent;
+  const putInOrder = named + 2 * received;
+  const summed = named + (layout.expert > 1 ? 2 * sent : sent) + boundary;
+  return Math.max(putInOrder, summed) + boundary;
+}
+
+/** Recompute re-creates at a layer's backward what it dropped: its whole set, or what its modules save. */
+export function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: Pick<KeptGroup, 'kind' | 'whole'>): number {
+  if (inputs.training.recompute === 'none') return 0;
+  const set = layerSavedBytes(inputs, unit, group.kind, nothing);
+  return group.whole ? set : set - layerKeptBytes(inputs, unit, group);
+}
+
+/** Saved attention scores of one layer without fused attention: softmax output, and with dropout its mask and output. */
+function scoreBytes(inputs: MemoryInputs, unit: WorkUnit): number {
+  if (inputs.training.attention === 'flash') return 0;
+  const element = elementBytes(inputs.training);
+  return scoreCells(inputs, unit) * (inputs.training.dropout ? 2 * element + 1 : element);
+}
+
+/** Cells of the attention matrices of one layer on one rank: heads x queries x keys. */
+function scoreCells({ model, layout }: MemoryInputs, unit: WorkUnit): number {
+  return (unit.batch * model.heads * unit.tokens * (unit.tokens + unit.context)) / layout.tensor / layout.context;
+}

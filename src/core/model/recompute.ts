@@ -1,0 +1,22 @@
+/** Parts of a layer that can be recomputed alone, as Megatron-LM names them (`--recompute-modules`, core 0.15). */
+export const recomputeModules = ['core_attn', 'layernorm', 'mla_up_proj', 'mlp', 'moe', 'moe_act', 'shared_experts'] as const;
+export type RecomputeModule = (typeof recomputeModules)[number];
+
+/** What of a layer is computed again in backward instead of kept. */
+export interface Recompute {
+  readonly recompute: 'none' | 'selective' | 'full';
+  /** Under `full`: so many layers of each stage (Megatron-LM's block method); absent: all. */
+  readonly recomputeLayers?: number;
+  /** Under `selective`: what is recomputed; absent: the attention core alone. */
+  readonly recomputeModules?: readonly RecomputeModule[];
+}
+
+/** Whether `module` is recomputed alone. */
+export function isRecomputed({ recompute, recomputeModules: named }: Recompute, module: RecomputeModule): boolean {
+  return recompute === 'selective' && (named === undefined ? module === 'core_attn' : named.includes(module));
+}
+
+/** Of `layers` layers of a stage, how many are recomputed whole. */
+export function wholeLayers({ recompute, recomputeLayers }: Recompute, layers: number): number {
+  return recompute === 'full' ? Math.min(layers, recomputeLayers ?? layers) : 0;
+}

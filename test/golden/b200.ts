@@ -1,0 +1,86 @@
+import type { ModelSpec } from '../../src/core/model/spec';
+import { deepseek, llama3, mixtral, request } from './requests';
+import { predictOneF1B, type Row } from './rows';
+import { golden } from './shared';
+
+interface RankPeak {
+  readonly max_allocated_mb: number;
+  readonly max_reserved_mb: number;
+}
+
+interface B200Case {
+  readonly case: string;
+  readonly model: string;
+  readonly layers: number;
+  readonly tp: number;
+  readonly pp: number;
+  readonly cp: number;
+  readonly ep: number;
+  readonly dp: number;
+  readonly seq: number;
+  readonly mbs: number;
+  readonly num_microbatches: number;
+  readonly measured: { readonly iter_ms: number; readonly peak_by_rank_mb: Readonly<Record<string, RankPeak>> };
+}
+
+/** Peak of one rank, bytes: torch's `max_allocated` beside what we count, and its `max_reserved` beside what we expect of the allocator. */
+export interface RankRow extends Row {
+  readonly reserved: { readonly measured: number; readonly predicted: number };
+}
+
+export interface B200Row extends Row {
+  readonly kind: 'dense' | 'context' | 'experts';
+  readonly ranks: readonly RankRow[];
+}
+
+/** Llama 3 405B as the runs had it: with 16 groups of queries (their script's `--num-query-groups 16`), though the published model has 8. */
+function modelOf({ model, layers }: B200Case): ModelSpec {
+  if (model === 'llama3-405b') return { ...llama3('405b', layers), kvHeads: 16 };
+  if (model === 'llama3-70b') return llama3('70b', layers);
+  if (model === 'llama3-8b') return { ...llama3('70b', layers), hidden: 4096, heads: 32, ffn: 14336 };
+  if (model === 'deepseekv2') return deepseek(2, layers);
+  if (model === 'deepseekv3') return deepseek(3, layers);
+  if (model.startsWith('mixtral')) return mixtral(layers);
+  throw new Error(`no sizes of ${model}`);
+}
+
+/**
+ * All 8-GPU B200 runs of Megatron-LM: bf16, distributed optimizer, flash attention, no recompute, sequence parallel with tensor parallelism, fused cross entropy, context parallelism by
+ * all-to-all, experts with a capacity of 1. Times in ms.
+ */
+export function b200Rows(): B200Row[] | null {
+  const file = golden('b200_measured') as { cases: B200Case[] } | null;
+  return file === null ? null : file.cases.map(b200Row);
+}
+
+function b200Row(row: B200Case): B200Row {
+  const model = modelOf(row);
+  const wanted = request('B200', model, {
+    training: {
+      sequenceLength: row.seq,
+      microBatch: row.mbs,
+      globalBatch: row.mbs * row.num_microbatches * row.dp,
+      precision: 'bf16',
+      zeroStage: 1,
+      attention: 'flash',
+      sequenceParallel: row.tp > 1,
+      fusedCrossEntropy: true,
+      dropout: false,
+    },
+    layout: { tensor: row.tp, pipeline: row.pp, data: row.dp, context: row.cp, expert: row.ep },
+  });
+  const candidate = predictOneF1B(wanted);
+  const measured = Object.entries(row.measured.peak_by_rank_mb);
+  const ranks = measured.map(([rank, { max_allocated_mb: allocated, max_reserved_mb: reserved }]) => {
+    const stage = candidate.memory.stages[Math.floor((Number(rank) * row.pp) / measured.length)];
+    if (stage === undefined) throw new Error(`no stage of rank ${rank}`);
+    return {
+      name: `${row.case} rank ${rank}`,
+      measured: allocated * 2 ** 20,
+      predicted: stage.peakBytes,
+      reserved: { measured: reserved * 2 ** 20, predicted: stage.reservedBytes },
+    };
+  });
+  const kind = model.experts !== null ? 'experts' : row.cp > 1 ? 'context' : 'dense';
+  return { name: row.case, kind, measured: row.measured.iter_ms, predicted: candidate.iterationMs, ranks };
+}

@@ -1,0 +1,114 @@
+import { gpuPresets } from '../../src/core/cluster/presets';
+import type { ClusterSpec } from '../../src/core/cluster/spec';
+import type { ModelSpec } from '../../src/core/model/spec';
+import { deepseek, llama3, request } from './requests';
+import { predictOneF1B, type Row } from './rows';
+import { golden } from './shared';
+
+interface NemoCase {
+  readonly id: string;
+  readonly section: string;
+  readonly model: string;
+  readonly System: string;
+  readonly '#-GPUs': number;
+  readonly Precision: string;
+  readonly GBS: number;
+  readonly MBS: number;
+  readonly 'Sequence Length': number;
+  readonly TP: number;
+  readonly PP: number;
+  readonly CP: number;
+  readonly VP: number | null;
+  readonly EP: number | null;
+  readonly 'Tokens / sec / GPU': number;
+}
+
+/** Tokens per second and GPU, published and predicted. */
+export interface NemoRow extends Row {
+  readonly system: string;
+  readonly precision: string;
+  readonly mixture: boolean;
+}
+
+/** GPUs that NVLink joins, the preset nearest to the GPU, and its dense bf16 peak where it differs. */
+const systems: Readonly<Record<string, { readonly preset: 'H100-80GB' | 'B200'; readonly joined: number; readonly bf16: number }>> = {
+  'DGX-H100': { preset: 'H100-80GB', joined: 8, bf16: 989 },
+  'DGX-B200': { preset: 'B200', joined: 8, bf16: 2250 },
+  'DGX-B300': { preset: 'B200', joined: 8, bf16: 2250 },
+  'DGX-GB200': { preset: 'B200', joined: 64, bf16: 2500 },
+  'DGX-GB300': { preset: 'B200', joined: 64, bf16: 2500 },
+};
+
+/** Data sheet peak over that of bf16. */
+const faster: Readonly<Record<string, number>> = { BF16: 1, FP8: 2, MXFP8: 2, NVFP4: 4 };
+
+const qwen3 = (sizes: { layers: number; hidden: number; heads: number; ffn: number }): ModelSpec => ({
+  ...llama3('70b', sizes.layers),
+  ...{ ...sizes, kvHeads: 4, headDim: 128, vocab: 151936, qkNorm: true, experts: { count: 128, active: 8 } },
+});
+
+const threeDense = (model: ModelSpec, dense: number): ModelSpec => ({
+  ...model,
+  layerKinds: Array.from({ length: model.layers }, (_, layer) => ({ feedForward: layer < dense ? 'dense' : 'experts', window: null })),
+});
+
+const models: Readonly<Record<string, ModelSpec>> = {
+  LLAMA3_70B: llama3('70b', 80),
+  'LLAMA3.1_405B': llama3('405b', 126),
+  DeepSeekV3: threeDense(deepseek(3, 61), 3),
+  Kimi_K2: { ...threeDense(deepseek(3, 61), 1), heads: 64, vocab: 163840, experts: { count: 384, active: 8, sharedFfn: 2048 } },
+  Qwen3_30B_a3B: qwen3({ layers: 48, hidden: 2048, heads: 32, ffn: 768 }),
+  Qwen3_235B_a22B: qwen3({ layers: 94, hidden: 4096, heads: 64, ffn: 1536 }),
+  'GPT OSS 120B': {
+    ...llama3('70b', 36),
+    ...{ hidden: 2880, heads: 64, kvHeads: 8, headDim: 64, ffn: 2880, vocab: 201088, experts: { count: 128, active: 4 } },
+    layerKinds: Array.from({ length: 36 }, (_, layer) => ({ feedForward: 'experts', window: layer % 2 === 0 ? 128 : null })),
+  },
+};
+
+/**
+ * Pre-training throughput that NVIDIA publishes for Megatron-Bridge, against the analytic model with data sheet peaks and the GEMM fraction of the same generation (H100's, B200's). Nothing is fitted here: the rows
+ * say neither recompute nor overlap, and hybrids of other layers are left out.
+ */
+export function nemoRows(): NemoRow[] | null {
+  const file = golden('nemo_perf_published') as { cases: NemoCase[] } | null;
+  if (file === null) return null;
+  return file.cases.flatMap((row) => {
+    const model = models[row.model];
+    const system = systems[row.System];
+    const factor = faster[row.Precision];
+    if (model === undefined || system === undefined || factor === undefined || row.section !== 'Pre-Training Performance') return [];
+    const { gpu, links } = gpuPresets[system.preset];
+    const gpus = row['#-GPUs'];
+    const { TP: tensor, PP: pipeline, CP: context, EP: expert } = row;
+    const data = gpus / tensor / pipeline / context;
+    const wanted = request(system.preset, model, {
+      training: {
+        sequenceLength: row['Sequence Length'],
+        microBatch: row.MBS,
+        globalBatch: row.GBS,
+        precision: 'bf16',
+        zeroStage: 1,
+        attention: 'flash',
+        sequenceParallel: tensor > 1,
+        fusedCrossEntropy: true,
+        dropout: false,
+      },
+      layout: { tensor, pipeline, data, context, expert: expert ?? 1, expertTensor: 1, virtualStages: row.VP ?? 1 },
+    });
+    const peakTflops = { ...gpu.peakTflops, bf16: system.bf16 * factor };
+    const cluster: ClusterSpec = { gpu: { ...gpu, peakTflops }, links, gpusPerNode: system.joined, nodes: Math.ceil(gpus / system.joined) };
+    const { tokensPerSecond } = predictOneF1B({ ...wanted, cluster });
+    const name = `${row.id} ${row.model}`;
+    return [
+      {
+        name,
+        system: row.System,
+        precision: row.Precision,
+        mixture: model.experts !== null,
+        measured: row['Tokens / sec / GPU'],
+        predicted: tokensPerSecond / gpus,
+      },
+    ];
+  });
+}

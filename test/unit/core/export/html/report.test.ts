@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { planHtml, type ReportFinding } from '../../../../../src/core/export/html/report';
+import { makePlan } from '../../../../../src/core/planner/make-plan';
+import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
+import { gpt, request } from '../../../../golden/requests';
+
+const plan = makePlan(
+  request('A100-80GB', gpt(8, 1024, 16, 50304), {
+    training: { globalBatch: 8, sequenceLength: 1024, attention: 'flash', dropout: false },
+    layout: { tensor: 2, pipeline: 4 },
+  }),
+);
+
+const hostile = '</title><script>alert(1)</script>"\'&\u0000\u202E\u2028<img src=x onerror=alert(1)>';
+
+/** What a browser shows of a page: its text without style. */
+function shownText(html: string): string {
+  return html
+    .replace(/<style>[\s\S]*?<\/style>/g, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ');
+}
+
+const empty = new Set(['meta', 'br', 'rect', 'path']);
+
+/** Every element is closed in order. */
+function assertBalanced(html: string): void {
+  const open: string[] = [];
+  for (const [, closing, name = '', selfClosing] of html
+    .replace(/<style>[\s\S]*?<\/style>/g, '')
+    .matchAll(/<(\/?)([a-z][a-z0-9]*)[^<>]*?(\/?)>/g)) {
+    if (closing === '/') assert.equal(open.pop(), name);
+    else if (selfClosing !== '/' && !empty.has(name)) open.push(name);
+  }
+  assert.deepEqual(open, []);
+}
+
+describe('a plan as an HTML page', () => {
+  const html = planHtml(plan, []);
+
+  it('says step, bubble and memory of the chosen schedule first, then every candidate, reason and assumption', () => {
+    const shown = shownText(html);
+    const chosen = chosenOf(plan);
+    assert.match(shown, /Step \d[\d.,]* ms give or take [\d.]+ % Bubble [\d.]+ %/);
+    for (const { name } of plan.candidates) assert.ok(shown.includes(name), name);
+    for (const reason of plan.reasons) assert.ok(html.includes(reason.replaceAll("'", '&#39;').replaceAll('"', '&quot;')), reason);
+    assert.ok(shown.includes(chosen.memory.runtime));
+    assert.equal(html.match(/<rect class="[fb]\d"/g)?.length === 0, false);
+    assert.equal((html.match(/<td class="bar">/g) ?? []).length > 0, true);
+  });
+
+  it('loads nothing, runs nothing and is well formed', () => {
+    assertBalanced(html);
+    assert.ok(!/<script|<link|<img|<iframe|<object|@import|url\(| on\w+=|javascript:/i.test(html));
+    assert.deepEqual(html.match(/https?:[^"' ]+/g)?.filter((address) => address !== 'http://www.w3.org/2000/svg') ?? [], []);
+    assert.match(html, /default-src 'none'/);
+    assert.match(html, /prefers-color-scheme:dark/);
+    assert.match(html, /@media print/);
+  });
+
+  it('escapes whatever files hold', () => {
+    const finding: ReportFinding = { severity: 'error', code: hostile, where: hostile, message: hostile, remedy: hostile };
+    const first = plan.candidates[0]!;
+    const nasty: Plan = {
+      ...plan,
+      request: { ...plan.request, title: hostile, model: { ...plan.request.model, modelType: hostile }, assumptions: [{ key: hostile, value: hostile, because: hostile }] }, // prettier-ignore
+      candidates: [{ ...first, name: hostile, memory: { ...first.memory, runtime: hostile, marginBecause: hostile } }, ...plan.candidates.slice(1)], // prettier-ignore
+      reasons: [hostile],
+      cost: { ...plan.cost, description: hostile, errorBecause: hostile },
+    };
+    const page = planHtml(nasty, [finding]);
+    assertBalanced(page);
+    for (const part of ['<script', '<img', '\u0000', '\u202E', '\u2028']) assert.ok(!page.includes(part), JSON.stringify(part));
+    assert.ok(page.includes('\\u{202e}'));
+  });
+
+  it('is the same page every time, and stays small for many stages', () => {
+    assert.equal(planHtml(plan, []), html);
+    const chosen = chosenOf(plan);
+    const stage = chosen.memory.stages[0]!;
+    const stages = Array.from({ length: 5000 }, (_, index) => ({ ...stage, stage: index, peakBytes: stage.peakBytes + index * 2 ** 24 }));
+    const many = { ...plan, candidates: plan.candidates.map((candidate) => ({ ...candidate, memory: { ...candidate.memory, stages } })) };
+    const page = planHtml(many, []);
+    assert.ok(page.length < 300_000, String(page.length));
+    assert.match(shownText(page), /[ -]4999 /);
+  });
+});

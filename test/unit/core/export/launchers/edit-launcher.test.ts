@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { readDeepSpeed } from '../../../../../src/core/config/deepspeed/reader';
+import type { Facts, LauncherReader } from '../../../../../src/core/config/facts';
+import { readTorchTitan } from '../../../../../src/core/config/torchtitan/reader';
+import { yamlReaders } from '../../../../../src/core/config/yaml';
+import { editLauncher, type EditableFormat, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
+import type { HandOver } from '../../../../../src/core/export/launchers/hand-over';
+import { ExpectedError } from '../../../../../src/core/errors';
+import { linesOf } from '../../../../../src/core/export/line-diff';
+import { shellReader } from '../../config/shell/shell-reader';
+import { anyPlan, planWith } from './plans';
+import { deepspeedLayout, megatronLayout, titanLayout, type ReadLayout } from './read-layout';
+
+const fixtures = path.join(import.meta.dirname, '../../../../fixtures/launchers');
+
+const files: Readonly<Record<string, EditableFormat>> = {
+  'shell/arrays.sh': 'megatron-shell',
+  'shell/defaults.sh': 'megatron-shell',
+  'shell/here-document.sh': 'megatron-shell',
+  'megatron-moe.sh': 'megatron-shell',
+  'megatron.args': 'megatron-shell',
+  'megatron-arguments.yaml': 'megatron-yaml',
+  'megatron-config.yaml': 'megatron-yaml',
+  'nemo.yaml': 'nemo',
+  'megatron-bridge.yaml': 'megatron-bridge',
+  'torchtitan-2024.toml': 'torchtitan',
+  'torchtitan-2025.toml': 'torchtitan',
+  'deepspeed.json': 'deepspeed',
+};
+
+describe("a plan written into a launcher's file", () => {
+  let readers: Readonly<Record<EditableFormat, LauncherReader>>;
+
+  before(async () => {
+    readers = { ...yamlReaders, 'megatron-shell': await shellReader(), torchtitan: readTorchTitan, deepspeed: readDeepSpeed };
+  });
+
+  function edited(plan: HandOver, file: string, format: EditableFormat, text: string): EditedLauncher {
+    return editLauncher(plan, readers[format](file, text), format, readers[format]);
+  }
+
+  for (const [file, format] of Object.entries(files))
+    it(`${file}: says what the plan does, and keeps the rest`, function () {
+      this.timeout(60_000);
+      const text = readFileSync(path.join(fixtures, file), 'utf8');
+      const { layers } = readers[format](file, text).facts;
+      fc.assert(
+        fc.property(anyPlan, (any) => {
+          const plan = layers === undefined ? any : ofDepth(any, layers.value);
+          const result = edited(plan, file, format, text);
+          assert.equal(applied(text, result), result.text);
+          const { facts } = readers[format](file, result.text);
+          layoutOf(format, facts, plan, result.text).assertSame(result.gaps.map(({ what }) => what));
+          assertRestKept(text, result.text);
+          const again = edited(plan, file, format, result.text);
+          assert.deepEqual(again.edits, []);
+        }),
+        { seed: 5, numRuns: format === 'megatron-shell' ? 6 : 12 },
+      );
+    });
+
+  const script = (body: string): string =>
+    `#!/bin/bash\n${body}\ntorchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py $ARGS \\\n  --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --bf16 --use-distributed-optimizer --sequence-parallel\n`;
+  const shellPlan = planWith({ tensor: 4, pipeline: 2, data: 1, sequenceParallel: true, microBatch: 2, globalBatch: 16 });
+
+  it('changes a variable where a flag takes one, and gives one that nobody sets a default', () => {
+    const text = script(
+      'N=1 # sequences\nARGS="--tensor-model-parallel-size $TP --pipeline-model-parallel-size ${PP:-1} --micro-batch-size $N --global-batch-size $1 --seq-length 4096"',
+    );
+    const result = edited(shellPlan, 'run.sh', 'megatron-shell', text);
+    assert.match(result.text, /^N=2 # sequences$/m);
+    assert.match(
+      result.text,
+      /--tensor-model-parallel-size \$\{TP:-4\} --pipeline-model-parallel-size \$\{PP:-2\} --micro-batch-size \$N --global-batch-size \$\{1:-16\} /,
+    );
+    assert.deepEqual(result.gaps, []);
+  });
+
+  it('writes a number where two flags share a variable and must differ', () => {
+    const text = script(
+      'N=1\nARGS="--tensor-model-parallel-size $N --pipeline-model-parallel-size $N --micro-batch-size 2 --global-batch-size 16 --seq-length 4096"',
+    );
+    const result = edited(shellPlan, 'run.sh', 'megatron-shell', text);
+    assert.match(result.text, /^N=4\nARGS="--tensor-model-parallel-size \$N --pipeline-model-parallel-size 2 /m);
+    assert.deepEqual(result.gaps, []);
+  });
+
+  it('says what changes beside the settings', () => {
+    const text = script(
+      'N=8\nARGS="--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --micro-batch-size $N --num-query-groups $N --group-query-attention --global-batch-size 16 --seq-length 4096"',
+    );
+    assert.deepEqual(edited(shellPlan, 'run.sh', 'megatron-shell', text).alongside, ['--num-query-groups: 8 becomes 2']);
+  });
+
+  it('leaves a file alone that says it already, and says so', () => {
+    const text = script(
+      'ARGS="--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --micro-batch-size 2 --global-batch-size 16 --seq-length 4096"',
+    );
+    const { edits, set, gaps, kept } = edited(shellPlan, 'run.sh', 'megatron-shell', text);
+    assert.deepEqual([edits, set, gaps], [[], [], []]);
+    assert.ok(kept.includes('tensor parallel size 4'));
+  });
+
+  it("leaves a template's placeholders to whoever fills it", () => {
+    const text = readFileSync(path.join(fixtures, 'deepspeed-template.txt'), 'utf8');
+    const { gaps, edits } = edited(shellPlan, 'ds.json', 'deepspeed', text);
+    assert.deepEqual(edits, []);
+    assert.match(gaps.find(({ what }) => what.startsWith('global batch'))!.because, /GLOBAL_BATCH/);
+  });
+
+  it('tells a plan of another model', () => {
+    const text = script('ARGS="--tensor-model-parallel-size 4 --micro-batch-size 2 --seq-length 4096"').replace('2048', '4096');
+    assert.equal(edited(shellPlan, 'run.sh', 'megatron-shell', text).gaps[0]?.because, 'hidden 4096 in the file and 2048 in the plan; sizes of the model are left as they are'); // prettier-ignore
+  });
+
+  it('never fails on a mangled file, and its edits give the text that was read back', () => {
+    const texts = Object.entries(files).map(([file, format]) => ({ file, format, text: readFileSync(path.join(fixtures, file), 'utf8') }));
+    const pieces = [
+      '\n',
+      '"',
+      "'",
+      '\\\n',
+      '$(',
+      '${X',
+      '#',
+      ': ',
+      '- ',
+      '{',
+      ']',
+      '=',
+      '&a ',
+      '*a',
+      '<<: ',
+      '\u0000',
+      '--tensor-model-parallel-size $T',
+      'é🦜',
+    ];
+    const edit = fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), remove: fc.nat(20), insert: fc.constantFrom('', ...pieces) });
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...texts),
+        fc.array(edit, { minLength: 1, maxLength: 3 }),
+        anyPlan,
+        ({ file, format, text }, changes, plan) => {
+          const mangled = changes.reduce((before, { at, remove, insert }) => {
+            const offset = Math.floor(at * before.length);
+            return before.slice(0, offset) + insert + before.slice(offset + remove);
+          }, text);
+          try {
+            const launcher = readers[format](file, mangled);
+            const result = editLauncher(plan, launcher, format, readers[format]);
+            assert.equal(applied(mangled, result), result.text);
+            readers[format](file, result.text);
+          } catch (error) {
+            if (!(error instanceof ExpectedError)) throw error;
+          }
+        },
+      ),
+      { seed: 9, numRuns: 40 },
+    );
+  });
+
+  it('writes null over what NeMo must not have, so that the remark behind it stays', () => {
+    const text = readFileSync(path.join(fixtures, 'nemo.yaml'), 'utf8').replace(
+      'virtual_pipeline_model_parallel_size: 2',
+      '$& # interleaved',
+    );
+    const result = edited(planWith({ layers: 32, pipeline: 4, data: 2 }), 'nemo.yaml', 'nemo', text);
+    assert.match(result.text, /^ {2}virtual_pipeline_model_parallel_size: null # interleaved$/m);
+  });
+
+  it('keeps line breaks of Windows', () => {
+    const text = readFileSync(path.join(fixtures, 'nemo.yaml'), 'utf8').replace(/\r?\n/g, '\r\n');
+    const result = edited(planWith({ layers: 32, context: 2, data: 4, recompute: { granularity: 'full' } }), 'nemo.yaml', 'nemo', text);
+    assert.ok(result.set.length > 3);
+    assert.ok(!/[^\r]\n/.test(result.text));
+  });
+});
+
+describe("a plan written into launchers' files of public projects", () => {
+  const shared = path.join(import.meta.dirname, '../../../../../../shared/configs');
+  const folders = ['deepspeed', 'torchtitan', 'nemo', 'megatron-yaml', 'megatron-bridge'] as const;
+  const found = existsSync(shared)
+    ? folders.flatMap((format) => readdirSync(path.join(shared, format)).filter((name) => !name.endsWith('.csv')).map((name) => ({ format, name }))) // prettier-ignore
+    : [];
+  const readers = { ...yamlReaders, torchtitan: readTorchTitan, deepspeed: readDeepSpeed };
+
+  before(function () {
+    if (found.length > 0) return;
+    console.log('      skipped: ../shared is not here');
+    this.skip();
+  });
+
+  it('are all here', () => {
+    assert.equal(found.length, 19);
+  });
+
+  for (const { format, name } of found)
+    it(`${format}/${name}: says what the plan does, and keeps the rest`, () => {
+      const text = readFileSync(path.join(shared, format, name), 'utf8');
+      const read = readers[format];
+      const before = read(name, text);
+      const any = planWith({ tensor: 4, pipeline: 4, data: 4, context: 2, sequenceParallel: true, sequenceLength: 8192, microBatch: 2, globalBatch: 96, recompute: { granularity: 'full' } }); // prettier-ignore
+      const plan = ofDepth(any, before.facts.layers?.value ?? 24);
+      const result = editLauncher(plan, before, format, read);
+      layoutOf(format, read(name, result.text).facts, plan, result.text).assertSame(result.gaps.map(({ what }) => what));
+      assert.equal(applied(text, result), result.text);
+      assertRestKept(text, result.text);
+      assert.deepEqual(editLauncher(plan, read(name, result.text), format, read).edits, []);
+      const after = read(name, result.text).facts;
+      for (const fact of ['layers', 'hidden', 'vocab', 'experts'] as const)
+        assert.deepEqual(after[fact]?.value, before.facts[fact]?.value, fact);
+    });
+});
+
+/** The plan for a model of so many layers; stages as even as they can be. */
+function ofDepth(plan: HandOver, layers: number): HandOver {
+  const stages = plan.stageLayers.length;
+  const stageLayers = plan.stageLayers.map((_, stage) => Math.floor(layers / stages) + (stage < layers % stages ? 1 : 0));
+  return { ...plan, stageLayers, model: { ...plan.model, layers } };
+}
+
+function layoutOf(format: EditableFormat, facts: Facts, plan: HandOver, text: string): ReadLayout {
+  if (format === 'torchtitan') return titanLayout(facts, plan, text);
+  return format === 'deepspeed' ? deepspeedLayout(facts, plan) : megatronLayout(facts, plan);
+}
+
+function applied(text: string, { edits }: EditedLauncher): string {
+  return edits.reduceRight(
+    (current, { place: { range }, newText }) => current.slice(0, range.start) + newText + current.slice(range.end),
+    text,
+  );
+}
+
+/** What has nothing to do with a layout is there as before, in order: comments, other settings, blank lines. */
+const layoutLine =
+  /parallel|accumulation|stage|batch|seq|zero|stages|recompute|activation|checkpoint|precision|bf16|fp16|distributed|position|PP=|TP=|ZERO|NODES|nodes|devices|optim|name:|split_points|microbatch|schedule|layout|pipeline|account|mode|"enabled"|dtype|mixed|fqns/i;
+
+function assertRestKept(before: string, after: string): void {
+  const rest = (text: string): readonly string[] =>
+    linesOf(text).flatMap((line) => (layoutLine.test(line) ? [] : [line.replace(/ \\\n$/, '\n')]));
+  assert.deepEqual(rest(after), rest(before));
+  const comments = (text: string): readonly string[] => linesOf(text).flatMap((line) => /(?:^|\s)#.*$/.exec(line)?.[0] ?? []);
+  const kept = new Set(comments(after));
+  for (const comment of comments(before)) if (!/deep|stages|interleaved/.test(comment)) assert.ok(kept.has(comment), comment);
+}

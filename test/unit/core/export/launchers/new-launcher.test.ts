@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { readDeepSpeed } from '../../../../../src/core/config/deepspeed/reader';
+import type { Facts, LauncherReader } from '../../../../../src/core/config/facts';
+import { readTorchTitan } from '../../../../../src/core/config/torchtitan/reader';
+import { yamlReaders } from '../../../../../src/core/config/yaml';
+import type { HandOver } from '../../../../../src/core/export/launchers/hand-over';
+import { newLauncher, type NewFormat } from '../../../../../src/core/export/launchers/new-launcher';
+import { launchFindings } from '../../../../../src/core/launch/findings';
+import { recogniseConfig } from '../../../../../src/core/launch/readers';
+import { shellReader } from '../../config/shell/shell-reader';
+import { anyPlan, planWith } from './plans';
+import { megatronLayout, titanLayout, deepspeedLayout, type ReadLayout } from './read-layout';
+
+describe('a new launcher file', () => {
+  let readers: Readonly<Record<NewFormat, LauncherReader>>;
+
+  before(async () => {
+    readers = {
+      'megatron-shell': await shellReader(),
+      'megatron-bridge': yamlReaders['megatron-bridge'],
+      torchtitan: readTorchTitan,
+      deepspeed: readDeepSpeed,
+    };
+  });
+
+  const layouts: Readonly<Record<NewFormat, (facts: Facts, plan: HandOver, text: string) => ReadLayout>> = {
+    'megatron-shell': megatronLayout,
+    'megatron-bridge': megatronLayout,
+    torchtitan: titanLayout,
+    deepspeed: deepspeedLayout,
+  };
+
+  for (const format of Object.keys(layouts) as NewFormat[])
+    it(`of ${format} read back gives any plan's layout, but for what it says it cannot`, () => {
+      fc.assert(
+        fc.property(anyPlan, (plan) => {
+          const { text, fileName, gaps } = newLauncher(plan, format);
+          assert.equal(recogniseConfig(fileName, text), format);
+          const { facts, remarks } = readers[format](fileName, text);
+          assert.deepEqual(remarks.filter(({ severity }) => severity === 'error').map(({ message }) => message), []); // prettier-ignore
+          layouts[format](facts, plan, text).assertSame(gaps.map(({ what }) => what));
+        }),
+        { seed: 6, numRuns: format === 'megatron-shell' ? 120 : 300 },
+      );
+    });
+
+  it('of Megatron has nothing that its own rules find wrong', () => {
+    const plan = planWith({ tensor: 4, pipeline: 4, data: 4, sequenceParallel: true, virtualStages: 3, microBatch: 2, globalBatch: 128, recompute: { granularity: 'full' } }); // prettier-ignore
+    const { text, fileName, gaps } = newLauncher(plan, 'megatron-shell');
+    assert.deepEqual(launchFindings(readers['megatron-shell'](fileName, text)).filter(({ severity }) => severity === 'error'), []); // prettier-ignore
+    assert.deepEqual(gaps, []);
+    assert.match(text, /--num-layers-per-virtual-pipeline-stage 2\n/);
+  });
+
+  it('of Megatron says the model of DeepSeek-V3, latent attention and dense layers included', () => {
+    const model: HandOver['model'] = {
+      ...planWith().model,
+      ...{ layers: 14, hidden: 7168, heads: 128, kvHeads: 128, headDim: 128, ffn: 2048, denseFfn: 18432, positions: 'rotary' },
+      experts: { count: 64, active: 8, sharedFfn: 2048 },
+      latent: { qRank: 1536, kvRank: 512, nopeHeadDim: 128, ropeHeadDim: 64, vHeadDim: 128 },
+      layerKinds: Array.from({ length: 14 }, (_, layer) => ({ feedForward: layer < 3 ? 'dense' : 'experts', window: null })),
+    };
+    const plan = planWith({ model, tensor: 2, expert: 8, expertTensor: 1, data: 8, stageLayers: [14], sequenceParallel: true });
+    const { text, fileName, gaps } = newLauncher(plan, 'megatron-shell');
+    assert.deepEqual(gaps, []);
+    const { facts } = readers['megatron-shell'](fileName, text);
+    const names = ['layers', 'hidden', 'heads', 'ffn', 'experts', 'activeExperts', 'expertFfn', 'sharedExpertFfn', 'moeLayerFrequency', 'latentAttention', 'qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'expert', 'expertTensor'] as const; // prettier-ignore
+    assert.deepEqual(
+      names.map((name) => facts[name]?.value),
+      [14, 7168, 128, 18432, 64, 8, 2048, 2048, '([0]*3+[1]*11)', true, 1536, 512, 128, 64, 128, 8, 1],
+    );
+    const windows = newLauncher(planWith({ model: { ...model, attentionSinks: true } }), 'megatron-shell');
+    assert.deepEqual(windows.gaps.map(({ because }) => because), ["Megatron-LM's flags leave out attention sinks"]); // prettier-ignore
+  });
+
+  it('keeps a hostile title on its line', () => {
+    const title = 'a\nrm -rf /\r\n"]\u2028[model]\n: {';
+    for (const format of Object.keys(layouts) as NewFormat[]) {
+      const { text, fileName } = newLauncher(planWith({ title }), format);
+      assert.ok(!/^(rm|\[model\]|")/m.test(text) || format === 'deepspeed', text);
+      assert.ok(readers[format](fileName, text));
+    }
+  });
+
+  it('says what a launcher has no word for', () => {
+    const plan = planWith({ pipeline: 8, data: 1, schedule: 'TeraPipe', slices: 16, zeroStage: 2 });
+    const whats = (format: NewFormat) => newLauncher(plan, format).gaps.map(({ what }) => what);
+    assert.deepEqual(whats('megatron-shell'), ['ZeRO 2', 'token slices (TeraPipe)']);
+    assert.deepEqual(whats('torchtitan'), ['token slices (TeraPipe)']);
+    assert.ok(whats('deepspeed').includes('ZeRO 2 with a pipeline'));
+  });
+});

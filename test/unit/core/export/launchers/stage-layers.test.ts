@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { patternOf, stagesOfPattern, titanStages } from '../../../../../src/core/export/launchers/stage-layers';
+
+describe("layers of a launcher's stages", () => {
+  it("reads the layout of Megatron's DeepSeek-V3 proxy", () => {
+    assert.deepEqual(stagesOfPattern('Et*2|(tt|)*5t|tmL'), [2, 2, 2, 2, 2, 2, 1, 1]);
+  });
+
+  it('reads back any layout that it writes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(30), { minLength: 1, maxLength: 40 }), fc.nat(2), (layers, mtp) => {
+        assert.deepEqual(stagesOfPattern(patternOf(layers, mtp)), layers);
+      }),
+      { seed: 8, numRuns: 300 },
+    );
+  });
+
+  it('takes no other text, nor one that would grow without end', () => {
+    for (const text of ['Ett|x', 'E(t|', 't*999999|'.repeat(400), '((((t*999999)*999999)*999999)*999999)', `${'('.repeat(50_000)}t`])
+      assert.equal(stagesOfPattern(text), null, text.slice(0, 20));
+  });
+
+  it("deals 32 layers as TorchTitan's own example does", () => {
+    assert.deepEqual(titanStages(32, 8, 1, 1), [4, 5, 4, 4, 4, 4, 4, 3]);
+    assert.deepEqual(titanStages(32, 4, 0, 0), [8, 8, 8, 8]);
+    assert.equal(titanStages(3, 4, 0, 0), null);
+  });
+});
