@@ -24,6 +24,7 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
       trusted,
       file: null,
       plan: null,
+      schedule: null,
       progress: null,
       staleEdits: 0,
       error: null,
@@ -39,7 +40,8 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
     document: session.file,
     trusted,
     file: displayPath(session.file),
-    plan: session.plan === null ? null : page === 'side' ? withChosenTimelineOnly(session.plan) : session.plan,
+    plan: session.plan === null ? null : page === 'side' || session.plan.candidates.some(c => (c.timeline?.kind.length ?? 0) > 5e5) ? withChosenTimelineOnly(session.plan) : session.plan,
+    schedule: page === 'tab' ? session.schedule : null,
     progress: session.progress,
     staleEdits: session.staleEdits,
     error:

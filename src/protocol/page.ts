@@ -2,6 +2,7 @@ import type { Finding } from '../core/findings';
 import type { CandidateId, Plan } from '../core/planner/plan';
 import type { Profile } from '../core/profile/profile';
 import type { Place } from '../core/located';
+import type { SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
 
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
@@ -51,9 +52,11 @@ export interface PageState {
   /** Display path of the config, null when nothing is open. */
   readonly file: string | null;
   readonly plan: Plan | null;
+  /** A schedule file instead of a config: what it does in steps; null for configs, and while it could never run. */
+  readonly schedule: SteppedSchedule | null;
   /** Solving now; 0..1, or null when idle. The old plan stays on screen. */
   readonly progress: number | null;
-  /** Edits since `plan` was made: 0 when it is current. */
+  /** Edits since `plan` or `schedule` was made: 0 when it is current. */
   readonly staleEdits: number;
   readonly error: PageError | null;
   readonly findings: readonly (Finding & { readonly placeText: string })[];

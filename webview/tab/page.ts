@@ -8,6 +8,7 @@ import { makeProfileView } from '../profile/view';
 import { figures, setting } from '../shared/figures';
 import { capitalised, emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { findingCount, findingList, reasonList } from '../shared/reasons';
+import { makeSchedulePage, type SchedulePage } from '../schedule/page';
 import { makeSlicesView } from '../slices/view';
 import { t } from '../strings';
 import { shownCandidate, type Change, type Store } from '../store';
@@ -16,7 +17,7 @@ import { exportItems } from './exports';
 import { makeHelp } from './help';
 import { makeToolbar } from './toolbar';
 
-/** The editor tab: header with the numbers, toolbar, and the views of a plan. */
+/** The editor tab: header with the numbers, toolbar, and the views of a plan; of a schedule file its timeline. */
 export function tabPage(root: HTMLElement, store: Store): void {
   const help = makeHelp();
   const status = h('div', { class: 'visually-hidden', role: 'status' });
@@ -49,12 +50,19 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const page = h('div', { class: 'page page-tab' }, progress, header, noticeArea, toolbar.plan, viewBar, main, help.element, status);
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty);
+  let schedulePage: SchedulePage | null = null;
 
   const update = (change: Change | null): void => {
     const state = store.state();
     const view = store.view();
     page.hidden = state.plan === null;
-    empty.hidden = state.plan !== null;
+    empty.hidden = state.plan !== null || state.schedule !== null;
+    if (schedulePage !== null) schedulePage.element.hidden = state.schedule === null;
+    if (state.schedule !== null) {
+      if (schedulePage === null) root.append((schedulePage = makeSchedulePage(store)).element);
+      schedulePage.update(change, state.schedule);
+      return;
+    }
     if (state.plan === null) {
       fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
       return;
@@ -118,7 +126,10 @@ export function tabPage(root: HTMLElement, store: Store): void {
   store.subscribe(update);
   update(null);
   document.addEventListener('keydown', (event) => {
-    if (!event.defaultPrevented && store.state().plan !== null && store.view().tab === 'timeline') timeline.type(event);
+    const { plan, schedule } = store.state();
+    if (event.defaultPrevented) return;
+    if (schedule !== null) schedulePage?.type(event);
+    else if (plan !== null && store.view().tab === 'timeline') timeline.type(event);
   });
 }
 
