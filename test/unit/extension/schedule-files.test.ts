@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, it } from 'mocha';
+import { isScheduleCsv } from '../../../src/core/schedule/pytorch/cells';
 import { hoverAt } from '../../../src/extension/hover-text';
 import { pageStateOf } from '../../../src/extension/page-state';
 import type { SessionState } from '../../../src/extension/plan-sessions';
@@ -33,6 +36,9 @@ async function hoverOn(text: string, cell: string): Promise<string | null> {
   const hover = hoverAt(state(), file, text, text.indexOf(cell) + 1, english);
   return hover === null ? null : [hover.title, ...hover.lines].join(' / ');
 }
+
+/** Of find-configs.ts, which only VS Code can load. */
+const scheduleLanguage = 'pytorch-schedule';
 
 describe('a schedule file in the editor', () => {
   it('is drawn without a plan', async () => {
@@ -75,6 +81,21 @@ describe('a schedule file in the editor', () => {
   it('is not sent to the side view, which shows plans', async () => {
     const { state } = await opened(sound);
     assert.equal(pageStateOf(state(), { ...surroundings, page: 'side' }).schedule, null);
+  });
+});
+
+describe('the language of schedule files', () => {
+  const manifest = JSON.parse(readFileSync(path.resolve(import.meta.dirname, '../../../package.json'), 'utf8')) as {
+    contributes: { languages: { id: string; firstLine?: string }[] };
+    activationEvents: string[];
+  };
+  const { firstLine = '' } = manifest.contributes.languages.find(({ id }) => id === scheduleLanguage) ?? {};
+
+  it('is known by a first line that is one of a schedule, so that other tables do not wake the extension', () => {
+    assert.ok(manifest.activationEvents.includes(`onLanguage:${scheduleLanguage}`));
+    for (const line of ['0F0,0F1,0B0', ',,,1F0', '"0F0",', '(0F1;1B0)OVERLAP_F_B', '0UNSHARD,0F0', '0BW1'])
+      assert.ok(new RegExp(firstLine).test(line) && isScheduleCsv(line), line);
+    for (const line of ['', '1B,2B,3B', 'tokens,forward_ms', '1,2', 'F0,F1']) assert.ok(!new RegExp(firstLine).test(line), line);
   });
 });
 

@@ -54,8 +54,9 @@ describe('schedule files in the editor', () => {
     const text = await until('hover', async () => {
       const hovers = await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', document.uri, position);
       return (
-        hovers.flatMap(({ contents }) => contents.map((content) => (typeof content === 'string' ? content : content.value))).join('\n') ||
-        undefined
+        hovers
+          .flatMap(({ contents }) => contents.map((content) => (content instanceof vscode.MarkdownString ? content.value : '')))
+          .join('\n') || undefined
       );
     });
     assert.match(text.replace(/\\|&nbsp;/g, ' '), /Rank.0.runs.the.backward.of.stage.0,.micro.*gradient.from.rank.1/s);
