@@ -1,4 +1,4 @@
-import { chosenOf, type Candidate, type Plan } from '../src/core/planner/plan';
+import { chosenOf, type Candidate, type CandidateId, type Plan } from '../src/core/planner/plan';
 import type { MemoryProfile } from '../src/core/memory/profile';
 import type { Timeline } from '../src/core/schedule/schedule';
 import type { PageState } from '../src/protocol/page';
@@ -89,6 +89,11 @@ export function makeStore(host: Host, page: PageState['page']): Store {
 /** The candidate on screen: the one picked, else the one the plan chose. */
 export function shownCandidate(plan: Plan, view: ViewState): Candidate {
   return plan.candidates.find(({ id }) => id === view.candidate) ?? chosenOf(plan);
+}
+
+/** Whether the host keeps a candidate's timeline until it is asked for. */
+export function isWithheld({ withheld = [] }: PageState, id: CandidateId): boolean {
+  return withheld.includes(id);
 }
 
 /** The candidate to compare with, or null. Never the shown one. */

@@ -19,6 +19,7 @@ const pageMessage = v.variant('type', [
       value: v.union([v.pipe(v.string(), v.maxLength(200)), v.pipe(v.number(), v.finite()), v.null()]),
     }),
   }),
+  v.object({ type: v.literal('draw'), candidates: v.pipe(v.array(v.picklist(candidateIds)), v.maxLength(2)) }),
   v.object({ type: v.literal('openTab'), tab: v.picklist(tabs), candidate: v.nullable(v.picklist(candidateIds)) }),
   v.object({
     type: v.literal('save'),

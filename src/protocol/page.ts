@@ -52,6 +52,8 @@ export interface PageState {
   /** Display path of the config, null when nothing is open. */
   readonly file: string | null;
   readonly plan: Plan | null;
+  /** Candidates whose timelines are large and were left out; a page that wants to draw one asks (`draw`). */
+  readonly withheld?: readonly CandidateId[];
   /** A schedule file instead of a config: what it does in steps; null for configs, and while it could never run. */
   readonly schedule: SteppedSchedule | null;
   /** Solving now; 0..1, or null when idle. The old plan stays on screen. */
@@ -101,6 +103,7 @@ export type PageMessage =
   | { readonly type: 'command'; readonly command: PageCommand }
   | { readonly type: 'reveal'; readonly place: Place }
   | { readonly type: 'change'; readonly change: ControlChange }
+  | { readonly type: 'draw'; readonly candidates: readonly CandidateId[] }
   | { readonly type: 'openTab'; readonly tab: TabId; readonly candidate: CandidateId | null }
   | {
       readonly type: 'save';

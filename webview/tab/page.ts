@@ -1,4 +1,5 @@
 import { formatCount } from '../../src/core/format';
+import type { Plan } from '../../src/core/planner/plan';
 import { tabs, type TabId } from '../../src/protocol/page';
 import { makeCompareView } from '../compare/view';
 import { fill, h } from '../dom';
@@ -11,9 +12,10 @@ import { findingCount, findingList, reasonList } from '../shared/reasons';
 import { makeSchedulePage, type SchedulePage } from '../schedule/page';
 import { makeSlicesView } from '../slices/view';
 import { t } from '../strings';
-import { shownCandidate, type Change, type Store } from '../store';
+import { comparedCandidate, isWithheld, shownCandidate, type Change, type Store } from '../store';
 import { makeTimelineView } from '../timeline/view';
 import { exportItems } from './exports';
+import type { ViewState } from '../view-state';
 import { makeHelp } from './help';
 import { makeToolbar } from './toolbar';
 
@@ -65,6 +67,11 @@ export function tabPage(root: HTMLElement, store: Store): void {
     }
     if (state.plan === null) {
       fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
+      return;
+    }
+    askForTimelines(store, state.plan);
+    if (change !== null && !change.state && isMove(change.before, view)) {
+      views[view.tab].update(change);
       return;
     }
     const candidate = shownCandidate(state.plan, view);
@@ -131,6 +138,23 @@ export function tabPage(root: HTMLElement, store: Store): void {
     if (schedule !== null) schedulePage?.type(event);
     else if (plan !== null && store.view().tab === 'timeline') timeline.type(event);
   });
+}
+
+/** What was asked for, so that a plan's timelines are asked for once. */
+const asked = new WeakMap<Plan, string>();
+
+/** Asks for the timelines of the candidates on screen that the host kept back. */
+function askForTimelines(store: Store, plan: Plan): void {
+  const view = store.view();
+  const candidates = [shownCandidate(plan, view), comparedCandidate(plan, view)].flatMap((candidate) => candidate?.id ?? []);
+  if (!candidates.some((id) => isWithheld(store.state(), id)) || asked.get(plan) === candidates.join()) return;
+  asked.set(plan, candidates.join());
+  store.host.post({ type: 'draw', candidates });
+}
+
+/** Whether no more than the part of the timeline in view changed, as in every frame of a drag: nothing but the timeline shows that. */
+function isMove(before: ViewState, view: ViewState): boolean {
+  return (Object.keys(view) as (keyof ViewState)[]).every((key) => key === 'viewport' || before[key] === view[key]);
 }
 
 function makeTabBar(store: Store): { readonly element: HTMLElement; readonly update: () => void } {

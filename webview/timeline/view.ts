@@ -6,7 +6,7 @@ import { makeMemoryLane } from '../memory/lane';
 import { worstStage } from '../memory/summary';
 import { capitalised } from '../shared/notices';
 import { t } from '../strings';
-import { comparedDrawn, shownDrawn, type Change, type Drawn, type Store } from '../store';
+import { comparedDrawn, isWithheld, shownCandidate, shownDrawn, type Change, type Drawn, type Store } from '../store';
 import { isControl, takesLetters } from '../ui';
 import type { ViewState } from '../view-state';
 import { criticalPath } from './dependencies';
@@ -224,10 +224,10 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
     missing.hidden = of !== null || drawn === null;
     if (drawn === null) return;
     if (of === null) {
-      missing.replaceChildren(
-        icon('information'),
-        h('p', {}, t('This plan has more operations than are drawn. Its numbers, memory and slices are in the other tabs.')),
-      );
+      const { plan } = store.state();
+      const comes = plan !== null && isWithheld(store.state(), shownCandidate(plan, store.view()).id);
+      const why = t('This plan has more operations than are drawn. Its numbers, memory and slices are in the other tabs.');
+      missing.replaceChildren(icon('information'), h('p', {}, comes ? t('Fetching its operations') : why));
       table.element.hidden = true;
       return;
     }
