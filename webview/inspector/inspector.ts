@@ -12,7 +12,7 @@ import { t } from '../strings';
 import { shownCandidate, shownDrawn, type Store } from '../store';
 import { waitOf } from '../timeline/dependencies';
 import { operationAt, sumRange, type Operation, type Operations } from '../timeline/operations';
-import { kindName, operationName, timeText } from '../timeline/words';
+import { kindName, operationName, startText, timeText } from '../timeline/words';
 import type { Selection, ViewState } from '../view-state';
 import { idleDetails } from './idle';
 
@@ -125,7 +125,7 @@ function operationDetails(operations: Operations, operation: Operation, goTo: (o
   ];
   const wait =
     on === null
-      ? h('p', { class: 'hint' }, t('Starts the step'))
+      ? h('p', { class: 'hint' }, startText(operations))
       : h(
           'p',
           { class: 'hint' },

@@ -72,10 +72,15 @@ export function unitText({ ofFile }: Operations, { unit }: Operation): string | 
   return unit.batch === 1 ? tokens : t('{0} of {1} sequences', tokens, unit.batch);
 }
 
+/** What is said of an operation that waited for nothing; of a schedule file a step is a unit of time. */
+export function startText({ ofFile }: Operations): string {
+  return ofFile ? t('Starts the schedule') : t('Starts the step');
+}
+
 /** One sentence: what an operation waited for before it could start. */
 export function waitText(operations: Operations, operation: Operation): string {
   const { idleMs, on, sameStage } = waitOf(operations, operation);
-  if (on === null) return t('Starts the step');
+  if (on === null) return startText(operations);
   if (idleMs <= 0 || sameStage) return t('Starts right after the operation before it');
   return t('Waited {0} for the {1}', timeText(operations, idleMs), inSentence(operationName(operations, on)));
 }
