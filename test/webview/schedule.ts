@@ -69,7 +69,10 @@ export const scheduleCases: readonly Case[] = [
       assert.match(text, /Rank\s+0 of 4[\s\S]*Stage\s+0 of 8[\s\S]*Micro-batch\s+7[\s\S]*End\s+57 steps[\s\S]*Duration\s+2 steps/);
       assert.doesNotMatch(text, /Slice|Tokens/);
       await page.locator('.lanes-overlay:visible').hover({ position: { x: 60, y: 34 } });
-      assert.match(await page.locator('.tooltip:visible').innerText(), /Rank 0 of 4, stage 0 of 8[\s\S]*1 step, from 0 steps[\s\S]*Starts the schedule/);
+      assert.match(
+        await page.locator('.tooltip:visible').innerText(),
+        /Rank 0 of 4, stage 0 of 8[\s\S]*1 step, from 0 steps[\s\S]*Starts the schedule/,
+      );
       await page.getByRole('button', { name: 'Show operations as a table' }).click();
       assert.match(await page.locator('.table-twin:visible').innerText(), /Rank 0 of 4: 32 operations[\s\S]*Stage\s+Micro-batch\s+Start/);
       assert.doesNotMatch(await page.locator('.page-schedule').innerText(), /\d (ms|µs)\b/);
