@@ -108,6 +108,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       case 'change':
       case 'openTab':
       case 'save':
+      case 'export':
         services.act(message, source.session());
     }
   }

@@ -97,12 +97,17 @@ export interface ControlChange {
   readonly value: string | number | null;
 }
 
+/** Files that the host makes of a candidate: for PyTorch (passes alone, or with sends and receives) and for Perfetto. */
+export const exportFormats = ['pytorch-csv', 'pytorch-csv-comms', 'chrome-trace'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
 /** Page to host. */
 export type PageMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'command'; readonly command: PageCommand }
   | { readonly type: 'reveal'; readonly place: Place }
   | { readonly type: 'change'; readonly change: ControlChange }
+  | { readonly type: 'export'; readonly format: ExportFormat; readonly candidate: CandidateId }
   | { readonly type: 'draw'; readonly candidates: readonly CandidateId[] }
   | { readonly type: 'openTab'; readonly tab: TabId; readonly candidate: CandidateId | null }
   | {

@@ -29,7 +29,7 @@ export function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<
   return sums;
 }
 
-/** Why the stages stand still, or one of them: a stacked bar as wide as the pipeline's time is long, and the numbers. */
+/** Why the stages stand still, or one of them: what each cause takes of it as a stacked bar, and the numbers with their share of the pipeline's time. */
 export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | null): HTMLElement[] {
   const known = stage !== null && stage < idle['warm-up'].length ? stage : null;
   const sums = [...idleByGroup(idle, known)].filter(([, ms]) => ms > pipelineMs * 1e-9);
@@ -39,7 +39,7 @@ export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | nul
   const bar = h('div', { class: 'idle-bar', 'aria-hidden': 'true' });
   for (const [group, ms] of sums) {
     const part = h('div', { class: `idle-part idle-${group}`, title: t('{0}: {1}', groupName(group), formatDuration(ms)) });
-    part.style.width = `${(ms / pipelineMs) * 100}%`;
+    part.style.width = `${(ms / idleMs) * 100}%`;
     bar.append(part);
   }
   const rows = sums.map(([group, ms]) =>
@@ -47,7 +47,7 @@ export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | nul
       'div',
       { class: 'pair', title: meaning(group) },
       h('dt', {}, h('span', { class: `swatch idle-${group}` }), groupName(group)),
-      h('dd', {}, formatDuration(ms), h('span', { class: 'share' }, formatPercent(ms / pipelineMs))),
+      h('dd', {}, formatDuration(ms), h('span', { class: 'share' }, shareText(ms / pipelineMs))),
     ),
   );
   const sum = h(
@@ -57,6 +57,11 @@ export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | nul
     h('dd', {}, formatDuration(idleMs), h('span', { class: 'share' }, formatPercent(idleMs / pipelineMs))),
   );
   return [h('h2', {}, title), bar, h('dl', { class: 'pairs' }, ...rows, sum)];
+}
+
+/** Less than a model can predict is said so. */
+function shareText(share: number): string {
+  return share < 0.001 ? '< 0.1 %' : formatPercent(share);
 }
 
 function groupName(group: Group): string {

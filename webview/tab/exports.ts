@@ -1,4 +1,5 @@
 import { timelineSvg } from '../../src/core/export/svg';
+import type { ExportFormat } from '../../src/protocol/page';
 import { css } from '../color';
 import type { MenuItem } from '../shared/menu';
 import { t } from '../strings';
@@ -12,6 +13,13 @@ const svgWidth = 1600;
 /** What the export menu offers. `tell` says in words how copying went. */
 export function exportItems(store: Store, tell: (message: string) => void, ofFile = false): readonly MenuItem[] {
   const { host } = store;
+  const exportOf = (label: string, format: ExportFormat): MenuItem => ({
+    label,
+    run: () => {
+      const { plan } = store.state();
+      if (plan !== null) host.post({ type: 'export', format, candidate: shownCandidate(plan, store.view()).id });
+    },
+  });
   return [
     {
       label: t('Timeline as SVG'),
@@ -40,7 +48,14 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
         host.post({ type: 'save', name: `${fileName(title)}${suffix}.svg`, mime: 'image/svg+xml', text });
       },
     },
-    ...(ofFile ? [] : [{ label: t('Plan as JSON'), run: () => host.post({ type: 'command', command: 'terapipe.exportPlan' }) }]),
+    ...(ofFile
+      ? []
+      : [
+          { label: t('Plan as JSON'), run: () => host.post({ type: 'command', command: 'terapipe.exportPlan' }) },
+          exportOf(t('Schedule as PyTorch CSV'), 'pytorch-csv'),
+          exportOf(t('PyTorch CSV with sends'), 'pytorch-csv-comms'),
+          exportOf(t('Chrome trace for Perfetto'), 'chrome-trace'),
+        ]),
     {
       label: t('Copy operations as table'),
       run: () => {

@@ -1,6 +1,7 @@
 import { formatCount } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import { namedSchedules } from '../../src/core/schedule/schedule';
+import type { ScheduleKind } from '../../src/core/schedule/kind';
+import { scheduleKinds } from '../../src/core/schedule/registry';
 import { candidateIds } from '../../src/core/planner/plan';
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h } from '../dom';
@@ -83,7 +84,7 @@ function planControls(): readonly PlanControl[] {
       isNumber: false,
       choices: (plan) => [
         { value: automatic, text: plan.request.schedule === null ? t('Auto: {0}', chosenSchedule(plan)) : t('Auto') },
-        ...namedSchedules.map((name) => ({ value: name, text: name })),
+        ...runnable(plan).map(({ name, about }) => ({ value: name, text: name, title: about })),
       ],
       value: ({ request }) => request.schedule ?? automatic,
     },
@@ -131,6 +132,12 @@ function planControls(): readonly PlanControl[] {
       value: (plan) => (isChosen(plan, 'training.recompute') ? automatic : plan.request.training.recompute),
     },
   ];
+}
+
+/** Every schedule that can run on the layout, and the one asked for. */
+function runnable({ candidates, notCompared, request }: Plan): readonly ScheduleKind[] {
+  const names = new Set<string | null>([...candidates.map(({ schedule }) => schedule), ...notCompared, request.schedule]);
+  return scheduleKinds.filter(({ name }) => names.has(name));
 }
 
 function chosenSchedule(plan: Plan): string {
