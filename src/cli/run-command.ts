@@ -9,6 +9,7 @@ import { checkAnswer } from './commands/check';
 import { exportAnswer } from './commands/export';
 import { inspectAnswer } from './commands/inspect';
 import { launcherAnswer } from './commands/inspect-launcher';
+import { scheduleAnswer } from './commands/inspect-schedule';
 import { memoryAnswer } from './commands/memory';
 import { planAnswer } from './commands/plan';
 import { simulateAnswer } from './commands/simulate';
@@ -20,6 +21,7 @@ import type { LauncherReader } from '../core/config/facts';
 import type { LoadedConfig } from '../core/launch/load-config';
 import { planRun, readConfig, requireRun, withProfile } from './planned';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
+import { isScheduleFile } from './walk';
 
 /** Where a command line speaks to. */
 export interface Terminal {
@@ -80,6 +82,7 @@ async function answerTo(command: Command, texts: Map<string, string>, terminal: 
     return answerForConfig(name, configOfRun(applyOverrides(await runOfOnnx(path, terminal.signal), sets)), command, texts, terminal);
   const source = await readInto(texts, path);
   if (name === 'simulate') return simulateAnswer(source, (from, csv) => referencedInto(texts, from, csv));
+  if (name === 'inspect' && isScheduleFile(source)) return scheduleAnswer(source);
   if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, terminal.clock));
   const config = await readConfig(
     source,

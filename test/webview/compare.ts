@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { formatDuration } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
+import { scheduleKind } from '../../src/core/schedule/registry';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
@@ -127,6 +129,62 @@ export const compareCases: readonly Case[] = [
       await page.getByRole('button', { name: 'ZBVZeroBubble' }).click();
       await page.getByRole('tab', { name: 'Compare' }).click();
       await page.getByText(/ZBVZeroBubble needs a runtime that splits backward/).waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'compare: the inspector shares out idle time by cause, of all stages and of one',
+    options: { ...wide, savedState: { tab: 'timeline', candidate: 'Interleaved1F1B' } },
+    state,
+    steps: async ({ page }) => {
+      const candidate = manySchedules().candidates.find(({ id }) => id === 'Interleaved1F1B')!;
+      const details = page.locator('.inspector-selection');
+      assert.match(await details.innerText(), /Idle time, mean of all stages[\s\S]*Warm-up[\s\S]*Waits for data[\s\S]*Drain[\s\S]*Idle/);
+      const idleMs = Object.values(candidate.idle).reduce((sum, column) => sum + column.reduce((part, ms) => part + ms, 0), 0) / 8;
+      await details.locator('.pair-sum').getByText(formatDuration(idleMs)).waitFor();
+      const share = await page.evaluate<number>(
+        `[...document.querySelectorAll('.idle-part')].reduce((sum, part) => sum + Number.parseFloat(part.style.width), 0)`,
+      );
+      assert.ok(Math.abs(share - 100) < 0.5, `the bar adds up to ${share} %`);
+      await page
+        .locator('.lanes-overlay')
+        .first()
+        .click({ position: { x: 30, y: 40 } });
+      await details.getByText('Idle time of stage 0').waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'compare: the schedule menu lists what can run here, in the words of the papers, and nothing else',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const { candidates, notCompared } = manySchedules();
+      const can = new Set<string>([...candidates.map(({ schedule }) => schedule), ...notCompared]);
+      await page.getByRole('combobox', { name: 'Schedule' }).click();
+      const names = await page.locator('vscode-dropdown[aria-label="Schedule"] vscode-option').allInnerTexts();
+      assert.deepEqual(new Set(names.slice(1)), can);
+      const title = await page.getByRole('option', { name: 'DualPipeV' }).getAttribute('title');
+      assert.equal(title, scheduleKind('DualPipeV').about);
+      return undefined;
+    },
+  },
+  {
+    name: 'compare: asks the host once for a timeline it kept back',
+    options: { ...wide, savedState: { tab: 'timeline' } },
+    state: () => {
+      const candidates = manySchedules().candidates.map((each) => (each.id === 'gpipe' ? { ...each, timeline: null } : each));
+      return stateOf('tab', { ...manySchedules(), candidates }, { withheld: ['gpipe'] });
+    },
+    steps: async ({ page, messages, send }) => {
+      await page.getByRole('tab', { name: 'Compare' }).click();
+      await page.getByRole('button', { name: 'GPipe', exact: true }).click();
+      await page.getByText('Fetching its operations').waitFor();
+      await page.keyboard.press('Escape');
+      const asked = (await messages()).filter(({ type }) => type === 'draw');
+      assert.deepEqual(asked, [{ type: 'draw', candidates: ['gpipe'] }]);
+      await send({ type: 'state', state: state() });
+      await page.locator('.lane-title').waitFor();
       return undefined;
     },
   },

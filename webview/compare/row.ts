@@ -33,8 +33,8 @@ export interface CompareRow {
   readonly mark: (isShown: boolean) => void;
 }
 
-/** Makes the row of a candidate. */
-export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, pick: () => void): CompareRow {
+/** Makes the row of a candidate; `withheld` says that its timeline comes when it is asked for. */
+export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: boolean, pick: () => void): CompareRow {
   const { iterationMs, bubbleRate, memory } = candidate;
   const peakBytes = worstStage(memory)?.peakBytes ?? 0;
   const needs = otherRuntime(candidate);
@@ -69,7 +69,7 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, p
       'td',
       { class: 'compare-timeline' },
       candidate.timeline === null
-        ? h('span', { class: 'hint' }, t('too many operations to draw'))
+        ? h('span', { class: 'hint' }, withheld ? t('many operations: click to draw them') : t('too many operations to draw'))
         : h('div', { class: 'compare-canvas' }, surface.canvas),
     ),
   );

@@ -4,7 +4,7 @@ import { otherRuntime } from '../../src/core/planner/reasons';
 import { h, icon } from '../dom';
 import { capitalised } from '../shared/notices';
 import { t } from '../strings';
-import { shownCandidate, type Store } from '../store';
+import { isWithheld, shownCandidate, type Store } from '../store';
 import { onThemeChange } from '../theme';
 import { ordered, pressed, type CompareColumn } from './order';
 import { makeCompareRow, scaleOf, type CompareRow } from './row';
@@ -51,7 +51,7 @@ export function makeCompareView(store: Store): { readonly element: HTMLElement; 
       rows.clear();
       for (const candidate of plan.candidates) {
         const pick = (): void => store.look({ candidate: candidate.id, selection: null, tab: 'timeline' });
-        rows.set(candidate.id, makeCompareRow(plan, candidate, scale, pick));
+        rows.set(candidate.id, makeCompareRow(plan, candidate, scale, isWithheld(store.state(), candidate.id), pick));
       }
       timelineHeader.textContent = t('Timeline, 0 to {0}', formatDuration(scale.longestMs));
     }

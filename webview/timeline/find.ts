@@ -12,6 +12,8 @@ export interface Query {
 }
 
 const fieldNames: Readonly<Record<string, 'stage' | 'chunk' | 'microBatch' | 'slice'>> = {
+  r: 'stage',
+  rank: 'stage',
   s: 'stage',
   st: 'stage',
   stage: 'stage',
@@ -24,18 +26,22 @@ const fieldNames: Readonly<Record<string, 'stage' | 'chunk' | 'microBatch' | 'sl
   slice: 'slice',
 };
 
+/** What is a stage in a schedule file is a chunk here. */
+const fieldNamesOfFile = { ...fieldNames, s: 'chunk', st: 'chunk', stage: 'chunk' } as const;
+
 /**
  * Reads `stage 3 micro-batch 0 slice 4 backward`, short `st3 mb0 sl4 b`, or just `3 0 4` in that order; `chunk 5`, and `input` or `weight` (`i`, `w`) for the parts of a split backward.
- * Null when there is nothing in it that can be understood.
+ * Of a schedule file (`ofFile`) `rank 1 stage 3 micro-batch 0`, or the rank, micro-batch and stage alone. Null when there is nothing in it that can be understood.
  */
-export function parseQuery(text: string): Query | null {
+export function parseQuery(text: string, ofFile = false): Query | null {
+  const names: Readonly<Record<string, 'stage' | 'chunk' | 'microBatch' | 'slice'>> = ofFile ? fieldNamesOfFile : fieldNames;
   const tokens =
     text
       .toLowerCase()
       .replace(/micro[\s-]*batch/g, 'mb')
       .match(/[a-z]+|\d+/g) ?? [];
   const found: { stage?: number; chunk?: number; microBatch?: number; slice?: number; kind?: OperationKind } = {};
-  const order = ['stage', 'microBatch', 'slice'] as const;
+  const order = ['stage', 'microBatch', ofFile ? 'chunk' : 'slice'] as const;
   let pending: keyof typeof found | null = null;
   for (const token of tokens) {
     if (/^\d+$/.test(token)) {
@@ -49,7 +55,7 @@ export function parseQuery(text: string): Query | null {
     else if (/^(?:w|weight|weights)$/.test(token)) found.kind = operationKind.backwardWeight;
     else if (token === 'gradient') continue;
     else {
-      const field = Object.hasOwn(fieldNames, token) ? fieldNames[token] : undefined;
+      const field = Object.hasOwn(names, token) ? names[token] : undefined;
       if (field === undefined) return null;
       pending = field;
     }

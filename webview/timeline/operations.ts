@@ -4,6 +4,8 @@ import type { OperationKind, Timeline, WorkUnit } from '../../src/core/schedule/
 /** A timeline with what drawing and asking needs beside it; built once per timeline, O(operations). */
 export interface Operations {
   readonly timeline: Timeline;
+  /** Of a schedule file: times are steps, stages are ranks and chunks stages as PyTorch counts them, and nothing is known of slices and tokens. */
+  readonly ofFile: boolean;
   readonly stages: number;
   readonly count: number;
   /** Busy ms of all rows before this one, for each part: forward, backward and weight backward; length `count + 1`. Differences within a stage are sums. */
@@ -30,7 +32,7 @@ export interface Operation {
 }
 
 /** @throws RangeError when the columns contradict each other. */
-export function indexOperations(timeline: Timeline): Operations {
+export function indexOperations(timeline: Timeline, ofFile = false): Operations {
   const { stages, rowStart, kind, unit, startMs, endMs } = timeline;
   const count = rowStart[stages] ?? 0;
   if (startMs.length < count || endMs.length < count || kind.length < count || unit.length < count)
@@ -47,6 +49,7 @@ export function indexOperations(timeline: Timeline): Operations {
   const parts = indexParts(timeline);
   return {
     timeline,
+    ofFile,
     stages,
     count,
     beforeMs,

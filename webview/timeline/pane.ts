@@ -73,8 +73,8 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
     if (idle?.of !== operations) idle = { of: operations, shares: idleShares(operations) };
     const rowsEnd =
       area.top + Math.round(Math.min(area.extent.heightPx, area.extent.rows * viewport.rowPx - viewport.scrollPx) * area.scale);
-    drawAxis(area, viewport, colors, rowsEnd);
-    drawGutterTitles(area, colors, t('Stage'), t('Idle'));
+    drawAxis(area, viewport, colors, rowsEnd, operations.ofFile);
+    drawGutterTitles(area, colors, operations.ofFile ? t('Rank') : t('Stage'), t('Idle'));
     drawLanes(area, operations, viewport, colors, buffers);
     drawGutters(area, viewport, colors, idle.shares, owner.stage());
     const path = owner.criticalPath();
@@ -92,7 +92,7 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
     const area = areaOf(surface);
     const viewport = owner.viewport(area.extent);
     drawSelection(area, operations, viewport, owner.selection());
-    if (pointer !== null) drawPointer(area, viewport, pointer);
+    if (pointer !== null) drawPointer(area, viewport, pointer, operations.ofFile);
   });
   const point = (next: Pointer | null): void => {
     pointer = next;
@@ -153,14 +153,14 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
   context.restore();
 }
 
-function drawPointer(area: LaneArea, viewport: Viewport, pointer: Pointer): void {
+function drawPointer(area: LaneArea, viewport: Viewport, pointer: Pointer, ofFile: boolean): void {
   const { context, scale, left, top, extent } = area;
   const colors = theme();
   const x = left + Math.round((pointer.x - gutters.leftPx) * scale);
   if (x < left || x > left + extent.widthPx * scale) return;
   context.fillStyle = css(withAlpha(colors.foreground, 0.35));
   context.fillRect(x, top, Math.max(1, Math.round(scale)), extent.heightPx * scale);
-  const text = formatTime(timeAt(viewport, pointer.x - gutters.leftPx, extent), viewport.endMs - viewport.startMs);
+  const text = formatTime(timeAt(viewport, pointer.x - gutters.leftPx, extent), viewport.endMs - viewport.startMs, ofFile);
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   const half = context.measureText(text).width / 2 + 6 * scale;
   const center = Math.min(left + extent.widthPx * scale - half, Math.max(left + half, x));

@@ -18,6 +18,10 @@ export interface SvgOptions {
   /** Of the whole picture; the height follows from the stages. */
   readonly widthPx: number;
   readonly colors: SvgColors;
+  /** What a row is, above the rows; `stage` by default. */
+  readonly rowTitle?: string;
+  /** How times are written; `formatDuration` by default. */
+  readonly timeText?: (ms: number) => string;
   /** Most operations drawn as rectangles of their own or merged with neighbours; 20,000 by default. */
   readonly maximumRectangles?: number;
 }
@@ -31,7 +35,10 @@ const bottom = 16;
  * The timeline as a standalone SVG: a row per stage, time axis above, idle share at the right. Operations of one kind and micro-batch that lie closer than a
  * pixel are merged, and further until at most `maximumRectangles` are left, so that the file stays small whatever the number of operations.
  */
-export function timelineSvg(timeline: Timeline, { title, widthPx, colors, maximumRectangles = 20_000 }: SvgOptions): string {
+export function timelineSvg(
+  timeline: Timeline,
+  { title, widthPx, colors, rowTitle = 'stage', timeText = formatDuration, maximumRectangles = 20_000 }: SvgOptions,
+): string {
   const { stages, makespanMs } = timeline;
   const width = Math.max(1, widthPx - left - right);
   const rowPx = Math.min(20, Math.max(2, Math.floor(720 / Math.max(1, stages))));
@@ -54,9 +61,9 @@ export function timelineSvg(timeline: Timeline, { title, widthPx, colors, maximu
     `<style>${styles(colors)}</style>`,
     `<rect class="paper" width="${widthPx}" height="${height}"/>`,
     `<text class="title" x="${left}" y="22">${escapeXml(title)}</text>`,
-    ...axis(makespanMs, scale, width, stages * rowPx),
+    ...axis(makespanMs, scale, width, stages * rowPx, timeText),
     ...rectangles,
-    ...rowTexts(timeline, rowPx, left + width),
+    ...rowTexts(timeline, rowPx, left + width, rowTitle),
     '</svg>',
     '',
   ].join('\n');
@@ -91,7 +98,7 @@ function allBoxes({ stages, rowStart, kind, unit, units, startMs, endMs }: Timel
   return boxes;
 }
 
-function axis(makespanMs: number, scale: number, width: number, heightPx: number): string[] {
+function axis(makespanMs: number, scale: number, width: number, heightPx: number, timeText: (ms: number) => string): string[] {
   if (!(makespanMs > 0)) return [];
   const raw = makespanMs / 10;
   const magnitude = 10 ** Math.floor(Math.log10(raw));
@@ -101,15 +108,15 @@ function axis(makespanMs: number, scale: number, width: number, heightPx: number
     const anchor = index === 0 ? 'start' : index * step * scale > width - 30 ? 'end' : 'middle';
     return (
       `<path class="grid" d="M${x} ${top - 6}V${top + heightPx}"/>` +
-      `<text class="dim" x="${x}" y="${top - 12}" text-anchor="${anchor}">${formatDuration(index * step)}</text>`
+      `<text class="dim" x="${x}" y="${top - 12}" text-anchor="${anchor}">${escapeXml(timeText(index * step))}</text>`
     );
   });
 }
 
-function rowTexts({ stages, rowStart, startMs, endMs, makespanMs }: Timeline, rowPx: number, edge: number): string[] {
+function rowTexts({ stages, rowStart, startMs, endMs, makespanMs }: Timeline, rowPx: number, edge: number, rowTitle: string): string[] {
   const every = Math.max(1, Math.ceil(14 / rowPx));
   const texts = [
-    `<text class="dim" x="${left - 8}" y="${top - 12}" text-anchor="end">stage</text>`,
+    `<text class="dim" x="${left - 8}" y="${top - 12}" text-anchor="end">${escapeXml(rowTitle)}</text>`,
     `<text class="dim" x="${edge + right - 8}" y="${top - 12}" text-anchor="end">idle</text>`,
   ];
   for (let stage = 0; stage < stages; stage += every) {

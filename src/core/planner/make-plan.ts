@@ -60,6 +60,7 @@ function planAmong(request: PlanRequest, { signal, onProgress }: PlanOptions, ad
     request,
     chosen: chosen.id,
     candidates,
+    notCompared: skipped,
     cost: provenanceOf(request, pipeline),
     analytic,
     parameters: parameterCount(request.model),

@@ -58,6 +58,8 @@ export interface Plan {
   readonly request: PlanRequest;
   readonly chosen: CandidateId;
   readonly candidates: readonly Candidate[];
+  /** Schedules that can perhaps run, but were not looked at as that takes long. */
+  readonly notCompared: readonly ScheduleName[];
   readonly cost: CostProvenance;
   /** Beside a plan from a profile: what the analytic model alone would have chosen. Null when that is the plan, or times were given as a table. */
   readonly analytic: AnalyticPlan | null;

@@ -1,3 +1,4 @@
+import type { TextRange } from '../../located';
 import { quoted } from '../../text';
 import { actionNames, isPass, typesWithMicroBatch } from './actions';
 import { operationKind } from '../schedule';
@@ -131,8 +132,39 @@ export function oldLetters(text: string): CellFault {
   };
 }
 
-/** Whether a text is a schedule by the look of its first cell. */
+/** What an action begins with, of today or of an older PyTorch; mistakes may come behind. */
+const looksLikeAction = /^\(?\s*\d+(?:(?:F|BW?|I|W|SEND_[FB]|RECV_[FB])\d|UNSHARD|RESHARD|REDUCE_GRAD)/;
+
+/** UTF-16 units that `isScheduleCsv` looks at. */
+const sniffed = 4_096;
+
+/** Whether a text is a schedule: most of the cells that it begins with are actions, right or almost. Other tables of commas are none. */
 export function isScheduleCsv(text: string): boolean {
-  const [first = ''] = /[^,\s"\uFEFF][^,\r\n]*/.exec(text.slice(0, 10_000)) ?? [];
-  return new RegExp(`^\\(?\\s*\\d+(?:${names}|BW)\\d*`).test(first);
+  const cells = text
+    .slice(0, sniffed)
+    .split(/[,\r\n]/)
+    .slice(0, text.length > sniffed ? -1 : undefined)
+    .map((cell) => cell.replace(/["\uFEFF]/g, '').trim())
+    .filter((cell) => cell !== '');
+  return 2 * cells.filter((cell) => looksLikeAction.test(cell)).length > cells.length;
+}
+
+/** The cell of a text that an offset lies in or touches: its action or overlapped pair, and where that stands. Null between actions and in cells that are none. */
+export function actionsAround(
+  text: string,
+  offset: number,
+): { readonly actions: readonly ActionFound[]; readonly range: TextRange } | null {
+  let from = Math.min(offset, text.length);
+  while (from > 0 && !isSeparator(text.charCodeAt(from - 1))) from -= 1;
+  let to = offset;
+  while (to < text.length && !isSeparator(text.charCodeAt(to))) to += 1;
+  const found = actionsAt(text, from, to) ?? actionsAt(text, text[from] === '"' ? from + 1 : from, text[to - 1] === '"' ? to - 1 : to);
+  if (found === null) return null;
+  const range = { start: blanksEnd(text, from, to), end: blanksStart(text, from, to) };
+  return offset < range.start || offset > range.end ? null : { actions: 'type' in found ? [found] : found, range };
+}
+
+/** Whether a character ends a cell: a comma or a line break. */
+export function isSeparator(code: number): boolean {
+  return code === 44 || code === 10 || code === 13;
 }

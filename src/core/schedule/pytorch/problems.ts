@@ -10,26 +10,28 @@ import { rowText, type ActionTable } from './actions';
  * - `order`: a row runs something before what it needs in the same row; `deadlock`: ranks wait for each other.
  * - `transfer`: a send without its receive or the other way round, or one that nothing needs; `transfer-order`: receives in another order than their sends; `sharding`: a pass on weights that are not gathered.
  */
-export type CsvProblemCode =
-  | 'too-large'
-  | 'empty'
-  | 'empty-row'
-  | 'ranks'
-  | 'micro-batches'
-  | 'action'
-  | 'old-letters'
-  | 'blank'
-  | 'reduce-grad'
-  | 'format'
-  | 'stage'
-  | 'micro-batch'
-  | 'duplicate'
-  | 'missing'
-  | 'order'
-  | 'deadlock'
-  | 'transfer'
-  | 'transfer-order'
-  | 'sharding';
+export const csvProblemCodes = [
+  'too-large',
+  'empty',
+  'empty-row',
+  'ranks',
+  'micro-batches',
+  'action',
+  'old-letters',
+  'blank',
+  'reduce-grad',
+  'format',
+  'stage',
+  'micro-batch',
+  'duplicate',
+  'missing',
+  'order',
+  'deadlock',
+  'transfer',
+  'transfer-order',
+  'sharding',
+] as const;
+export type CsvProblemCode = (typeof csvProblemCodes)[number];
 
 /** One thing wrong with a schedule file. */
 export interface CsvProblem {

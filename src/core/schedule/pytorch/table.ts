@@ -1,7 +1,7 @@
 import { formatCount } from '../../format';
 import type { TextRange } from '../../located';
 import { ranksOfRows } from './actions';
-import { actionsAt, blanksEnd, blanksStart, faultOfCell, type ActionFound } from './cells';
+import { actionsAt, blanksEnd, blanksStart, faultOfCell, isSeparator, type ActionFound } from './cells';
 import { mostProblems, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
 
 /** UTF-16 units, rows and actions of the largest file that is read; a million passes with their sends and receives stay below. */
@@ -73,10 +73,6 @@ function separatorAt(text: string, from: number): number {
   let at = from;
   while (at < text.length && !isSeparator(text.charCodeAt(at))) at += 1;
   return at;
-}
-
-function isSeparator(code: number): boolean {
-  return code === 44 || code === 10 || code === 13;
 }
 
 function refused(text: string, message: string): ReadTable {
