@@ -264,7 +264,7 @@ function resolveLayout(given: Given<Layout>, training: TrainingDraft, model: Mod
       `leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
     );
   }
-  const { tensor, pipeline, data, context, expert, virtualStages } = found.layout;
+  const { tensor, pipeline, data, context, expert, expertTensor, virtualStages } = found.layout;
   const parameters = formatCount(parameterCount(model));
   const because = `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${parameters} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
   return {
@@ -273,6 +273,7 @@ function resolveLayout(given: Given<Layout>, training: TrainingDraft, model: Mod
     data: take('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
     context: take('layout.context', given.context, () => ({ value: context, because: 'no context parallelism asked for' })),
     expert,
+    ...(expertTensor === undefined ? {} : { expertTensor }),
     virtualStages,
   };
 }
@@ -286,7 +287,8 @@ interface FoundLayout {
 /** The first possible layout whose 1F1B fits, or the one that comes closest; null when none uses all GPUs. */
 function searchLayout(given: Given<Layout>, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): FoundLayout | null {
   const context = given.context?.value ?? 1;
-  const open = { context, expert: given.expert?.value ?? 1, virtualStages: given.virtualStages?.value ?? 1 };
+  const shared = given.expertTensor === undefined ? {} : { expertTensor: given.expertTensor.value };
+  const open = { context, expert: given.expert?.value ?? 1, ...shared, virtualStages: given.virtualStages?.value ?? 1 };
   const sizes = possibleSizes(given, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context);
   const [only] = sizes;
   if (only !== undefined && sizes.length === 1) return { layout: { ...only, ...open }, fits: true };
