@@ -287,7 +287,8 @@ interface FoundLayout {
 /** The first possible layout whose 1F1B fits, or the one that comes closest; null when none uses all GPUs. */
 function searchLayout(given: Given<Layout>, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): FoundLayout | null {
   const context = given.context?.value ?? 1;
-  const shared = given.expertTensor === undefined ? {} : { expertTensor: given.expertTensor.value };
+  const expertTensor = given.expertTensor?.value;
+  const shared: Pick<Layout, 'expertTensor'> = expertTensor === undefined ? {} : { expertTensor };
   const open = { context, expert: given.expert?.value ?? 1, ...shared, virtualStages: given.virtualStages?.value ?? 1 };
   const sizes = possibleSizes(given, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context);
   const [only] = sizes;
