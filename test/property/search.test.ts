@@ -10,7 +10,7 @@ import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
 
 const problems = 220;
 /** Larger spaces get more keys fixed. */
-const mostPoints = 140;
+const mostPoints = 90;
 
 const models: readonly ((layers: number) => ModelSpec)[] = [
   (layers) => gpt(layers, 1024, 16, 50304),

@@ -11,7 +11,7 @@ import { peakBytesOf, type Candidate } from '../plan';
 import { operationCount, predict, type Pipeline } from '../predict';
 import type { PlanRequest } from '../request';
 import type { StageLayers } from './cuts';
-import { drainedBound, interleavedBound, oneForwardOneBackwardBound, type StageTimes } from './pipeline-bounds';
+import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, type StageTimes } from './pipeline-bounds';
 import { unitOf, type Family } from './space';
 
 /*
@@ -200,20 +200,13 @@ function sliceTimes(cost: SliceCost, family: Family, request: PlanRequest): Stag
   return { forwardMs, backwardMs, first: slices[0] ?? nothing, last: slices.at(-1) ?? nothing };
 }
 
-/**
- * Of any cut. Time: with x_s the time of a micro-batch on stage s, which starts after the stages before it and ends before them, C >= x_0 + .. + x_(s-1) + m x_s on every stage, so that
- * C >= X / (1 - (1 - 1/m)^p) where X is the sum of all x. Interleaved or sliced stages start sooner: C >= m X / p. Memory: the mean over the stages of what each holds always and for one micro-batch.
- */
+/** Of any cut: see `anyCutBound` and `leastStageBytes`. */
 function familyBound(request: PlanRequest, family: Family, known: Known): Bound {
-  const { model } = request;
-  const { pipeline, virtualStages } = family.layout;
-  if (request.slicing.scheme !== null) return { iterationMs: 0, peakBytes: 0 };
-  const [whole] = shapesOf(request, [model.layers]);
-  if (whole === undefined) return { iterationMs: 0, peakBytes: 0 };
+  const [whole] = shapesOf(request, [request.model.layers]);
+  if (request.slicing.scheme !== null || whole === undefined) return { iterationMs: 0, peakBytes: 0 };
   const { forwardMs, backwardMs } = known.times(family, whole);
-  const count = microBatchesOf(family);
-  const sum = forwardMs + backwardMs;
-  const pipelineMs = virtualStages > 1 || family.slices > 1 ? (count * sum) / pipeline : sum / (1 - Math.pow(1 - 1 / count, pipeline));
+  const order = family.slices > 1 || family.layout.virtualStages > 1 ? 'any' : family.schedule === '1F1B' ? '1F1B' : 'drained';
+  const pipelineMs = anyCutBound(forwardMs + backwardMs, family.layout.pipeline, microBatchesOf(family), order);
   return { iterationMs: pipelineMs + known.afterwardsMs(family), peakBytes: leastStageBytes(request, family, known) };
 }
 

@@ -80,3 +80,18 @@ export function interleavedBound(
   });
   return most;
 }
+
+/**
+ * Least makespan, ms, however a model of which one micro-batch takes X = `sumMs` is cut into p stages; x_s is the time on stage s.
+ * - `any` order: the busiest stage takes no less than the mean, m X / p.
+ * - `drained`, whole sequences: C >= X + (m - 1) x_s on every stage, so X + (m - 1) X / p.
+ * - `1F1B`: C >= x_0 + .. + x_(s-1) + m x_s on every stage, so C >= X / (1 - (1 - 1/m)^p); and the mean of the last two chains of `oneForwardOneBackwardBound` is C >= X + c_s x_s with
+ *   c_s = (m - 1 + max(0, m - p + s)) / 2, so C >= X + X / (1/c_0 + .. + 1/c_(p-1)).
+ */
+export function anyCutBound(sumMs: number, stages: number, microBatches: number, order: 'any' | 'drained' | '1F1B'): number {
+  if (order === 'any') return (microBatches * sumMs) / stages;
+  if (order === 'drained') return sumMs + ((microBatches - 1) * sumMs) / stages;
+  let inverse = 0;
+  for (let stage = 0; stage < stages; stage++) inverse += 2 / (microBatches - 1 + Math.max(0, microBatches - stages + stage));
+  return Math.max(sumMs / (1 - Math.pow(1 - 1 / microBatches, stages)), sumMs + sumMs / inverse);
+}

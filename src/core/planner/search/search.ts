@@ -2,7 +2,7 @@ import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { paretoFront, queue } from './best-first';
 import { stageCuts } from './cuts';
 import { evaluatorOf, type Bound, type Evaluator, type Predicted, type SearchPoint } from './evaluate';
-import { familiesOf, type Family, type SearchProblem } from './space';
+import { familiesOf, nothingToSearch, requireSearchable, type Family, type SearchProblem } from './space';
 
 /** How far a search is. */
 export interface SearchCounts {
@@ -40,6 +40,7 @@ export interface SearchOptions {
 /** A layout that would be faster than the best but does not fit, with what it needs at least. */
 export interface Excluded {
   readonly family: Family;
+  /** Of its time and of what it needs; of the family, or of one cut. */
   readonly bound: Bound;
 }
 
@@ -51,7 +52,7 @@ export interface Found {
   readonly perSchedule: ReadonlyMap<string, Predicted>;
   /** The fastest that fits for each of the fastest sizes of parallel groups, fastest first. */
   readonly perSizes: readonly Predicted[];
-  /** Of those ruled out by memory, the ones that might be fastest. */
+  /** Ruled out by memory, though not by much: for each sizes of parallel groups the one that might be fastest. */
   readonly excluded: readonly Excluded[];
   readonly lowerBoundMs: number;
   readonly counts: SearchCounts;
@@ -59,7 +60,8 @@ export interface Found {
 
 /** Sizes of parallel groups whose best is kept. */
 export const keptSizes = 8;
-const keptExcluded = 24;
+/** Layouts that need more than this many times what fits are not worth a word. */
+const nearlyFits = 1.5;
 /** Nodes between two looks at the signal: far below 50 ms of work. */
 const nodesBetweenLooks = 64;
 const nodesBetweenReports = 4096;
@@ -67,7 +69,7 @@ const nodesBetweenReports = 4096;
 /**
  * Best-first: families by the least time of any of their cuts, then their cuts by the least time of each, then prediction. What cannot enter the answer (the fastest, the front of time against memory, the fastest of each
  * schedule and of the fastest sizes) by its bounds is left out, so that the answer is that of predicting every layout.
- * @throws CancelledError.
+ * @throws ExpectedError `search-measured-times` and `search-no-layout` when there is nothing to search; CancelledError.
  */
 export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(problem.request)): Found {
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
@@ -75,7 +77,7 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
   const kept = keeper(bestOnly);
   const counts = { families: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0 };
   const bounds = new WeakMap<Family, Bound>();
-  const excluded: Excluded[] = [];
+  const excluded = new Map<string, Excluded>();
   let nodes = 0;
 
   const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: lowerBound(), counts: { ...counts } });
@@ -87,7 +89,7 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
   const ruledOut = (node: Family, bound: Bound): boolean => {
     if (bound.peakBytes > evaluator.usableBytes) {
       counts.overMemory++;
-      if (!bestOnly) noteExcluded(excluded, { family: node, bound });
+      if (!bestOnly && bound.peakBytes <= nearlyFits * evaluator.usableBytes) noteExcluded(excluded, { family: node, bound });
       return true;
     }
     if (bound.iterationMs < belowMs && kept.mayImprove(node, bound)) return false;
@@ -102,10 +104,12 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
   };
 
   throwIfCancelled(signal);
+  requireSearchable(problem);
   for (const family of familiesOf(problem)) {
     counts.families++;
     enter(family, evaluator.familyBound(family));
   }
+  if (counts.families === 0) throw nothingToSearch(problem);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { entry } = next;
     const bound = bounds.get(entry);
@@ -139,22 +143,17 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
     front: front(),
     perSchedule,
     perSizes: perSizes(),
-    excluded: excluded.sort((a, b) => a.bound.iterationMs - b.bound.iterationMs),
+    excluded: [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs),
     lowerBoundMs: lowerBound(),
     counts,
   };
 }
 
-function noteExcluded(excluded: Excluded[], one: Excluded): void {
-  if (excluded.length >= keptExcluded) {
-    const slowest = excluded.reduce(
-      (most, other, index) => (other.bound.iterationMs > (excluded[most]?.bound.iterationMs ?? 0) ? index : most),
-      0,
-    );
-    if ((excluded[slowest]?.bound.iterationMs ?? 0) <= one.bound.iterationMs) return;
-    excluded.splice(slowest, 1);
-  }
-  excluded.push(one);
+/** Keeps, for each sizes of parallel groups, the one that might be fastest. */
+function noteExcluded(excluded: Map<string, Excluded>, one: Excluded): void {
+  const key = sizesKey(one.family);
+  const other = excluded.get(key);
+  if (other === undefined || one.bound.iterationMs < other.bound.iterationMs) excluded.set(key, one);
 }
 
 /** What schedules are told apart by. */
