@@ -138,6 +138,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenOf(plan).gradientExchangeMs))],
   },
   'layout.context': { meaning: (t) => t('GPUs that share one sequence inside attention.') },
+  'layout.expertTensor': { meaning: (t) => t('GPUs that share every expert.') },
   'layout.expert': { meaning: (t) => t('GPUs that share the experts of a mixture-of-experts layer.') },
   'layout.virtualStages': { meaning: (t) => t('Chunks of layers on each stage with interleaved schedules.') },
   'cluster.gpu': {

@@ -72,6 +72,8 @@ function windowsOf({ slidingWindow, slidingWindowActive, attentionKinds }: Facts
 }
 
 const mostLayers = 10_000;
+/** Longer expressions are not read: nested brackets would exhaust the stack. */
+const mostTokens = 2000;
 
 /**
  * Megatron-LM's `--moe-layer-freq`: a period n (every n-th layer from the first has experts), or a Python list expression such as `([0]*3+[1]*11)` of ones and zeros.
@@ -81,7 +83,7 @@ export function frequencyPattern(written: string, layers: number): readonly numb
   const text = written.replaceAll(/\s/g, '');
   if (/^\d{1,5}$/.test(text)) return Array.from({ length: layers }, (_, layer) => (layer % Math.max(1, Number(text)) === 0 ? 1 : 0));
   const tokens: readonly string[] = text.match(/\d+|[[\](),*+]/g) ?? [];
-  if (tokens.join('') !== text || tokens.length > mostLayers) return null;
+  if (tokens.join('') !== text || tokens.length > mostTokens) return null;
   let at = 0;
   const sum = (): number[] | null => {
     let total = product();

@@ -164,14 +164,18 @@ export function gradientExchange(inputs: CostInputs, stage: StageLayers, order: 
   return (1e3 * volume * sharing) / networkBandwidth(cluster.links);
 }
 
-/** Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam; the distributed optimizer updates its share and touches 8 bytes of every parameter besides. */
+/**
+ * Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam. With the distributed optimizer of Megatron-LM a rank updates its share, for which it reads the gradient's norm and scales it to the clip (12 bytes),
+ * and touches every gradient besides: zeroes it (4) and, with replicas, divides it by their number before the exchange (8: `start_grad_sync` of its gradient buffers).
+ */
 export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
-  const { training } = inputs;
+  const { training, layout } = inputs;
   if (training.optimizer === 'none') return 0;
   const state = optimizerBytes[training.optimizer].step;
   if (training.offloadOptimizer === true) return offloadedTime(inputs, stage);
+  const wholeBuffer = layout.data * layout.context > 1 ? 12 : 4;
   const bytes = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) =>
-    training.zeroStage >= 1 ? (state / ranks + 8) * parameters : state * parameters,
+    training.zeroStage >= 1 ? ((state + 12) / ranks + wholeBuffer) * parameters : state * parameters,
   );
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
 }

@@ -265,7 +265,7 @@ function resolveLayout(run: Run, training: TrainingDraft, model: ModelSpec, clus
       `leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
     );
   }
-  const { tensor, pipeline, data, context, expert, virtualStages } = found.layout;
+  const { tensor, pipeline, data, context, expert, expertTensor, virtualStages } = found.layout;
   const parameters = formatCount(parameterCount(model));
   const because = `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${parameters} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
   return {
@@ -274,6 +274,7 @@ function resolveLayout(run: Run, training: TrainingDraft, model: ModelSpec, clus
     data: take('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
     context: take('layout.context', given.context, () => ({ value: context, because: 'no context parallelism asked for' })),
     expert,
+    ...(expertTensor === undefined ? {} : { expertTensor }),
     virtualStages,
   };
 }
@@ -300,7 +301,9 @@ function searchLayout(
   const wanted = asked?.value ?? '1F1B';
   const schedule = judgedBy[wanted] ?? wanted;
   const context = given.context?.value ?? 1;
-  const open = { context, expert: given.expert?.value ?? 1, virtualStages: given.virtualStages?.value ?? 1 };
+  const expertTensor = given.expertTensor?.value;
+  const shared: Pick<Layout, 'expertTensor'> = expertTensor === undefined ? {} : { expertTensor };
+  const open = { context, expert: given.expert?.value ?? 1, ...shared, virtualStages: given.virtualStages?.value ?? 1 };
   const sizes = possibleSizes(given, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context);
   const [only] = sizes;
   if (only !== undefined && sizes.length === 1) return { layout: { ...only, ...open }, fits: true };

@@ -29,6 +29,9 @@ export const megatronDefaultValues = {
 /** With `--multi-latent-attention`. */
 const latentDefaults = { kvLoraRank: 32, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const satisfies Values;
 
+/** With `--context-parallel-size` above 1. */
+const contextDefaults = { contextCommunication: 'p2p' } as const satisfies Values;
+
 /** With `--num-experts`. */
 const expertDefaults = { activeExperts: 2, moeLayerFrequency: '1' } as const satisfies Values;
 
@@ -37,6 +40,7 @@ export function megatronDefaults(facts: Facts): Facts {
   const values: Values = {
     ...megatronDefaultValues,
     ...(facts.latentAttention?.value === true && latentDefaults),
+    ...((facts.context?.value ?? 1) > 1 && contextDefaults),
     ...(facts.experts !== undefined && { ...expertDefaults, ...expertWidth(facts) }),
     ...widths(facts),
   };

@@ -74,7 +74,9 @@ function divisionFindings(run: Run, experts: number): Finding[] {
 function replicaFindings(run: Run, plan: Plan | null, experts: number): Finding[] {
   const expert = run.layout.expert?.value ?? 1;
   const data = run.layout.data?.value ?? plan?.request.layout.data;
-  const replicas = (data ?? expert) * (run.layout.context?.value ?? 1);
+  const tensor = run.layout.tensor?.value ?? plan?.request.layout.tensor ?? 1;
+  const expertTensor = run.layout.expertTensor?.value ?? tensor;
+  const replicas = ((data ?? expert) * (run.layout.context?.value ?? 1) * tensor) / expertTensor;
   if (replicas % expert === 0) return [];
   const near = nearest(
     divisorsOf(replicas).filter((size) => experts % size === 0),
@@ -87,7 +89,7 @@ function replicaFindings(run: Run, plan: Plan | null, experts: number): Finding[
       'expert-replicas',
       'error',
       {
-        message: `An expert size of ${formatCount(expert)} does not divide the ${plural(replicas, 'replica')} (data x context) that share the experts`,
+        message: `An expert size of ${formatCount(expert)} does not divide the ${plural(replicas, 'replica')} (data x context${expertTensor === tensor ? '' : ' x tensor / expertTensor'}) that share the experts`,
         remedy: `set layout.expert to ${orList(near.map(formatCount))}`,
       },
       setFixes(run, 'layout.expert', near),

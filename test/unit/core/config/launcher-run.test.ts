@@ -76,6 +76,38 @@ describe('the run of a launcher', () => {
     assert.deepEqual(['full', 'selective', 'none', 'op'].map(recompute), ['full', 'selective', 'none', 'selective']);
   });
 
+  it('plans latent attention, shared experts and dense layers that flags describe', () => {
+    const run = runOfLauncher(
+      launcher({
+        ...{ layers: 4, hidden: 5120, heads: 128, kvHeads: 128, ffn: 12288, vocab: 102400, gatedMlp: true, tiedEmbeddings: false },
+        ...{ latentAttention: true, qLoraRank: 1536, kvLoraRank: 512, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 },
+        ...{ experts: 160, activeExperts: 6, expertFfn: 1536, sharedExpertFfn: 3072, moeLayerFrequency: '([0]*1+[1]*3)*1' },
+        ...{ tensor: 2, pipeline: 2, expert: 8, expertTensor: 1, world: 16, sequenceLength: 4096, distributedOptimizer: true },
+      }),
+      'train',
+      null,
+    );
+    const { model, layout } = resolveRun(run, defaults);
+    assert.equal(model.latent?.qRank, 1536);
+    assert.deepEqual([model.ffn, model.denseFfn, model.experts], [1536, 12288, { count: 160, active: 6, sharedFfn: 3072 }]);
+    assert.deepEqual(
+      model.layerKinds?.map(({ feedForward }) => feedForward),
+      ['dense', 'experts', 'experts', 'experts'],
+    );
+    assert.deepEqual([layout.expert, layout.expertTensor, layout.data], [8, 1, 4]);
+  });
+
+  it('reads how much is recomputed, and by which modules', () => {
+    const training = (facts: Partial<FactValues>) => runOfLauncher(launcher({ ...sizes, ...facts }), 'x', null).training;
+    const block = (recomputeLayers: number) => training({ recomputeGranularity: 'full', recomputeMethod: 'block', recomputeLayers });
+    assert.deepEqual([block(2).recompute?.value, block(2).recomputeLayers?.value], ['full', 2]);
+    assert.deepEqual([block(0).recompute?.value, block(0).recomputeLayers], ['none', undefined]);
+    const modules = training({ recomputeGranularity: 'selective', recomputeModules: ['moe_act', 'unheard_of'] });
+    assert.deepEqual(modules.recomputeModules?.value, ['moe_act']);
+    assert.equal(training({ contextCommunication: 'p2p' }).contextExchange?.value, 'ring');
+    assert.equal(training({ contextCommunication: 'a2a' }).contextExchange?.value, 'all-to-all');
+  });
+
   it('is not planned as something else when the launcher tells of a model that planning has no word for', () => {
     for (const kind of [{ encoderLayers: 12, decoderLayers: 12 }, { latentAttention: true }, { hybridPattern: 'M-M*' }] as const) {
       const run = runOfLauncher(launcher({ ...sizes, ...kind }), 'x', null);

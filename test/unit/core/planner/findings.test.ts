@@ -219,6 +219,16 @@ describe('findingsOf', () => {
     assert.deepEqual((await at({ expertFfn: 1001 }, { tensor: 2 }))[0], 'width-tensor');
   });
 
+  it('lets tensor-parallel ranks hold experts of their own where the expert tensor size says so', async () => {
+    const expertModel = { layers: 4, hidden: 64, heads: 4, vocab: 128, experts: 8, activeExperts: 2 };
+    const codesOf = async (layout: object) =>
+      findingsOf(await loadObject({ model: expertModel, layout: { tensor: 2, pipeline: 1, data: 4, expert: 8, ...layout } }), null).map(
+        ({ code }) => code,
+      );
+    assert.ok((await codesOf({})).includes('expert-replicas'));
+    assert.ok(!(await codesOf({ expertTensor: 1 })).includes('expert-replicas'));
+  });
+
   it('knows the replicas that the planner chose', async () => {
     const config = {
       model: { layers: 4, hidden: 256, heads: 4, vocab: 0, experts: 8, activeExperts: 2 },

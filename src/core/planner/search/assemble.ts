@@ -1,0 +1,200 @@
+import { stageLimits } from '../../cost/limits';
+import { rooflineProvenance } from '../../cost/provenance';
+import type { CostInputs } from '../../cost/rates';
+import { throwIfCancelled, type CancelSignal } from '../../errors';
+import type { Scheme } from '../../solver/slicing';
+import { solveSlicing } from '../../solver/solve';
+import { peakBytesOf, type Candidate } from '../plan';
+import { slicingCost } from '../predict';
+import { stageCuts } from './cuts';
+import { evaluatorOf, familyName, microBatchesOf, schemeOf, type Evaluator, type SearchPoint } from './evaluate';
+import type { FoundPlan, NotFitting, RunnerUp, SearchResult, StepPart } from './result';
+import { bestFirst, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
+import { gpusOf, unitOf, type SearchProblem } from './space';
+import { layoutText, whyLost, whyTooLarge } from './words';
+
+export interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
+  /** Tokens to train on, for GPU hours. */
+  readonly tokenBudget?: number | null;
+}
+
+/** Layouts named of those that do not fit. */
+const namedNotFitting = 3;
+
+/**
+ * The best layout for a problem, with all that an answer needs: the front of time against memory, the best of every schedule, the runners-up and why they lost. Token slices are solved for
+ * TeraPipe's best layout alone; everywhere else they are equal.
+ * @throws ExpectedError `search-*`; CancelledError.
+ */
+export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOptions = {}): SearchResult {
+  const evaluator = evaluatorOf(problem.request);
+  const found = bestFirst(problem, options, evaluator);
+  const leader = found.best ?? closest(problem, options);
+  const details = describerOf(problem, evaluator, options.tokenBudget ?? null);
+  const equal = details.plan(leader.point);
+  const inputs = inputsFor(problem, leader.point);
+  const cost = rooflineProvenance(
+    inputs,
+    leader.point.training.microBatch,
+    problem.request.training.sequenceLength,
+    problem.request.calibration,
+  );
+  const perSchedule = [...found.perSchedule.values()].map(({ point }) => solved(details, problem, evaluator, point, options.signal));
+  const fastest = perSchedule.reduce((best, plan) => (plan.iterationMs < best.iterationMs ? plan : best), equal);
+  const tied = (plan: FoundPlan): FoundPlan => ({ ...plan, tie: plan.iterationMs <= fastest.iterationMs * (1 + cost.errorPercent / 100) });
+  const best = tied(fastest);
+  return {
+    request: problem.request,
+    gpus: gpusOf(problem),
+    fixed: [...problem.fixed],
+    best,
+    front: found.front.map(({ point }) => tied(details.plan(point))),
+    perSchedule: perSchedule.map(tied).sort((a, b) => a.iterationMs - b.iterationMs),
+    runnersUp: runnersUp(found, best, (point) => tied(details.plan(point))),
+    notFitting: notFitting(problem, found.excluded, best, evaluator),
+    improvements: [],
+    cost,
+    tokenBudget: options.tokenBudget ?? null,
+    lowerBoundMs: found.best === null ? best.iterationMs : Math.min(found.lowerBoundMs, best.iterationMs),
+    proved: found.best !== null,
+    counts: found.counts,
+  };
+}
+
+/** The layout with the least memory, where none fits. */
+function closest(problem: SearchProblem, { signal }: SearchOptions): { readonly point: SearchPoint } {
+  const { cluster } = problem.request;
+  const roomy = { ...cluster, gpu: { ...cluster.gpu, memoryBytes: Number.MAX_SAFE_INTEGER } };
+  const { front } = bestFirst({ ...problem, request: { ...problem.request, cluster: roomy } }, { signal });
+  const least = front.at(-1);
+  if (least === undefined) throw new Error('a search that found layouts has none with the least memory');
+  return least;
+}
+
+export interface Describer {
+  readonly plan: (point: SearchPoint, scheme?: Scheme) => FoundPlan;
+}
+
+/** Points with all their numbers. */
+export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null): Describer {
+  const gpus = gpusOf(problem);
+  return {
+    plan: (point, scheme = schemeOf(problem.request, point)) => {
+      const candidate = evaluator.candidate(point, scheme);
+      const { iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
+      return {
+        ...{ point, name, scheme, iterationMs, peakBytes: peakBytesOf(candidate), fits, bubbleRate, tokensPerSecond, mfu },
+        gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
+        tie: false,
+        parts: partsOf(problem, evaluator, point, candidate),
+      };
+    },
+  };
+}
+
+function inputsFor({ request }: SearchProblem, { layout, training }: SearchPoint): CostInputs {
+  return { model: request.model, training, layout, cluster: request.cluster, constants: request.constants };
+}
+
+/** What the step of a candidate goes to on its busiest stage. */
+function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Candidate): Record<StepPart, number> {
+  const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme } = candidate;
+  const stage = busyMs.indexOf(Math.max(...busyMs));
+  const shape = evaluator.pipeline(point).shapes[stage];
+  if (shape === undefined) throw new Error(`stage ${stage} has no shape`);
+  const busy = busyMs[stage] ?? 0;
+  const inputs = inputsFor(problem, point);
+  const kept = { ...inputs, training: { ...inputs.training, recompute: 'none' as const } };
+  const total = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0 };
+  for (const { chunk, times } of chunksOf(scheme)) {
+    let context = 0;
+    const slices = chunk.tokens.map((tokens) => {
+      const slice = { batch: chunk.batch, tokens, context };
+      context += tokens;
+      return slice;
+    });
+    const { ms } = stageLimits(kept, shape, slices, () => 0);
+    const again = point.training.recompute === 'none' ? ms : stageLimits(inputs, shape, slices, () => 0).ms;
+    for (const part of ['math', 'memory', 'issue', 'exchange'] as const) {
+      total[part] += times * ms[part];
+      total.recompute += times * (again[part] - ms[part]);
+    }
+  }
+  const explained = Object.values(total).reduce((sum, ms) => sum + ms, 0);
+  return { ...total, send: busy - explained, bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
+}
+
+/** Chunks of a scheme that differ, with how often each comes. */
+function chunksOf(scheme: Scheme): { readonly chunk: Scheme[number]; readonly times: number }[] {
+  const known = new Map<string, { chunk: Scheme[number]; times: number }>();
+  for (const chunk of scheme) {
+    const key = JSON.stringify(chunk);
+    const same = known.get(key);
+    if (same === undefined) known.set(key, { chunk, times: 1 });
+    else same.times++;
+  }
+  return [...known.values()];
+}
+
+/** Slice times that the solver may tabulate, sequences it may join in a slice, and slice times it may look at: a fraction of a second. */
+const mostUnits = 512;
+const mostJoined = 4;
+const visitBudget = 6e7;
+
+/** TeraPipe's point with slices by the dynamic program, where those are faster and still fit; any other as it is. */
+function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, signal?: CancelSignal): FoundPlan {
+  const plan = details.plan(point);
+  const { request } = problem;
+  if (point.schedule !== 'TeraPipe' || request.slicing.scheme !== null) return plan;
+  throwIfCancelled(signal);
+  const tokens = request.training.sequenceLength;
+  const asked = unitOf(tokens, request.slicing.unit);
+  const unit = asked * Math.ceil(tokens / asked / mostUnits);
+  const batch = microBatchesOf(point) * point.training.microBatch;
+  const maximumBatchSlice = Math.min(batch, mostJoined);
+  const visits = (tokens / unit) ** 2 * (maximumBatchSlice / 2);
+  const solution = solveSlicing(
+    {
+      ...{ batch, tokens, unit, maximumBatchSlice },
+      stages: point.layout.pipeline,
+      cost: slicingCost(evaluator.pipeline(point)),
+      maximumEvaluations: Math.max(16, Math.floor(visitBudget / visits)),
+    },
+    { signal },
+  );
+  const better = details.plan(point, solution.scheme);
+  return better.fits && better.iterationMs < plan.iterationMs ? { ...better, name: 'TeraPipe, solved slices' } : plan;
+}
+
+function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchPoint) => FoundPlan): RunnerUp[] {
+  return perSizes
+    .filter(({ point }) => sizesKey(point) !== sizesKey(best.point))
+    .map(({ point }) => {
+      const plan = planOf(point);
+      return { plan, why: whyLost(plan, best) };
+    });
+}
+
+/** The fastest that memory rules out, one for each sizes of parallel groups, by the bound of its best cut. */
+function notFitting({ request }: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
+  return excluded
+    .flatMap(({ family }) => {
+      const { layout } = family;
+      const bounds = stageCuts(request.model.layers, layout.pipeline, layout.virtualStages).map((stageLayers) =>
+        evaluator.pointBound({ ...family, stageLayers }),
+      );
+      return bounds
+        .sort((a, b) => a.iterationMs - b.iterationMs)
+        .slice(0, 1)
+        .map((bound) => ({ family, bound }));
+    })
+    .filter(({ bound }) => bound.iterationMs < best.iterationMs)
+    .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs)
+    .slice(0, namedNotFitting)
+    .map(({ family, bound }) => ({
+      layout: `${layoutText(family)}, ${familyName(family)}`,
+      iterationMs: bound.iterationMs,
+      peakBytes: bound.peakBytes,
+      why: whyTooLarge(bound, evaluator.usableBytes, best),
+    }));
+}

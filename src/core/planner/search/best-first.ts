@@ -1,0 +1,88 @@
+/** A binary heap of entries by ascending key. */
+export interface Queue<T> {
+  readonly push: (key: number, entry: T) => void;
+  readonly pop: () => { readonly key: number; readonly entry: T } | undefined;
+  /** Smallest key; Infinity when empty. */
+  readonly least: () => number;
+}
+
+export function queue<T>(): Queue<T> {
+  const keys: number[] = [];
+  const entries: T[] = [];
+  const keyAt = (index: number): number => keys[index] ?? Infinity;
+  const swap = (a: number, b: number): void => {
+    [keys[a], keys[b]] = [keyAt(b), keyAt(a)];
+    const [first, second] = [entries[a], entries[b]];
+    entries[a] = second as T;
+    entries[b] = first as T;
+  };
+  return {
+    least: () => keyAt(0),
+    push: (key, entry) => {
+      keys.push(key);
+      entries.push(entry);
+      for (let at = keys.length - 1; at > 0;) {
+        const parent = (at - 1) >> 1;
+        if (keyAt(parent) <= keyAt(at)) break;
+        swap(parent, at);
+        at = parent;
+      }
+    },
+    pop: () => {
+      if (keys.length === 0) return undefined;
+      swap(0, keys.length - 1);
+      const [key, entry] = [keys.pop() ?? Infinity, entries.pop() as T];
+      for (let at = 0; ;) {
+        const left = 2 * at + 1;
+        const child = keyAt(left + 1) < keyAt(left) ? left + 1 : left;
+        if (keyAt(child) >= keyAt(at)) break;
+        swap(at, child);
+        at = child;
+      }
+      return { key, entry };
+    },
+  };
+}
+
+/** What has a time and a peak. */
+export interface Costed {
+  readonly iterationMs: number;
+  readonly peakBytes: number;
+}
+
+/** Points of which none is both slower and larger than another, by ascending time. */
+export interface Front<T extends Costed> {
+  readonly entries: () => readonly T[];
+  /** Takes a point in unless an earlier one is as fast and as small, and drops those that are no better than it. */
+  readonly add: (point: T) => void;
+  /** Whether a point is as fast and as small as this or better. */
+  readonly dominates: (point: Costed) => boolean;
+}
+
+export function paretoFront<T extends Costed>(): Front<T> {
+  const entries: T[] = [];
+  /** Index of the first entry that is slower. */
+  const after = (ms: number): number => {
+    let [low, high] = [0, entries.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((entries[middle]?.iterationMs ?? Infinity) <= ms) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  const dominates = ({ iterationMs, peakBytes }: Costed): boolean => (entries[after(iterationMs) - 1]?.peakBytes ?? Infinity) <= peakBytes;
+  return {
+    entries: () => entries,
+    dominates,
+    add: (point) => {
+      if (dominates(point)) return;
+      let at = after(point.iterationMs);
+      // an entry just as fast is larger, or it would dominate
+      if (entries[at - 1]?.iterationMs === point.iterationMs) at--;
+      let end = at;
+      while (end < entries.length && (entries[end]?.peakBytes ?? -1) >= point.peakBytes) end++;
+      entries.splice(at, end - at, point);
+    },
+  };
+}

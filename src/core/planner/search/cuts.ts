@@ -1,0 +1,60 @@
+/** Layers of each stage, in order. */
+export type StageLayers = readonly number[];
+
+/** Stages in the middle may have this many layers more than an equal share, rounded up. */
+const mostExtraLayers = 1;
+/** With two stages, the last may have so many layers fewer than half. */
+const mostShiftedLayers = 8;
+
+/**
+ * The ways to cut `layers` layers into `stages` stages that are tried: equal where that divides, and ends that are lighter than the stages between them, which are all alike (as Megatron-LM's
+ * `--decoder-first-pipeline-num-layers` and `--decoder-last-pipeline-num-layers` take it). Where none of these exists, ends one layer lighter than most.
+ * With virtual stages all chunks are alike, but that the first, the last or both may have one layer less (`--account-for-embedding-in-pipeline-split`, `--account-for-loss-in-pipeline-split`).
+ */
+export function stageCuts(layers: number, stages: number, virtualStages = 1): StageLayers[] {
+  if (stages > layers) return [];
+  if (stages === 1) return [[layers]];
+  if (virtualStages > 1) return likeChunks(layers, stages, virtualStages);
+  const cuts = stages === 2 ? halves(layers) : lighterEnds(layers, stages);
+  return cuts.length > 0 ? cuts : [dealt(layers, stages)];
+}
+
+function likeChunks(layers: number, stages: number, virtualStages: number): StageLayers[] {
+  return [
+    [0, 0],
+    [1, 0],
+    [0, 1],
+    [1, 1],
+  ].flatMap(([first = 0, last = 0]) => {
+    const each = (layers + first + last) / stages;
+    if (each % virtualStages !== 0 || (each === virtualStages && first + last > 0)) return [];
+    return [Array.from({ length: stages }, (_, stage) => each - (stage === 0 ? first : 0) - (stage === stages - 1 ? last : 0))];
+  });
+}
+
+function halves(layers: number): StageLayers[] {
+  const cuts: StageLayers[] = [];
+  const half = Math.floor(layers / 2);
+  for (let last = Math.max(1, half - mostShiftedLayers); last <= Math.min(layers - 1, half + mostExtraLayers); last++)
+    cuts.push([layers - last, last]);
+  return cuts;
+}
+
+function lighterEnds(layers: number, stages: number): StageLayers[] {
+  const share = Math.ceil(layers / stages);
+  const cuts: StageLayers[] = [];
+  for (let middle = share; middle <= share + mostExtraLayers; middle++) {
+    const ends = layers - middle * (stages - 2);
+    for (let first = Math.max(1, ends - middle); first <= Math.min(middle, ends - 1); first++)
+      cuts.push(Array.from({ length: stages }, (_, stage) => (stage === 0 ? first : stage === stages - 1 ? ends - first : middle)));
+  }
+  return cuts;
+}
+
+/** As equal as possible, one more on the stages in the middle. */
+function dealt(layers: number, stages: number): StageLayers {
+  const each = Math.floor(layers / stages);
+  const extra = layers - each * stages;
+  const from = Math.floor((stages - extra) / 2);
+  return Array.from({ length: stages }, (_, stage) => each + (stage >= from && stage < from + extra ? 1 : 0));
+}

@@ -1,0 +1,295 @@
+import { gradientExchange, megatronBoundary, optimizerTime, stageCost, terapipeBoundary } from '../../cost/stage-time';
+import type { CostInputs } from '../../cost/rates';
+import type { SliceCost } from '../../cost/slice-cost';
+import { shapeKey } from '../../memory/count';
+import { savedBytes, type StageShape } from '../../memory/runtime';
+import { staticBytes } from '../../memory/static';
+import { layerGroups } from '../../model/layers';
+import { uniformLengths } from '../../solver/baselines';
+import type { Scheme } from '../../solver/slicing';
+import { peakBytesOf, type Candidate } from '../plan';
+import { operationCount, predict, type Pipeline } from '../predict';
+import type { PlanRequest } from '../request';
+import type { StageLayers } from './cuts';
+import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, type StageTimes } from './pipeline-bounds';
+import { unitOf, type Family } from './space';
+
+/*
+ * The one place where the search meets the rest of the planner: what a layout takes by `predict`, and what it takes at least. Every bound here must stay below what `predict` says, and a property
+ * test holds it there.
+ */
+
+/** One layout whole: a family and its cut. */
+export interface SearchPoint extends Family {
+  readonly stageLayers: StageLayers;
+}
+
+/** A point, predicted. Times in ms, memory of the worst stage in bytes. */
+export interface Predicted {
+  readonly point: SearchPoint;
+  readonly iterationMs: number;
+  readonly peakBytes: number;
+  readonly fits: boolean;
+}
+
+/** What no cut of a family, or no run of a point, goes below. */
+export interface Bound {
+  readonly iterationMs: number;
+  readonly peakBytes: number;
+}
+
+export interface Evaluator {
+  readonly familyBound: (family: Family) => Bound;
+  readonly pointBound: (point: SearchPoint) => Bound;
+  /** Null when it would take too many operations to simulate. */
+  readonly evaluate: (point: SearchPoint) => Predicted | null;
+  /** The same with its parts; the timeline left out. */
+  readonly candidate: (point: SearchPoint, scheme?: Scheme) => Candidate;
+  readonly pipeline: (point: SearchPoint) => Pipeline;
+  /** Peak that still fits. */
+  readonly usableBytes: number;
+}
+
+/** Points with more operations are left out: their simulation takes longer than the search. */
+const maximumOperations = 1_000_000;
+/** Bounds are lowered by this share, far above the rounding of sums. */
+const rounding = 1e-9;
+
+/** Kept free as `countMemory` does: 1 GiB for the CUDA context and NCCL, and 5 % for fragmentation. */
+export function usablePeakBytes(capacityBytes: number): number {
+  return (capacityBytes - 2 ** 30) / 1.05;
+}
+
+/** What is computed once for all families that share it. */
+interface Known {
+  readonly cost: (family: Family, shape: StageShape) => SliceCost;
+  /** Of one micro-batch on a stage. */
+  readonly times: (family: Family, shape: StageShape) => StageTimes;
+  /** Gradient exchange and optimizer, which follow the pipeline, ms; of an even stage, which no uneven cut is below. */
+  readonly afterwardsMs: (family: Family) => number;
+  readonly staticBytes: (family: Family, shape: StageShape) => number;
+  /** Saved by a stage for one micro-batch, its slices together; as without virtual stages. */
+  readonly savedBytes: (family: Family, shape: StageShape) => number;
+}
+
+function remembered<T>(
+  compute: (family: Family, shape: StageShape) => T,
+  keyOf: (family: Family) => string,
+): (family: Family, shape: StageShape) => T {
+  const known = new Map<string, T>();
+  return (family, shape) => {
+    const key = `${keyOf(family)}|${shapeKey(shape)}`;
+    let value = known.get(key);
+    if (value === undefined) known.set(key, (value = compute(family, shape)));
+    return value;
+  };
+}
+
+function knownOf(request: PlanRequest): Known {
+  const cost = remembered((family, shape) => stageCost(inputsOf(request, family), shape.layers, shape), timeKey);
+  const sliced = (family: Family): string => `${timeKey(family)}/${family.slices}`;
+  const afterwards = remembered(
+    (family, stage) => {
+      const inputs = inputsOf(request, family);
+      return gradientExchange(inputs, stage, family.schedule === 'TeraPipe' ? 'pipeline' : 'data') + optimizerTime(inputs, stage);
+    },
+    (family) => `${holdingKey(family)}${family.schedule === 'TeraPipe'}`,
+  );
+  return {
+    cost,
+    times: remembered((family, shape) => sliceTimes(cost(family, shape), family, request), sliced),
+    afterwardsMs: (family) => afterwards(family, { layers: request.model.layers / family.layout.pipeline, first: false, last: false }),
+    staticBytes: remembered((family, shape) => sumOf(staticBytes(inputsOf(request, family), shape)), holdingKey),
+    savedBytes: remembered((family, shape) => savedUnitBytes(request, family, shape), sliced),
+  };
+}
+
+/** Predicts and bounds points of a request's model on its cluster; remembers stage times. */
+export function evaluatorOf(request: PlanRequest): Evaluator {
+  const known = knownOf(request);
+  const pipeline = (point: SearchPoint): Pipeline => {
+    const shapes = shapesOf(request, point.stageLayers);
+    return { inputs: inputsOf(request, point), shapes, costs: shapes.map((shape) => known.cost(point, shape)), measured: false };
+  };
+  const candidate = (point: SearchPoint, scheme = schemeOf(request, point)): Candidate => {
+    const name = familyName(point);
+    const id = point.schedule === 'TeraPipe' ? 'uniform' : point.schedule === 'GPipe' ? 'gpipe' : '1f1b';
+    const found = predict(pipeline(point), { id, name, schedule: point.schedule, scheme, certificate: null });
+    return { ...found, timeline: null };
+  };
+  return {
+    usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
+    pipeline,
+    candidate,
+    evaluate: (point) => {
+      const scheme = schemeOf(request, point);
+      if (operationCount(scheme, point.layout.pipeline) > maximumOperations) return null;
+      const found = candidate(point, scheme);
+      return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: peakBytesOf(found) };
+    },
+    familyBound: (family) => lowered(familyBound(request, family, known)),
+    pointBound: (point) => lowered(pointBound(request, point, known)),
+  };
+}
+
+function lowered({ iterationMs, peakBytes }: Bound): Bound {
+  return { iterationMs: iterationMs * (1 - rounding), peakBytes: peakBytes * (1 - rounding) };
+}
+
+/** What is always there, and what follows the pipeline, depend on this. */
+function holdingKey({ layout, training }: Family): string {
+  const { tensor, pipeline, data, context, expert, expertTensor } = layout;
+  return [tensor, pipeline, data, context, expert, expertTensor, training.zeroStage, training.offloadOptimizer].join(',');
+}
+
+/** What stage times and saved tensors depend on. */
+function timeKey({ layout, training }: Family): string {
+  const { tensor, context, expert, expertTensor } = layout;
+  const { microBatch, recompute, recomputeLayers, recomputeModules, contextExchange, sequenceParallel } = training;
+  return [tensor, context, expert, expertTensor, microBatch, recompute, recomputeLayers, recomputeModules?.join('+'), contextExchange, sequenceParallel].join(','); // prettier-ignore
+}
+
+function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training }: Family): CostInputs {
+  return { model, training, layout, cluster, constants };
+}
+
+function shapesOf({ model }: PlanRequest, stageLayers: StageLayers): StageShape[] {
+  let from = 0;
+  return stageLayers.map((layers, stage) => {
+    const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
+    from += layers;
+    return { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...groups };
+  });
+}
+
+/** Micro-batches on each replica. */
+export function microBatchesOf({ layout, training }: Family): number {
+  return training.globalBatch / layout.data / training.microBatch;
+}
+
+function lengthsOf({ training, slicing }: PlanRequest, { slices }: Family): number[] {
+  return uniformLengths(training.sequenceLength, unitOf(training.sequenceLength, slicing.unit), slices);
+}
+
+/** What the schedule runs: micro-batches, each in equal token slices, or the slices that the request gives. */
+export function schemeOf(request: PlanRequest, family: Family): Scheme {
+  if (request.slicing.scheme !== null) return request.slicing.scheme;
+  const tokens = family.slices === 1 ? [request.training.sequenceLength] : lengthsOf(request, family);
+  return Array.from({ length: microBatchesOf(family) }, () => ({ batch: family.training.microBatch, tokens }));
+}
+
+/** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `TeraPipe, 8 slices`. */
+export function familyName({ layout, schedule, slices }: Family): string {
+  if (schedule === '1F1B' && layout.virtualStages > 1) return `interleaved 1F1B, ${layout.virtualStages} virtual stages`;
+  return slices > 1 ? `${schedule}, ${slices} slices` : schedule;
+}
+
+/** One micro-batch on one stage, its slices one by one and together. */
+function sliceTimes(cost: SliceCost, family: Family, request: PlanRequest): StageTimes {
+  const { microBatch } = family.training;
+  let context = 0;
+  let [forwardMs, backwardMs] = [0, 0];
+  const slices = (family.slices === 1 ? [request.training.sequenceLength] : lengthsOf(request, family)).map((tokens) => {
+    const time = cost(microBatch, tokens, context);
+    context += tokens;
+    forwardMs += time.forwardMs;
+    backwardMs += time.backwardMs;
+    return time;
+  });
+  const nothing = { forwardMs: 0, backwardMs: 0 };
+  return { forwardMs, backwardMs, first: slices[0] ?? nothing, last: slices.at(-1) ?? nothing };
+}
+
+/** Of any cut: see `anyCutBound` and `leastStageBytes`. */
+function familyBound(request: PlanRequest, family: Family, known: Known): Bound {
+  const [whole] = shapesOf(request, [request.model.layers]);
+  if (request.slicing.scheme !== null || whole === undefined) return { iterationMs: 0, peakBytes: 0 };
+  const { forwardMs, backwardMs } = known.times(family, whole);
+  const order = family.slices > 1 || family.layout.virtualStages > 1 ? 'any' : family.schedule === '1F1B' ? '1F1B' : 'drained';
+  const pipelineMs = anyCutBound(forwardMs + backwardMs, family.layout.pipeline, microBatchesOf(family), order);
+  return { iterationMs: pipelineMs + known.afterwardsMs(family), peakBytes: leastStageBytes(request, family, known) };
+}
+
+/**
+ * With A static and a saved bytes of a layer, K those of a stage and w_s micro-batches in flight on stage s, l_s (A + a w_s) + K <= C on every stage and the l_s sum up to L, so that
+ * C >= K + L / sum over s of 1 / (A + a w_s).
+ */
+function leastStageBytes(request: PlanRequest, family: Family, known: Known): number {
+  const { model } = request;
+  // layers of several kinds: no mean of theirs is a stage
+  if (model.layerKinds !== undefined) return 0;
+  const inner = (layers: number): StageShape => ({ layers, first: false, last: false });
+  const [one, two] = [known.staticBytes(family, inner(1)), known.staticBytes(family, inner(2))];
+  // the first layers of a stage are those recomputed: one alone is, and saves the least
+  const saved = known.savedBytes(family, inner(1));
+  let shares = 0;
+  for (let stage = 0; stage < family.layout.pipeline; stage++) shares += 1 / (two - one + saved * inFlight(request, family, stage));
+  return Math.max(0, 2 * one - two) + model.layers / shares;
+}
+
+/** Micro-batches of which a stage holds everything saved, at least. Interleaving starts no later than plain 1F1B (arXiv 2205.05198, section 4.2.1). */
+function inFlight({ slicing }: PlanRequest, family: Family, stage: number): number {
+  if (slicing.scheme !== null) return 0;
+  const count = microBatchesOf(family);
+  return family.schedule === '1F1B' ? Math.min(count, family.layout.pipeline - stage) : count;
+}
+
+function sumOf(parts: object): number {
+  return Object.values(parts as Readonly<Record<string, number>>).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function savedUnitBytes(request: PlanRequest, family: Family, shape: StageShape): number {
+  const layout = { ...family.layout, virtualStages: 1 };
+  const inputs = { ...inputsOf(request, family), layout };
+  const lengths = family.slices === 1 ? [request.training.sequenceLength] : lengthsOf(request, family);
+  let context = 0;
+  let bytes = 0;
+  lengths.forEach((tokens, slice) => {
+    const unit = { microBatch: 0, slice, batch: family.training.microBatch, tokens, context };
+    const { activations, keysValues, logits } = savedBytes(inputs, shape, unit, family.slices > 1);
+    bytes += activations + keysValues + logits;
+    context += tokens;
+  });
+  return bytes;
+}
+
+/** Of one cut: by the order in which the schedule runs its micro-batches. */
+function pointBound(request: PlanRequest, point: SearchPoint, known: Known): Bound {
+  const shapes = shapesOf(request, point.stageLayers);
+  const stages = shapes.map((shape) => known.times(point, shape));
+  const count = microBatchesOf(point);
+  const inputs = inputsOf(request, point);
+  const { virtualStages } = point.layout;
+  const [longest = 0] = lengthsOf(request, point);
+  if (request.slicing.scheme !== null) return { iterationMs: 0, peakBytes: peakBound(request, point, shapes, known) };
+  const { microBatch } = point.training;
+  const pipelineMs =
+    point.schedule === 'TeraPipe'
+      ? drainedBound(
+          stages,
+          count,
+          lengthsOf(request, point).map((tokens) => terapipeBoundary(inputs, microBatch, tokens)),
+        )
+      : virtualStages > 1
+        ? interleavedBound(
+            stages,
+            shapes.map(({ layers }) => Math.floor(layers / virtualStages)),
+            known.times(point, { layers: 1, first: false, last: false }),
+            count,
+          )
+        : point.schedule === 'GPipe'
+          ? drainedBound(stages, count, null)
+          : oneForwardOneBackwardBound(stages, count, megatronBoundary(inputs, microBatch, longest));
+  return { iterationMs: pipelineMs + known.afterwardsMs(point), peakBytes: peakBound(request, point, shapes, known) };
+}
+
+/** Of the first, second and last stage: what is always there and the micro-batches in flight. */
+function peakBound(request: PlanRequest, family: Family, shapes: readonly StageShape[], known: Known): number {
+  let peak = 0;
+  for (const stage of new Set([0, 1, family.layout.pipeline - 1])) {
+    const shape = shapes[stage];
+    if (shape === undefined) continue;
+    peak = Math.max(peak, known.staticBytes(family, shape) + inFlight(request, family, stage) * known.savedBytes(family, shape));
+  }
+  return peak;
+}

@@ -1,0 +1,293 @@
+import type { Given, Run } from '../../config/run';
+import { ExpectedError } from '../../errors';
+import { formatCount } from '../../format';
+import type { Located } from '../../located';
+import type { ModelSpec } from '../../model/spec';
+import type { Recompute, RecomputeModule } from '../../model/recompute';
+import { divisorsOf } from '../../numbers';
+import type { ScheduleName } from '../../schedule/schedule';
+import { stageCuts } from './cuts';
+import { defaultUnit, type Layout, type PlanRequest, type TrainingSpec } from '../request';
+
+/** What a search may choose, each unless it is fixed. `data` follows from the others and the number of GPUs. */
+export const searchKeys = [
+  'tensor',
+  'pipeline',
+  'data',
+  'context',
+  'expert',
+  'expertTensor',
+  'virtualStages',
+  'microBatch',
+  'recompute',
+  'zeroStage',
+  'offloadOptimizer',
+  'contextExchange',
+  'sequenceParallel',
+  'schedule',
+] as const;
+export type SearchKey = (typeof searchKeys)[number];
+
+/** A search: the request says what is fixed and everything that is no choice (model, cluster, global batch, sequence length, precision). */
+export interface SearchProblem {
+  readonly request: PlanRequest;
+  /** Keys whose value in `request` stays. */
+  readonly fixed: ReadonlySet<SearchKey>;
+}
+
+/** One way to run the step but for the cut of its layers into stages. */
+export interface Family {
+  readonly layout: Layout;
+  readonly training: TrainingSpec;
+  /** `1F1B` with virtual stages is interleaved. */
+  readonly schedule: ScheduleName;
+  /** Equal token slices of a sequence; 1 but for TeraPipe. */
+  readonly slices: number;
+}
+
+/** What the files of a run (or the command line) fix. */
+export function fixedBy(run: Run): Set<SearchKey> {
+  const { layout, training } = run;
+  const fixed = new Set<SearchKey>();
+  const note = <T>(given: Given<T>): void => {
+    for (const key of searchKeys) {
+      const located = (given as Readonly<Record<string, Located<unknown> | undefined>>)[key];
+      if (located !== undefined && located.source.kind !== 'default') fixed.add(key);
+    }
+  };
+  note(layout);
+  note(training);
+  if (run.schedule !== undefined || run.scheme !== undefined) fixed.add('schedule');
+  return fixed;
+}
+
+/** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole. */
+export function gpusOf({ request, fixed }: SearchProblem): number {
+  const { layout, cluster } = request;
+  const whole = (['tensor', 'pipeline', 'data'] as const).every((key) => fixed.has(key));
+  return whole ? layout.tensor * layout.pipeline * layout.data * layout.context : cluster.nodes * cluster.gpusPerNode;
+}
+
+const mostStages = 128;
+const mostMicroBatch = 16;
+const mostVirtualStages = 16;
+const mostContext = 64;
+const mostSlices = 64;
+
+/**
+ * Every family that launchers accept: sizes that use all GPUs, tensor parallelism inside a node that divides heads and widths, sequences that context parallelism divides twice, a batch that replicas and
+ * micro-batches divide, expert sizes that divide experts and replicas, interleaving with as many micro-batches as a multiple of the stages. Sources: the rules of `launch/` and `findings/`.
+ *
+ * Not tried unless fixed: tensor parallelism across nodes, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
+ */
+export function* familiesOf(problem: SearchProblem): Generator<Family> {
+  const { request, fixed } = problem;
+  const { model, training } = request;
+  const recomputes = fixed.has('recompute') ? [training] : recomputeChoices(model, training);
+  for (const sizes of sizesOf(problem)) {
+    const batch = training.globalBatch / sizes.data;
+    for (const microBatch of microBatchesOf(problem, batch)) {
+      for (const schedule of schedulesOf(problem, sizes, batch / microBatch)) {
+        for (const recompute of recomputes) {
+          for (const optimizer of optimizersOf(problem)) {
+            yield {
+              layout: { ...sizes, virtualStages: schedule.virtualStages },
+              training: {
+                ...withRecompute(training, recompute, sizes.pipeline, model.layers),
+                ...optimizer,
+                ...contextExchangeOf(problem, sizes),
+                microBatch,
+                sequenceParallel: fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1,
+              },
+              schedule: schedule.name,
+              slices: schedule.slices,
+            };
+          }
+        }
+      }
+    }
+  }
+}
+
+type Sizes = Omit<Layout, 'virtualStages'>;
+
+function* sizesOf(problem: SearchProblem): Generator<Sizes> {
+  const { request, fixed } = problem;
+  const { model, layout, training, cluster } = request;
+  const gpus = gpusOf(problem);
+  const divisors = divisorsOf(gpus);
+  const among = (key: 'tensor' | 'pipeline' | 'context', free: (size: number) => boolean): number[] =>
+    fixed.has(key) ? [layout[key]] : divisors.filter(free);
+  const tensors = among('tensor', (size) => size <= cluster.gpusPerNode && splitsModel(model, size));
+  const contexts = among('context', (size) => size <= mostContext && (size === 1 || training.sequenceLength % (2 * size) === 0));
+  const pipelines = among('pipeline', (size) => size <= Math.min(model.layers, mostStages));
+  for (const tensor of tensors)
+    for (const context of contexts)
+      for (const pipeline of pipelines) {
+        const data = gpus / (tensor * context * pipeline);
+        if (!Number.isInteger(data) || (fixed.has('data') && data !== layout.data) || training.globalBatch % data !== 0) continue;
+        if (!exchangesHeads(problem, tensor, context)) continue;
+        if (fixed.has('sequenceParallel') && training.sequenceParallel && training.sequenceLength % tensor !== 0) continue;
+        for (const experts of expertSizes(problem, { tensor, context, data })) yield { tensor, pipeline, data, context, ...experts };
+      }
+}
+
+/** Whether tensor parallelism of this size divides heads, key/value heads (or repeats them) and widths. */
+function splitsModel({ heads, kvHeads, latent, hidden, ffn, denseFfn, experts }: ModelSpec, tensor: number): boolean {
+  const keyValue = latent ? heads : kvHeads;
+  const shared = keyValue % tensor === 0 || tensor % keyValue === 0;
+  return [heads, hidden, ffn, denseFfn ?? tensor, experts?.sharedFfn ?? tensor].every((width) => width % tensor === 0) && shared;
+}
+
+/** All-to-all exchanges heads for tokens inside a node; beyond it only a ring is timed. */
+function exchangesHeads(problem: SearchProblem, tensor: number, context: number): boolean {
+  const { request, fixed } = problem;
+  if (context === 1 || fixed.has('context')) return true;
+  const { contextExchange } = contextExchangeOf(problem, { tensor, context });
+  const { heads, kvHeads } = request.model;
+  if (contextExchange === 'ring') return true;
+  return tensor * context <= request.cluster.gpusPerNode && heads % (tensor * context) === 0 && kvHeads % (tensor * context) === 0;
+}
+
+function contextExchangeOf(
+  { request, fixed }: SearchProblem,
+  { tensor, context }: Pick<Layout, 'tensor' | 'context'>,
+): Pick<TrainingSpec, 'contextExchange'> {
+  const { training, model, cluster } = request;
+  if (fixed.has('contextExchange') || context === 1)
+    return training.contextExchange === undefined ? {} : { contextExchange: training.contextExchange };
+  const heads = model.latent ? model.heads : model.kvHeads;
+  const inside = tensor * context <= cluster.gpusPerNode && heads % (tensor * context) === 0;
+  return { contextExchange: inside ? 'all-to-all' : 'ring' };
+}
+
+function expertSizes(
+  { request, fixed }: SearchProblem,
+  { tensor, context, data }: Pick<Layout, 'tensor' | 'context' | 'data'>,
+): Pick<Layout, 'expert' | 'expertTensor'>[] {
+  const { model, layout } = request;
+  const kept = layout.expertTensor === undefined || !fixed.has('expertTensor') ? {} : { expertTensor: layout.expertTensor };
+  if (model.experts === null) return [{ expert: fixed.has('expert') ? layout.expert : 1, ...kept }];
+  const { count } = model.experts;
+  const sizes = fixed.has('expert') ? [layout.expert] : divisorsOf(count);
+  const tensors = fixed.has('expertTensor') || tensor === 1 ? [kept] : [{}, { expertTensor: 1 }];
+  return sizes.flatMap((expert) =>
+    tensors.flatMap((of: Pick<Layout, 'expertTensor'>) => {
+      const ranks = (tensor * context * data) / (of.expertTensor ?? tensor);
+      return ranks % expert === 0 && model.ffn % (of.expertTensor ?? tensor) === 0 ? [{ expert, ...of }] : [];
+    }),
+  );
+}
+
+function microBatchesOf({ request, fixed }: SearchProblem, batch: number): number[] {
+  const { microBatch } = request.training;
+  if (fixed.has('microBatch')) return batch % microBatch === 0 ? [microBatch] : [];
+  const sizes: number[] = [];
+  for (let size = 1; size <= mostMicroBatch; size *= 2) if (batch % size === 0) sizes.push(size);
+  return sizes;
+}
+
+interface ScheduleChoice {
+  readonly name: ScheduleName;
+  readonly virtualStages: number;
+  readonly slices: number;
+}
+
+function schedulesOf({ request, fixed }: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
+  const { model, layout, schedule, slicing } = request;
+  const asked = fixed.has('schedule') ? (schedule ?? (slicing.scheme === null ? null : 'TeraPipe')) : null;
+  const named = (name: ScheduleName): boolean => asked === null || asked === name;
+  const interleaves = (size: number): boolean =>
+    size === 1 || (sizes.pipeline > 1 && microBatches % sizes.pipeline === 0 && stageCuts(model.layers, sizes.pipeline, size).length > 0);
+  const virtual = fixed.has('virtualStages') ? [layout.virtualStages] : upTo(mostVirtualStages);
+  const plain = virtual.includes(1);
+  const piped = sizes.pipeline > 1 && plain;
+  return [
+    ...(named('1F1B') ? virtual.filter(interleaves).map((virtualStages) => choice('1F1B', virtualStages)) : []),
+    ...(named('GPipe') && (piped || asked !== null) ? [choice('GPipe')] : []),
+    ...(named('TeraPipe') && (piped || asked !== null) ? slicesOf(request, sizes, asked !== null) : []),
+  ];
+}
+
+function choice(name: ScheduleName, virtualStages = 1, slices = 1): ScheduleChoice {
+  return { name, virtualStages, slices };
+}
+
+function upTo(most: number): number[] {
+  return Array.from({ length: most }, (_, index) => index + 1);
+}
+
+/** Powers of two of equal token slices. */
+function slicesOf({ training, slicing }: PlanRequest, sizes: Sizes, asked: boolean): ScheduleChoice[] {
+  if (slicing.scheme !== null) return [choice('TeraPipe')];
+  if (sizes.context > 1 && !asked) return [];
+  const units = Math.ceil(training.sequenceLength / unitOf(training.sequenceLength, slicing.unit));
+  const choices: ScheduleChoice[] = asked ? [choice('TeraPipe')] : [];
+  for (let slices = 2; slices <= Math.min(mostSlices, units); slices *= 2) choices.push(choice('TeraPipe', 1, slices));
+  return choices;
+}
+
+/** Tokens that slices are multiples of. */
+export function unitOf(sequenceLength: number, unit: number | null): number {
+  return unit ?? defaultUnit(sequenceLength);
+}
+
+/** Recompute choices worth trying; `share` of a full one's layers instead of all. */
+type RecomputeChoice = Recompute & { readonly share?: number };
+
+function recomputeChoices({ experts, latent }: ModelSpec, { attention }: TrainingSpec): RecomputeChoice[] {
+  const scores: RecomputeModule[] = attention === 'unfused' ? ['core_attn'] : [];
+  const light: RecomputeModule[] = [...scores, 'layernorm', ...(latent ? (['mla_up_proj'] as const) : []), ...(experts === null ? [] : (['moe_act'] as const))]; // prettier-ignore
+  const wide: RecomputeModule[] = [...scores, experts === null ? 'mlp' : 'moe'];
+  return [
+    { recompute: 'none' },
+    ...(scores.length > 0 ? [{ recompute: 'selective' as const }] : []),
+    { recompute: 'selective', recomputeModules: light },
+    { recompute: 'selective', recomputeModules: wide },
+    { recompute: 'full', share: 0.5 },
+    { recompute: 'full' },
+  ];
+}
+
+function withRecompute(training: TrainingSpec, choice: RecomputeChoice, pipeline: number, layers: number): TrainingSpec {
+  const chosenLayers = choice.share === undefined ? choice.recomputeLayers : Math.max(1, Math.floor((choice.share * layers) / pipeline));
+  return {
+    ...training,
+    recompute: choice.recompute,
+    ...(choice.recomputeModules === undefined ? {} : { recomputeModules: choice.recomputeModules }),
+    ...(chosenLayers === undefined ? {} : { recomputeLayers: chosenLayers }),
+  };
+}
+
+function optimizersOf({ request, fixed }: SearchProblem): Pick<TrainingSpec, 'zeroStage' | 'offloadOptimizer'>[] {
+  const { zeroStage, offloadOptimizer, optimizer } = request.training;
+  const stages = fixed.has('zeroStage') ? [zeroStage] : ([1, 0] as const);
+  return stages.flatMap((stage) => {
+    const offloads = fixed.has('offloadOptimizer')
+      ? [offloadOptimizer]
+      : stage >= 1 && optimizer !== 'none'
+        ? [undefined, true]
+        : [undefined];
+    return offloads.map((offload) => ({ zeroStage: stage, ...(offload === undefined ? {} : { offloadOptimizer: offload }) }));
+  });
+}
+
+/** @throws ExpectedError `search-*` where there is nothing to choose from. */
+export function requireSearchable({ request }: SearchProblem): void {
+  if (request.costTable !== null || request.profile !== null)
+    throw new ExpectedError(
+      'search-measured-times',
+      'Measured slice times are of one layout, so no other can be predicted from them',
+      'leave out cost.table and the profile (--profile none), and calibrate with calibration.iterationMs instead',
+    );
+}
+
+/** Nothing is left to choose from. */
+export function nothingToSearch(problem: SearchProblem): ExpectedError {
+  const { training } = problem.request;
+  return new ExpectedError(
+    'search-no-layout',
+    `No layout that launchers accept uses ${formatCount(gpusOf(problem))} GPUs for ${formatCount(training.globalBatch)} sequences a step with what is fixed`,
+    'change training.globalBatch or the number of nodes, or leave more of layout open',
+  );
+}

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { GpuPresetName } from '../../src/core/cluster/presets';
+import type { ModelSpec } from '../../src/core/model/spec';
+import { stageCuts } from '../../src/core/planner/search/cuts';
+import { evaluatorOf, type Evaluator, type Predicted, type SearchPoint } from '../../src/core/planner/search/evaluate';
+import { bestFirst, keptSizes, scheduleKey, sizesKey } from '../../src/core/planner/search/search';
+import { familiesOf, searchKeys, type SearchKey, type SearchProblem } from '../../src/core/planner/search/space';
+import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
+
+const problems = 220;
+/** Larger spaces get more keys fixed. */
+const mostPoints = 90;
+
+const models: readonly ((layers: number) => ModelSpec)[] = [
+  (layers) => gpt(layers, 1024, 16, 50304),
+  (layers) => ({ ...llama3('70b', layers), hidden: 2048, heads: 16, kvHeads: 4, ffn: 5632, vocab: 128256 }),
+  (layers) => ({ ...llama3('70b', layers), hidden: 4096, heads: 32, ffn: 14336, vocab: 0 }),
+  (layers) => ({ ...mixtral(layers), hidden: 2048, heads: 16, ffn: 4096 }),
+  (layers) => ({
+    ...deepseek(2, layers),
+    hidden: 1024,
+    heads: 16,
+    kvHeads: 16,
+    ffn: 512,
+    denseFfn: 4096,
+    experts: { count: 8, active: 2, sharedFfn: 1024 },
+  }),
+];
+
+const problem = fc
+  .record({
+    model: fc.constantFrom(...models),
+    layers: fc.integer({ min: 3, max: 9 }),
+    gpu: fc.constantFrom<GpuPresetName>('A100-40GB', 'V100-16GB', 'H100-80GB', 'RTX4090'),
+    memoryShare: fc.double({ min: 0.15, max: 1, noNaN: true }),
+    nodes: fc.integer({ min: 1, max: 4 }),
+    gpusPerNode: fc.constantFrom(1, 2, 4, 6),
+    perReplica: fc.constantFrom(1, 2, 4, 6, 8, 12),
+    sequenceLength: fc.constantFrom(512, 1024, 4096),
+    attention: fc.constantFrom('flash' as const, 'unfused' as const),
+    freeKeys: fc.shuffledSubarray([...searchKeys], { minLength: 2, maxLength: 7 }),
+    microBatch: fc.constantFrom(1, 2),
+  })
+  .map(
+    ({
+      model,
+      layers,
+      gpu,
+      memoryShare,
+      nodes,
+      gpusPerNode,
+      perReplica,
+      sequenceLength,
+      attention,
+      freeKeys,
+      microBatch,
+    }): SearchProblem => {
+      const base = request(gpu, model(layers), {
+        training: { sequenceLength, globalBatch: perReplica * nodes * gpusPerNode, attention, microBatch, zeroStage: 1 },
+        layout: { data: nodes * gpusPerNode },
+      });
+      const { cluster } = base;
+      const memoryBytes = Math.round(memoryShare * cluster.gpu.memoryBytes);
+      const fixed = new Set(searchKeys.filter((key) => !freeKeys.includes(key)));
+      for (const key of ['pipeline', 'data', 'schedule'] as const) fixed.delete(key);
+      return { request: { ...base, cluster: { ...cluster, nodes, gpusPerNode, gpu: { ...cluster.gpu, memoryBytes } } }, fixed };
+    },
+  );
+
+function pointsOf(problem: SearchProblem): SearchPoint[] {
+  return [...familiesOf(problem)].flatMap((family) =>
+    stageCuts(problem.request.model.layers, family.layout.pipeline, family.layout.virtualStages).map((stageLayers) => ({
+      ...family,
+      stageLayers,
+    })),
+  );
+}
+
+/** With more keys fixed until the space is small enough to look at every point. */
+function small(problem: SearchProblem): SearchProblem {
+  const order: readonly SearchKey[] = [
+    'microBatch',
+    'virtualStages',
+    'recompute',
+    'offloadOptimizer',
+    'zeroStage',
+    'expertTensor',
+    'expert',
+    'context',
+    'tensor',
+  ];
+  const free = order.find((key) => !problem.fixed.has(key));
+  return free === undefined || pointsOf(problem).length <= mostPoints
+    ? problem
+    : small({ ...problem, fixed: new Set([...problem.fixed, free]) });
+}
+
+/** Every point predicted, and held against its bounds. */
+function predictAll(problem: SearchProblem, evaluator: Evaluator): Predicted[] {
+  return pointsOf(problem).map((point) => {
+    const predicted = evaluator.evaluate(point);
+    assert.ok(predicted);
+    for (const bound of [evaluator.familyBound(point), evaluator.pointBound(point)]) {
+      const where = JSON.stringify({ ...point, bound, predicted });
+      assert.ok(bound.iterationMs <= predicted.iterationMs, `time of ${where}`);
+      assert.ok(bound.peakBytes <= predicted.peakBytes, `memory of ${where}`);
+    }
+    assert.equal(predicted.fits, predicted.peakBytes <= evaluator.usableBytes);
+    return predicted;
+  });
+}
+
+const pair = ({ iterationMs, peakBytes }: Predicted) => [iterationMs, peakBytes] as const;
+const byTime = (a: Predicted, b: Predicted): number => a.iterationMs - b.iterationMs || a.peakBytes - b.peakBytes;
+
+function frontOf(predicted: readonly Predicted[]): (readonly [number, number])[] {
+  let least = Infinity;
+  return predicted.toSorted(byTime).flatMap((one) => {
+    if (one.peakBytes >= least) return [];
+    least = one.peakBytes;
+    return [pair(one)];
+  });
+}
+
+/** The fastest of each group, as times by key. */
+function fastest(predicted: readonly Predicted[], keyOf: (point: SearchPoint) => string): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const { point, iterationMs } of predicted) times.set(keyOf(point), Math.min(iterationMs, times.get(keyOf(point)) ?? Infinity));
+  return times;
+}
+
+describe('best-first search', () => {
+  it(`finds what predicting every layout finds, on ${problems} small problems`, function () {
+    this.timeout(120_000);
+    let points = 0;
+    let evaluated = 0;
+    let withBest = 0;
+    fc.assert(
+      fc.property(problem, (drawn) => {
+        const problem = small(drawn);
+        const evaluator = evaluatorOf(problem.request);
+        const all = predictAll(problem, evaluator);
+        const fitting = all.filter(({ fits }) => fits);
+        const found = bestFirst(problem, {}, evaluator);
+        const [best] = fitting.toSorted(byTime);
+        assert.deepEqual(found.best && pair(found.best), best === undefined ? null : pair(best));
+        assert.deepEqual(found.front.map(pair), frontOf(fitting));
+        assert.deepEqual(new Map([...found.perSchedule].map(([key, one]) => [key, one.iterationMs])), fastest(fitting, scheduleKey));
+        const sizes = [...fastest(fitting, sizesKey).values()].sort((a, b) => a - b).slice(0, keptSizes);
+        assert.deepEqual(
+          found.perSizes.map(({ iterationMs }) => iterationMs),
+          sizes,
+        );
+        if (best !== undefined) assert.equal(found.lowerBoundMs, best.iterationMs);
+        points += all.length;
+        evaluated += found.counts.evaluated;
+        withBest += best === undefined ? 0 : 1;
+      }),
+      { numRuns: problems, seed: 8 },
+    );
+    console.log(`      ${points} points, ${evaluated} predicted by the search, ${withBest} problems with a layout that fits`);
+    assert.ok(withBest > problems / 2 && evaluated < points / 2);
+  });
+});
