@@ -13,8 +13,11 @@ export interface SliceTime {
  */
 export type SliceCost = (batch: number, tokens: number, context: number) => SliceTime;
 
-/** The same measured, backward as a whole. */
-export type MeasuredCost = (batch: number, tokens: number, context: number) => Omit<SliceTime, 'backwardWeightMs'>;
+/** The same with backward as a whole. */
+export type WholeSliceTime = Omit<SliceTime, 'backwardWeightMs'>;
+
+/** A cost measured, backward as a whole. */
+export type MeasuredCost = (batch: number, tokens: number, context: number) => WholeSliceTime;
 
 /** Measured times, times `share`, whose backward is split in the ratio of the analytic model for the same slice. */
 export function splitLike(measured: MeasuredCost, analytic: SliceCost, share = 1): SliceCost {

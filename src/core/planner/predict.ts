@@ -25,6 +25,8 @@ export const maximumTimelineOperations = 2_000_000;
 export interface Pipeline {
   readonly inputs: CostInputs;
   readonly shapes: readonly StageShape[];
+  /** Layers of each stage where they are decided; null: as equal as the schedule's chunks allow. */
+  readonly stageLayers: readonly number[] | null;
   /** One per stage; stages of one shape share a function. */
   readonly costs: readonly SliceCost[];
   /** The cost of a part of a stage; parts of one shape share a function. `share` is its share of the stage's layers. */
@@ -54,7 +56,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
     if (cost === undefined) known.set(key, (cost = newCost(shape, share)));
     return cost;
   };
-  return { inputs, shapes, costs: shapes.map((shape) => costOf(shape, 1)), costOf, measured: table !== null };
+  return { inputs, shapes, stageLayers: null, costs: shapes.map((shape) => costOf(shape, 1)), costOf, measured: table !== null };
 }
 
 /** One way to run the step, as a name and what it needs. */
@@ -78,9 +80,11 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
   const chunks = chunksPerStage(kind, layout);
   const timesOf = (units: readonly WorkUnit[], shapes: readonly StageShape[]): Durations =>
     durationsOf(chunkCosts(pipeline, shapes, placeChunks(kind.placement, layout.pipeline, chunks)), units, kind.splitsBackward);
-  const made = makeSchedule(inputs, kind, spec.scheme, cluster.gpu.memoryBytes, (units, shapes) =>
-    passTimes(pipeline, units, timesOf(units.slice(0, 1), shapes), placeChunks(kind.placement, layout.pipeline, chunks)),
-  );
+  const made = makeSchedule(inputs, kind, spec.scheme, cluster.gpu.memoryBytes, {
+    stageLayers: pipeline.stageLayers,
+    timesOf: (units, shapes) =>
+      passTimes(pipeline, units, timesOf(units.slice(0, 1), shapes), placeChunks(kind.placement, layout.pipeline, chunks)),
+  });
   const { schedule, shapes } = made;
   const durations = timesOf(schedule.units, shapes);
   const transfers = transfersOf(pipeline, schedule);

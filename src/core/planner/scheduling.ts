@@ -8,7 +8,7 @@ import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../sched
 import type { Schedule, ScheduleName, WorkUnit } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { Layout } from './request';
-import { stageShapes } from './stages';
+import { cutShapes, dealtToChunks, stageShapes } from './stages';
 
 /** A schedule kind that a config may name. */
 export type NamedKind = ScheduleKind & { readonly name: ScheduleName };
@@ -40,7 +40,7 @@ export function memoryInputs<T extends MemoryInputs>(inputs: T, chunks: number):
 
 export interface MadeSchedule {
   readonly schedule: Schedule;
-  /** Layers of each chunk. Where chunks do not divide the layers evenly, those in the middle have one more. */
+  /** Layers of each chunk. */
   readonly shapes: readonly StageShape[];
 }
 
@@ -48,6 +48,7 @@ export interface MadeSchedule {
  * The order of a schedule for the stages and layers of a model.
  *
  * @param timesOf what planners plan with; left out, equal times.
+ * @param stageLayers layers of each stage; left out, as equal as chunks allow, one more on those in the middle.
  * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches.
  */
 export function makeSchedule(
@@ -55,7 +56,13 @@ export function makeSchedule(
   kind: ScheduleKind,
   scheme: Scheme,
   capacityBytes: number,
-  timesOf?: (units: readonly WorkUnit[], shapes: readonly StageShape[]) => PassTimes,
+  {
+    timesOf,
+    stageLayers = null,
+  }: {
+    readonly timesOf?: (units: readonly WorkUnit[], shapes: readonly StageShape[]) => PassTimes;
+    readonly stageLayers?: readonly number[] | null;
+  } = {},
 ): MadeSchedule {
   const { model, layout } = inputs;
   const { pipeline, virtualStages } = layout;
@@ -70,7 +77,8 @@ export function makeSchedule(
       `${kind.name} with ${plural(chunks, 'virtual stage')} on each of ${plural(pipeline, 'stage')} needs ${formatCount(least)} layers or more, and there are ${formatCount(model.layers)}`,
       `use at most ${plural(Math.floor((model.layers + spare) / chunks), 'stage')}, or another schedule`,
     );
-  const shapes = stageShapes(model.layers, pipeline * chunks, model);
+  const shapes =
+    stageLayers === null ? stageShapes(model.layers, pipeline * chunks, model) : cutShapes(dealtToChunks(stageLayers, stageOfChunk), model);
   const problem = problemOf(scheme, pipeline, chunks);
   const [first] = problem.units;
   if (!kind.splitsBackward || first === undefined) return { schedule: generateSchedule(kind.name, problem), shapes };

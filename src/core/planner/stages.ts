@@ -11,11 +11,29 @@ export function stageShapes(layers: number, pipeline: number, model?: ModelSpec)
   const each = Math.floor(layers / pipeline);
   const extra = layers - each * pipeline;
   const firstExtra = Math.floor((pipeline - extra) / 2);
+  const stageLayers = Array.from({ length: pipeline }, (_, stage) => each + (stage >= firstExtra && stage < firstExtra + extra ? 1 : 0));
+  return cutShapes(stageLayers, model);
+}
+
+/** Stages, or chunks, of so many layers each, in order of the layers. */
+export function cutShapes(stageLayers: readonly number[], model?: ModelSpec): StageShape[] {
   let from = 0;
-  return Array.from({ length: pipeline }, (_, stage) => {
-    const count = each + (stage >= firstExtra && stage < firstExtra + extra ? 1 : 0);
-    const groups = model?.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + count) };
-    from += count;
-    return { layers: count, first: stage === 0, last: stage === pipeline - 1, ...groups };
+  return stageLayers.map((layers, stage) => {
+    const groups = model?.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
+    from += layers;
+    return { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...groups };
   });
+}
+
+/** Layers of each chunk where those of each stage are decided: equal, but that chunks with the embedding or the head are the first to have one less. */
+export function dealtToChunks(stageLayers: readonly number[], stageOfChunk: Uint32Array): number[] {
+  const layers = Array.from(stageOfChunk, () => 0);
+  stageLayers.forEach((all, stage) => {
+    const chunks = layers.flatMap((_, chunk) => (stageOfChunk[chunk] === stage ? [chunk] : []));
+    const isEnd = (chunk: number): number => (chunk === 0 || chunk === layers.length - 1 ? 1 : 0);
+    const each = Math.floor(all / chunks.length);
+    const more = all - each * chunks.length;
+    chunks.sort((a, b) => isEnd(a) - isEnd(b) || a - b).forEach((chunk, index) => (layers[chunk] = each + (index < more ? 1 : 0)));
+  });
+  return layers;
 }

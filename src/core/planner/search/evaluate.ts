@@ -1,15 +1,18 @@
 import { gradientExchange, megatronBoundary, optimizerTime, stageCost, terapipeBoundary } from '../../cost/stage-time';
 import type { CostInputs } from '../../cost/rates';
-import type { SliceCost } from '../../cost/slice-cost';
-import { shapeKey } from '../../memory/count';
-import { savedBytes, type StageShape } from '../../memory/runtime';
-import { staticBytes } from '../../memory/static';
-import { layerGroups } from '../../model/layers';
+import type { SliceCost, WholeSliceTime } from '../../cost/slice-cost';
+import { stageShapesOf, usablePeakBytes } from '../../memory/count';
+import { shapeKey, type StageShape } from '../../memory/layer-tensors';
+import { savedBytes } from '../../memory/runtime';
+import { staticBytes, totalBytes } from '../../memory/static';
+import { placeChunks } from '../../schedule/registry';
 import { uniformLengths } from '../../solver/baselines';
 import type { Scheme } from '../../solver/slicing';
 import { peakBytesOf, type Candidate } from '../plan';
 import { operationCount, predict, type Pipeline } from '../predict';
 import type { PlanRequest } from '../request';
+import { chunksPerStage, kindFor } from '../scheduling';
+import { cutShapes, dealtToChunks } from '../stages';
 import type { StageLayers } from './cuts';
 import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, type StageTimes } from './pipeline-bounds';
 import { unitOf, type Family } from './space';
@@ -55,11 +58,6 @@ const maximumOperations = 1_000_000;
 /** Bounds are lowered by this share, far above the rounding of sums. */
 const rounding = 1e-9;
 
-/** Kept free as `countMemory` does: 1 GiB for the CUDA context and NCCL, and 5 % for fragmentation. */
-export function usablePeakBytes(capacityBytes: number): number {
-  return (capacityBytes - 2 ** 30) / 1.05;
-}
-
 /** What is computed once for all families that share it. */
 interface Known {
   readonly cost: (family: Family, shape: StageShape) => SliceCost;
@@ -68,7 +66,7 @@ interface Known {
   /** Gradient exchange and optimizer, which follow the pipeline, ms; of an even stage, which no uneven cut is below. */
   readonly afterwardsMs: (family: Family) => number;
   readonly staticBytes: (family: Family, shape: StageShape) => number;
-  /** Saved by a stage for one micro-batch, its slices together; as without virtual stages. */
+  /** Saved by a stage for one micro-batch, its slices together. */
   readonly savedBytes: (family: Family, shape: StageShape) => number;
 }
 
@@ -99,7 +97,7 @@ function knownOf(request: PlanRequest): Known {
     cost,
     times: remembered((family, shape) => sliceTimes(cost(family, shape), family, request), sliced),
     afterwardsMs: (family) => afterwards(family, { layers: request.model.layers / family.layout.pipeline, first: false, last: false }),
-    staticBytes: remembered((family, shape) => sumOf(staticBytes(inputsOf(request, family), shape)), holdingKey),
+    staticBytes: remembered((family, shape) => totalBytes(staticBytes(inputsOf(request, family), shape)), holdingKey),
     savedBytes: remembered((family, shape) => savedUnitBytes(request, family, shape), sliced),
   };
 }
@@ -108,8 +106,10 @@ function knownOf(request: PlanRequest): Known {
 export function evaluatorOf(request: PlanRequest): Evaluator {
   const known = knownOf(request);
   const pipeline = (point: SearchPoint): Pipeline => {
-    const shapes = shapesOf(request, point.stageLayers);
-    return { inputs: inputsOf(request, point), shapes, costs: shapes.map((shape) => known.cost(point, shape)), measured: false };
+    const { stageLayers } = point;
+    const { stages: shapes } = shapesOf(request, point);
+    const costOf = (shape: StageShape): SliceCost => known.cost(point, shape);
+    return { inputs: inputsOf(request, point), shapes, stageLayers, costs: shapes.map(costOf), costOf, measured: false };
   };
   const candidate = (point: SearchPoint, scheme = schemeOf(request, point)): Candidate => {
     const name = familyName(point);
@@ -123,7 +123,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     candidate,
     evaluate: (point) => {
       const scheme = schemeOf(request, point);
-      if (operationCount(scheme, point.layout.pipeline) > maximumOperations) return null;
+      if (operationCount(scheme, point.layout.pipeline * point.layout.virtualStages) > maximumOperations) return null;
       const found = candidate(point, scheme);
       return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: peakBytesOf(found) };
     },
@@ -153,13 +153,18 @@ function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training
   return { model, training, layout, cluster, constants };
 }
 
-function shapesOf({ model }: PlanRequest, stageLayers: StageLayers): StageShape[] {
-  let from = 0;
-  return stageLayers.map((layers, stage) => {
-    const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
-    from += layers;
-    return { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...groups };
-  });
+/** What each chunk holds, where it is, and what each stage holds of them. */
+interface CutShapes {
+  readonly chunks: readonly StageShape[];
+  readonly stageOfChunk: Uint32Array;
+  readonly stages: readonly StageShape[];
+}
+
+function shapesOf({ model }: PlanRequest, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
+  const kind = kindFor(schedule, layout);
+  const stageOfChunk = placeChunks(kind.placement, layout.pipeline, chunksPerStage(kind, layout));
+  const chunks = cutShapes(dealtToChunks(stageLayers, stageOfChunk), model);
+  return { chunks, stageOfChunk, stages: stageShapesOf(layout.pipeline, stageOfChunk, chunks) };
 }
 
 /** Micro-batches on each replica. */
@@ -202,7 +207,7 @@ function sliceTimes(cost: SliceCost, family: Family, request: PlanRequest): Stag
 
 /** Of any cut: see `anyCutBound` and `leastStageBytes`. */
 function familyBound(request: PlanRequest, family: Family, known: Known): Bound {
-  const [whole] = shapesOf(request, [request.model.layers]);
+  const [whole] = cutShapes([request.model.layers], request.model);
   if (request.slicing.scheme !== null || whole === undefined) return { iterationMs: 0, peakBytes: 0 };
   const { forwardMs, backwardMs } = known.times(family, whole);
   const order = family.slices > 1 || family.layout.virtualStages > 1 ? 'any' : family.schedule === '1F1B' ? '1F1B' : 'drained';
@@ -234,13 +239,8 @@ function inFlight({ slicing }: PlanRequest, family: Family, stage: number): numb
   return family.schedule === '1F1B' ? Math.min(count, family.layout.pipeline - stage) : count;
 }
 
-function sumOf(parts: object): number {
-  return Object.values(parts as Readonly<Record<string, number>>).reduce((sum, bytes) => sum + bytes, 0);
-}
-
 function savedUnitBytes(request: PlanRequest, family: Family, shape: StageShape): number {
-  const layout = { ...family.layout, virtualStages: 1 };
-  const inputs = { ...inputsOf(request, family), layout };
+  const inputs = inputsOf(request, family);
   const lengths = family.slices === 1 ? [request.training.sequenceLength] : lengthsOf(request, family);
   let context = 0;
   let bytes = 0;
@@ -255,8 +255,8 @@ function savedUnitBytes(request: PlanRequest, family: Family, shape: StageShape)
 
 /** Of one cut: by the order in which the schedule runs its micro-batches. */
 function pointBound(request: PlanRequest, point: SearchPoint, known: Known): Bound {
-  const shapes = shapesOf(request, point.stageLayers);
-  const stages = shapes.map((shape) => known.times(point, shape));
+  const shapes = shapesOf(request, point);
+  const chunks = shapes.chunks.map((shape) => known.times(point, shape));
   const count = microBatchesOf(point);
   const inputs = inputsOf(request, point);
   const { virtualStages } = point.layout;
@@ -266,30 +266,38 @@ function pointBound(request: PlanRequest, point: SearchPoint, known: Known): Bou
   const pipelineMs =
     point.schedule === 'TeraPipe'
       ? drainedBound(
-          stages,
+          chunks,
           count,
           lengthsOf(request, point).map((tokens) => terapipeBoundary(inputs, microBatch, tokens)),
         )
       : virtualStages > 1
-        ? interleavedBound(
-            stages,
-            shapes.map(({ layers }) => Math.floor(layers / virtualStages)),
-            known.times(point, { layers: 1, first: false, last: false }),
-            count,
-          )
+        ? interleavedBound(summedByStage(chunks, shapes), chunks, count)
         : point.schedule === 'GPipe'
-          ? drainedBound(stages, count, null)
-          : oneForwardOneBackwardBound(stages, count, megatronBoundary(inputs, microBatch, longest));
+          ? drainedBound(chunks, count, null)
+          : oneForwardOneBackwardBound(chunks, count, megatronBoundary(inputs, microBatch, longest));
   return { iterationMs: pipelineMs + known.afterwardsMs(point), peakBytes: peakBound(request, point, shapes, known) };
 }
 
+function summedByStage(chunks: readonly StageTimes[], { stages, stageOfChunk }: CutShapes): WholeSliceTime[] {
+  const sums = stages.map(() => ({ forwardMs: 0, backwardMs: 0 }));
+  chunks.forEach(({ forwardMs, backwardMs }, chunk) => {
+    const sum = sums[stageOfChunk[chunk] ?? 0];
+    if (sum === undefined) return;
+    sum.forwardMs += forwardMs;
+    sum.backwardMs += backwardMs;
+  });
+  return sums;
+}
+
 /** Of the first, second and last stage: what is always there and the micro-batches in flight. */
-function peakBound(request: PlanRequest, family: Family, shapes: readonly StageShape[], known: Known): number {
+function peakBound(request: PlanRequest, family: Family, { chunks, stageOfChunk, stages }: CutShapes, known: Known): number {
   let peak = 0;
   for (const stage of new Set([0, 1, family.layout.pipeline - 1])) {
-    const shape = shapes[stage];
+    const shape = stages[stage];
     if (shape === undefined) continue;
-    peak = Math.max(peak, known.staticBytes(family, shape) + inFlight(request, family, stage) * known.savedBytes(family, shape));
+    let saved = 0;
+    chunks.forEach((chunk, index) => (saved += stageOfChunk[index] === stage ? known.savedBytes(family, chunk) : 0));
+    peak = Math.max(peak, known.staticBytes(family, shape) + inFlight(request, family, stage) * saved);
   }
   return peak;
 }

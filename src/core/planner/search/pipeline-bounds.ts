@@ -1,9 +1,9 @@
-import type { SliceTime } from '../../cost/slice-cost';
+import type { WholeSliceTime } from '../../cost/slice-cost';
 
 /** Time of one micro-batch on one stage, ms, and of its first and last token slice (itself when it is whole). */
-export interface StageTimes extends SliceTime {
-  readonly first: SliceTime;
-  readonly last: SliceTime;
+export interface StageTimes extends WholeSliceTime {
+  readonly first: WholeSliceTime;
+  readonly last: WholeSliceTime;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
@@ -46,7 +46,7 @@ export function drainedBound(stages: readonly StageTimes[], microBatches: number
   const transfer = microBatches * sum(transfersMs ?? []);
   const first = transfersMs?.[0] ?? 0;
   const last = transfersMs?.at(-1) ?? 0;
-  const least = (pick: (time: SliceTime) => number): number => {
+  const least = (pick: (time: WholeSliceTime) => number): number => {
     let before = 0;
     let after = sum(stages.map((stage) => pick(stage.last) + last));
     let most = 0;
@@ -63,20 +63,15 @@ export function drainedBound(stages: readonly StageTimes[], microBatches: number
 /**
  * Least makespan of interleaved 1F1B with chunks dealt in turn, ms: all work of a stage, after the forwards of the first chunks before it and before their backwards.
  *
- * @param chunkLayers layers of one chunk on each stage.
- * @param layer times of the cheapest layer.
+ * @param stages all chunks of each together.
+ * @param chunks in order of the layers: the first of them are the first of each stage.
  */
-export function interleavedBound(
-  stages: readonly SliceTime[],
-  chunkLayers: readonly number[],
-  layer: SliceTime,
-  microBatches: number,
-): number {
+export function interleavedBound(stages: readonly WholeSliceTime[], chunks: readonly WholeSliceTime[], microBatches: number): number {
   let before = 0;
   let most = 0;
   stages.forEach(({ forwardMs, backwardMs }, stage) => {
     most = Math.max(most, before + microBatches * (forwardMs + backwardMs));
-    before += (chunkLayers[stage] ?? 0) * (layer.forwardMs + layer.backwardMs);
+    before += (chunks[stage]?.forwardMs ?? 0) + (chunks[stage]?.backwardMs ?? 0);
   });
   return most;
 }

@@ -93,7 +93,7 @@ export function* familiesOf(problem: SearchProblem): Generator<Family> {
             yield {
               layout: { ...sizes, virtualStages: schedule.virtualStages },
               training: {
-                ...withRecompute(training, recompute, sizes.pipeline, model.layers),
+                ...withRecompute(training, recompute, sizes.pipeline * schedule.virtualStages, model.layers),
                 ...optimizer,
                 ...contextExchangeOf(problem, sizes),
                 microBatch,
@@ -249,8 +249,8 @@ function recomputeChoices({ experts, latent }: ModelSpec, { attention }: Trainin
   ];
 }
 
-function withRecompute(training: TrainingSpec, choice: RecomputeChoice, pipeline: number, layers: number): TrainingSpec {
-  const chosenLayers = choice.share === undefined ? choice.recomputeLayers : Math.max(1, Math.floor((choice.share * layers) / pipeline));
+function withRecompute(training: TrainingSpec, choice: RecomputeChoice, chunks: number, layers: number): TrainingSpec {
+  const chosenLayers = choice.share === undefined ? choice.recomputeLayers : Math.max(1, Math.floor((choice.share * layers) / chunks));
   return {
     ...training,
     recompute: choice.recompute,

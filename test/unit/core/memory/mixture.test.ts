@@ -3,7 +3,7 @@ import { countMemory } from '../../../../src/core/memory/count';
 import { layerOperations, savedBytes } from '../../../../src/core/memory/runtime';
 import { staticBytes } from '../../../../src/core/memory/static';
 import { stageShapes } from '../../../../src/core/planner/stages';
-import { generateSchedule } from '../../../../src/core/schedule/generate';
+import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
 import { deepseek, llama3, request } from '../../../golden/requests';
 
 const unit = { microBatch: 0, slice: 0, batch: 1, tokens: 4096, context: 0 };
@@ -63,11 +63,8 @@ describe('memory of a mixture with latent attention', () => {
     const kinds = (shape: typeof first) => shape!.groups!.map(({ kind, layers }) => `${layers} ${kind.feedForward}`);
     assert.deepEqual([kinds(first), kinds(last)], [['1 dense', '1 experts'], ['2 experts']]);
     const inputs = at({ data: 4, expert: 4, pipeline: 2 });
-    const schedule = generateSchedule(
-      '1F1B',
-      Array.from({ length: 4 }, () => ({ batch: 1, tokens: [4096] })),
-      2,
-    );
+    const scheme = Array.from({ length: 4 }, () => ({ batch: 1, tokens: [4096] }));
+    const schedule = generateSchedule('1F1B', problemOf(scheme, 2));
     const { stages } = countMemory(inputs, schedule, [first!, last!], 192e9);
     assert.ok(stages[1]!.parts.weights > stages[0]!.parts.weights);
     assert.deepEqual(
