@@ -4,7 +4,8 @@ import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } fr
 import { deviceRates, type CostInputs } from '../../../../src/core/cost/rates';
 import { splitLike } from '../../../../src/core/cost/slice-cost';
 import { floorShare, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../../../../src/core/cost/stage-time';
-import { gpt, mixtral, request } from '../../../golden/requests';
+import { rankMatrixParameters } from '../../../../src/core/model/parameters';
+import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 
 /** The 3.6B run of the reference vectors: micro-batch 2, 2,048 tokens, full recompute. */
 const reference: CostInputs = request('A100-80GB', gpt(30, 3072, 32, 51200), {
@@ -110,6 +111,23 @@ describe('cost of a mixture of experts', () => {
   const near = (actual: number, expected: number) => {
     assert.ok(Math.abs(actual / expected - 1) < 1e-9, `${actual} for ${expected}`);
   };
+
+  it('has in its weight gradients the projections of latent attention, the experts of a rank and the shared ones, not the router', () => {
+    const inputs = at(deepseek(2, 2));
+    const routed = { kind: { feedForward: 'experts', window: null }, layers: 1 } as const;
+    const { backwardWeightMs } = stageCost(inputs, 1, { ...middle, groups: [routed] })(1, 4096, 0);
+    const { gemm, traffic } = deviceRates(inputs);
+    const [n, h] = [4096, 5120];
+    const latent = gemm(h, 1536, n) + gemm(h, 512 + 64, n) + gemm(1536, 128 * 192, n) + gemm(512, 128 * 256, n) + gemm(128 * 128, h, n);
+    const visits = (n * 6) / 160;
+    const experts = gemm(h, 2 * 1536, visits, 160) + gemm(1536, h, visits, 160);
+    const shared = gemm(h, 2 * 3072, n) + gemm(3072, h, n);
+    const addingUp = traffic(6 * rankMatrixParameters(inputs.model, inputs.layout, routed.kind));
+    near(backwardWeightMs, 1e3 * (latent + experts + shared + addingUp));
+    const dense = { kind: { feedForward: 'dense', window: null }, layers: 1 } as const;
+    const alone = stageCost(inputs, 1, { ...middle, groups: [dense] })(1, 4096, 0).backwardWeightMs;
+    near(stageCost(inputs, 2, { ...middle, groups: [dense, routed] })(1, 4096, 0).backwardWeightMs, backwardWeightMs + alone);
+  });
 
   it('is that of a dense layer, the router and two permutations when there is one expert', () => {
     const inputs = at(withExperts(1, 1));

@@ -86,6 +86,26 @@ describe('live memory of a stage', () => {
     ]);
   });
 
+  it('works in a forward that holds more than it leaves', () => {
+    const timeline = serial(
+      [[64]],
+      [
+        [forward, 0],
+        [backward, 0],
+      ],
+    );
+    const combined = { activations: 10, keysValues: 0, logits: 0, keptForWeights: 0, operation: 'expert combination', working: 7 };
+    const chunks = [alike(timeline, unitMemory({ forward: combined }))];
+    assert.deepEqual(points(timeline, chunks, 0), [
+      [0, 0],
+      [0, 17],
+      [1, 10],
+      [1, 11],
+      [2, 0],
+    ]);
+    assert.deepEqual([stagePeak(timeline, chunks, 0).operation, stagePeak(timeline, chunks, 0).row], ['expert combination', 0]);
+  });
+
   it('counts a unit on each chunk with what it holds there', () => {
     const timeline = serial(
       [[64]],

@@ -5,7 +5,7 @@ import type { MemoryInputs } from '../../../../src/core/memory/layer-tensors';
 import { staticBytes, totalBytes } from '../../../../src/core/memory/static';
 import { keptForWeights, matrixProducts } from '../../../../src/core/memory/split-backward';
 import type { Layout, TrainingSpec } from '../../../../src/core/planner/request';
-import { gpt, llama3, mixtral, request } from '../../../golden/requests';
+import { deepseek, gpt, llama3, mixtral, request } from '../../../golden/requests';
 
 const s = 2048;
 const h = 4096;
@@ -57,6 +57,42 @@ describe('a backward in two halves', () => {
     const experts = request('B200', mixtral(1), { training: { dropout: false }, layout: {} });
     const more = keptForWeights(experts, middle, whole).layers - keptForWeights(dense, middle, whole).layers;
     assert.equal(more, 2 * s * (2 * h + 3 * 14336));
+  });
+
+  it('keeps what compresses and projects in latent attention, and the shared experts', () => {
+    const at = (layout: Partial<Layout>) =>
+      request('B200', deepseek(2, 2), {
+        training: { attention: 'flash', dropout: false, sequenceParallel: layout.tensor !== undefined },
+        layout,
+      });
+    const sizes = (tensor: number) => {
+      const compressed = (5120 + 1536 + 512 + 64) / tensor;
+      const projected = 1536 + 512 + (128 * 192 + 128 * 256) / tensor;
+      const output = (128 * 128) / tensor + 5120;
+      const routed = 6 * (2 * 5120 + (3 * 1536) / tensor);
+      const shared = 2 * 5120 + (3 * 3072) / tensor;
+      return 2 * s * (compressed + projected + output + routed + shared);
+    };
+    assert.equal(keptForWeights(at({}), middle, whole).layers, sizes(1));
+    assert.equal(keptForWeights(at({ tensor: 4 }), middle, whole).layers, sizes(4));
+    const groups = [
+      { kind: { feedForward: 'dense', window: null }, layers: 1 },
+      { kind: { feedForward: 'experts', window: null }, layers: 1 },
+    ] as const;
+    const both = keptForWeights(at({}), { ...middle, layers: 2, groups }, whole).layers;
+    assert.equal(both - sizes(1), sizes(1) - 2 * s * (6 * (2 * 5120 + 3 * 1536) + 2 * 5120 + 3 * 3072) + 2 * s * (2 * 5120 + 3 * 12288));
+  });
+
+  it('peaks in the layer that works with most, the later ones done, where layers differ', () => {
+    const inputs = request('B200', deepseek(2, 2), { training: { attention: 'flash', dropout: false }, layout: {} });
+    const [dense, experts] = (['dense', 'experts'] as const).map((feedForward) => ({ kind: { feedForward, window: null }, layers: 1 }));
+    const at = (groups: (typeof dense)[]) =>
+      unitMemory(inputs, { ...middle, layers: groups.length, groups: groups as never }, whole, false, 1);
+    const [one, two] = [at([dense!]), at([experts!])];
+    const { backwardInput } = at([dense!, experts!]);
+    const last = one.activations + two.activations + two.backwardInput.working;
+    const first = one.activations + two.keptForWeights + one.backwardInput.working;
+    assert.equal(backwardInput.activations + backwardInput.keptForWeights + backwardInput.working, Math.max(last, first));
   });
 
   it('keeps of the head its input and the gradient of the logits', () => {
