@@ -11,6 +11,7 @@ import { inspectAnswer } from './commands/inspect';
 import { launcherAnswer } from './commands/inspect-launcher';
 import { memoryAnswer } from './commands/memory';
 import { planAnswer } from './commands/plan';
+import { searchAnswer } from './commands/search';
 import { runSolve } from './commands/solve';
 import { solvedAnswer } from './commands/solve-text';
 import { profilesFolder, readProfiles } from '../profiler/store';
@@ -108,6 +109,7 @@ async function answerForConfig(
     case 'memory':
       return memoryAnswer(planRun(config, defaults), texts);
     case 'plan':
+      if (command.searching !== null) return searchAnswer(config, defaults, command.searching, terminal);
       return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
     case 'export': {
       const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);

@@ -30,7 +30,7 @@ export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOpti
   const evaluator = evaluatorOf(problem.request);
   const found = bestFirst(problem, options, evaluator);
   const leader = found.best ?? closest(problem, options);
-  const details = describerOf(problem, evaluator, options.tokenBudget ?? null);
+  const details = describerOf(problem, evaluator, options.tokenBudget ?? null, options.signal);
   const equal = details.plan(leader.point);
   const inputs = inputsFor(problem, leader.point);
   const cost = rooflineProvenance(
@@ -76,10 +76,11 @@ export interface Describer {
 }
 
 /** Points with all their numbers. */
-export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null): Describer {
+export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null, signal?: CancelSignal): Describer {
   const gpus = gpusOf(problem);
   return {
     plan: (point, scheme = schemeOf(problem.request, point)) => {
+      throwIfCancelled(signal);
       const candidate = evaluator.candidate(point, scheme);
       const { iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
       return {
