@@ -25,6 +25,16 @@ export interface Command {
   readonly profile: string | null;
   readonly profiling: ProfilingOptions;
   readonly exporting: ExportOptions;
+  /** How `plan` searches the layout; null: it plans the one there is. */
+  readonly searching: SearchingOptions | null;
+}
+
+/** What `plan --search` takes besides. */
+export interface SearchingOptions {
+  /** Tokens to train on, for GPU hours. */
+  readonly tokens: number | null;
+  /** Leave out what would help. */
+  readonly quick: boolean;
 }
 
 /** What `profile` takes besides a file. */
@@ -74,6 +84,12 @@ Options
   --gpus-per-node N   GPUs per node where no file says (as the GPU is usually built in)
   --profile PATH      plan with this profile; none: with none, though one is found
   -h, --help          this text
+
+Options of plan
+  --search            choose the layout too: tensor, pipeline, data, context and expert sizes,
+                      stages, micro-batch, schedule, recompute; what FILE sets stays
+  --tokens N          with --search, tokens to train on (15.6e12), for GPU hours
+  --quick             with --search, without what would help most
 
 Options of profile
   --provider NAME     cuda, dml, coreml, webgpu or cpu (the first that loads)
@@ -126,6 +142,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     profile: values.profile ?? profileSet(values.set ?? []),
     profiling: profilingOf(values),
     exporting: exportingOf(name, values),
+    searching: searchingOf(values),
     defaults: { gpu, nodes: countOf('--nodes', values.nodes), gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']) },
   };
 }
@@ -154,6 +171,9 @@ function parsed(args: readonly string[]) {
         candidate: { type: 'string' },
         into: { type: 'string' },
         write: { type: 'boolean' },
+        search: { type: 'boolean' },
+        tokens: { type: 'string' },
+        quick: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -219,11 +239,23 @@ function exportingOf(command: CommandName, values: ReturnType<typeof parsed>['va
   return { to, candidate, into, out, write };
 }
 
+function searchingOf({ search, tokens, quick = false }: ReturnType<typeof parsed>['values']): SearchingOptions | null {
+  if (search !== true) {
+    if (tokens !== undefined || quick) throw usage(`--${quick ? 'quick' : 'tokens'} is an option of plan --search`, 'give --search too');
+    return null;
+  }
+  const count = tokens === undefined ? null : Number(tokens);
+  if (count !== null && !(count >= 1 && count <= 1e18))
+    throw usage(`--tokens is ${quoted(tokens ?? '')}`, 'give it a number from 1 to 1e18, as 15.6e12');
+  return { tokens: count, quick };
+}
+
 /** Which options are of some commands only. */
 const ownOptions = {
   ...{ provider: ['profile'], budget: ['profile'], threads: ['profile'], import: ['profile'], device: ['profile'], compare: ['profile'] },
   ...{ to: ['export'], schedule: ['export'], candidate: ['export'], into: ['export'], write: ['export'] },
   out: ['profile', 'export'],
+  ...{ search: ['plan'], tokens: ['plan'], quick: ['plan'] },
 } as const satisfies Readonly<Record<string, readonly CommandName[]>>;
 
 /** Some options are of one command alone, and some exclude each other. */

@@ -74,10 +74,15 @@ export function planRun(config: LoadedConfig, defaults: ResolveDefaults, found: 
     const plan = makePlan(resolveRun(run, defaults, found));
     return { run, plan, findings: judged(plan) };
   } catch (error) {
-    if (!(error instanceof ExpectedError)) throw error;
-    const cause = judged(null).find(({ severity }) => severity === 'error');
-    throw new ExpectedError(error.code, error.message, error.remedy, error.place ?? cause?.place ?? run.place);
+    throw placed(error, run, () => judged(null));
   }
+}
+
+/** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */
+export function placed(error: unknown, run: Run, findings: () => readonly Finding[]): unknown {
+  if (!(error instanceof ExpectedError)) return error;
+  const cause = findings().find(({ severity }) => severity === 'error');
+  return new ExpectedError(error.code, error.message, error.remedy, error.place ?? cause?.place ?? run.place);
 }
 
 /** 1 when something of severity error was found or the plan does not fit. */

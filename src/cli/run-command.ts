@@ -12,6 +12,7 @@ import { launcherAnswer } from './commands/inspect-launcher';
 import { scheduleAnswer } from './commands/inspect-schedule';
 import { memoryAnswer } from './commands/memory';
 import { planAnswer } from './commands/plan';
+import { searchAnswer } from './commands/search';
 import { simulateAnswer } from './commands/simulate';
 import { runSolve } from './commands/solve';
 import { solvedAnswer } from './commands/solve-text';
@@ -113,6 +114,7 @@ async function answerForConfig(
     case 'memory':
       return memoryAnswer(planRun(config, defaults), texts);
     case 'plan':
+      if (command.searching !== null) return searchAnswer(config, defaults, command.searching, terminal);
       return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
     case 'export': {
       const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);

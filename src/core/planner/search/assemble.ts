@@ -30,7 +30,7 @@ export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOpti
   const evaluator = evaluatorOf(problem.request);
   const found = bestFirst(problem, options, evaluator);
   const leader = found.best ?? closest(problem, options);
-  const details = describerOf(problem, evaluator, options.tokenBudget ?? null);
+  const details = describerOf(problem, evaluator, options.tokenBudget ?? null, options.signal);
   const equal = details.plan(leader.point);
   const inputs = inputsFor(problem, leader.point);
   const cost = rooflineProvenance(
@@ -76,10 +76,11 @@ export interface Describer {
 }
 
 /** Points with all their numbers. */
-export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null): Describer {
+export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null, signal?: CancelSignal): Describer {
   const gpus = gpusOf(problem);
   return {
     plan: (point, scheme = schemeOf(problem.request, point)) => {
+      throwIfCancelled(signal);
       const candidate = evaluator.candidate(point, scheme);
       const { iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
       return {
@@ -180,13 +181,15 @@ function notFitting({ request }: SearchProblem, excluded: readonly Excluded[], b
   return excluded
     .flatMap(({ family }) => {
       const { layout } = family;
-      const bounds = stageCuts(request.model.layers, layout.pipeline, layout.virtualStages).map((stageLayers) =>
-        evaluator.pointBound({ ...family, stageLayers }),
-      );
-      return bounds
-        .sort((a, b) => a.iterationMs - b.iterationMs)
-        .slice(0, 1)
-        .map((bound) => ({ family, bound }));
+      const [first] = stageCuts(request.model.layers, layout.pipeline, layout.virtualStages)
+        .map((stageLayers) => ({ ...family, stageLayers }))
+        .map((point) => ({ point, bound: evaluator.pointBound(point) }))
+        .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
+      if (first === undefined) return [];
+      const { point, bound } = first;
+      // where the bound alone would fit, what it was ruled out by
+      const peakBytes = bound.peakBytes > evaluator.usableBytes ? bound.peakBytes : (evaluator.evaluate(point)?.peakBytes ?? 0);
+      return peakBytes > evaluator.usableBytes ? [{ family, bound: { ...bound, peakBytes } }] : [];
     })
     .filter(({ bound }) => bound.iterationMs < best.iterationMs)
     .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs)

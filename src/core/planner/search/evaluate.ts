@@ -1,10 +1,11 @@
-import { gradientExchange, megatronBoundary, optimizerTime, stageCost, terapipeBoundary } from '../../cost/stage-time';
+import { gradientExchange, megatronBoundary, optimizerTime, stageCost, terapipeBoundary, type RankOrder } from '../../cost/stage-time';
 import type { CostInputs } from '../../cost/rates';
 import type { SliceCost, WholeSliceTime } from '../../cost/slice-cost';
 import { stageShapesOf, usablePeakBytes } from '../../memory/count';
 import { shapeKey, type StageShape } from '../../memory/layer-tensors';
 import { savedBytes } from '../../memory/runtime';
 import { staticBytes, totalBytes } from '../../memory/static';
+import { layerGroups, layersByKind } from '../../model/layers';
 import { placeChunks } from '../../schedule/registry';
 import { uniformLengths } from '../../solver/baselines';
 import type { Scheme } from '../../solver/slicing';
@@ -42,6 +43,8 @@ export interface Bound {
 }
 
 export interface Evaluator {
+  /** What no cut goes below of what is always there, bytes. */
+  readonly heldBytes: (family: KeyedFamily) => number;
   readonly familyBound: (family: Family) => Bound;
   readonly pointBound: (point: SearchPoint) => Bound;
   /** Null when it would take too many operations to simulate. */
@@ -65,39 +68,84 @@ interface Known {
   readonly times: (family: Family, shape: StageShape) => StageTimes;
   /** Gradient exchange and optimizer, which follow the pipeline, ms; of an even stage, which no uneven cut is below. */
   readonly afterwardsMs: (family: Family) => number;
-  readonly staticBytes: (family: Family, shape: StageShape) => number;
+  readonly staticBytes: (family: KeyedFamily, shape: StageShape) => number;
   /** Saved by a stage for one micro-batch, its slices together. */
   readonly savedBytes: (family: Family, shape: StageShape) => number;
+  /** The whole model on one stage. */
+  readonly whole: StageShape;
+  /** Kinds of layers, with inner stages of one of them, of as many as the model has layers, and of one more. */
+  readonly kinds: readonly { readonly layers: number; readonly one: StageShape; readonly all: StageShape; readonly more: StageShape }[];
 }
 
-function remembered<T>(
-  compute: (family: Family, shape: StageShape) => T,
-  keyOf: (family: Family) => string,
-): (family: Family, shape: StageShape) => T {
-  const known = new Map<string, T>();
+const shapeNames = new WeakMap<StageShape, string>();
+
+/** `shapeKey`, made once for each shape: models of many kinds of layers have long ones. */
+function shapeName(shape: StageShape): string {
+  let name = shapeNames.get(shape);
+  if (name === undefined) shapeNames.set(shape, (name = shapeKey(shape)));
+  return name;
+}
+
+type KeyedFamily = Pick<Family, 'layout' | 'training' | 'keys'>;
+
+function remembered<F extends KeyedFamily, T>(
+  compute: (family: F, shape: StageShape) => T,
+  keyOf: (family: F) => string,
+): (family: F, shape: StageShape) => T {
+  const known = new Map<string, Map<string, T>>();
   return (family, shape) => {
-    const key = `${keyOf(family)}|${shapeKey(shape)}`;
-    let value = known.get(key);
-    if (value === undefined) known.set(key, (value = compute(family, shape)));
+    const name = shapeName(shape);
+    let ofShape = known.get(name);
+    if (ofShape === undefined) known.set(name, (ofShape = new Map<string, T>()));
+    const key = keyOf(family);
+    let value = ofShape.get(key);
+    if (value === undefined) ofShape.set(key, (value = compute(family, shape)));
     return value;
   };
 }
 
 function knownOf(request: PlanRequest): Known {
-  const cost = remembered((family, shape) => stageCost(inputsOf(request, family), shape.layers, shape), timeKey);
-  const sliced = (family: Family): string => `${timeKey(family)}/${family.slices}`;
-  const afterwards = remembered(
-    (family, stage) => {
-      const inputs = inputsOf(request, family);
-      return gradientExchange(inputs, stage, family.schedule === 'TeraPipe' ? 'pipeline' : 'data') + optimizerTime(inputs, stage);
-    },
-    (family) => `${holdingKey(family)}${family.schedule === 'TeraPipe'}`,
+  const cost = remembered(
+    (family, shape) => stageCost(inputsOf(request, family), shape.layers, shape),
+    ({ keys }: Family) => keys.time,
   );
+  const sliced = ({ keys, slices }: Family): string => (slices === 1 ? keys.time : `${keys.time}/${slices}`);
+  const afterwards = (order: RankOrder) =>
+    remembered(
+      (family: Family, stage) => {
+        const inputs = inputsOf(request, family);
+        return gradientExchange(inputs, stage, order) + optimizerTime(inputs, stage);
+      },
+      ({ keys }) => keys.holding,
+    );
+  const [replicasTogether, stagesTogether] = [afterwards('data'), afterwards('pipeline')];
+  const evenStage = Array.from({ length: request.model.layers + 1 }, (_, pipeline) => ({
+    layers: request.model.layers / pipeline,
+    first: false,
+    last: false,
+  }));
+  const { model } = request;
+  const whole = {
+    layers: model.layers,
+    first: true,
+    last: true,
+    ...(model.layerKinds === undefined ? {} : { groups: layerGroups(model) }),
+  };
+  const kinds = layersByKind(layerGroups(model)).map(({ kind, layers }) => {
+    const inner = (count: number): StageShape => ({ layers: count, first: false, last: false, groups: [{ kind, layers: count }] });
+    return { layers, one: inner(1), all: inner(model.layers), more: inner(model.layers + 1) };
+  });
   return {
+    whole,
+    kinds,
     cost,
     times: remembered((family, shape) => sliceTimes(cost(family, shape), family, request), sliced),
-    afterwardsMs: (family) => afterwards(family, { layers: request.model.layers / family.layout.pipeline, first: false, last: false }),
-    staticBytes: remembered((family, shape) => totalBytes(staticBytes(inputsOf(request, family), shape)), holdingKey),
+    afterwardsMs: (family) =>
+      (family.schedule === 'TeraPipe' ? stagesTogether : replicasTogether)(family, evenStage[family.layout.pipeline] ?? whole),
+    staticBytes: remembered(
+      (family, shape) => totalBytes(staticBytes(inputsOf(request, family), shape)),
+      ({ keys }) => keys.holding,
+    ),
     savedBytes: remembered((family, shape) => savedUnitBytes(request, family, shape), sliced),
   };
 }
@@ -127,6 +175,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
       const found = candidate(point, scheme);
       return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: peakBytesOf(found) };
     },
+    heldBytes: (family) => leastHeldBytes(request, family, known) * (1 - rounding),
     familyBound: (family) => lowered(familyBound(request, family, known)),
     pointBound: (point) => lowered(pointBound(request, point, known)),
   };
@@ -136,20 +185,7 @@ function lowered({ iterationMs, peakBytes }: Bound): Bound {
   return { iterationMs: iterationMs * (1 - rounding), peakBytes: peakBytes * (1 - rounding) };
 }
 
-/** What is always there, and what follows the pipeline, depend on this. */
-function holdingKey({ layout, training }: Family): string {
-  const { tensor, pipeline, data, context, expert, expertTensor } = layout;
-  return [tensor, pipeline, data, context, expert, expertTensor, training.zeroStage, training.offloadOptimizer].join(',');
-}
-
-/** What stage times and saved tensors depend on. */
-function timeKey({ layout, training }: Family): string {
-  const { tensor, context, expert, expertTensor } = layout;
-  const { microBatch, recompute, recomputeLayers, recomputeModules, contextExchange, sequenceParallel } = training;
-  return [tensor, context, expert, expertTensor, microBatch, recompute, recomputeLayers, recomputeModules?.join('+'), contextExchange, sequenceParallel].join(','); // prettier-ignore
-}
-
-function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training }: Family): CostInputs {
+function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training }: KeyedFamily): CostInputs {
   return { model, training, layout, cluster, constants };
 }
 
@@ -207,34 +243,49 @@ function sliceTimes(cost: SliceCost, family: Family, request: PlanRequest): Stag
 
 /** Of any cut: see `anyCutBound` and `leastStageBytes`. */
 function familyBound(request: PlanRequest, family: Family, known: Known): Bound {
-  const [whole] = cutShapes([request.model.layers], request.model);
-  if (request.slicing.scheme !== null || whole === undefined) return { iterationMs: 0, peakBytes: 0 };
-  const { forwardMs, backwardMs } = known.times(family, whole);
+  if (request.slicing.scheme !== null) return { iterationMs: 0, peakBytes: 0 };
+  const { forwardMs, backwardMs } = known.times(family, known.whole);
   const order = family.slices > 1 || family.layout.virtualStages > 1 ? 'any' : family.schedule === '1F1B' ? '1F1B' : 'drained';
   const pipelineMs = anyCutBound(forwardMs + backwardMs, family.layout.pipeline, microBatchesOf(family), order);
   return { iterationMs: pipelineMs + known.afterwardsMs(family), peakBytes: leastStageBytes(request, family, known) };
 }
 
 /**
- * With A static and a saved bytes of a layer, K those of a stage and w_s micro-batches in flight on stage s, l_s (A + a w_s) + K <= C on every stage and the l_s sum up to L, so that
- * C >= K + L / sum over s of 1 / (A + a w_s).
+ * With A_k static and a_k saved bytes of a layer of kind k, K those of a stage and w_s micro-batches in flight on stage s, the sum of A_k + a_k w_s over the layers of a stage is at most C - K. Weighed by any positive
+ * g_s and summed over the stages, C - K is at least the sum over all layers of the smallest g_s (A_k + a_k w_s), over the sum of all g_s; here g_s = 1 / (A + a w_s) of the mean layer, which makes it tight for
+ * layers all alike. The smallest is at one of the ends, as the quotient rises or falls with w_s. Static bytes may grow less than linearly with the layers: A_k is what the last layer adds.
  */
-function leastStageBytes(request: PlanRequest, family: Family, known: Known): number {
-  const { model } = request;
-  // layers of several kinds: no mean of theirs is a stage
-  if (model.layerKinds !== undefined) return 0;
-  const inner = (layers: number): StageShape => ({ layers, first: false, last: false });
-  const [one, two] = [known.staticBytes(family, inner(1)), known.staticBytes(family, inner(2))];
-  // the first layers of a stage are those recomputed: one alone is, and saves the least
-  const saved = known.savedBytes(family, inner(1));
-  let shares = 0;
-  for (let stage = 0; stage < family.layout.pipeline; stage++) shares += 1 / (two - one + saved * inFlight(request, family, stage));
-  return Math.max(0, 2 * one - two) + model.layers / shares;
+function leastStageBytes({ model, slicing }: PlanRequest, family: Family, known: Known): number {
+  const kinds = known.kinds.map(({ layers, one, all, more }) => {
+    const always = known.staticBytes(family, more) - known.staticBytes(family, all);
+    return { layers, always, stage: known.staticBytes(family, one) - always, saved: known.savedBytes(family, one) };
+  });
+  const mean = (pick: (kind: (typeof kinds)[number]) => number): number =>
+    kinds.reduce((sum, kind) => sum + kind.layers * pick(kind), 0) / model.layers;
+  const [always, saved] = [mean((kind) => kind.always), mean((kind) => kind.saved)];
+  const { pipeline } = family.layout;
+  const flying = (stage: number): number => (slicing.scheme !== null ? 0 : inFlight(family, stage));
+  let weights = 0;
+  for (let stage = 0; stage < pipeline; stage++) weights += 1 / (always + saved * flying(stage));
+  const ends = [flying(0), flying(pipeline - 1)];
+  const least = mean((kind) => Math.min(...ends.map((count) => (kind.always + kind.saved * count) / (always + saved * count))));
+  return Math.max(0, Math.min(...kinds.map((kind) => kind.stage))) + (least * model.layers) / weights;
+}
+
+/** The same of static bytes alone: the mean of the stages. */
+function leastHeldBytes({ model }: PlanRequest, family: KeyedFamily, known: Known): number {
+  let sum = 0;
+  let least = Infinity;
+  for (const { layers, one, all, more } of known.kinds) {
+    const always = known.staticBytes(family, more) - known.staticBytes(family, all);
+    sum += layers * always;
+    least = Math.min(least, known.staticBytes(family, one) - always);
+  }
+  return Math.max(0, model.layers > 0 ? least : 0) + sum / family.layout.pipeline;
 }
 
 /** Micro-batches of which a stage holds everything saved, at least. Interleaving starts no later than plain 1F1B (arXiv 2205.05198, section 4.2.1). */
-function inFlight({ slicing }: PlanRequest, family: Family, stage: number): number {
-  if (slicing.scheme !== null) return 0;
+function inFlight(family: Family, stage: number): number {
   const count = microBatchesOf(family);
   return family.schedule === '1F1B' ? Math.min(count, family.layout.pipeline - stage) : count;
 }
@@ -296,8 +347,9 @@ function peakBound(request: PlanRequest, family: Family, { chunks, stageOfChunk,
     const shape = stages[stage];
     if (shape === undefined) continue;
     let saved = 0;
-    chunks.forEach((chunk, index) => (saved += stageOfChunk[index] === stage ? known.savedBytes(family, chunk) : 0));
-    peak = Math.max(peak, known.staticBytes(family, shape) + inFlight(request, family, stage) * saved);
+    if (request.slicing.scheme === null)
+      chunks.forEach((chunk, index) => (saved += stageOfChunk[index] === stage ? known.savedBytes(family, chunk) : 0));
+    peak = Math.max(peak, known.staticBytes(family, shape) + inFlight(family, stage) * saved);
   }
   return peak;
 }

@@ -7,12 +7,6 @@ import { bestFirst } from './search';
 import { searchKeys, type SearchKey, type SearchProblem } from './space';
 import { layoutText } from './words';
 
-export interface ImprovementOptions {
-  readonly signal?: CancelSignal | undefined;
-  /** Called before each search with what is changed. */
-  readonly onChange?: ((change: string, done: number, of: number) => void) | undefined;
-}
-
 interface Change {
   readonly change: string;
   readonly problem: SearchProblem;
@@ -31,23 +25,23 @@ const released: Readonly<Partial<Record<SearchKey, string>>> = {
   contextExchange: "context parallelism's exchange chosen freely",
 };
 
+/** One change to look into: what it is, and the search that says what it brings. */
+export interface WhatIf {
+  readonly change: string;
+  readonly look: (signal?: CancelSignal) => Improvement;
+}
+
 /**
- * What would help most, each change alone and searched anew over everything that is not fixed: more nodes, a faster network, more memory, operations issued faster, a larger batch, and letting go of what is fixed. Most helpful
- * first, by tokens per second.
- * @throws CancelledError.
+ * What might help: more nodes, a faster network, more memory, operations issued faster, a larger batch, and letting go of what is fixed; each change alone. Looking into one is a search of its own over everything that is not fixed
+ * (half a second for a large cluster), so the caller may show the answers as they come; `mostHelpful` sorts them.
  */
-export function improvementsOf(
-  problem: SearchProblem,
-  { best, tokenBudget }: SearchResult,
-  options: ImprovementOptions = {},
-): Improvement[] {
-  const changes = changesOf(problem);
-  return changes
-    .map((change, index) => {
-      options.onChange?.(change.change, index, changes.length);
-      return improvement(change, best, tokenBudget, options.signal);
-    })
-    .sort((a, b) => b.speedup - a.speedup);
+export function whatIfs(problem: SearchProblem, { best, tokenBudget }: SearchResult): WhatIf[] {
+  return changesOf(problem).map((change) => ({ change: change.change, look: (signal) => improvement(change, best, tokenBudget, signal) }));
+}
+
+/** By tokens per second. */
+export function mostHelpful(improvements: readonly Improvement[]): Improvement[] {
+  return improvements.toSorted((a, b) => b.speedup - a.speedup);
 }
 
 function changesOf(problem: SearchProblem): Change[] {

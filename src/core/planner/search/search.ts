@@ -105,7 +105,17 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
 
   throwIfCancelled(signal);
   requireSearchable(problem);
-  for (const family of familiesOf(problem)) {
+  const skipping = {
+    tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => {
+      look();
+      return evaluator.heldBytes(family) > nearlyFits * evaluator.usableBytes;
+    },
+    onSkipped: (families: number) => {
+      counts.families += families;
+      counts.overMemory += families;
+    },
+  };
+  for (const family of familiesOf(problem, skipping)) {
     counts.families++;
     enter(family, evaluator.familyBound(family));
   }

@@ -43,6 +43,13 @@ export interface Family {
   readonly schedule: ScheduleName;
   /** Equal token slices of a sequence; 1 but for TeraPipe. */
   readonly slices: number;
+  readonly keys: FamilyKeys;
+}
+
+/** What families share: those of equal `time` take as long for a slice on a stage, and save as much of it; those of equal `holding` hold as much all the time, and exchange gradients as long. */
+export interface FamilyKeys {
+  readonly time: string;
+  readonly holding: string;
 }
 
 /** What the files of a run (or the command line) fix. */
@@ -71,42 +78,84 @@ export function gpusOf({ request, fixed }: SearchProblem): number {
 const mostStages = 128;
 const mostMicroBatch = 16;
 const mostVirtualStages = 16;
-const mostContext = 64;
+/** Context parallelism leaves each rank so many tokens of a sequence: with fewer, its exchanges take longer than what it saves. */
+const leastContextTokens = 1024;
+const mostExpert = 64;
 const mostSlices = 64;
 
 /**
  * Every family that launchers accept: sizes that use all GPUs, tensor parallelism inside a node that divides heads and widths, sequences that context parallelism divides twice, a batch that replicas and
  * micro-batches divide, expert sizes that divide experts and replicas, interleaving with as many micro-batches as a multiple of the stages. Sources: the rules of `launch/` and `findings/`.
  *
- * Not tried unless fixed: tensor parallelism across nodes, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
+ * Not tried unless fixed: tensor parallelism across nodes, expert sizes above 64, context parallelism that leaves a rank under 1,024 tokens, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
  */
-export function* familiesOf(problem: SearchProblem): Generator<Family> {
+export function* familiesOf(
+  problem: SearchProblem,
+  skipping: Skipping = { tooLarge: () => false, onSkipped: () => undefined },
+): Generator<Family> {
   const { request, fixed } = problem;
   const { model, training } = request;
-  const recomputes = fixed.has('recompute') ? [training] : recomputeChoices(model, training);
+  const recomputes: readonly RecomputeChoice[] = fixed.has('recompute') ? [training] : recomputeChoices(model, training);
+  const optimizers = optimizersOf(problem);
   for (const sizes of sizesOf(problem)) {
     const batch = training.globalBatch / sizes.data;
+    const held = optimizers
+      .map((optimizer) => ({ optimizer, holding: Object.values({ ...sizes, ...optimizer }).join() }))
+      .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', holding } })); // prettier-ignore
+    const { tensor, context, expert, expertTensor } = sizes;
+    const common = {
+      ...contextExchangeOf(problem, sizes),
+      sequenceParallel: fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1,
+    };
     for (const microBatch of microBatchesOf(problem, batch)) {
-      for (const schedule of schedulesOf(problem, sizes, batch / microBatch)) {
-        for (const recompute of recomputes) {
-          for (const optimizer of optimizersOf(problem)) {
-            yield {
-              layout: { ...sizes, virtualStages: schedule.virtualStages },
-              training: {
-                ...withRecompute(training, recompute, sizes.pipeline * schedule.virtualStages, model.layers),
-                ...optimizer,
-                ...contextExchangeOf(problem, sizes),
-                microBatch,
-                sequenceParallel: fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1,
-              },
-              schedule: schedule.name,
-              slices: schedule.slices,
-            };
-          }
+      const schedules = schedulesOf(problem, sizes, batch / microBatch).map(({ virtualStages, ...rest }) => ({
+        ...rest,
+        layout: { ...sizes, virtualStages },
+      }));
+      skipping.onSkipped(schedules.length * recomputes.length * (optimizers.length - held.length));
+      if (held.length === 0) continue;
+      for (const [recompute, alike] of recomputes.flatMap((recompute) =>
+        groupsFor(recompute, schedules).map((group) => [recompute, group] as const),
+      )) {
+        const chunks = sizes.pipeline * (alike[0]?.layout.virtualStages ?? 1);
+        const chosen = withRecompute(training, recompute, chunks, model.layers);
+        const time = [
+          tensor,
+          context,
+          expert,
+          expertTensor,
+          microBatch,
+          chosen.recompute,
+          chosen.recomputeLayers,
+          ...(chosen.recomputeModules ?? []),
+        ].join();
+        for (const { optimizer, holding } of held) {
+          const trained = { ...chosen, ...optimizer, ...common, microBatch };
+          const keys = { time, holding };
+          for (const { layout, name, slices } of alike) yield { layout, training: trained, schedule: name, slices, keys };
         }
       }
     }
   }
+}
+
+/** Families that are left out before they are made: those of which what is always there alone is too much. */
+export interface Skipping {
+  readonly tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => boolean;
+  readonly onSkipped: (families: number) => void;
+}
+
+/** Schedules for which a recompute choice means the same layers: all, but for a share of each chunk's layers those with as many chunks. */
+function groupsFor<T extends { readonly layout: Layout }>({ share }: RecomputeChoice, schedules: readonly T[]): (readonly T[])[] {
+  if (share === undefined) return [schedules];
+  const groups = new Map<number, T[]>();
+  for (const schedule of schedules) {
+    const { virtualStages } = schedule.layout;
+    const group = groups.get(virtualStages);
+    if (group === undefined) groups.set(virtualStages, [schedule]);
+    else group.push(schedule);
+  }
+  return [...groups.values()];
 }
 
 type Sizes = Omit<Layout, 'virtualStages'>;
@@ -119,7 +168,10 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
   const among = (key: 'tensor' | 'pipeline' | 'context', free: (size: number) => boolean): number[] =>
     fixed.has(key) ? [layout[key]] : divisors.filter(free);
   const tensors = among('tensor', (size) => size <= cluster.gpusPerNode && splitsModel(model, size));
-  const contexts = among('context', (size) => size <= mostContext && (size === 1 || training.sequenceLength % (2 * size) === 0));
+  const contexts = among(
+    'context',
+    (size) => size === 1 || (training.sequenceLength >= size * leastContextTokens && training.sequenceLength % (2 * size) === 0),
+  );
   const pipelines = among('pipeline', (size) => size <= Math.min(model.layers, mostStages));
   for (const tensor of tensors)
     for (const context of contexts)
@@ -169,7 +221,7 @@ function expertSizes(
   const kept = layout.expertTensor === undefined || !fixed.has('expertTensor') ? {} : { expertTensor: layout.expertTensor };
   if (model.experts === null) return [{ expert: fixed.has('expert') ? layout.expert : 1, ...kept }];
   const { count } = model.experts;
-  const sizes = fixed.has('expert') ? [layout.expert] : divisorsOf(count);
+  const sizes = fixed.has('expert') ? [layout.expert] : divisorsOf(count).filter((size) => size <= mostExpert);
   const tensors = fixed.has('expertTensor') || tensor === 1 ? [kept] : [{}, { expertTensor: 1 }];
   return sizes.flatMap((expert) =>
     tensors.flatMap((of: Pick<Layout, 'expertTensor'>) => {

@@ -1,0 +1,163 @@
+import { setImmediate } from 'node:timers/promises';
+import { searchJson } from '../../core/export/search-json';
+import {
+  formatBytes,
+  formatBytesOf,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatTokens,
+  plural,
+} from '../../core/format';
+import type { LoadedConfig } from '../../core/launch/load-config';
+import { findingsOf } from '../../core/planner/findings';
+import { resolveRun, type ResolveDefaults } from '../../core/planner/resolve';
+import { searchLayouts } from '../../core/planner/search/assemble';
+import { mostHelpful, whatIfs } from '../../core/planner/search/improvements';
+import { gapOf, stepPartNames, stepParts, type FoundPlan, type Improvement, type SearchResult } from '../../core/planner/search/result';
+import type { SearchProgress } from '../../core/planner/search/search';
+import { fixedBy, searchKeys, type SearchProblem } from '../../core/planner/search/space';
+import { layoutText, stageLayersText } from '../../core/planner/search/words';
+import { printable } from '../../core/text';
+import type { Answer } from '../answer';
+import type { SearchingOptions } from '../arguments';
+import { placed, requireRun } from '../planned';
+import type { Terminal } from '../run-command';
+import { schemeText } from '../scheme-text';
+import { indented, table } from '../table';
+
+type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock'>;
+
+/** Milliseconds between two lines of progress. */
+const reportEveryMs = 1000;
+/** Rows of the front, and of what would help, that are shown. */
+const shownFront = 12;
+const shownImprovements = 6;
+
+/** Assumptions that the search replaces by its choices. */
+const chosenKeys: ReadonlySet<string> = new Set(searchKeys.flatMap((key) => [`layout.${key}`, `training.${key}`]));
+
+/**
+ * `terapipe plan --search`: the best layout for a run, what the files fix kept, beside the others.
+ * @throws ExpectedError of the planner and the search, placed; CancelledError.
+ */
+export async function searchAnswer(
+  config: LoadedConfig,
+  defaults: ResolveDefaults,
+  options: SearchingOptions,
+  watcher: Watcher,
+): Promise<Answer> {
+  const run = requireRun(config);
+  try {
+    const problem = { request: resolveRun(run, defaults), fixed: fixedBy(run) };
+    const found = searchLayouts(problem, { signal: watcher.signal, tokenBudget: options.tokens, onProgress: reporter(watcher) });
+    const improvements = options.quick ? [] : await improvementsOf(problem, found, watcher);
+    const result = { ...found, improvements };
+    return { json: searchJson(result), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
+  } catch (error) {
+    throw placed(error, run, () => findingsOf(run, null));
+  }
+}
+
+/** Lines on how far the search is, now and then. */
+function reporter({ progress, clock }: Watcher): (at: SearchProgress) => void {
+  let nextMs = clock() + reportEveryMs;
+  return ({ best, lowerBoundMs, counts }) => {
+    if (clock() < nextMs) return;
+    nextMs = clock() + reportEveryMs;
+    const found =
+      best === null ? 'nothing that fits yet' : `best ${formatDuration(best.iterationMs)}, bound ${formatDuration(lowerBoundMs)}`;
+    progress(
+      `searching: ${found}; ${formatCount(counts.families + counts.considered)} looked at, ${formatCount(counts.evaluated)} predicted`,
+    );
+  };
+}
+
+async function improvementsOf(problem: SearchProblem, found: SearchResult, { progress, signal }: Watcher): Promise<Improvement[]> {
+  const improvements: Improvement[] = [];
+  for (const { change, look } of whatIfs(problem, found)) {
+    progress(`searching with ${change}`);
+    // lets an interrupt arrive
+    await setImmediate();
+    improvements.push(look(signal));
+  }
+  return mostHelpful(improvements);
+}
+
+function searchText(result: SearchResult): string {
+  const { request, best, front, perSchedule, runnersUp, notFitting, improvements, cost, fixed } = result;
+  const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
+  const { model, training, cluster } = request;
+  const shown = improvements.slice(0, shownImprovements).map(({ says }) => says);
+  const assumed = request.assumptions
+    .filter(({ key }) => !chosenKeys.has(key) && !key.startsWith('model.'))
+    .map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
+  return [
+    printable(
+      `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
+    ),
+    indented(table(bestRows(result), [1])),
+    ...section('Step time against memory', planTable(front.slice(0, shownFront))),
+    ...section('Best of each schedule', planTable(perSchedule)),
+    ...section('Runners-up', runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`).join('\n')),
+    ...section('Faster, but too large', notFitting.map(({ layout, why }) => `${layout}: ${why}`).join('\n')),
+    ...section('What would help, each searched anew', shown.join('\n')),
+    ...section('Searched', searchedText(result)),
+    ...section(
+      'Times',
+      `${printable(cost.description)}\n${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}; closer ones (~) are ties with the best`,
+    ),
+    ...section('Fixed by the files', fixed.join(', ')),
+    ...section('Assumed', table(assumed, [1, 2])),
+    ...(best.fits ? [] : ['Nothing fits: this is the layout with the least memory.']),
+  ].join('\n\n');
+}
+
+function bestRows({ best, request, cost, tokenBudget }: SearchResult): string[][] {
+  const spent = stepParts
+    .filter((part) => best.parts[part] >= 0.005 * best.iterationMs)
+    .map((part) => `${stepPartNames[part]} ${formatDuration(best.parts[part])}`);
+  const hours =
+    best.gpuHours === null || tokenBudget === null
+      ? []
+      : [['budget', `${formatCount(tokenBudget)} tokens in ${formatCount(best.gpuHours)} GPU hours`]];
+  return [
+    ['layout', layoutText(best.point)],
+    ['stages', stageLayersText(best.point)],
+    ['schedule', best.name],
+    ['step', `${formatDuration(best.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
+    ['', spent.join(' + ')],
+    ['bubble', formatPercent(best.bubbleRate)],
+    ['throughput', `${formatCount(best.tokensPerSecond)} tokens/s, MFU ${formatPercent(best.mfu)}`],
+    ['memory', `${formatBytesOf(best.peakBytes, request.cluster.gpu.memoryBytes)}${best.fits ? '' : ', does not fit'}`],
+    ...hours,
+    ...(best.point.slices > 1 ? [['slices', schemeText(best.scheme)]] : []),
+  ];
+}
+
+function planTable(plans: readonly FoundPlan[]): string {
+  return table(
+    plans.map((plan) => [
+      `${plan.tie ? '~' : ' '} ${formatDuration(plan.iterationMs)}`,
+      formatBytes(plan.peakBytes),
+      formatPercent(plan.bubbleRate),
+      layoutText(plan.point),
+      plan.name,
+    ]),
+    [3, 4],
+  );
+}
+
+function searchedText(result: SearchResult): string {
+  const { counts, lowerBoundMs, proved, front } = result;
+  const { families, considered, bounded, overMemory, evaluated, tooLarge } = counts;
+  const more = front.length - shownFront;
+  return [
+    `${formatCount(families)} layouts, ${formatCount(considered)} ways to cut their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${tooLarge > 0 ? `, ${formatCount(tooLarge)} too large to simulate` : ''}`,
+    proved
+      ? `none with equal slices is faster than ${formatDuration(lowerBoundMs)}: ${gapOf(result) === 0 ? 'the best is proved' : `a gap of ${formatPercent(gapOf(result))}`}`
+      : 'none fits',
+    ...(more > 0 ? [`${plural(more, 'more plan')} with less memory in --json`] : []),
+  ].join('\n');
+}

@@ -1,0 +1,66 @@
+import { gapOf, type FoundPlan, type SearchResult } from '../planner/search/result';
+import { layoutText } from '../planner/search/words';
+
+/** A search as `terapipe plan --search --json` prints it: `plan`, the best with the fields of any plan, and `search`, all the rest. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
+export interface SearchJson {
+  readonly version: 1;
+  readonly plan: object;
+  readonly search: object;
+}
+
+export function searchJson(result: SearchResult): SearchJson {
+  const { request, best, cost, front, perSchedule, runnersUp, notFitting, improvements, counts } = result;
+  return {
+    version: 1,
+    plan: {
+      title: request.title,
+      ...foundJson(best),
+      scheme: best.scheme,
+      memory: { peakBytes: best.peakBytes, capacityBytes: request.cluster.gpu.memoryBytes, fits: best.fits },
+      cost: { provenance: cost.kind, description: cost.description, errorPercent: cost.errorPercent, errorBecause: cost.errorBecause },
+      comparisons: perSchedule.map(({ name, iterationMs, peakBytes, fits }) => ({ name, iterationMs, peakBytes, fits })),
+      reasons: runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`),
+      assumptions: request.assumptions,
+    },
+    search: {
+      gpus: result.gpus,
+      fixed: result.fixed,
+      tokenBudget: result.tokenBudget,
+      front: front.map(foundJson),
+      perSchedule: perSchedule.map(foundJson),
+      runnersUp: runnersUp.map(({ plan, why }) => ({ ...foundJson(plan), why })),
+      notFitting,
+      improvements: improvements.map(({ change, method, plan, speedup, says }) => ({
+        change,
+        method,
+        speedup,
+        says,
+        plan: plan === null ? null : foundJson(plan),
+      })),
+      lowerBoundMs: result.lowerBoundMs,
+      gap: gapOf(result),
+      proved: result.proved,
+      counts,
+    },
+  };
+}
+
+function foundJson({ point, name, scheme, ...plan }: FoundPlan): object {
+  const { layout, training, schedule, slices, stageLayers } = point;
+  const { microBatch, recompute, recomputeLayers, recomputeModules, zeroStage, offloadOptimizer, sequenceParallel, contextExchange } =
+    training;
+  return {
+    name,
+    layout,
+    stageLayers,
+    schedule,
+    slices,
+    microBatches: scheme.length,
+    training: {
+      ...{ microBatch, recompute, zeroStage, sequenceParallel },
+      ...{ recomputeLayers: recomputeLayers ?? null, recomputeModules: recomputeModules ?? null },
+      ...{ offloadOptimizer: offloadOptimizer === true, contextExchange: contextExchange ?? null },
+    },
+    ...plan,
+  };
+}

@@ -1,0 +1,78 @@
+// Prints what a search of the layout costs: `node --import tsx test/bench/search.ts`. Cold, in this process: the first search of each model is the one that counts.
+import { searchLayouts } from '../../src/core/planner/search/assemble';
+import { whatIfs } from '../../src/core/planner/search/improvements';
+import type { SearchProgress } from '../../src/core/planner/search/search';
+import type { SearchProblem } from '../../src/core/planner/search/space';
+import { layoutText } from '../../src/core/planner/search/words';
+import { deepseek, llama3, request } from '../golden/requests';
+
+const training = {
+  precision: 'bf16' as const,
+  attention: 'flash' as const,
+  dropout: false,
+  sequenceParallel: true,
+  fusedCrossEntropy: true,
+  zeroStage: 1 as const,
+};
+
+const cases: readonly (readonly [name: string, goalMs: number | null, problem: SearchProblem['request']])[] = [
+  [
+    'Llama 3 405B on 16,384 H100, 16M tokens a step',
+    2000,
+    request('H100-80GB', llama3('405b', 126), {
+      training: { ...training, sequenceLength: 8192, globalBatch: 2048 },
+      layout: { tensor: 8, pipeline: 16, data: 128 },
+    }),
+  ],
+  [
+    'Llama 3 70B on 1,024 H100',
+    null,
+    request('H100-80GB', llama3('70b', 80), {
+      training: { ...training, sequenceLength: 8192, globalBatch: 512 },
+      layout: { tensor: 8, pipeline: 8, data: 16 },
+    }),
+  ],
+  [
+    'DeepSeek-V3 (61 layers) on 2,048 H100',
+    null,
+    request('H100-80GB', deepseek(3, 61), {
+      training: { ...training, sequenceLength: 4096, globalBatch: 15360 },
+      layout: { tensor: 1, pipeline: 16, data: 128 },
+    }),
+  ],
+];
+
+for (const [name, goalMs, wanted] of cases) {
+  const problem = { request: wanted, fixed: new Set<never>() };
+  const start = performance.now();
+  const cpu = process.cpuUsage();
+  const firsts: number[] = [];
+  let last = start;
+  let longestMs = 0;
+  const result = searchLayouts(problem, {
+    onProgress: ({ best }: SearchProgress) => {
+      if (best !== null) firsts.push(performance.now() - start);
+    },
+    // between two looks at the signal
+    signal: {
+      get aborted() {
+        longestMs = Math.max(longestMs, performance.now() - last);
+        last = performance.now();
+        return false;
+      },
+    },
+  });
+  const ms = performance.now() - start;
+  const { user } = process.cpuUsage(cpu);
+  const { best, counts } = result;
+  console.log(`${name}: ${(best.iterationMs / 1000).toFixed(2)} s with ${layoutText(best.point)}, ${best.name}`);
+  console.log(
+    `  searched in ${ms.toFixed(0)} ms (${(user / 1000).toFixed(0)} ms of processor), first layout that fits after ${firsts[0]?.toFixed(0) ?? 'no'} ms, signal looked at within ${longestMs.toFixed(0)} ms${goalMs === null ? '' : `; goal ${goalMs} ms`}`,
+  );
+  console.log(
+    `  ${counts.families} layouts, ${counts.considered} cuts, ${counts.overMemory} over memory, ${counts.bounded} bounded away, ${counts.evaluated} predicted`,
+  );
+  const more = performance.now();
+  const looks = whatIfs(problem, result).map(({ look }) => look());
+  console.log(`  ${looks.length} changes that might help: ${(performance.now() - more).toFixed(0)} ms`);
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
+import path from 'node:path';
+import { fixtures } from '../core/config/files';
+import { buildCommandLine, type CommandLine } from './command-line';
+
+type Json = Readonly<Record<string, unknown>>;
+
+describe('terapipe plan --search', function () {
+  this.timeout(60_000);
+  let cli: CommandLine;
+  const config = 'configs/pipeline/terapipe.json';
+  before(async () => {
+    cli = await buildCommandLine();
+    cpSync(fixtures, path.join(cli.folder, 'configs'), { recursive: true });
+  });
+  after(() => {
+    cli.dispose();
+  });
+
+  it('prints one object: a plan with what cli.md promises, and the search', async () => {
+    const { out, err, exitCode } = await cli.run(['plan', config, '--search', '--tokens', '1e12', '--json']);
+    assert.equal(exitCode, 0, err);
+    assert.match(out, /^\{"version":1,[^\n]*\n$/);
+    const { plan, search } = JSON.parse(out) as { plan: Json; search: Json };
+    for (const key of ['iterationMs', 'bubbleRate', 'tokensPerSecond', 'mfu', 'peakBytes', 'gpuHours'])
+      assert.equal(typeof plan[key], 'number', key);
+    for (const key of ['layout', 'schedule', 'scheme', 'memory', 'cost', 'comparisons', 'reasons']) assert.ok(plan[key], key);
+    assert.equal((plan['layout'] as Json)['pipeline'], 4, 'fixed by the file');
+    assert.ok((search['fixed'] as readonly string[]).includes('pipeline'));
+    for (const key of ['front', 'perSchedule', 'improvements']) assert.ok((search[key] as readonly Json[]).length > 0, key);
+    for (const key of ['runnersUp', 'notFitting']) assert.ok(Array.isArray(search[key]), key);
+    assert.deepEqual([search['proved'], search['gap'], search['tokenBudget']], [true, 0, 1e12]);
+    assert.match(err, /searching with twice the nodes/);
+  });
+
+  it('prints it in words, and leaves out what would help when asked to be quick', async () => {
+    const { out, exitCode } = await cli.run(['plan', config, '--search', '--quick']);
+    assert.equal(exitCode, 0);
+    for (const part of [/layout +tensor/, /Step time against memory/, /Best of each schedule/, /the best is proved/, /Fixed by the files/])
+      assert.match(out, part);
+    assert.doesNotMatch(out, /What would help/);
+    assert.ok(!/\d\.\d{4,}/.test(out), 'three significant digits');
+  });
+
+  it('exits 1 when nothing fits', async () => {
+    const { out, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--set', 'cluster.gpu.memoryGB=0.5']);
+    assert.equal(exitCode, 1);
+    assert.match(out, /Nothing fits: this is the layout with the least memory/);
+  });
+
+  it('refuses options that mean nothing', async () => {
+    for (const [args, message] of [
+      [['plan', config, '--tokens', '1e9'], /--tokens is an option of plan --search; give --search too/],
+      [['plan', config, '--search', '--tokens', 'many'], /--tokens is "many"; give it a number from 1 to 1e18/],
+      [['memory', config, '--search'], /--search is an option of plan, not of memory/],
+    ] as const) {
+      const { err, exitCode } = await cli.run(args);
+      assert.equal(exitCode, 2);
+      assert.match(err, message);
+    }
+  });
+});
