@@ -1,7 +1,6 @@
 import { gradientExchange, megatronBoundary, optimizerTime, stageCost, terapipeBoundary, type RankOrder } from '../../cost/stage-time';
 import type { CostInputs } from '../../cost/rates';
 import type { SliceCost } from '../../cost/slice-cost';
-import { shapeKey } from '../../memory/count';
 import { savedBytes, type StageShape } from '../../memory/runtime';
 import { staticBytes } from '../../memory/static';
 import { layerGroups, layersByKind } from '../../model/layers';
@@ -72,32 +71,26 @@ interface Known {
   readonly staticBytes: (family: KeyedFamily, shape: StageShape) => number;
   /** Saved by a stage for one micro-batch, its slices together; as without virtual stages. */
   readonly savedBytes: (family: Family, shape: StageShape) => number;
+  readonly shapes: (stageLayers: StageLayers) => StageShape[];
   /** The whole model on one stage. */
   readonly whole: StageShape;
+  /** One layer of the usual kind. */
+  readonly layer: StageShape;
   /** Kinds of layers, with inner stages of one of them, of as many as the model has layers, and of one more. */
   readonly kinds: readonly { readonly layers: number; readonly one: StageShape; readonly all: StageShape; readonly more: StageShape }[];
 }
 
-const shapeNames = new WeakMap<StageShape, string>();
-
-/** `shapeKey`, made once for each shape: models of many kinds of layers have long ones. */
-function shapeName(shape: StageShape): string {
-  let name = shapeNames.get(shape);
-  if (name === undefined) shapeNames.set(shape, (name = shapeKey(shape)));
-  return name;
-}
-
 type KeyedFamily = Pick<Family, 'layout' | 'training' | 'keys'>;
 
+/** Asked again for a family of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
 function remembered<F extends KeyedFamily, T>(
   compute: (family: F, shape: StageShape) => T,
   keyOf: (family: F) => string,
 ): (family: F, shape: StageShape) => T {
-  const known = new Map<string, Map<string, T>>();
+  const known = new Map<StageShape, Map<string, T>>();
   return (family, shape) => {
-    const name = shapeName(shape);
-    let ofShape = known.get(name);
-    if (ofShape === undefined) known.set(name, (ofShape = new Map<string, T>()));
+    let ofShape = known.get(shape);
+    if (ofShape === undefined) known.set(shape, (ofShape = new Map<string, T>()));
     const key = keyOf(family);
     let value = ofShape.get(key);
     if (value === undefined) ofShape.set(key, (value = compute(family, shape)));
@@ -137,6 +130,8 @@ function knownOf(request: PlanRequest): Known {
     return { layers, one: inner(1), all: inner(model.layers), more: inner(model.layers + 1) };
   });
   return {
+    shapes: shapesFor(request),
+    layer: { layers: 1, first: false, last: false },
     whole,
     kinds,
     cost,
@@ -155,7 +150,7 @@ function knownOf(request: PlanRequest): Known {
 export function evaluatorOf(request: PlanRequest): Evaluator {
   const known = knownOf(request);
   const pipeline = (point: SearchPoint): Pipeline => {
-    const shapes = shapesOf(request, point.stageLayers);
+    const shapes = known.shapes(point.stageLayers);
     return { inputs: inputsOf(request, point), shapes, costs: shapes.map((shape) => known.cost(point, shape)), measured: false };
   };
   const candidate = (point: SearchPoint, scheme = schemeOf(request, point)): Candidate => {
@@ -188,13 +183,24 @@ function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training
   return { model, training, layout, cluster, constants };
 }
 
-function shapesOf({ model }: PlanRequest, stageLayers: StageLayers): StageShape[] {
-  let from = 0;
-  return stageLayers.map((layers, stage) => {
-    const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
-    from += layers;
-    return { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...groups };
-  });
+/** The stages of a cut; equal ones are one object. */
+function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageShape[] {
+  const known = new Map<number, StageShape>();
+  return (stageLayers) => {
+    let from = 0;
+    return stageLayers.map((layers, stage) => {
+      const [first, last] = [stage === 0, stage === stageLayers.length - 1];
+      const start = model.layerKinds === undefined ? 0 : from;
+      const key = ((start * (model.layers + 1) + layers) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
+      let shape = known.get(key);
+      if (shape === undefined) {
+        const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
+        known.set(key, (shape = { layers, first, last, ...groups }));
+      }
+      from += layers;
+      return shape;
+    });
+  };
 }
 
 /** Micro-batches on each replica. */
@@ -305,7 +311,7 @@ function savedUnitBytes(request: PlanRequest, family: Family, shape: StageShape)
 
 /** Of one cut: by the order in which the schedule runs its micro-batches. */
 function pointBound(request: PlanRequest, point: SearchPoint, known: Known): Bound {
-  const shapes = shapesOf(request, point.stageLayers);
+  const shapes = known.shapes(point.stageLayers);
   const stages = shapes.map((shape) => known.times(point, shape));
   const count = microBatchesOf(point);
   const inputs = inputsOf(request, point);
@@ -324,7 +330,7 @@ function pointBound(request: PlanRequest, point: SearchPoint, known: Known): Bou
         ? interleavedBound(
             stages,
             shapes.map(({ layers }) => Math.floor(layers / virtualStages)),
-            known.times(point, { layers: 1, first: false, last: false }),
+            known.times(point, known.layer),
             count,
           )
         : point.schedule === 'GPipe'
