@@ -13,10 +13,21 @@ const mostShiftedLayers = 8;
  */
 export function stageCuts(layers: number, stages: number, virtualStages = 1): StageLayers[] {
   if (stages > layers) return [];
-  if (stages === 1) return [[layers]];
+  if (stages === 1) return virtualStages === 1 ? [[layers]] : [];
   if (virtualStages > 1) return likeChunks(layers, stages, virtualStages);
   const cuts = stages === 2 ? halves(layers) : lighterEnds(layers, stages);
   return cuts.length > 0 ? cuts : [dealt(layers, stages)];
+}
+
+/** Whether there is any such cut. */
+export function canCut(layers: number, stages: number, virtualStages: number): boolean {
+  if (stages > layers) return false;
+  return virtualStages === 1 || (stages > 1 && [0, 1, 2].some((fewer) => isChunked((layers + fewer) / stages, virtualStages, fewer)));
+}
+
+/** Whether stages of so many layers are all chunks alike, and none is empty with ends of `fewer` layers fewer together. */
+function isChunked(each: number, virtualStages: number, fewer: number): boolean {
+  return each % virtualStages === 0 && (each > virtualStages || fewer === 0);
 }
 
 function likeChunks(layers: number, stages: number, virtualStages: number): StageLayers[] {
@@ -27,7 +38,7 @@ function likeChunks(layers: number, stages: number, virtualStages: number): Stag
     [1, 1],
   ].flatMap(([first = 0, last = 0]) => {
     const each = (layers + first + last) / stages;
-    if (each % virtualStages !== 0 || (each === virtualStages && first + last > 0)) return [];
+    if (!isChunked(each, virtualStages, first + last)) return [];
     return [Array.from({ length: stages }, (_, stage) => each - (stage === 0 ? first : 0) - (stage === stages - 1 ? last : 0))];
   });
 }

@@ -13,7 +13,7 @@ import { peakBytesOf, type Candidate } from '../plan';
 import { operationCount, predict, type Pipeline } from '../predict';
 import type { PlanRequest } from '../request';
 import { chunksPerStage, kindFor } from '../scheduling';
-import { cutShapes, dealtToChunks } from '../stages';
+import { dealtToChunks } from '../stages';
 import type { StageLayers } from './cuts';
 import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, type StageTimes } from './pipeline-bounds';
 import { unitOf, type Family } from './space';
@@ -71,32 +71,26 @@ interface Known {
   readonly staticBytes: (family: KeyedFamily, shape: StageShape) => number;
   /** Saved by a stage for one micro-batch, its slices together. */
   readonly savedBytes: (family: Family, shape: StageShape) => number;
+  readonly shapes: (stageLayers: StageLayers) => StageShape[];
+  /** The one object for all shapes equal to this. */
+  readonly same: (shape: StageShape) => StageShape;
   /** The whole model on one stage. */
   readonly whole: StageShape;
   /** Kinds of layers, with inner stages of one of them, of as many as the model has layers, and of one more. */
   readonly kinds: readonly { readonly layers: number; readonly one: StageShape; readonly all: StageShape; readonly more: StageShape }[];
 }
 
-const shapeNames = new WeakMap<StageShape, string>();
-
-/** `shapeKey`, made once for each shape: models of many kinds of layers have long ones. */
-function shapeName(shape: StageShape): string {
-  let name = shapeNames.get(shape);
-  if (name === undefined) shapeNames.set(shape, (name = shapeKey(shape)));
-  return name;
-}
-
 type KeyedFamily = Pick<Family, 'layout' | 'training' | 'keys'>;
 
+/** Asked again for a family of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
 function remembered<F extends KeyedFamily, T>(
   compute: (family: F, shape: StageShape) => T,
   keyOf: (family: F) => string,
 ): (family: F, shape: StageShape) => T {
-  const known = new Map<string, Map<string, T>>();
+  const known = new Map<StageShape, Map<string, T>>();
   return (family, shape) => {
-    const name = shapeName(shape);
-    let ofShape = known.get(name);
-    if (ofShape === undefined) known.set(name, (ofShape = new Map<string, T>()));
+    let ofShape = known.get(shape);
+    if (ofShape === undefined) known.set(shape, (ofShape = new Map<string, T>()));
     const key = keyOf(family);
     let value = ofShape.get(key);
     if (value === undefined) ofShape.set(key, (value = compute(family, shape)));
@@ -136,6 +130,8 @@ function knownOf(request: PlanRequest): Known {
     return { layers, one: inner(1), all: inner(model.layers), more: inner(model.layers + 1) };
   });
   return {
+    same: interning(),
+    shapes: shapesFor(request),
     whole,
     kinds,
     cost,
@@ -155,8 +151,8 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
   const known = knownOf(request);
   const pipeline = (point: SearchPoint): Pipeline => {
     const { stageLayers } = point;
-    const { stages: shapes } = shapesOf(request, point);
-    const costOf = (shape: StageShape): SliceCost => known.cost(point, shape);
+    const { stages: shapes } = shapesOf(known, point);
+    const costOf = (shape: StageShape): SliceCost => known.cost(point, known.same(shape));
     return { inputs: inputsOf(request, point), shapes, stageLayers, costs: shapes.map(costOf), costOf, measured: false };
   };
   const candidate = (point: SearchPoint, scheme = schemeOf(request, point)): Candidate => {
@@ -196,11 +192,45 @@ interface CutShapes {
   readonly stages: readonly StageShape[];
 }
 
-function shapesOf({ model }: PlanRequest, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
+function shapesOf(known: Known, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
   const kind = kindFor(schedule, layout);
   const stageOfChunk = placeChunks(kind.placement, layout.pipeline, chunksPerStage(kind, layout));
-  const chunks = cutShapes(dealtToChunks(stageLayers, stageOfChunk), model);
-  return { chunks, stageOfChunk, stages: stageShapesOf(layout.pipeline, stageOfChunk, chunks) };
+  const chunks = known.shapes(dealtToChunks(stageLayers, stageOfChunk));
+  return {
+    chunks,
+    stageOfChunk,
+    stages: chunks.length === layout.pipeline ? chunks : stageShapesOf(layout.pipeline, stageOfChunk, chunks).map(known.same),
+  };
+}
+
+function interning(): (shape: StageShape) => StageShape {
+  const known = new Map<string, StageShape>();
+  return (shape) => {
+    const key = shapeKey(shape);
+    const same = known.get(key);
+    if (same === undefined) known.set(key, shape);
+    return same ?? shape;
+  };
+}
+
+/** The stages, or chunks, of a cut; equal ones are one object. */
+function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageShape[] {
+  const known = new Map<number, StageShape>();
+  return (stageLayers) => {
+    let from = 0;
+    return stageLayers.map((layers, stage) => {
+      const [first, last] = [stage === 0, stage === stageLayers.length - 1];
+      const start = model.layerKinds === undefined ? 0 : from;
+      const key = ((start * (model.layers + 1) + layers) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
+      let shape = known.get(key);
+      if (shape === undefined) {
+        const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
+        known.set(key, (shape = { layers, first, last, ...groups }));
+      }
+      from += layers;
+      return shape;
+    });
+  };
 }
 
 /** Micro-batches on each replica. */
@@ -306,7 +336,7 @@ function savedUnitBytes(request: PlanRequest, family: Family, shape: StageShape)
 
 /** Of one cut: by the order in which the schedule runs its micro-batches. */
 function pointBound(request: PlanRequest, point: SearchPoint, known: Known): Bound {
-  const shapes = shapesOf(request, point);
+  const shapes = shapesOf(known, point);
   const chunks = shapes.chunks.map((shape) => known.times(point, shape));
   const count = microBatchesOf(point);
   const inputs = inputsOf(request, point);

@@ -6,7 +6,7 @@ import type { ModelSpec } from '../../model/spec';
 import type { Recompute, RecomputeModule } from '../../model/recompute';
 import { divisorsOf } from '../../numbers';
 import type { ScheduleName } from '../../schedule/schedule';
-import { stageCuts } from './cuts';
+import { canCut } from './cuts';
 import { defaultUnit, type Layout, type PlanRequest, type TrainingSpec } from '../request';
 
 /** What a search may choose, each unless it is fixed. `data` follows from the others and the number of GPUs. */
@@ -250,7 +250,7 @@ function schedulesOf({ request, fixed }: SearchProblem, sizes: Sizes, microBatch
   const asked = fixed.has('schedule') ? (schedule ?? (slicing.scheme === null ? null : 'TeraPipe')) : null;
   const named = (name: ScheduleName): boolean => asked === null || asked === name;
   const interleaves = (size: number): boolean =>
-    size === 1 || (sizes.pipeline > 1 && microBatches % sizes.pipeline === 0 && stageCuts(model.layers, sizes.pipeline, size).length > 0);
+    size === 1 || (sizes.pipeline > 1 && microBatches % sizes.pipeline === 0 && canCut(model.layers, sizes.pipeline, size));
   const virtual = fixed.has('virtualStages') ? [layout.virtualStages] : upTo(mostVirtualStages);
   const plain = virtual.includes(1);
   const piped = sizes.pipeline > 1 && plain;

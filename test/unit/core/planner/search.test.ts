@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { searchLayouts } from '../../../../src/core/planner/search/assemble';
-import { stageCuts } from '../../../../src/core/planner/search/cuts';
+import { canCut, stageCuts } from '../../../../src/core/planner/search/cuts';
 import { mostHelpful, whatIfs } from '../../../../src/core/planner/search/improvements';
 import { gapOf, stepParts, type SearchResult } from '../../../../src/core/planner/search/result';
 import type { SearchProgress } from '../../../../src/core/planner/search/search';
@@ -47,6 +47,10 @@ describe('layout search', () => {
       }
     assert.deepEqual(stageCuts(5, 4), [[1, 2, 1, 1]]);
     assert.deepEqual(stageCuts(3, 4), []);
+    for (let layers = 1; layers < 20; layers++)
+      for (let stages = 1; stages < 8; stages++)
+        for (let virtualStages = 1; virtualStages < 6; virtualStages++)
+          assert.equal(canCut(layers, stages, virtualStages), stageCuts(layers, stages, virtualStages).length > 0);
   });
 
   it('keeps what is fixed', () => {
