@@ -1,6 +1,7 @@
 import { gradientExchange, megatronBoundary, optimizerTime, stageCost, terapipeBoundary, type RankOrder } from '../../cost/stage-time';
 import type { CostInputs } from '../../cost/rates';
 import type { SliceCost } from '../../cost/slice-cost';
+import { shapeKey } from '../../memory/count';
 import { savedBytes, type StageShape } from '../../memory/runtime';
 import { staticBytes } from '../../memory/static';
 import { layerGroups, layersByKind } from '../../model/layers';
@@ -51,8 +52,8 @@ export interface Evaluator {
   readonly usableBytes: number;
 }
 
-/** Points with more operations are left out: their simulation takes longer than the search. */
-const maximumOperations = 1_000_000;
+/** Points with more operations are left out, which the counts and the bound say: simulating one would take longer than a cancelled search may go on. */
+const maximumOperations = 250_000;
 /** Bounds are lowered by this share, far above the rounding of sums. */
 const rounding = 1e-9;
 
@@ -186,6 +187,7 @@ function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training
 /** The stages of a cut; equal ones are one object. */
 function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageShape[] {
   const known = new Map<number, StageShape>();
+  const byName = new Map<string, StageShape>();
   return (stageLayers) => {
     let from = 0;
     return stageLayers.map((layers, stage) => {
@@ -195,7 +197,11 @@ function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageS
       let shape = known.get(key);
       if (shape === undefined) {
         const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
-        known.set(key, (shape = { layers, first, last, ...groups }));
+        const made = { layers, first, last, ...groups };
+        const name = shapeKey(made);
+        shape = byName.get(name) ?? made;
+        byName.set(name, shape);
+        known.set(key, shape);
       }
       from += layers;
       return shape;
