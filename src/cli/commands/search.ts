@@ -150,13 +150,13 @@ function planTable(plans: readonly FoundPlan[]): string {
 }
 
 function searchedText(result: SearchResult): string {
-  const { counts, lowerBoundMs, proved, front } = result;
+  const { best, counts, lowerBoundMs, proved, front } = result;
   const { families, considered, bounded, overMemory, evaluated, tooLarge } = counts;
   const more = front.length - shownFront;
   return [
     `${formatCount(families)} layouts, ${formatCount(considered)} ways to cut their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${tooLarge > 0 ? `, ${formatCount(tooLarge)} too large to simulate` : ''}`,
-    proved
-      ? `none with equal slices is faster than ${formatDuration(lowerBoundMs)}: ${gapOf(result) === 0 ? 'the best is proved' : `a gap of ${formatPercent(gapOf(result))}`}`
+    best.fits
+      ? `none with equal slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'the best is proved' : `a gap of ${formatPercent(gapOf(result))}`}`
       : 'none fits',
     ...(more > 0 ? [`${plural(more, 'more plan')} with less memory in --json`] : []),
   ].join('\n');

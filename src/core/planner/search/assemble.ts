@@ -1,7 +1,7 @@
 import { stageLimits } from '../../cost/limits';
 import { rooflineProvenance } from '../../cost/provenance';
 import type { CostInputs } from '../../cost/rates';
-import { throwIfCancelled, type CancelSignal } from '../../errors';
+import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors';
 import type { Scheme } from '../../solver/slicing';
 import { solveSlicing } from '../../solver/solve';
 import { peakBytesOf, type Candidate } from '../plan';
@@ -56,7 +56,7 @@ export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOpti
     cost,
     tokenBudget: options.tokenBudget ?? null,
     lowerBoundMs: found.best === null ? best.iterationMs : Math.min(found.lowerBoundMs, best.iterationMs),
-    proved: found.best !== null,
+    proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs,
     counts: found.counts,
   };
 }
@@ -67,7 +67,12 @@ function closest(problem: SearchProblem, { signal }: SearchOptions): { readonly 
   const roomy = { ...cluster, gpu: { ...cluster.gpu, memoryBytes: Number.MAX_SAFE_INTEGER } };
   const { front } = bestFirst({ ...problem, request: { ...problem.request, cluster: roomy } }, { signal });
   const least = front.at(-1);
-  if (least === undefined) throw new Error('a search that found layouts has none with the least memory');
+  if (least === undefined)
+    throw new ExpectedError(
+      'plan-too-large',
+      'Every layout has more operations in a step than a search simulates',
+      'raise training.microBatch or lower training.globalBatch, or leave them open',
+    );
   return least;
 }
 

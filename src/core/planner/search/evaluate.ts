@@ -56,8 +56,8 @@ export interface Evaluator {
   readonly usableBytes: number;
 }
 
-/** Points with more operations are left out: their simulation takes longer than the search. */
-const maximumOperations = 1_000_000;
+/** Points with more operations are left out, which the counts and the bound say: simulating one would take longer than a cancelled search may go on. */
+const maximumOperations = 250_000;
 /** Bounds are lowered by this share, far above the rounding of sums. */
 const rounding = 1e-9;
 
@@ -216,6 +216,7 @@ function interning(): (shape: StageShape) => StageShape {
 /** The stages, or chunks, of a cut; equal ones are one object. */
 function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageShape[] {
   const known = new Map<number, StageShape>();
+  const byName = new Map<string, StageShape>();
   return (stageLayers) => {
     let from = 0;
     return stageLayers.map((layers, stage) => {
@@ -225,7 +226,11 @@ function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageS
       let shape = known.get(key);
       if (shape === undefined) {
         const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
-        known.set(key, (shape = { layers, first, last, ...groups }));
+        const made = { layers, first, last, ...groups };
+        const name = shapeKey(made);
+        shape = byName.get(name) ?? made;
+        byName.set(name, shape);
+        known.set(key, shape);
       }
       from += layers;
       return shape;

@@ -63,7 +63,7 @@ export const keptSizes = 8;
 /** Layouts that need more than this many times what fits are not worth a word. */
 const nearlyFits = 1.5;
 /** Nodes between two looks at the signal: far below 50 ms of work. */
-const nodesBetweenLooks = 64;
+const nodesBetweenLooks = 4;
 const nodesBetweenReports = 4096;
 
 /**
@@ -79,9 +79,11 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
   const bounds = new WeakMap<Family, Bound>();
   const excluded = new Map<string, Excluded>();
   let nodes = 0;
+  /** Least bound of the points that are too large to simulate. */
+  let leftOutMs = Infinity;
 
   const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: lowerBound(), counts: { ...counts } });
-  const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least());
+  const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
   const look = (): void => {
     if (++nodes % nodesBetweenLooks === 0) throwIfCancelled(signal);
     if (nodes % nodesBetweenReports === 0) progress();
@@ -135,8 +137,10 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
     }
     throwIfCancelled(signal);
     const predicted = evaluator.evaluate(entry);
-    if (predicted === null) counts.tooLarge++;
-    else {
+    if (predicted === null) {
+      counts.tooLarge++;
+      leftOutMs = Math.min(leftOutMs, bound.iterationMs);
+    } else {
       counts.evaluated++;
       if (predicted.fits) {
         if (kept.add(predicted)) progress();
