@@ -1,4 +1,6 @@
-import { chosenOf, type Candidate, type Plan } from '../src/core/planner/plan';
+import { chosenOf, type Candidate, type CandidateId, type Plan } from '../src/core/planner/plan';
+import type { MemoryProfile } from '../src/core/memory/profile';
+import type { Timeline } from '../src/core/schedule/schedule';
 import type { PageState } from '../src/protocol/page';
 import { indexOperations, type Operations } from './timeline/operations';
 import { readViewState, type ViewState } from './view-state';
@@ -30,6 +32,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     trusted: true,
     file: null,
     plan: null,
+    schedule: null,
     progress: null,
     staleEdits: 0,
     error: null,
@@ -88,20 +91,60 @@ export function shownCandidate(plan: Plan, view: ViewState): Candidate {
   return plan.candidates.find(({ id }) => id === view.candidate) ?? chosenOf(plan);
 }
 
+/** Whether the host keeps a candidate's timeline until it is asked for. */
+export function isWithheld({ withheld = [] }: PageState, id: CandidateId): boolean {
+  return withheld.includes(id);
+}
+
 /** The candidate to compare with, or null. Never the shown one. */
 export function comparedCandidate(plan: Plan, view: ViewState): Candidate | null {
   const found = plan.candidates.find(({ id }) => id === view.compareWith);
   return found === undefined || found.id === shownCandidate(plan, view).id ? null : found;
 }
 
-const indexed = new WeakMap<Candidate, Operations>();
+/** What a timeline is drawn of: a plan's candidate, or a schedule file. */
+export interface Drawn {
+  readonly name: string;
+  /** Null when there are too many to draw. */
+  readonly operations: Operations | null;
+  /** Null for a schedule file, which says nothing of bytes. */
+  readonly memory: MemoryProfile | null;
+  /** Of the whole step: ms of a plan, steps of a schedule file. */
+  readonly lengthMs: number;
+  readonly bubbleRate: number;
+}
+
+/** What the timeline shows: the schedule file, else the shown candidate; null while there is neither. */
+export function shownDrawn({ plan, schedule }: PageState, view: ViewState): Drawn | null {
+  if (schedule !== null) {
+    const { timeline, bubbleRate } = schedule;
+    return { name: timeline.name, operations: indexedOnce(timeline, true), memory: null, lengthMs: timeline.makespanMs, bubbleRate };
+  }
+  return plan === null ? null : drawnOf(shownCandidate(plan, view));
+}
+
+/** What the timeline compares it with; null for nothing. */
+export function comparedDrawn({ plan }: PageState, view: ViewState): Drawn | null {
+  const candidate = plan === null ? null : comparedCandidate(plan, view);
+  return candidate === null ? null : drawnOf(candidate);
+}
+
+function drawnOf(candidate: Candidate): Drawn {
+  const { name, memory, iterationMs, bubbleRate } = candidate;
+  return { name, operations: operationsOf(candidate), memory, lengthMs: iterationMs, bubbleRate };
+}
+
+const indexed = new WeakMap<Timeline, Operations>();
+
+function indexedOnce(timeline: Timeline, ofFile: boolean): Operations {
+  const found = indexed.get(timeline) ?? indexOperations(timeline, ofFile);
+  indexed.set(timeline, found);
+  return found;
+}
 
 /** The indexed timeline of a candidate, or null when it has none. */
 export function operationsOf(candidate: Candidate): Operations | null {
-  if (candidate.timeline === null) return null;
-  const found = indexed.get(candidate) ?? indexOperations(candidate.timeline);
-  indexed.set(candidate, found);
-  return found;
+  return candidate.timeline === null ? null : indexedOnce(candidate.timeline, false);
 }
 
 /** Whether two plans answer the same request alike, so that progress messages, which carry the plan again, change nothing on screen. */

@@ -64,6 +64,7 @@ export function setPressed(element: HTMLElement, pressed: boolean): void {
 export interface Choice {
   readonly value: string;
   readonly text: string;
+  readonly title?: string;
 }
 
 /** A dropdown that is filled and set by `show`. */
@@ -89,7 +90,7 @@ export function dropdown(label: string, onChange: (value: string) => void): Drop
         element.replaceChildren(
           ...choices.map((choice) => {
             const option = document.createElement('vscode-option');
-            setAttributes(option, { value: choice.value, selected: choice.value === value });
+            setAttributes(option, { value: choice.value, selected: choice.value === value, title: choice.title ?? null });
             option.textContent = choice.text;
             return option;
           }),

@@ -1,12 +1,13 @@
+import { compareColumns, initialOrder, type CompareOrder } from './compare/order';
 import { candidateIds, type CandidateId } from '../src/core/planner/plan';
 import type { ProfilePart } from '../src/core/profile/profile';
 import { tabs, type TabId } from '../src/protocol/page';
-import type { OperationKind } from '../src/core/schedule/schedule';
+import { operationKind, type OperationKind } from '../src/core/schedule/schedule';
 import type { Viewport } from './timeline/viewport';
 
 /** What is picked in the timeline: one operation by what it is (so that it survives a new plan), or a dragged range. */
 export type Selection =
-  | { readonly type: 'operation'; readonly stage: number; readonly kind: OperationKind; readonly unit: number }
+  | { readonly type: 'operation'; readonly chunk: number; readonly kind: OperationKind; readonly unit: number }
   | {
       readonly type: 'range';
       readonly startMs: number;
@@ -29,6 +30,7 @@ export interface ViewState {
   readonly inspector: boolean;
   readonly table: boolean;
   readonly criticalPath: boolean;
+  readonly compareOrder: CompareOrder;
   /** File of the profile shown; null: the one the plan used, else the newest. */
   readonly profile: string | null;
   /** File of the profile it is compared with. */
@@ -49,6 +51,7 @@ export const initialViewState: ViewState = {
   inspector: true,
   table: false,
   criticalPath: false,
+  compareOrder: initialOrder,
   profile: null,
   profileCompare: null,
   profilePart: 'layer',
@@ -74,6 +77,7 @@ export function readViewState(saved: unknown): ViewState {
     inspector: flag(saved['inspector'], initialViewState.inspector),
     table: flag(saved['table'], initialViewState.table),
     criticalPath: flag(saved['criticalPath'], initialViewState.criticalPath),
+    compareOrder: readOrder(saved['compareOrder']),
     profile: text(saved['profile']),
     profileCompare: text(saved['profileCompare']),
     profilePart: oneOf(parts, saved['profilePart']) ?? initialViewState.profilePart,
@@ -89,10 +93,16 @@ function readViewport(value: unknown): Viewport | null {
     : null;
 }
 
+function readOrder(value: unknown): CompareOrder {
+  if (!isRecord(value)) return initialOrder;
+  const by = compareColumns.find((column) => column === value['by']);
+  return by === undefined ? initialOrder : { by, descending: value['descending'] === true };
+}
+
 function readSelection(value: unknown): Selection | null {
   if (!isRecord(value)) return null;
-  const { type, stage, kind, unit, startMs, endMs, firstStage, lastStage } = value;
-  if (type === 'operation' && isIndex(stage) && isIndex(unit) && (kind === 0 || kind === 1)) return { type, stage, kind, unit };
+  const { type, chunk, kind, unit, startMs, endMs, firstStage, lastStage } = value;
+  if (type === 'operation' && isIndex(chunk) && isIndex(unit) && isKind(kind)) return { type, chunk, kind, unit };
   if (type === 'range' && isFiniteNumber(startMs) && isFiniteNumber(endMs) && isIndex(firstStage) && isIndex(lastStage))
     return { type, startMs, endMs, firstStage, lastStage };
   return null;
@@ -104,6 +114,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isFiniteNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
+}
+
+function isKind(value: unknown): value is OperationKind {
+  return Object.values<unknown>(operationKind).includes(value);
 }
 
 function isIndex(value: unknown): value is number {

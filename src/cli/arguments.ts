@@ -6,8 +6,10 @@ import { ExpectedError } from '../core/errors';
 import type { ResolveDefaults } from '../core/planner/resolve';
 import { providerNames, type ProviderName } from '../core/profile/profile';
 import { orList, quoted } from '../core/text';
+import type { ExportOptions } from './commands/export';
+import { exportFormats, exportNames, type ExportName } from './export-formats';
 
-export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'solve'] as const;
+export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'solve', 'simulate', 'export'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 /** A command line, understood. */
@@ -22,6 +24,7 @@ export interface Command {
   /** A profile to plan with, over what the files say; `none`: none. */
   readonly profile: string | null;
   readonly profiling: ProfilingOptions;
+  readonly exporting: ExportOptions;
 }
 
 /** What `profile` takes besides a file. */
@@ -40,6 +43,10 @@ export interface ProfilingOptions {
   readonly compareWith: string | null;
 }
 
+const exportHelp = exportNames
+  .map((name, index) => `  ${(index === 0 ? '--to FORMAT' : '').padEnd(20)}${`${name}:`.padEnd(19)}${exportFormats[name].about}`)
+  .join('\n');
+
 export const helpText = `Usage: terapipe COMMAND FILE [options]
 
 Plans how to train a Transformer over a pipeline of GPUs: how to cut the layers into
@@ -52,6 +59,8 @@ Commands
   inspect FILE    what a config says, with the defaults of its format
   profile FILE    measure the config's layer on this machine with ONNX Runtime
   solve FILE      the optimal slicing of a raw problem (batch, tokens, unit, stages, cost)
+  simulate FILE   a schedule, ours or PyTorch's CSV, of a raw problem: times, bubble, order
+  export FILE     the plan's schedule as a file: PyTorch's CSV, a trace, a picture
 
 FILE is a HuggingFace config.json, a terapipe.json, or - for standard input; for
 profile and inspect also an ONNX model.
@@ -73,6 +82,12 @@ Options of profile
   --import TIMES.csv  take times measured elsewhere: tokens, context, forward_ms, backward_ms
   --device NAME       the device of imported times (A100-80GB)
   --compare PROFILE   compare FILE, a profile, with another one
+
+Options of export
+${exportHelp}
+  --schedule NAME     plan this schedule, as --set schedule=NAME
+  --candidate NAME    write this candidate of the plan, not the one it chose
+  --out PATH          write to a file that is not there yet, instead of printing
 
 Exit status: 0 fine, 1 a finding of severity error or a plan that does not fit,
 2 bad input, 3 internal error.
@@ -100,9 +115,13 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     name,
     paths,
     json: values.json === true,
-    sets: (values.set ?? []).filter((set) => !isProfileSet(set)),
+    sets: [
+      ...(values.set ?? []).filter((set) => !isProfileSet(set)),
+      ...(values.schedule === undefined ? [] : [`schedule=${values.schedule}`]),
+    ],
     profile: values.profile ?? profileSet(values.set ?? []),
     profiling: profilingOf(values),
+    exporting: exportingOf(name, values),
     defaults: { gpu, nodes: countOf('--nodes', values.nodes), gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']) },
   };
 }
@@ -126,6 +145,9 @@ function parsed(args: readonly string[]) {
         import: { type: 'string' },
         device: { type: 'string' },
         compare: { type: 'string' },
+        to: { type: 'string' },
+        schedule: { type: 'string' },
+        candidate: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -178,16 +200,37 @@ function threadsOf(written: string | undefined): number {
   return threads;
 }
 
-/** Options of `profile` are no options of other commands, and some of them exclude each other. */
+function exportingOf(command: CommandName, values: ReturnType<typeof parsed>['values']): ExportOptions {
+  const { to = null, candidate = null, out = null } = values;
+  const choices = orList(exportNames);
+  if (to !== null && !isExport(to)) {
+    const meant = closest(to, exportNames);
+    throw usage(`${quoted(to)} is nothing to export to`, meant === null ? `use ${choices}` : `did you mean ${meant}? There are ${choices}`);
+  }
+  if (command === 'export' && to === null) throw usage('export needs a format', `give --to ${choices}`);
+  return { to, candidate, out };
+}
+
+/** Which options are of some commands only. */
+const ownOptions = {
+  ...{ provider: ['profile'], budget: ['profile'], threads: ['profile'], import: ['profile'], device: ['profile'], compare: ['profile'] },
+  ...{ to: ['export'], schedule: ['export'], candidate: ['export'] },
+  out: ['profile', 'export'],
+} as const satisfies Readonly<Record<string, readonly CommandName[]>>;
+
+/** Some options are of one command alone, and some exclude each other. */
 function refuseUnused(name: CommandName, values: ReturnType<typeof parsed>['values']): void {
-  const own = ['provider', 'budget', 'out', 'threads', 'import', 'device', 'compare'] as const;
-  const given = own.filter((option) => values[option] !== undefined);
-  const [first] = given;
-  if (name !== 'profile' && first !== undefined) throw usage(`--${first} is an option of profile, not of ${name}`, 'leave it out');
+  const given = (Object.keys(ownOptions) as (keyof typeof ownOptions)[]).filter((option) => values[option] !== undefined);
+  const foreign = given.find((option) => !(ownOptions[option] as readonly CommandName[]).includes(name));
+  if (foreign !== undefined) throw usage(`--${foreign} is an option of ${orList(ownOptions[foreign])}, not of ${name}`, 'leave it out');
   const alone = given.filter((option) => option === 'import' || option === 'compare');
   if (alone.length > 1) throw usage('--import and --compare do different things', 'give one of them');
   if (values.device !== undefined && values.import === undefined)
     throw usage('--device names the device of imported times', 'give --import too');
+}
+
+function isExport(name: string): name is ExportName {
+  return (exportNames as readonly string[]).includes(name);
 }
 
 function isProvider(name: string): name is ProviderName {

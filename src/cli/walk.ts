@@ -1,16 +1,17 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { configEndings, recogniseConfig } from '../core/launch/readers';
+import { configEndings, hasLauncherEnding, recogniseConfig } from '../core/launch/readers';
 import { ExpectedError } from '../core/errors';
+import { isScheduleCsv } from '../core/schedule/pytorch/cells';
 import { readNamedFile, type SourceText } from './read-file';
 
 const maximumDepth = 12;
 const maximumFiles = 20_000;
-const endings = new RegExp(`\\.(${configEndings.join('|')})$`, 'i');
+const endings = new RegExp(`\\.(${[...configEndings, 'csv'].join('|')})$`, 'i');
 const skipped = new Set(['node_modules', '__pycache__', 'dist', 'out']);
 
 /**
- * The configs we recognise under a folder, in order of their paths. Hidden folders, package folders, links, and files that cannot be read or are no
+ * The configs and schedules we recognise under a folder, in order of their paths. Hidden folders, package folders, links, and files that cannot be read or are no
  * config are passed over.
  */
 export async function configsUnder(folder: string): Promise<SourceText[]> {
@@ -19,9 +20,14 @@ export async function configsUnder(folder: string): Promise<SourceText[]> {
   const configs: SourceText[] = [];
   for (const name of names) {
     const source = await readQuietly(name);
-    if (source !== null && recogniseConfig(source.file, source.text) !== null) configs.push(source);
+    if (source !== null && (recogniseConfig(source.file, source.text) !== null || isScheduleFile(source))) configs.push(source);
   }
   return configs;
+}
+
+/** Whether a file is a schedule in PyTorch's CSV: by its content, where its ending does not say that it is something else. */
+export function isScheduleFile({ file, text }: SourceText): boolean {
+  return !hasLauncherEnding(file) && isScheduleCsv(text);
 }
 
 async function configFilesUnder(folder: string, depth: number, budget: { files: number }): Promise<string[]> {

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { configEndings, recogniseConfig } from '../core/launch/readers';
 import type { ConfigFormat } from '../core/config/run';
 import { ExpectedError } from '../core/errors';
+import { isScheduleCsv } from '../core/schedule/pytorch/cells';
 import { readText } from './sources';
 
 const excluded = '**/{node_modules,.git,.hg,.svn,.venv,venv,site-packages,__pycache__,.cache,.tox,dist,out,build,target}/**';
@@ -14,6 +15,9 @@ const readAtOnce = 8;
 export const launcherGlob = `**/*.{${configEndings.filter((ending) => !ending.startsWith('json')).join(',')}}`;
 /** JSON has too many uses: of DeepSpeed's files only those with its usual names are looked for. */
 const deepSpeedGlob = '**/{ds_,ds-,deepspeed,zero}*.json';
+
+/** Language of files without a better one whose first line is a schedule's (package.json). */
+export const scheduleLanguage = 'pytorch-schedule';
 
 export interface FoundConfig {
   readonly file: string;
@@ -46,6 +50,25 @@ export async function findConfigs(log: vscode.LogOutputChannel, token?: vscode.C
   const spentMs = performance.now() - startedMs;
   log.debug(`Found ${found.size} configs among ${looked} files in ${spentMs.toFixed(0)} ms, ${listedMs.toFixed(0)} ms of it to list them`);
   return [...found.values()].sort((a, b) => a.file.localeCompare(b.file));
+}
+
+/** Whether the file is a schedule in PyTorch's CSV: it may be one by its name or language, and it looks like one. False for what cannot be read. */
+export async function isScheduleFile(uri: vscode.Uri): Promise<boolean> {
+  if (!mayBeSchedule(uri)) return false;
+  try {
+    return isScheduleCsv(await readText(uri.toString()));
+  } catch (error) {
+    if (error instanceof ExpectedError) return false;
+    throw error;
+  }
+}
+
+/** By its ending, or because VS Code knows its first line. */
+export function mayBeSchedule(uri: vscode.Uri): boolean {
+  if (uri.scheme === 'git') return false;
+  if (/\.csv$/i.test(uri.path)) return true;
+  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+  return open?.languageId === scheduleLanguage;
 }
 
 /** Which config a file is; null for anything else, and for what cannot be read. */

@@ -4,6 +4,7 @@ import type { TextRange } from '../core/located';
 import { explanations } from './explanations';
 import { launcherHover } from './launcher-hover';
 import { locatedValues } from './page-state';
+import { scheduleHover } from './schedule-text';
 import type { SessionState } from './plan-sessions';
 import type { Translate } from './translate';
 
@@ -21,6 +22,7 @@ export interface HoverText {
 export function hoverAt(state: SessionState, file: string, text: string, offset: number, t: Translate): HoverText | null {
   const { run, launcher } = state;
   if (state.texts.get(file) !== text) return null;
+  if (state.format === 'pytorch-schedule') return scheduleHover(state, text, offset, t);
   if (launcher?.file === file) return launcherHover(state, launcher, offset, t);
   if (run === null) return null;
   const tree = parseTree(text);

@@ -5,6 +5,7 @@ import { createCommands, registerCommands } from './commands/commands';
 import { welcomeToSample } from './commands/open-sample';
 import { registerDiagnostics } from './diagnostics';
 import { registerExplorer } from './explorer';
+import { scheduleLanguage } from './find-configs';
 import { followFiles } from './follow-files';
 import { registerHovers } from './hovers';
 import { registerInlayHints } from './inlay-hints';
@@ -21,14 +22,18 @@ import { shellReader } from './shell-reader';
 import { createShownConfig } from './shown-config';
 import { readText, resolvePath } from './sources';
 import { registerStatusBar } from './status-bar';
+import { registerScheduleLens } from './schedule-lens';
 import { createTimelinePanels, type TimelinePanels } from './timeline-panels';
 
 /** Files that may be configs or launchers: JSON with or without comments, YAML, TOML and shell scripts. */
-const selector: vscode.DocumentSelector = [
+const selector: readonly vscode.DocumentFilter[] = [
   ...['json', 'jsonc', 'yaml', 'toml', 'shellscript'].map((language) => ({ language })),
   // Where no extension knows the language.
   { pattern: '**/*.{toml,slurm,sbatch}' },
 ];
+
+/** Files that may be schedules in PyTorch's CSV: where no extension knows the ending, VS Code knows their first line. */
+const scheduleSelector: readonly vscode.DocumentFilter[] = [{ pattern: '**/*.csv' }, { language: scheduleLanguage }];
 
 /** Builds everything bottom up; a failure is shown, since VS Code itself would be silent. */
 export function activate(context: vscode.ExtensionContext): void {
@@ -86,7 +91,8 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   keep(registerDiagnostics(sessions, documentationOf(context)));
   keep(registerQuickFixes(sessions, selector));
   keep(registerCodeLens(sessions, shown, selector));
-  keep(registerHovers(sessions, selector));
+  keep(registerScheduleLens(sessions, shown, scheduleSelector));
+  keep(registerHovers(sessions, [...selector, ...scheduleSelector]));
   keep(registerInlayHints(sessions, selector));
   keep(registerStatusBar(sessions, shown));
   keep(

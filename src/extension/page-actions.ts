@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { PageAction } from './page-host';
 import type { SessionState } from './plan-sessions';
 import { applyControl } from './commands/change-config';
+import { exportCandidate } from './commands/export-candidate';
 import { savePageText } from './commands/save';
 import type { ConfigCommands } from './commands/target';
 import { rangeOf } from './ranges';
@@ -21,6 +22,9 @@ export async function actForPage(
       return;
     case 'save':
       await savePageText(session === null ? null : vscode.Uri.parse(session.file), message);
+      return;
+    case 'export':
+      if (session !== null) await exportCandidate(session, message);
       return;
     case 'reveal': {
       const { place } = message;

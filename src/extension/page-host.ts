@@ -19,11 +19,11 @@ export interface PageServices {
   readonly extensionUri: vscode.Uri;
   readonly sessions: PlanSessions;
   readonly log: vscode.LogOutputChannel;
-  /** Does what a page asks for; `ready` and `log` never get here. */
+  /** Does what a page asks for; `ready`, `log` and `draw` never get here. */
   readonly act: (message: PageAction, session: SessionState | null) => void;
 }
 
-export type PageAction = Exclude<PageMessage, { readonly type: 'ready' | 'log' }>;
+export type PageAction = Exclude<PageMessage, { readonly type: 'ready' | 'log' | 'draw' }>;
 
 export interface PageSource {
   readonly page: PageKind;
@@ -49,6 +49,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   /** What the page was told last; null when it knows nothing. */
   let posted: { readonly session: SessionState | null; readonly trusted: boolean } | null = null;
   let profilesChanged = false;
+  let drawn: readonly CandidateId[] = [];
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
   webview.options = {
@@ -66,7 +67,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session)) {
       if (session !== posted.session) send({ type: 'progress', progress: session.progress, staleEdits: session.staleEdits });
       if (profilesChanged && profile !== null) send({ type: 'profile', profile });
-    } else send({ type: 'state', state: transferable(pageStateOf(session, { page: source.page, trusted, displayPath, profile })) });
+    } else send({ type: 'state', state: transferable(pageStateOf(session, { page: source.page, trusted, displayPath, profile, drawn })) });
     posted = { session, trusted };
     profilesChanged = false;
     if (wanted === null) return;
@@ -94,6 +95,11 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
         posted = null;
         post();
         return;
+      case 'draw':
+        drawn = message.candidates;
+        posted = null;
+        post();
+        return;
       case 'log':
         log[message.level](`${source.page} page: ${message.message}`);
         return;
@@ -102,6 +108,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       case 'change':
       case 'openTab':
       case 'save':
+      case 'export':
         services.act(message, source.session());
     }
   }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { candidateIds } from '../core/planner/plan';
-import { pageCommands, tabs, type PageMessage } from '../protocol/page';
+import { exportFormats, pageCommands, tabs, type PageMessage } from '../protocol/page';
 
 const offset = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const place = v.object({
@@ -19,6 +19,8 @@ const pageMessage = v.variant('type', [
       value: v.union([v.pipe(v.string(), v.maxLength(200)), v.pipe(v.number(), v.finite()), v.null()]),
     }),
   }),
+  v.object({ type: v.literal('export'), format: v.picklist(exportFormats), candidate: v.picklist(candidateIds) }),
+  v.object({ type: v.literal('draw'), candidates: v.pipe(v.array(v.picklist(candidateIds)), v.maxLength(2)) }),
   v.object({ type: v.literal('openTab'), tab: v.picklist(tabs), candidate: v.nullable(v.picklist(candidateIds)) }),
   v.object({
     type: v.literal('save'),

@@ -2,7 +2,7 @@ import type { Run } from '../core/config/run';
 import type { Located, Place } from '../core/located';
 import type { PageKind, PageState, ProfileState } from '../protocol/page';
 import { lineColumnAt } from '../core/text';
-import type { Plan } from '../core/planner/plan';
+import type { CandidateId, Plan } from '../core/planner/plan';
 import type { SessionState } from './plan-sessions';
 
 /** What a page needs beside the session. */
@@ -13,10 +13,18 @@ export interface PageSurroundings {
   readonly displayPath: (file: string) => string;
   /** Profiles for the config shown; the side view does without. */
   readonly profile?: ProfileState | null;
+  /** Candidates whose timelines the page asked for. */
+  readonly drawn?: readonly CandidateId[];
 }
 
+/** Timelines of so many operations together travel to a page in a fraction of a second; a million take 35 MB. */
+const affordableOperations = 400_000;
+
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session: see `transferable` before posting. */
-export function pageStateOf(session: SessionState | null, { page, trusted, displayPath, profile = null }: PageSurroundings): PageState {
+export function pageStateOf(
+  session: SessionState | null,
+  { page, trusted, displayPath, profile = null, drawn = [] }: PageSurroundings,
+): PageState {
   if (session === null)
     return {
       page,
@@ -24,6 +32,7 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
       trusted,
       file: null,
       plan: null,
+      schedule: null,
       progress: null,
       staleEdits: 0,
       error: null,
@@ -33,13 +42,16 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
     };
   const placeText = (place: Place): string => placeTextOf(place, session.texts, displayPath);
   const { error } = session;
+  const withheld = session.plan === null ? [] : withheldTimelines(session.plan, page === 'side' ? 0 : affordableOperations, drawn);
   const errorPlace = error === null ? null : (error.place ?? session.findings.find(({ severity }) => severity === 'error')?.place ?? null);
   return {
     page,
     document: session.file,
     trusted,
     file: displayPath(session.file),
-    plan: session.plan === null ? null : page === 'side' ? withChosenTimelineOnly(session.plan) : session.plan,
+    plan: session.plan === null ? null : withoutTimelines(session.plan, withheld),
+    withheld: page === 'tab' ? withheld : [],
+    schedule: page === 'tab' ? session.schedule : null,
     progress: session.progress,
     staleEdits: session.staleEdits,
     error:
@@ -107,8 +119,17 @@ export function locatedValues(run: Run): (readonly [key: string, located: Locate
   return values;
 }
 
-/** The side view draws the chosen timeline alone; the others would only cost memory there. */
-function withChosenTimelineOnly(plan: Plan): Plan {
-  const candidates = plan.candidates.map((candidate) => (candidate.id === plan.chosen ? candidate : { ...candidate, timeline: null }));
-  return { ...plan, candidates };
+/** Candidates whose timelines stay here: neither chosen nor asked for, and more than `affordable` operations together with all before them. */
+function withheldTimelines({ candidates, chosen }: Plan, affordable: number, drawn: readonly CandidateId[]): CandidateId[] {
+  let left = affordable;
+  return candidates.flatMap(({ id, timeline }) => {
+    if (timeline === null) return [];
+    left -= timeline.kind.length;
+    return left >= 0 || id === chosen || drawn.includes(id) ? [] : [id];
+  });
+}
+
+function withoutTimelines(plan: Plan, withheld: readonly CandidateId[]): Plan {
+  if (withheld.length === 0) return plan;
+  return { ...plan, candidates: plan.candidates.map((each) => (withheld.includes(each.id) ? { ...each, timeline: null } : each)) };
 }

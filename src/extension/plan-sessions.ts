@@ -9,21 +9,28 @@ import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 import { resolveRun, type ResolveDefaults } from '../core/planner/resolve';
 import type { NamedProfile } from '../core/profile/profile';
+import { isScheduleCsv } from '../core/schedule/pytorch/cells';
+import { readScheduleFile, type SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
 
-/** Everything known about one config file. Replaced whole on every change. */
+/** What a session is of: a config, or a schedule in PyTorch's CSV, which is drawn as it is. */
+export type SessionFormat = ConfigFormat | 'pytorch-schedule';
+
+/** Everything known about one config or schedule file. Replaced whole on every change. */
 export interface SessionState {
   /** Identity of the config: its URI. */
   readonly file: string;
-  readonly format: ConfigFormat;
+  readonly format: SessionFormat;
   /** As `texts` read; null when they could not be read to the end. */
   readonly run: Run | null;
   /** What a launcher's file says; null for other configs. */
   readonly launcher: LauncherFile | null;
   /** The last good plan; of an older text while `staleEdits` is not 0. */
   readonly plan: Plan | null;
+  /** The last that could run, of a schedule file; aged as `plan`. */
+  readonly schedule: SteppedSchedule | null;
   /** 0..1 while planning, else null. */
   readonly progress: number | null;
-  /** Edits since `plan` was made. */
+  /** Edits since `plan` or `schedule` was made. */
   readonly staleEdits: number;
   readonly error: ExpectedError | null;
   readonly findings: readonly Finding[];
@@ -59,7 +66,7 @@ export interface PlanSessions {
   /** Files the session read or tried to read, itself included. */
   readonly reads: (file: string) => ReadonlySet<string>;
   /** Starts a session when there is none yet; resolves when its current planning has ended, however it ended. */
-  readonly ensure: (file: string, format: ConfigFormat) => Promise<SessionState>;
+  readonly ensure: (file: string, format: SessionFormat) => Promise<SessionState>;
   /** Plans afresh, dropping what is under way. Rejects only with what `SessionWorld.reportBug` got too. */
   readonly replan: (file: string) => Promise<SessionState>;
   /** A file changed: every session that read it counts the edit and plans again after the pause. */
@@ -87,19 +94,20 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
 
   function update(session: Session, change: Partial<SessionState>): void {
     if (sessions.get(session.state.file) !== session) return;
-    const plan = change.plan === undefined ? session.state.plan : change.plan;
-    const staleEdits = plan === null ? 0 : session.edits - session.plannedEdits;
-    session.state = { ...session.state, ...change, staleEdits };
+    const now = { ...session.state, ...change };
+    const staleEdits = now.plan === null && now.schedule === null ? 0 : session.edits - session.plannedEdits;
+    session.state = { ...now, staleEdits };
     for (const listener of listeners) listener(session.state);
   }
 
-  function open(file: string, format: ConfigFormat): Session {
+  function open(file: string, format: SessionFormat): Session {
     const state: SessionState = {
       file,
       format,
       run: null,
       launcher: null,
       plan: null,
+      schedule: null,
       progress: null,
       staleEdits: 0,
       error: null,
@@ -145,6 +153,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     try {
       const text = await read(file);
       throwIfCancelled(signal);
+      if (session.state.format === 'pytorch-schedule') return drawSchedule(session, edits, text);
       const format = recogniseConfig(file, text) ?? session.state.format;
       const readReferenced: ReadReferenced = async (from, path) => {
         const referenced = world.resolvePath(from, path);
@@ -175,6 +184,16 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     } catch (error) {
       fail(session, signal, error, texts);
     }
+    return session.state;
+  }
+
+  /** A text that is no schedule any more, such as one about to be written anew, is nothing to complain about. */
+  function drawSchedule(session: Session, edits: number, text: string): SessionState {
+    const { file } = session.state;
+    const { findings, drawn } = isScheduleCsv(text) ? readScheduleFile(text, file, nameOfFile(file)) : { findings: [], drawn: null };
+    if (drawn !== null) session.plannedEdits = edits;
+    const error = drawn === null ? errorOfFinding(findings[0]) : null;
+    update(session, { texts: new Map([[file, text]]), findings, error, progress: null, ...(drawn === null ? {} : { schedule: drawn }) });
     return session.state;
   }
 
@@ -233,6 +252,15 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       listeners.clear();
     },
   };
+}
+
+/** Last part of a URI's path, as people read it. */
+function nameOfFile(file: string): string {
+  return decodeURIComponent(file.slice(file.lastIndexOf('/') + 1));
+}
+
+function errorOfFinding(finding: Finding | undefined): ExpectedError | null {
+  return finding === undefined ? null : new ExpectedError(finding.code, finding.message, finding.remedy, finding.place);
 }
 
 /** A model config alone says nothing of the GPUs it must fit: the cluster is an assumption, and no reason for remarks on the file. */

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
+import type { ConfigFormat } from '../core/config/run';
 import { configEndings, isLauncher } from '../core/launch/readers';
-import { findConfigs, lookAt } from './find-configs';
+import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { nameOf } from './sources';
 
@@ -20,11 +21,13 @@ export interface ShownConfig {
    * no config.
    */
   readonly configOf: (uri: vscode.Uri) => Promise<string | null>;
+  /** The file at `uri` as a schedule in PyTorch's CSV, its session started; null when it is none. The views show configs alone. */
+  readonly scheduleOf: (uri: vscode.Uri) => Promise<string | null>;
   /** Shows something when nothing is shown yet: the config of the last time, else the workspace's first. */
   readonly suggest: () => Promise<void>;
 }
 
-/** Follows the active editor and keeps the context keys `terapipe.isConfig`, `terapipe.isModelConfig`, `terapipe.isLauncher` and `terapipe.hasPlan`. */
+/** Follows the active editor and keeps the context keys `terapipe.isConfig`, `terapipe.isModelConfig`, `terapipe.isLauncher`, `terapipe.isSchedule` and `terapipe.hasPlan`. */
 export function createShownConfig(
   sessions: PlanSessions,
   state: vscode.Memento,
@@ -37,7 +40,7 @@ export function createShownConfig(
   let turn = 0;
 
   function show(file: string): void {
-    if (shown === file) return;
+    if (shown === file || sessions.get(file)?.format === 'pytorch-schedule') return;
     shown = file;
     void state.update(memory, file);
     context.set('terapipe.hasPlan', hasPlan());
@@ -50,13 +53,20 @@ export function createShownConfig(
 
   async function configOf(uri: vscode.Uri): Promise<string | null> {
     const config = await lookAt(uri);
-    const known = sessions.get(uri.toString());
-    const format = config?.format ?? known?.format ?? (nameOf(uri) === planFile ? 'terapipe' : null);
+    const known = configFormatOf(sessions.get(uri.toString()));
+    const format = config?.format ?? known ?? (nameOf(uri) === planFile ? 'terapipe' : null);
     if (format === null) return null;
     const owner = format === 'huggingface' ? await ownerOf(uri) : null;
     if (owner !== null) return owner;
     void sessions.ensure(uri.toString(), format).catch(onError);
     return uri.toString();
+  }
+
+  async function scheduleOf(uri: vscode.Uri): Promise<string | null> {
+    const file = uri.toString();
+    if (sessions.get(file)?.format !== 'pytorch-schedule' && !(await isScheduleFile(uri))) return null;
+    void sessions.ensure(file, 'pytorch-schedule').catch(onError);
+    return file;
   }
 
   /** The `terapipe.json` in the same folder, when it draws from the file. */
@@ -74,11 +84,13 @@ export function createShownConfig(
     const mine = turn;
     const uri = editor?.document.uri;
     const file = uri !== undefined && isCandidate(uri) ? await configOf(uri) : null;
+    const schedule = uri === undefined ? null : await scheduleOf(uri);
     if (mine !== turn) return;
+    context.set('terapipe.isSchedule', schedule !== null);
     context.set('terapipe.isConfig', file !== null);
-    const format = file === null ? undefined : sessions.get(file)?.format;
+    const format = file === null ? null : configFormatOf(sessions.get(file));
     context.set('terapipe.isModelConfig', format === 'huggingface');
-    context.set('terapipe.isLauncher', format !== undefined && isLauncher(format));
+    context.set('terapipe.isLauncher', format !== null && isLauncher(format));
     if (file !== null) show(file);
   }
 
@@ -101,11 +113,17 @@ export function createShownConfig(
   let newcomer: ReturnType<typeof setTimeout> | undefined;
   function edited({ document }: vscode.TextDocumentChangeEvent): void {
     const editor = vscode.window.activeTextEditor;
-    if (document !== editor?.document || !isCandidate(document.uri) || sessions.get(document.uri.toString()) !== undefined) return;
+    if (
+      document !== editor?.document ||
+      !(isCandidate(document.uri) || mayBeSchedule(document.uri)) ||
+      sessions.get(document.uri.toString()) !== undefined
+    )
+      return;
     clearTimeout(newcomer);
     newcomer = setTimeout(() => followed(editor), newcomerDelayMs);
   }
 
+  const startOf = ({ uri }: vscode.TextDocument): void => void (isCandidate(uri) ? configOf(uri) : scheduleOf(uri)).catch(onError);
   const followed = (editor: vscode.TextEditor | undefined): void => void follow(editor).catch(onError);
   const subscriptions = vscode.Disposable.from(
     changed,
@@ -114,12 +132,12 @@ export function createShownConfig(
     vscode.window.onDidChangeActiveTextEditor(followed),
     vscode.workspace.onDidOpenTextDocument((document) => {
       if (document === vscode.window.activeTextEditor?.document) followed(vscode.window.activeTextEditor);
-      else if (isCandidate(document.uri)) void configOf(document.uri).catch(onError);
+      else startOf(document);
     }),
     sessions.onDidChange(() => context.set('terapipe.hasPlan', hasPlan())),
   );
   followed(vscode.window.activeTextEditor);
-  for (const { uri } of vscode.workspace.textDocuments) if (isCandidate(uri)) void configOf(uri).catch(onError);
+  for (const document of vscode.workspace.textDocuments) startOf(document);
 
   return {
     file: () => shown,
@@ -127,6 +145,7 @@ export function createShownConfig(
     show,
     onDidChange: changed.event,
     configOf,
+    scheduleOf,
     suggest,
     dispose: () => void subscriptions.dispose(),
   };
@@ -137,6 +156,11 @@ const candidates = new RegExp(`\\.(${configEndings.join('|')})$`, 'i');
 /** Whether a file may be a config at all, by its name: cheap, asked for every document. */
 export function isCandidate(uri: vscode.Uri): boolean {
   return candidates.test(uri.path) && uri.scheme !== 'git' && vscode.workspace.fs.isWritableFileSystem(uri.scheme) !== undefined;
+}
+
+/** Format of a session's config; null when it is of a schedule, or there is none. */
+export function configFormatOf(state: SessionState | undefined): ConfigFormat | null {
+  return state === undefined || state.format === 'pytorch-schedule' ? null : state.format;
 }
 
 /** Resolves once the session's files were read, well or not; planning goes on. */

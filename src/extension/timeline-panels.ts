@@ -13,12 +13,12 @@ interface Panel {
 
 export interface TimelinePanels {
   readonly dispose: () => void;
-  /** Opens the editor tab of a config, or brings it forward. */
+  /** Opens the editor tab of a config or schedule, or brings it forward. */
   readonly open: (file: string, at?: { readonly tab: TabId; readonly candidate: CandidateId | null }) => void;
   readonly has: (file: string) => boolean;
 }
 
-/** One editor tab a config, restored with the window. */
+/** One editor tab a config or schedule, restored with the window. */
 export function createTimelinePanels(services: PageServices, shown: ShownConfig): TimelinePanels {
   const panels = new Map<string, Panel>();
   const { sessions } = services;
@@ -26,7 +26,7 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
   function adopt(panel: vscode.WebviewPanel, file: string): Panel {
     const session = (): ReturnType<typeof shown.session> => sessions.get(file) ?? null;
     const title = (): string => {
-      const name = session()?.run?.title ?? session()?.plan?.request.title;
+      const name = session()?.run?.title ?? session()?.plan?.request.title ?? session()?.schedule?.timeline.name;
       return name === undefined ? vscode.l10n.t('Timeline') : vscode.l10n.t('Timeline of {0}', name);
     };
     const retitle = (): void => {
@@ -57,7 +57,8 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
 
   async function restore(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
     const remembered = documentOf(state);
-    const file = remembered === null ? null : await shown.configOf(vscode.Uri.parse(remembered));
+    const uri = remembered === null ? null : vscode.Uri.parse(remembered);
+    const file = uri === null ? null : ((await shown.scheduleOf(uri)) ?? (await shown.configOf(uri)));
     if (file === null) await shown.suggest();
     const target = file ?? shown.file();
     if (target === null || panels.has(target)) {

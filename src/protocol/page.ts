@@ -2,6 +2,7 @@ import type { Finding } from '../core/findings';
 import type { CandidateId, Plan } from '../core/planner/plan';
 import type { Profile } from '../core/profile/profile';
 import type { Place } from '../core/located';
+import type { SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
 
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
@@ -51,9 +52,13 @@ export interface PageState {
   /** Display path of the config, null when nothing is open. */
   readonly file: string | null;
   readonly plan: Plan | null;
+  /** Candidates whose timelines are large and were left out; a page that wants to draw one asks (`draw`). */
+  readonly withheld?: readonly CandidateId[];
+  /** A schedule file instead of a config: what it does in steps; null for configs, and while it could never run. */
+  readonly schedule: SteppedSchedule | null;
   /** Solving now; 0..1, or null when idle. The old plan stays on screen. */
   readonly progress: number | null;
-  /** Edits since `plan` was made: 0 when it is current. */
+  /** Edits since `plan` or `schedule` was made: 0 when it is current. */
   readonly staleEdits: number;
   readonly error: PageError | null;
   readonly findings: readonly (Finding & { readonly placeText: string })[];
@@ -92,12 +97,18 @@ export interface ControlChange {
   readonly value: string | number | null;
 }
 
+/** Files that the host makes of a candidate: for PyTorch (passes alone, or with sends and receives) and for Perfetto. */
+export const exportFormats = ['pytorch-csv', 'pytorch-csv-comms', 'chrome-trace'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
 /** Page to host. */
 export type PageMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'command'; readonly command: PageCommand }
   | { readonly type: 'reveal'; readonly place: Place }
   | { readonly type: 'change'; readonly change: ControlChange }
+  | { readonly type: 'export'; readonly format: ExportFormat; readonly candidate: CandidateId }
+  | { readonly type: 'draw'; readonly candidates: readonly CandidateId[] }
   | { readonly type: 'openTab'; readonly tab: TabId; readonly candidate: CandidateId | null }
   | {
       readonly type: 'save';

@@ -3,9 +3,11 @@ import path from 'node:path';
 import process from 'node:process';
 import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
+import { compareCases } from './compare';
 import { performanceCases } from './performance';
 import { takePictures } from './pictures';
 import { profileCases } from './profile';
+import { scheduleCases } from './schedule';
 import { sideCases } from './side';
 import { stateCases } from './states';
 import { tabCases } from './tab';
@@ -33,7 +35,9 @@ export async function runWebviewTests({
   const notes: string[] = [];
   const only = process.env['WEBVIEW_ONLY'];
   const asked = ({ name }: Case): boolean => only === undefined || name.includes(only);
-  const together = [...sideCases, ...stateCases, ...tabCases, ...timelineCases, ...profileCases].filter(asked);
+  const together = [...sideCases, ...stateCases, ...tabCases, ...compareCases, ...timelineCases, ...scheduleCases, ...profileCases].filter(
+    asked,
+  );
   const alone = performanceCases.filter(asked);
   const run = async (oneCase: Case): Promise<void> => {
     const outcome = await runCase(stage, oneCase, screenshotsDir);

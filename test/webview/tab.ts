@@ -97,7 +97,7 @@ export const tabCases: readonly Case[] = [
     state,
     steps: async ({ page }) => {
       await page.getByRole('tab', { name: 'Compare' }).click();
-      await page.getByRole('button', { name: '1F1B' }).click();
+      await page.getByRole('button', { name: '1F1B', exact: true }).click();
       const other = plan().candidates.find(({ id }) => id === '1f1b')!;
       await until('the other step time', async () =>
         (await page.locator('.figure').first().innerText()).includes(formatDuration(other.iterationMs).split(' ')[0]!),
@@ -109,7 +109,7 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: 'tab: exports a picture, the plan and a table',
+    name: 'tab: exports a picture, the plan, the schedule, a trace and a table',
     options: wide,
     state,
     steps: async ({ page, messages }) => {
@@ -119,9 +119,18 @@ export const tabCases: readonly Case[] = [
       };
       await run('Timeline as SVG');
       await run('Plan as JSON');
+      await run('Schedule as PyTorch CSV');
+      await run('Chrome trace for Perfetto');
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await run('Copy operations as table');
       const said = await messages();
+      assert.deepEqual(
+        said.filter(({ type }) => type === 'export'),
+        [
+          { type: 'export', format: 'pytorch-csv', candidate: 'terapipe' },
+          { type: 'export', format: 'chrome-trace', candidate: 'terapipe' },
+        ],
+      );
       const saved = said.find((message) => message.type === 'save')!;
       assert.equal(saved.name, 'gpt3-175b-terapipe.svg');
       assert.match(saved.text, /^<svg [\s\S]*<\/svg>\n$/);

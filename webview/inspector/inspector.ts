@@ -1,14 +1,22 @@
-import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
+import { formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
+import { partOf } from '../../src/core/schedule/parts';
+import type { SteppedSchedule } from '../../src/core/schedule/pytorch/schedule-file';
+import type { WorkUnit } from '../../src/core/schedule/schedule';
+import type { PageState } from '../../src/protocol/page';
 import { fill, h, type Child } from '../dom';
+import { idleTable } from '../schedule/idle-table';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
 import { capitalised } from '../shared/notices';
 import { t } from '../strings';
-import { operationsOf, shownCandidate, type Store } from '../store';
+import { shownCandidate, shownDrawn, type Store } from '../store';
 import { waitOf } from '../timeline/dependencies';
 import { operationAt, sumRange, type Operation, type Operations } from '../timeline/operations';
-import { kindName, operationName } from '../timeline/words';
-import type { Selection } from '../view-state';
+import { kindName, operationName, startText, timeText } from '../timeline/words';
+import type { Selection, ViewState } from '../view-state';
+import { idleDetails } from './idle';
+
+const kindClasses = ['forward', 'backward', 'weight'] as const;
 
 type Pair = readonly [name: string, value: string];
 
@@ -23,34 +31,61 @@ export function makeInspector(
   let described: unknown = null;
   const update = (): void => {
     const state = store.state();
-    if (state.plan === null) return;
-    const candidate = shownCandidate(state.plan, store.view());
-    fill(selection, ...selectionDetails(state.plan, candidate, store.view().selection, goTo));
+    const drawn = shownDrawn(state, store.view());
+    if (drawn === null) return;
+    fill(selection, ...(selectionDetails(drawn.operations, store.view().selection, goTo) ?? wholeDetails(state, store.view())));
     if (described === state) return;
     described = state;
-    fill(
-      rest,
-      ...section(t('Why this plan'), reasonList(state.plan)),
-      ...section(findingCount(state), findingList(state, store.host)),
-      ...section(t('How sure'), provenance(state.plan)),
-      ...section(t('Assumptions'), assumptionList(state.plan, state, store.host)),
-    );
+    fill(rest, ...restOf(state, store));
   };
   return { element, update };
+}
+
+function restOf(state: PageState, { host }: Store): HTMLElement[] {
+  const { plan, schedule } = state;
+  const found = section(findingCount(state), findingList(state, host));
+  if (schedule !== null) return [...section(t('Idle steps'), idleTable(schedule)), ...found];
+  if (plan === null) return found;
+  return [
+    ...section(t('Why this plan'), reasonList(plan)),
+    ...found,
+    ...section(t('How sure'), provenance(plan)),
+    ...section(t('Assumptions'), assumptionList(plan, state, host)),
+  ];
 }
 
 function section(title: string, content: HTMLElement | null): HTMLElement[] {
   return content === null ? [] : [h('section', {}, h('h2', {}, title), content)];
 }
 
-function selectionDetails(plan: Plan, candidate: Candidate, selection: Selection | null, goTo: (operation: Operation) => void): Child[] {
-  const operations = operationsOf(candidate);
-  if (selection !== null && operations !== null) {
-    if (selection.type === 'range') return rangeDetails(operations, selection);
-    const row = operations.rowOf(selection.stage, selection.kind, selection.unit);
-    if (row >= 0) return operationDetails(operations, operationAt(operations, row), goTo);
-  }
-  return stepDetails(plan, candidate);
+function selectionDetails(
+  operations: Operations | null,
+  selection: Selection | null,
+  goTo: (operation: Operation) => void,
+): Child[] | null {
+  if (selection === null || operations === null) return null;
+  if (selection.type === 'range') return rangeDetails(operations, selection);
+  const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
+  return row < 0 ? null : operationDetails(operations, operationAt(operations, row), goTo);
+}
+
+function wholeDetails({ plan, schedule }: PageState, view: ViewState): Child[] {
+  if (schedule !== null) return scheduleDetails(schedule);
+  if (plan === null) return [];
+  const candidate = shownCandidate(plan, view);
+  return [...stepDetails(plan, candidate), ...idleDetails(candidate, view.stage)];
+}
+
+function scheduleDetails({ timeline, bubbleRate }: SteppedSchedule): Child[] {
+  const rows: Pair[] = [
+    [t('Ranks'), formatCount(timeline.stages)],
+    [t('Stages'), formatCount(timeline.stageOfChunk.length)],
+    [t('Micro-batches'), formatCount(timeline.units.length)],
+    [t('Passes'), formatCount(timeline.kind.length)],
+    [t('Length'), plural(timeline.makespanMs, t('step'), t('steps'))],
+    [t('Bubble'), formatPercent(bubbleRate)],
+  ];
+  return [h('h2', {}, t('Schedule')), pairs(rows)];
 }
 
 function pairs(rows: readonly Pair[]): HTMLElement {
@@ -73,29 +108,41 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
 function operationDetails(operations: Operations, operation: Operation, goTo: (operation: Operation) => void): Child[] {
   const { unit, startMs, endMs } = operation;
   const { idleMs, on } = waitOf(operations, operation);
+  const chunks = operations.timeline.stageOfChunk.length;
+  const { ofFile } = operations;
+  const time = (ms: number): string => timeText(operations, ms);
   const rows: Pair[] = [
-    [t('Stage'), t('{0} of {1}', operation.stage, operations.stages)],
+    [ofFile ? t('Rank') : t('Stage'), t('{0} of {1}', operation.stage, operations.stages)],
+    ...(ofFile || chunks > operations.stages
+      ? [[ofFile ? t('Stage') : t('Chunk'), t('{0} of {1}', operation.chunk, chunks)] as const]
+      : []),
     [t('Micro-batch'), String(unit.microBatch)],
-    [t('Slice'), String(unit.slice)],
-    [t('Sequences'), formatCount(unit.batch)],
-    [t('Tokens'), formatCount(unit.tokens)],
-    [t('Context'), formatCount(unit.context)],
-    [t('Start'), formatDuration(startMs)],
-    [t('End'), formatDuration(endMs)],
-    [t('Duration'), formatDuration(endMs - startMs)],
-    [t('Idle before'), idleMs > 0 ? formatDuration(idleMs) : t('none')],
+    ...(ofFile ? [] : unitRows(unit)),
+    [t('Start'), time(startMs)],
+    [t('End'), time(endMs)],
+    [t('Duration'), time(endMs - startMs)],
+    [t('Idle before'), idleMs > 0 ? time(idleMs) : t('none')],
   ];
   const wait =
     on === null
-      ? h('p', { class: 'hint' }, t('Starts the step'))
+      ? h('p', { class: 'hint' }, startText(operations))
       : h(
           'p',
           { class: 'hint' },
           t('Waited for'),
           ' ',
-          h('button', { class: 'link', type: 'button', 'data-focus': 'waited', onclick: () => goTo(on) }, operationName(on)),
+          h('button', { class: 'link', type: 'button', 'data-focus': 'waited', onclick: () => goTo(on) }, operationName(operations, on)),
         );
-  return [h('h2', { class: `kind-${operation.kind === 0 ? 'forward' : 'backward'}` }, kindName(operation)), pairs(rows), wait];
+  return [h('h2', { class: `kind-${kindClasses[partOf(operation.kind)]}` }, kindName(operation)), pairs(rows), wait];
+}
+
+function unitRows({ slice, batch, tokens, context }: WorkUnit): Pair[] {
+  return [
+    [t('Slice'), String(slice)],
+    [t('Sequences'), formatCount(batch)],
+    [t('Tokens'), formatCount(tokens)],
+    [t('Context'), formatCount(context)],
+  ];
 }
 
 function rangeDetails(operations: Operations, range: Extract<Selection, { readonly type: 'range' }>): Child[] {
@@ -103,16 +150,22 @@ function rangeDetails(operations: Operations, range: Extract<Selection, { readon
   const firstStage = Math.min(range.firstStage, lastStage);
   const sums = sumRange(operations, range.startMs, range.endMs, firstStage, lastStage);
   const count = lastStage - firstStage + 1;
+  const time = (ms: number): string => timeText(operations, ms);
   const rows: Pair[] = [
-    [t('Stages'), count === 1 ? String(firstStage) : t('{0} to {1}', firstStage, lastStage)],
-    [t('From'), formatDuration(range.startMs)],
-    [t('To'), formatDuration(range.endMs)],
-    [t('Length'), formatDuration(range.endMs - range.startMs)],
+    [operations.ofFile ? t('Ranks') : t('Stages'), count === 1 ? String(firstStage) : t('{0} to {1}', firstStage, lastStage)],
+    [t('From'), time(range.startMs)],
+    [t('To'), time(range.endMs)],
+    [t('Length'), time(range.endMs - range.startMs)],
     [t('Operations'), formatCount(sums.operations)],
-    [t('Forward'), formatDuration(sums.forwardMs)],
-    [t('Backward'), formatDuration(sums.backwardMs)],
-    [t('Idle'), formatDuration(sums.idleMs)],
+    [t('Forward'), time(sums.forwardMs)],
+    [t('Backward'), time(sums.backwardMs)],
+    ...(sums.weightMs > 0 ? [[t('Weight gradients'), time(sums.weightMs)] as const] : []),
+    [t('Idle'), time(sums.idleMs)],
     [t('Idle share'), formatPercent(sums.idleShare)],
   ];
-  return [h('h2', {}, t('Selected range')), pairs(rows), h('p', { class: 'hint' }, t('Sums over all selected stages.'))];
+  return [
+    h('h2', {}, t('Selected range')),
+    pairs(rows),
+    h('p', { class: 'hint' }, operations.ofFile ? t('Sums over all selected ranks.') : t('Sums over all selected stages.')),
+  ];
 }

@@ -15,7 +15,13 @@ import { t } from '../strings';
 
 /** The three numbers people look for first: step time, bubble, memory. Each carries what it rests on in its tooltip. */
 export function figures(plan: Plan, candidate: Candidate): HTMLElement {
-  return h('dl', { class: 'figures' }, stepFigure(plan, candidate), bubbleFigure(candidate), memoryFigure(candidate));
+  return h(
+    'dl',
+    { class: 'figures' },
+    stepFigure(plan, candidate),
+    bubbleFigure(candidate.bubbleRate, t('Idle share of the pipeline part, mean over the stages')),
+    memoryFigure(candidate),
+  );
 }
 
 function stepFigure(plan: Plan, candidate: Candidate): HTMLElement {
@@ -36,14 +42,9 @@ function stepFigure(plan: Plan, candidate: Candidate): HTMLElement {
   return figure(durationQuantity(iterationMs), t('per step'), `± ${formatNumber(plan.cost.errorPercent)} %`, `${parts}\n${sure}`, 'plain');
 }
 
-function bubbleFigure(candidate: Candidate): HTMLElement {
-  return figure(
-    { value: formatNumber(candidate.bubbleRate * 100), unit: '%' },
-    t('bubble'),
-    null,
-    t('Idle share of the pipeline part, mean over the stages: {0}', formatPercent(candidate.bubbleRate)),
-    'plain',
-  );
+/** The idle share of a pipeline; `about` says of what. */
+export function bubbleFigure(bubbleRate: number, about: string): HTMLElement {
+  return figure({ value: formatNumber(bubbleRate * 100), unit: '%' }, t('bubble'), null, `${about}: ${formatPercent(bubbleRate)}`, 'plain');
 }
 
 function memoryFigure({ memory }: Candidate): HTMLElement {
@@ -73,7 +74,8 @@ function memoryFigure({ memory }: Candidate): HTMLElement {
 
 type Tone = 'plain' | 'warning' | 'error';
 
-function figure({ value, unit }: Quantity, name: string, after: string | null, tooltip: string, tone: Tone): HTMLElement {
+/** One number with its unit and name; `tooltip` says what it rests on. */
+export function figure({ value, unit }: Quantity, name: string, after: string | null, tooltip: string, tone: Tone): HTMLElement {
   return h(
     'div',
     { class: `figure figure-${tone}`, title: tooltip, tabindex: 0 },

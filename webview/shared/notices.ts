@@ -52,9 +52,9 @@ function errorNotice(error: PageError, host: Host): HTMLElement {
   );
 }
 
-/** A quiet word that the plan is older than the file; null when it is not. */
-export function staleness({ plan, staleEdits }: PageState): HTMLElement | null {
-  if (plan === null || staleEdits === 0) return null;
+/** A quiet word that the plan or schedule is older than the file; null when it is not. */
+export function staleness({ plan, schedule, staleEdits }: PageState): HTMLElement | null {
+  if ((plan === null && schedule === null) || staleEdits === 0) return null;
   return h('span', { class: 'stale', role: 'status' }, t('from {0} ago', plural(staleEdits, t('edit'), t('edits'))));
 }
 

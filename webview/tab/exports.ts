@@ -1,28 +1,39 @@
 import { timelineSvg } from '../../src/core/export/svg';
+import type { ExportFormat } from '../../src/protocol/page';
 import { css } from '../color';
 import type { MenuItem } from '../shared/menu';
 import { t } from '../strings';
-import { operationsOf, shownCandidate, type Store } from '../store';
+import { shownCandidate, shownDrawn, type Store } from '../store';
 import { theme } from '../theme';
 import { operationsAsTsv } from '../timeline/table';
+import { timeText } from '../timeline/words';
 
 const svgWidth = 1600;
 
 /** What the export menu offers. `tell` says in words how copying went. */
-export function exportItems(store: Store, tell: (message: string) => void): readonly MenuItem[] {
+export function exportItems(store: Store, tell: (message: string) => void, ofFile = false): readonly MenuItem[] {
   const { host } = store;
+  const exportOf = (label: string, format: ExportFormat): MenuItem => ({
+    label,
+    run: () => {
+      const { plan } = store.state();
+      if (plan !== null) host.post({ type: 'export', format, candidate: shownCandidate(plan, store.view()).id });
+    },
+  });
   return [
     {
       label: t('Timeline as SVG'),
       run: () => {
+        const { name, operations } = shownDrawn(store.state(), store.view()) ?? { name: '', operations: null };
+        if (operations === null) return;
+        const { background, foreground, dim, line, forward, backward, backwardWeight } = theme();
+        const title = titleOf(store);
         const { plan } = store.state();
-        if (plan === null) return;
-        const candidate = shownCandidate(plan, store.view());
-        if (candidate.timeline === null) return;
-        const { background, foreground, dim, line, forward, backward } = theme();
-        const title = `${plan.request.title} · ${candidate.name}`;
-        const text = timelineSvg(candidate.timeline, {
-          title,
+        const suffix = plan === null ? '' : `-${shownCandidate(plan, store.view()).id}`;
+        const text = timelineSvg(operations.timeline, {
+          title: title === name ? title : `${title} · ${name}`,
+          rowTitle: operations.ofFile ? t('rank') : t('stage'),
+          timeText: (ms) => timeText(operations, ms),
           widthPx: svgWidth,
           colors: {
             background: css(background),
@@ -31,26 +42,38 @@ export function exportItems(store: Store, tell: (message: string) => void): read
             line: css(line),
             forward: css(forward),
             backward: css(backward),
+            backwardWeight: css(backwardWeight),
           },
         });
-        host.post({ type: 'save', name: `${fileName(plan.request.title)}-${candidate.id}.svg`, mime: 'image/svg+xml', text });
+        host.post({ type: 'save', name: `${fileName(title)}${suffix}.svg`, mime: 'image/svg+xml', text });
       },
     },
-    { label: t('Plan as JSON'), run: () => host.post({ type: 'command', command: 'terapipe.exportPlan' }) },
+    ...(ofFile
+      ? []
+      : [
+          { label: t('Plan as JSON'), run: () => host.post({ type: 'command', command: 'terapipe.exportPlan' }) },
+          exportOf(t('Schedule as PyTorch CSV'), 'pytorch-csv'),
+          exportOf(t('PyTorch CSV with sends'), 'pytorch-csv-comms'),
+          exportOf(t('Chrome trace for Perfetto'), 'chrome-trace'),
+        ]),
     {
       label: t('Copy operations as table'),
       run: () => {
-        const { plan } = store.state();
-        const operations = plan === null ? null : operationsOf(shownCandidate(plan, store.view()));
-        if (plan === null || operations === null) return;
+        const operations = shownDrawn(store.state(), store.view())?.operations ?? null;
+        if (operations === null) return;
         const text = operationsAsTsv(operations);
         navigator.clipboard.writeText(text).then(
           () => tell(t('Copied')),
-          () => host.post({ type: 'save', name: `${fileName(plan.request.title)}.tsv`, mime: 'text/tab-separated-values', text }),
+          () => host.post({ type: 'save', name: `${fileName(titleOf(store))}.tsv`, mime: 'text/tab-separated-values', text }),
         );
       },
     },
   ];
+}
+
+function titleOf(store: Store): string {
+  const { plan, schedule } = store.state();
+  return schedule?.timeline.name ?? plan?.request.title ?? '';
 }
 
 /** A title as a file name: letters, digits, dots and dashes only, not too long. */

@@ -1,4 +1,5 @@
 import { formatCount } from '../../src/core/format';
+import type { Plan } from '../../src/core/planner/plan';
 import { tabs, type TabId } from '../../src/protocol/page';
 import { makeCompareView } from '../compare/view';
 import { fill, h } from '../dom';
@@ -8,21 +9,23 @@ import { makeProfileView } from '../profile/view';
 import { figures, setting } from '../shared/figures';
 import { capitalised, emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { findingCount, findingList, reasonList } from '../shared/reasons';
+import { makeSchedulePage, type SchedulePage } from '../schedule/page';
 import { makeSlicesView } from '../slices/view';
 import { t } from '../strings';
-import { shownCandidate, type Change, type Store } from '../store';
+import { comparedCandidate, isWithheld, shownCandidate, type Change, type Store } from '../store';
 import { makeTimelineView } from '../timeline/view';
 import { exportItems } from './exports';
+import type { ViewState } from '../view-state';
 import { makeHelp } from './help';
 import { makeToolbar } from './toolbar';
 
-/** The editor tab: header with the numbers, toolbar, and the views of a plan. */
+/** The editor tab: header with the numbers, toolbar, and the views of a plan; of a schedule file its timeline. */
 export function tabPage(root: HTMLElement, store: Store): void {
   const help = makeHelp();
   const status = h('div', { class: 'visually-hidden', role: 'status' });
   const timeline = makeTimelineView(store, help.open);
   const inspector = makeInspector(store, (operation) =>
-    store.look({ selection: { type: 'operation', stage: operation.stage, kind: operation.kind, unit: operation.unitIndex } }),
+    store.look({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
   );
   const toolbar = makeToolbar(store, {
     fit: timeline.fitAll,
@@ -49,14 +52,26 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const page = h('div', { class: 'page page-tab' }, progress, header, noticeArea, toolbar.plan, viewBar, main, help.element, status);
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty);
+  let schedulePage: SchedulePage | null = null;
 
   const update = (change: Change | null): void => {
     const state = store.state();
     const view = store.view();
     page.hidden = state.plan === null;
-    empty.hidden = state.plan !== null;
+    empty.hidden = state.plan !== null || state.schedule !== null;
+    if (schedulePage !== null) schedulePage.element.hidden = state.schedule === null;
+    if (state.schedule !== null) {
+      if (schedulePage === null) root.append((schedulePage = makeSchedulePage(store)).element);
+      schedulePage.update(change, state.schedule);
+      return;
+    }
     if (state.plan === null) {
       fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
+      return;
+    }
+    askForTimelines(store, state.plan);
+    if (change !== null && !change.state && isMove(change.before, view)) {
+      views[view.tab].update(change);
       return;
     }
     const candidate = shownCandidate(state.plan, view);
@@ -118,8 +133,28 @@ export function tabPage(root: HTMLElement, store: Store): void {
   store.subscribe(update);
   update(null);
   document.addEventListener('keydown', (event) => {
-    if (!event.defaultPrevented && store.state().plan !== null && store.view().tab === 'timeline') timeline.type(event);
+    const { plan, schedule } = store.state();
+    if (event.defaultPrevented) return;
+    if (schedule !== null) schedulePage?.type(event);
+    else if (plan !== null && store.view().tab === 'timeline') timeline.type(event);
   });
+}
+
+/** What was asked for, so that a plan's timelines are asked for once. */
+const asked = new WeakMap<Plan, string>();
+
+/** Asks for the timelines of the candidates on screen that the host kept back. */
+function askForTimelines(store: Store, plan: Plan): void {
+  const view = store.view();
+  const candidates = [shownCandidate(plan, view), comparedCandidate(plan, view)].flatMap((candidate) => candidate?.id ?? []);
+  if (!candidates.some((id) => isWithheld(store.state(), id)) || asked.get(plan) === candidates.join()) return;
+  asked.set(plan, candidates.join());
+  store.host.post({ type: 'draw', candidates });
+}
+
+/** Whether no more than the part of the timeline in view changed, as in every frame of a drag: nothing but the timeline shows that. */
+function isMove(before: ViewState, view: ViewState): boolean {
+  return (Object.keys(view) as (keyof ViewState)[]).every((key) => key === 'viewport' || before[key] === view[key]);
 }
 
 function makeTabBar(store: Store): { readonly element: HTMLElement; readonly update: () => void } {

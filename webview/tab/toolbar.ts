@@ -1,22 +1,15 @@
 import { formatCount } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import { scheduleNames } from '../../src/core/schedule/schedule';
+import type { ScheduleKind } from '../../src/core/schedule/kind';
+import { scheduleKinds } from '../../src/core/schedule/registry';
 import { candidateIds } from '../../src/core/planner/plan';
 import type { ControlChange, PageState } from '../../src/protocol/page';
-import { h, type IconName } from '../dom';
-import { menuButton, type MenuItem } from '../shared/menu';
+import { h } from '../dom';
 import { capitalised } from '../shared/notices';
 import { t } from '../strings';
 import { comparedCandidate, shownCandidate, type Store } from '../store';
-import { dropdown, iconButton, setPressed, type Choice, type DropdownControl } from '../ui';
-
-/** What the toolbar's buttons do. */
-export interface ToolbarActions {
-  readonly fit: () => void;
-  readonly find: () => void;
-  readonly help: () => void;
-  readonly exports: readonly MenuItem[];
-}
+import { dropdown, type Choice, type DropdownControl } from '../ui';
+import { makeViewActions, type ViewActions } from './view-actions';
 
 const automatic = '';
 
@@ -30,7 +23,7 @@ export interface Toolbar {
 }
 
 /** Makes both groups of controls. */
-export function makeToolbar(store: Store, actions: ToolbarActions): Toolbar {
+export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
   const change =
     (key: ControlChange['key'], isNumber: boolean) =>
     (value: string): void =>
@@ -45,31 +38,13 @@ export function makeToolbar(store: Store, actions: ToolbarActions): Toolbar {
       ...(store.view().tab === 'timeline' ? {} : { tab: 'timeline' }),
     }),
   );
-  const toggle = (icon: IconName, label: string, flag: 'table' | 'inspector' | 'criticalPath'): HTMLElement =>
-    iconButton({ icon, label, onClick: () => store.look({ [flag]: !store.view()[flag] }) });
-  const path = toggle('path', t('Outline the critical path'), 'criticalPath');
-  const table = toggle('table', t('Show operations as a table'), 'table');
-  const inspector = toggle('inspector', t('Show details'), 'inspector');
-  const timelineOnly = [
-    iconButton({ icon: 'fit', label: t('Zoom to fit'), onClick: actions.fit }),
-    iconButton({ icon: 'search', label: t('Find an operation'), onClick: actions.find }),
-    path,
-    table,
-    iconButton({ icon: 'keyboard', label: t('Keys'), onClick: actions.help }),
-  ];
   const planControlsBar = h(
     'div',
     { class: 'toolbar', role: 'toolbar', 'aria-label': t('Plan') },
     h('div', { class: 'toolbar-group' }, ...controls.map((control) => labelled(control.label, control.dropdown))),
     h('div', { class: 'toolbar-group toolbar-compare' }, labelled(t('Compare with'), compare)),
   );
-  const viewActions = h(
-    'div',
-    { class: 'view-actions', role: 'toolbar', 'aria-label': t('View') },
-    ...timelineOnly,
-    inspector,
-    menuButton(t('Export'), actions.exports),
-  );
+  const viewActions = makeViewActions(store, actions);
   const update = (): void => {
     const { plan } = store.state();
     const view = store.view();
@@ -83,12 +58,9 @@ export function makeToolbar(store: Store, actions: ToolbarActions): Toolbar {
       ],
       comparedCandidate(plan, view)?.id ?? automatic,
     );
-    setPressed(path, view.criticalPath);
-    setPressed(table, view.table);
-    setPressed(inspector, view.inspector);
-    for (const button of timelineOnly) button.hidden = view.tab !== 'timeline' || shown.timeline === null;
+    viewActions.update(view.tab === 'timeline' && shown.timeline !== null);
   };
-  return { plan: planControlsBar, view: viewActions, update };
+  return { plan: planControlsBar, view: viewActions.element, update };
 }
 
 function labelled(label: string, { element }: DropdownControl): HTMLElement {
@@ -112,7 +84,7 @@ function planControls(): readonly PlanControl[] {
       isNumber: false,
       choices: (plan) => [
         { value: automatic, text: plan.request.schedule === null ? t('Auto: {0}', chosenSchedule(plan)) : t('Auto') },
-        ...scheduleNames.map((name) => ({ value: name, text: name })),
+        ...runnable(plan).map(({ name, about }) => ({ value: name, text: name, title: about })),
       ],
       value: ({ request }) => request.schedule ?? automatic,
     },
@@ -160,6 +132,12 @@ function planControls(): readonly PlanControl[] {
       value: (plan) => (isChosen(plan, 'training.recompute') ? automatic : plan.request.training.recompute),
     },
   ];
+}
+
+/** Every schedule that can run on the layout, and the one asked for. */
+function runnable({ candidates, notCompared, request }: Plan): readonly ScheduleKind[] {
+  const names = new Set<string | null>([...candidates.map(({ schedule }) => schedule), ...notCompared, request.schedule]);
+  return scheduleKinds.filter(({ name }) => names.has(name));
 }
 
 function chosenSchedule(plan: Plan): string {

@@ -3,18 +3,18 @@ import { css, mix, withAlpha } from '../color';
 import type { Theme } from '../theme';
 import { rowBox, type LaneArea } from './draw-lanes';
 import { at } from './operations';
-import { niceTicks, timeLabels } from './ticks';
+import { niceTicks, stepLabels, timeLabels } from './ticks';
 import { visibleRows, xAt, type Viewport } from './viewport';
 
 /** Widths beside the lanes and height of the axis above them, CSS px; the same on every strip so that times line up. */
 export const gutters = { leftPx: 56, rightPx: 80, axisPx: 24, bottomPx: 8 } as const;
 
 /** Draws the time axis above the lanes and its grid lines through them. `bottom` is where the grid ends, device px. */
-export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, bottom: number): void {
+export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, bottom: number, ofFile: boolean): void {
   const { context, scale, left, top, extent } = area;
   const { values, step } = niceTicks(viewport.startMs, viewport.endMs, Math.max(2, extent.widthPx / 96));
   if (step === 0) return;
-  const label = timeLabels(step, viewport.endMs);
+  const label = ofFile ? stepLabels(step) : timeLabels(step, viewport.endMs);
   const right = left + extent.widthPx * scale;
   context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
   context.textBaseline = 'middle';

@@ -1,4 +1,4 @@
-import { operationKind } from '../../src/core/schedule/schedule';
+import { part as parts, partOf, type Part } from '../../src/core/schedule/parts';
 import { css } from '../color';
 import { t } from '../strings';
 import type { Theme } from '../theme';
@@ -26,16 +26,18 @@ export interface LaneBuffers {
   columns: Columns | null;
   strip: HTMLCanvasElement;
   image: ImageData | null;
+  /** The same image, a number a pixel. */
+  pixels: Uint32Array;
 }
 
 /** Empty buffers. */
 export function makeLaneBuffers(): LaneBuffers {
-  return { columns: null, strip: document.createElement('canvas'), image: null };
+  return { columns: null, strip: document.createElement('canvas'), image: null, pixels: new Uint32Array() };
 }
 
 /**
- * Draws the visible rows. Narrow operations go pixel by pixel into one image, a line per row, that is stretched over the rows; wide ones become
- * rectangles. The work is bounded by pixels times rows, whatever the number of operations.
+ * Draws the visible rows. Operations go pixel by pixel into one image, a line per row, that is stretched over the rows; names come on top. In high contrast wide ones and runs of narrow ones
+ * are outlined instead. The work is bounded by pixels times rows, whatever the number of operations.
  */
 export function drawLanes(area: LaneArea, operations: Operations, viewport: Viewport, theme: Theme, buffers: LaneBuffers): void {
   const { context, scale, left, top, extent } = area;
@@ -60,15 +62,20 @@ export function drawLanes(area: LaneArea, operations: Operations, viewport: View
       context.fillRect(left, box.top, width, box.height);
     }
   }
-  const wides: { readonly box: RowBox; readonly wide: Uint32Array }[] = [];
+  const named: { readonly box: RowBox; readonly wide: Uint32Array }[] = [];
+  const window = { operations, startMs: viewport.startMs, msPerPx, hairlinePx: Math.max(1, Math.round(scale / 2)), scale };
   rows.forEach((box, index) => {
     fillColumns(operations, first + index, viewport.startMs, msPerPx, columns);
-    if (theme.highContrast) drawOutlinedRuns(context, columns, left, box, theme, paints);
-    else paintStrip(image, index, columns, paints);
-    wides.push({ box, wide: columns.wide.slice(0, columns.wideCount) });
+    const hasNames = area.names && box.height >= 13 * scale;
+    if (theme.highContrast) drawOutlinedRuns(context, columns, left, box, paints);
+    else {
+      paintStrip(buffers.pixels.subarray(index * width, (index + 1) * width), columns, paints);
+      paintWide(buffers.pixels.subarray(index * width, (index + 1) * width), window, columns, paints);
+    }
+    if (theme.highContrast || hasNames) named.push({ box, wide: columns.wide.slice(0, columns.wideCount) });
   });
   if (!theme.highContrast) stretchStrip(context, buffers, image, rows, left, width);
-  for (const { box, wide } of wides) drawWide(area, operations, viewport, theme, paints, box, wide, msPerPx);
+  for (const { box, wide } of named) drawWide(area, operations, viewport, theme, paints, box, wide, msPerPx);
   context.restore();
 }
 
@@ -88,26 +95,47 @@ export function rowBox(viewport: Viewport, row: number, { scale, top }: Pick<Lan
 function stripImage(buffers: LaneBuffers, width: number, height: number): ImageData {
   if (buffers.image?.width !== width || buffers.image.height < height) {
     buffers.image = new ImageData(width, height);
+    buffers.pixels = new Uint32Array(buffers.image.data.buffer);
     buffers.strip.width = width;
     buffers.strip.height = height;
   }
   return buffers.image;
 }
 
-function paintStrip(image: ImageData, line: number, columns: Columns, paints: Paints): void {
-  const { data, width } = image;
-  data.fill(0, line * width * 4, (line + 1) * width * 4);
-  for (let pixel = 0; pixel < width; pixel++) {
+function paintStrip(line: Uint32Array, columns: Columns, paints: Paints): void {
+  for (let pixel = 0; pixel < line.length; pixel++) {
     const forward = at(columns.forward, pixel);
     const backward = at(columns.backward, pixel);
-    const covered = forward + backward;
-    if (covered <= 0) continue;
-    const [red, green, blue, alpha] = paints.blend(forward, backward, at(columns.shade, pixel) / covered);
-    const offset = (line * width + pixel) * 4;
-    data[offset] = red;
-    data[offset + 1] = green;
-    data[offset + 2] = blue;
-    data[offset + 3] = Math.round(alpha * 255);
+    const weight = at(columns.weight, pixel);
+    const covered = forward + backward + weight;
+    line[pixel] = covered > 0 ? paints.blend(forward, backward, weight, at(columns.shade, pixel) / covered) : 0;
+  }
+}
+
+interface Window {
+  readonly operations: Operations;
+  readonly startMs: number;
+  readonly msPerPx: number;
+  readonly hairlinePx: number;
+  readonly scale: number;
+}
+
+/** Wide operations over a line of the strip, a hairline at the end of each. */
+function paintWide(
+  line: Uint32Array,
+  { operations, startMs, msPerPx, hairlinePx, scale }: Window,
+  { wide, wideCount }: Columns,
+  paints: Paints,
+): void {
+  const { timeline } = operations;
+  for (let index = 0; index < wideCount; index++) {
+    const row = at(wide, index);
+    const from = Math.round((at(timeline.startMs, row) - startMs) / msPerPx);
+    const until = Math.max(from + 1, Math.round((at(timeline.endMs, row) - startMs) / msPerPx));
+    const part = partOf(timeline.kind[row]);
+    const microBatch = timeline.units[at(timeline.unit, row)]?.microBatch ?? 0;
+    line.fill(paints.pixel(part, microBatch), Math.max(0, from), Math.max(0, until - hairlinePx));
+    line.fill(paints.hairline(part, microBatch, (until - from) / scale), Math.max(0, until - hairlinePx), Math.max(0, until));
   }
 }
 
@@ -126,49 +154,38 @@ function stretchStrip(
   rows.forEach((box, line) => context.drawImage(strip, 0, line, width, 1, left, box.top, width, box.height));
 }
 
-/** High contrast has no fills: runs of covered columns become outlined boxes, backward ones hatched. */
-function drawOutlinedRuns(
-  context: CanvasRenderingContext2D,
-  columns: Columns,
-  left: number,
-  box: RowBox,
-  theme: Theme,
-  paints: Paints,
-): void {
-  const kindOf = (pixel: number): number => {
-    const [forward, backward] = [at(columns.forward, pixel), at(columns.backward, pixel)];
-    return forward + backward < 0.5 ? 0 : forward >= backward ? 1 : 2;
+/** High contrast has no fills: runs of covered columns become outlined boxes, both kinds of backward hatched. */
+function drawOutlinedRuns(context: CanvasRenderingContext2D, columns: Columns, left: number, box: RowBox, paints: Paints): void {
+  const partAt = (pixel: number): Part | null => {
+    const [forward, backward, weight] = [at(columns.forward, pixel), at(columns.backward, pixel), at(columns.weight, pixel)];
+    if (forward + backward + weight < 0.5) return null;
+    if (weight > Math.max(forward, backward)) return parts.weight;
+    return forward >= backward ? parts.forward : parts.backward;
   };
   const width = columns.forward.length;
   for (let from = 0; from < width;) {
-    const kind = kindOf(from);
+    const part = partAt(from);
     let until = from + 1;
-    while (until < width && kindOf(until) === kind) until++;
-    if (kind !== 0) outline(context, left + from, box, until - from, kind === 1, theme, paints);
+    while (until < width && partAt(until) === part) until++;
+    if (part !== null) outline(context, left + from, box, until - from, part, paints);
     from = until;
   }
 }
 
-function outline(
-  context: CanvasRenderingContext2D,
-  x: number,
-  box: RowBox,
-  width: number,
-  isForward: boolean,
-  theme: Theme,
-  paints: Paints,
-): void {
-  if (!isForward && paints.hatch !== null) {
-    context.fillStyle = paints.hatch;
+function outline(context: CanvasRenderingContext2D, x: number, box: RowBox, width: number, part: Part, paints: Paints): void {
+  const hatch = paints.hatch(part);
+  if (hatch !== null) {
+    context.fillStyle = hatch;
     context.fillRect(x, box.top, width, box.height);
   }
-  context.fillStyle = css(isForward ? theme.forward : theme.backward);
+  context.fillStyle = paints.line(part);
   context.fillRect(x, box.top, width, 1);
   context.fillRect(x, box.top + box.height - 1, width, 1);
   context.fillRect(x, box.top, 1, box.height);
   if (width > 1) context.fillRect(x + width - 1, box.top, 1, box.height);
 }
 
+/** Names of wide operations; in high contrast the operations themselves, too. */
 function drawWide(
   area: LaneArea,
   { timeline }: Operations,
@@ -181,7 +198,6 @@ function drawWide(
 ): void {
   const { context, scale, left } = area;
   const right = left + Math.round(area.extent.widthPx * scale);
-  const hairline = Math.max(1, Math.round(scale / 2));
   const hasText = area.names && box.height >= 13 * scale;
   context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
   context.textBaseline = 'middle';
@@ -190,26 +206,20 @@ function drawWide(
     const x0 = Math.max(left - 1, left + Math.round((at(timeline.startMs, row) - viewport.startMs) / msPerPx));
     const x1 = Math.min(right + 1, left + Math.round((at(timeline.endMs, row) - viewport.startMs) / msPerPx));
     const unit = timeline.units[at(timeline.unit, row)];
-    const isForward = at(timeline.kind, row) === operationKind.forward;
+    const part = partOf(timeline.kind[row]);
     const microBatch = unit?.microBatch ?? 0;
     const width = Math.max(1, x1 - x0);
-    if (theme.highContrast) outline(context, x0, box, Math.max(1, width - 1), isForward, theme, paints);
-    else {
-      context.fillStyle = paints.fill(isForward, microBatch);
-      context.fillRect(x0, box.top, width, box.height);
-      context.fillStyle = paints.hairline(width / scale);
-      context.fillRect(x1 - hairline, box.top, hairline, box.height);
-    }
+    if (theme.highContrast) outline(context, x0, box, Math.max(1, width - 1), part, paints);
     if (!hasText || width < 30 * scale || unit === undefined) continue;
     const text = width >= 150 * scale ? t('micro-batch {0} · slice {1}', microBatch, unit.slice) : `${microBatch}·${unit.slice}`;
     if (text.length * 6.6 * scale > width) continue;
     const middle = Math.round(box.top + box.height / 2 + scale * 0.5);
-    if (theme.highContrast && !isForward) {
+    if (theme.highContrast && part !== parts.forward) {
       const textWidth = context.measureText(text).width + 6 * scale;
       context.fillStyle = css(theme.background);
       context.fillRect((x0 + x1 - textWidth) / 2, box.top + 1, textWidth, box.height - 2);
     }
-    context.fillStyle = theme.highContrast ? css(theme.foreground) : paints.text(isForward, microBatch);
+    context.fillStyle = theme.highContrast ? css(theme.foreground) : paints.text(part, microBatch);
     context.fillText(text, (x0 + x1) / 2, middle);
   }
 }

@@ -7,6 +7,8 @@ import type { Operation, Operations } from './operations';
 /** What the find bar needs of its owner. */
 export interface FindOwner {
   readonly operations: () => Operations | null;
+  /** Whether it searches a schedule file, whose stages lie on ranks. */
+  readonly ofFile: boolean;
   /** Row to search behind; -1 from the start. */
   readonly after: () => number;
   readonly found: (operation: Operation) => void;
@@ -21,12 +23,19 @@ export function makeFindBar(owner: FindOwner): { readonly element: HTMLElement; 
     owner.left();
   };
   const field = textField(
-    t('stage 3 micro-batch 0 slice 4'),
+    owner.ofFile ? t('rank 1 micro-batch 0 stage 3') : t('stage 3 micro-batch 0 slice 4'),
     (text) => {
       const operations = owner.operations();
-      const query = parseQuery(text);
+      const query = parseQuery(text, owner.ofFile);
       const found = operations === null || query === null ? null : findNext(operations, query, owner.after());
-      answer.textContent = query === null ? t('Type stage, micro-batch and slice numbers') : found === null ? t('No such operation') : '';
+      answer.textContent =
+        query === null
+          ? owner.ofFile
+            ? t('Type rank, micro-batch and stage numbers')
+            : t('Type stage, micro-batch and slice numbers')
+          : found === null
+            ? t('No such operation')
+            : '';
       if (found !== null) owner.found(found);
     },
     close,

@@ -27,7 +27,7 @@ export interface PaneOwner {
   readonly selection: () => Selection | null;
   /** Stage whose memory is shown; marked at its label. */
   readonly stage: () => number | null;
-  readonly criticalPath: () => Int32Array | null;
+  readonly criticalPath: () => Uint32Array | null;
   readonly tooltip: (pointer: Pointer, extent: Extent) => readonly (string | null)[];
 }
 
@@ -73,8 +73,8 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
     if (idle?.of !== operations) idle = { of: operations, shares: idleShares(operations) };
     const rowsEnd =
       area.top + Math.round(Math.min(area.extent.heightPx, area.extent.rows * viewport.rowPx - viewport.scrollPx) * area.scale);
-    drawAxis(area, viewport, colors, rowsEnd);
-    drawGutterTitles(area, colors, t('Stage'), t('Idle'));
+    drawAxis(area, viewport, colors, rowsEnd, operations.ofFile);
+    drawGutterTitles(area, colors, operations.ofFile ? t('Rank') : t('Stage'), t('Idle'));
     drawLanes(area, operations, viewport, colors, buffers);
     drawGutters(area, viewport, colors, idle.shares, owner.stage());
     const path = owner.criticalPath();
@@ -92,7 +92,7 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
     const area = areaOf(surface);
     const viewport = owner.viewport(area.extent);
     drawSelection(area, operations, viewport, owner.selection());
-    if (pointer !== null) drawPointer(area, viewport, pointer);
+    if (pointer !== null) drawPointer(area, viewport, pointer, operations.ofFile);
   });
   const point = (next: Pointer | null): void => {
     pointer = next;
@@ -147,20 +147,20 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
     context.lineWidth = Math.max(1, Math.round(scale));
     context.strokeRect(Math.round(x0) + 0.5, y0 + 0.5, Math.round(x1 - x0) - 1, last.top + last.height - y0 - 1);
   } else {
-    const row = operations.rowOf(selection.stage, selection.kind, selection.unit);
+    const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
     if (row >= 0) strokeOperation(area, viewport, operationAt(operations, row), css(colors.foreground), css(colors.background), line);
   }
   context.restore();
 }
 
-function drawPointer(area: LaneArea, viewport: Viewport, pointer: Pointer): void {
+function drawPointer(area: LaneArea, viewport: Viewport, pointer: Pointer, ofFile: boolean): void {
   const { context, scale, left, top, extent } = area;
   const colors = theme();
   const x = left + Math.round((pointer.x - gutters.leftPx) * scale);
   if (x < left || x > left + extent.widthPx * scale) return;
   context.fillStyle = css(withAlpha(colors.foreground, 0.35));
   context.fillRect(x, top, Math.max(1, Math.round(scale)), extent.heightPx * scale);
-  const text = formatTime(timeAt(viewport, pointer.x - gutters.leftPx, extent), viewport.endMs - viewport.startMs);
+  const text = formatTime(timeAt(viewport, pointer.x - gutters.leftPx, extent), viewport.endMs - viewport.startMs, ofFile);
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   const half = context.measureText(text).width / 2 + 6 * scale;
   const center = Math.min(left + extent.widthPx * scale - half, Math.max(left + half, x));

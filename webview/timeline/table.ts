@@ -1,10 +1,10 @@
-import { formatCount, formatDuration } from '../../src/core/format';
+import { formatCount } from '../../src/core/format';
 import { h } from '../dom';
 import { makePagedTable, type Column } from '../paged-table';
 import { t } from '../strings';
 import { operationAt, rowsOf, type Operation, type Operations } from './operations';
 import { asTsv, operationRows, type OperationRow, type Page } from './table-rows';
-import { kindName } from './words';
+import { kindName, stageText, timeText } from './words';
 
 /** What the table twin needs of its owner. */
 export interface OperationTableOwner {
@@ -26,10 +26,10 @@ export function makeOperationTable(owner: OperationTableOwner): { readonly eleme
     const { first, end } = rowsOf(operations, stage);
     const selected = owner.selected();
     table.show({
-      caption: t('Stage {0} of {1}: {2} operations', stage, operations.stages, formatCount(end - first)),
-      columns: columns(),
+      caption: t('{0}: {1} operations', stageText(operations, stage), formatCount(end - first)),
+      columns: columns(operations),
       total: end - first,
-      rows: (page) => operationRows(operations, stage, page).map((row) => cellsOf(row)),
+      rows: (page) => operationRows(operations, stage, page).map((row) => cellsOf(operations, row)),
       marked: selected !== null && selected >= first && selected < end ? selected - first : null,
       onRow: (index) => owner.pick(operationAt(operations, first + index)),
     });
@@ -37,14 +37,13 @@ export function makeOperationTable(owner: OperationTableOwner): { readonly eleme
   return { element, update };
 }
 
-function columns(): Column[] {
+function columns({ ofFile }: Operations): Column[] {
   const numeric = (title: string): Column => ({ title, numeric: true });
   return [
     { title: t('Operation'), numeric: false },
+    ...(ofFile ? [numeric(t('Stage'))] : []),
     numeric(t('Micro-batch')),
-    numeric(t('Slice')),
-    numeric(t('Tokens')),
-    numeric(t('Context')),
+    ...(ofFile ? [] : [numeric(t('Slice')), numeric(t('Tokens')), numeric(t('Context'))]),
     numeric(t('Start')),
     numeric(t('End')),
     numeric(t('Duration')),
@@ -52,45 +51,41 @@ function columns(): Column[] {
   ];
 }
 
-function cellsOf({ operation, idleBeforeMs }: OperationRow): string[] {
-  const { unit, startMs, endMs } = operation;
+function cellsOf(operations: Operations, { operation, idleBeforeMs }: OperationRow): string[] {
+  const { unit, startMs, endMs, chunk } = operation;
+  const time = (ms: number): string => timeText(operations, ms);
   return [
     kindName(operation),
+    ...(operations.ofFile ? [String(chunk)] : []),
     String(unit.microBatch),
-    String(unit.slice),
-    formatCount(unit.tokens),
-    formatCount(unit.context),
-    formatDuration(startMs),
-    formatDuration(endMs),
-    formatDuration(endMs - startMs),
-    idleBeforeMs > 0 ? formatDuration(idleBeforeMs) : '',
+    ...(operations.ofFile ? [] : [String(unit.slice), formatCount(unit.tokens), formatCount(unit.context)]),
+    time(startMs),
+    time(endMs),
+    time(endMs - startMs),
+    idleBeforeMs > 0 ? time(idleBeforeMs) : '',
   ];
 }
+
+/** Kinds in the copied table, in order of `operationKind`. */
+const kindColumn = ['forward', 'backward', 'backward input', 'backward weight'] as const;
 
 /** Rows of the copied table; larger schedules are cut there, and the last line says so. */
 const mostCopiedRows = 200_000;
 
-/** Every operation of all stages as tab-separated text with times in ms. */
+/** Every operation of all stages as tab-separated text with times in ms, of a schedule file in steps. */
 export function operationsAsTsv(operations: Operations): string {
-  const header = ['stage', 'operation', 'micro_batch', 'slice', 'batch', 'tokens', 'context', 'start_ms', 'end_ms', 'idle_before_ms'];
+  const header = operations.ofFile
+    ? ['rank', 'operation', 'stage', 'micro_batch', 'start_step', 'end_step', 'idle_before_steps']
+    : ['stage', 'operation', 'micro_batch', 'slice', 'batch', 'tokens', 'context', 'start_ms', 'end_ms', 'idle_before_ms'];
   const rows: (string | number)[][] = [header];
   for (let stage = 0; stage < operations.stages && rows.length <= mostCopiedRows; stage++) {
     const { first, end } = rowsOf(operations, stage);
     const page: Page = { first: 0, end: Math.min(end - first, mostCopiedRows + 1 - rows.length), total: end - first };
-    for (const { operation, isForward, idleBeforeMs } of operationRows(operations, stage, page)) {
-      const { unit, startMs, endMs } = operation;
-      rows.push([
-        stage,
-        isForward ? 'forward' : 'backward',
-        unit.microBatch,
-        unit.slice,
-        unit.batch,
-        unit.tokens,
-        unit.context,
-        startMs,
-        endMs,
-        idleBeforeMs,
-      ]);
+    for (const { operation, idleBeforeMs } of operationRows(operations, stage, page)) {
+      const { unit, startMs, endMs, chunk } = operation;
+      const { microBatch, slice, batch, tokens, context } = unit;
+      const where = operations.ofFile ? [chunk, microBatch] : [microBatch, slice, batch, tokens, context];
+      rows.push([stage, kindColumn[operation.kind], ...where, startMs, endMs, idleBeforeMs]);
     }
   }
   if (operations.count > mostCopiedRows) rows.push([`cut after ${mostCopiedRows} of ${operations.count} operations`]);

@@ -24,6 +24,13 @@ const timeUnits = [
   { unit: 'ns', sizeMs: 1e-6 },
 ] as const;
 
+/** Writes steps of one axis alike: the number alone. */
+export function stepLabels(step: number): (steps: number) => string {
+  const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  const format = new Intl.NumberFormat('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return (steps) => format.format(steps);
+}
+
 /** Writes times of one axis alike: one unit for all of them, as many decimals as its step needs. `stepMs` > 0. */
 export function timeLabels(stepMs: number, largestMs: number): (ms: number) => string {
   const { unit, sizeMs } =
@@ -36,6 +43,7 @@ export function timeLabels(stepMs: number, largestMs: number): (ms: number) => s
 }
 
 /** One time with as many digits as a window of `spanMs` can tell apart on a screen. */
-export function formatTime(ms: number, spanMs: number): string {
-  return timeLabels(10 ** Math.floor(Math.log10(Math.max(spanMs, 1e-9) / 500)), Math.max(Math.abs(ms), spanMs / 10))(ms);
+export function formatTime(ms: number, spanMs: number, ofFile = false): string {
+  const step = 10 ** Math.floor(Math.log10(Math.max(spanMs, 1e-9) / 500));
+  return ofFile ? stepLabels(step)(ms) : timeLabels(step, Math.max(Math.abs(ms), spanMs / 10))(ms);
 }

@@ -1,12 +1,12 @@
-import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
-import type { Candidate } from '../../src/core/planner/plan';
+import { formatCount, formatPercent } from '../../src/core/format';
+import type { StageMemory } from '../../src/core/memory/profile';
 import { h, icon } from '../dom';
 import { ease } from '../frame';
 import { makeMemoryLane } from '../memory/lane';
 import { worstStage } from '../memory/summary';
 import { capitalised } from '../shared/notices';
 import { t } from '../strings';
-import { comparedCandidate, operationsOf, shownCandidate, type Change, type Store } from '../store';
+import { comparedDrawn, isWithheld, shownCandidate, shownDrawn, type Change, type Drawn, type Store } from '../store';
 import { isControl, takesLetters } from '../ui';
 import type { ViewState } from '../view-state';
 import { criticalPath } from './dependencies';
@@ -21,7 +21,7 @@ import { gutters } from './draw-frame';
 import { edgeOf, movedBy, stepFrom } from './navigate';
 import { between, clamp, fitAll, fitOperation, fitRange, panTime, reveal, timeAt } from './viewport';
 import type { Extent, Viewport } from './viewport';
-import { idleAt, kindName, spoken, unitText, waitText } from './words';
+import { idleAt, kindName, placeText, spoken, stageText, timeText, unitText, waitText } from './words';
 
 /** The timeline of the shown candidate, of the one it is compared with, and the memory under it. */
 export interface TimelineView {
@@ -36,13 +36,12 @@ export interface TimelineView {
 
 const zoomToFitMs = 120;
 
-/** Makes the view; `onHelp` opens the list of keys. */
-export function makeTimelineView(store: Store, onHelp: () => void): TimelineView {
-  const shown = (): Candidate | null => (store.state().plan === null ? null : shownCandidate(nonNull(store.state().plan), store.view()));
-  const compared = (): Candidate | null =>
-    store.state().plan === null ? null : comparedCandidate(nonNull(store.state().plan), store.view());
-  const operations = (): Operations | null => mapped(shown(), operationsOf);
-  const others = (): Operations | null => mapped(compared(), operationsOf);
+/** Makes the view; `onHelp` opens the list of keys, `ofFile` says that it is of a schedule file. */
+export function makeTimelineView(store: Store, onHelp: () => void, ofFile = false): TimelineView {
+  const shown = (): Drawn | null => shownDrawn(store.state(), store.view());
+  const compared = (): Drawn | null => comparedDrawn(store.state(), store.view());
+  const operations = (): Operations | null => shown()?.operations ?? null;
+  const others = (): Operations | null => compared()?.operations ?? null;
   const durationMs = (): number => Math.max(operations()?.timeline.makespanMs ?? 0, others()?.timeline.makespanMs ?? 0, Number.MIN_VALUE);
   const viewportOf = (extent: Extent): Viewport => mapped(store.view().viewport, (viewport) => clamp(viewport, extent)) ?? fitAll(extent);
   let stopEase = (): void => undefined;
@@ -63,22 +62,26 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     durationMs,
     viewport: viewportOf,
     selection: () => (isMain ? store.view().selection : null),
-    stage: () => memoryStage()?.stage ?? null,
+    stage: () => markedStage(),
     criticalPath: () => (store.view().criticalPath ? mapped(of(), path) : null),
     tooltip: (pointer, extent) => tooltipLines(of(), pointer, viewportOf(extent), extent),
   });
   const pane = makePane(owner(operations, true));
   const otherPane = makePane(owner(others, false));
-  const memoryStage = (): Candidate['memory']['stages'][number] | null => {
-    const profile = shown()?.memory;
-    if (profile === undefined) return null;
+  const memoryStage = (): StageMemory | null => {
+    const profile = shown()?.memory ?? null;
+    if (profile === null) return null;
     return profile.stages.find(({ stage }) => stage === store.view().stage) ?? worstStage(profile);
+  };
+  const markedStage = (): number | null => {
+    const stage = memoryStage()?.stage ?? store.view().stage;
+    return stage === null || stage >= (operations()?.stages ?? 0) ? null : stage;
   };
   const lane = makeMemoryLane({
     viewport: () => viewportOf(pane.extent()),
     shown: () => {
-      const [candidate, stage, of] = [shown(), memoryStage(), operations()];
-      return candidate === null || stage === null || of === null ? null : { operations: of, profile: candidate.memory, stage };
+      const [profile, stage, of] = [shown()?.memory ?? null, memoryStage(), operations()];
+      return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
     },
   });
   const minimap = makeMinimap({
@@ -97,7 +100,7 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
   const pick = (operation: Operation | null, stage: number | null): void => {
     const selection = mapped(
       operation,
-      (found) => ({ type: 'operation', stage: found.stage, kind: found.kind, unit: found.unitIndex }) as const,
+      (found) => ({ type: 'operation', chunk: found.chunk, kind: found.kind, unit: found.unitIndex }) as const,
     );
     store.look({ selection, stage: operation?.stage ?? stage ?? store.view().stage });
   };
@@ -113,7 +116,7 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     const selection = store.view().selection;
     const of = operations();
     if (selection?.type !== 'operation' || of === null) return null;
-    const row = of.rowOf(selection.stage, selection.kind, selection.unit);
+    const row = of.rowOf(selection.chunk, selection.kind, selection.unit);
     return row < 0 ? null : operationAt(of, row);
   };
   const zoomTo = (operation: Operation): void => {
@@ -124,6 +127,7 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     fitRange(viewportOf(pane.extent()), startMs, endMs, pane.extent());
   const findBar = makeFindBar({
     operations,
+    ofFile,
     after: () => selected()?.row ?? -1,
     found: goTo,
     left: () => lanes.focus(),
@@ -133,7 +137,7 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     const viewport = viewportOf(extent);
     const operation = selected();
     const of = operations();
-    const stage = operation?.stage ?? memoryStage()?.stage ?? 0;
+    const stage = operation?.stage ?? markedStage() ?? 0;
     const moved = movedBy(action, viewport, extent, mapped(operation, middleOf));
     if (moved !== null) show(moved);
     else if (action.do === 'step' && of !== null) goTo(operation === null ? edgeOf(of, stage, 'first') : stepFrom(of, operation, action));
@@ -205,7 +209,7 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
 
   const table = makeOperationTable({
     operations,
-    stage: () => memoryStage()?.stage ?? 0,
+    stage: () => markedStage() ?? 0,
     selected: () => selected()?.row ?? null,
     pick: goTo,
   });
@@ -214,16 +218,16 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
   const element = h('div', { class: 'timeline-view' }, findBar.element, body, missing, table.element, live);
 
   const update = (change: Change | null): void => {
-    const candidate = shown();
+    const drawn = shown();
     const of = operations();
     body.hidden = of === null;
-    missing.hidden = of !== null || candidate === null;
-    if (candidate === null) return;
+    missing.hidden = of !== null || drawn === null;
+    if (drawn === null) return;
     if (of === null) {
-      missing.replaceChildren(
-        icon('information'),
-        h('p', {}, t('This plan has more operations than are drawn. Its numbers, memory and slices are in the other tabs.')),
-      );
+      const { plan } = store.state();
+      const comes = plan !== null && isWithheld(store.state(), shownCandidate(plan, store.view()).id);
+      const why = t('This plan has more operations than are drawn. Its numbers, memory and slices are in the other tabs.');
+      missing.replaceChildren(icon('information'), h('p', {}, comes ? t('Fetching its operations') : why));
       table.element.hidden = true;
       return;
     }
@@ -233,9 +237,9 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     const isNew = change === null || change.state || differs('candidate', 'compareWith');
     if (isNew) {
       const other = compared();
-      lanes.setAttribute('aria-label', regionLabel(candidate, of));
+      lanes.setAttribute('aria-label', regionLabel(drawn, of));
       otherPane.element.hidden = others() === null;
-      pane.setCaption(other === null ? '' : captionOf(candidate));
+      pane.setCaption(other === null ? '' : captionOf(drawn));
       if (other !== null) otherPane.setCaption(captionOf(other));
     }
     if (isNew || differs('viewport', 'criticalPath', 'stage')) {
@@ -260,38 +264,50 @@ function tooltipLines(operations: Operations | null, pointer: Pointer, viewport:
   const { operation, stage } = pointer;
   if (operation !== null)
     return [
-      t('{0} · micro-batch {1} · slice {2}', kindName(operation), operation.unit.microBatch, operation.unit.slice),
-      t('Stage {0} of {1}', operation.stage, operations.stages),
-      unitText(operation),
-      t('{0}, from {1}', formatDuration(operation.endMs - operation.startMs), formatDuration(operation.startMs)),
+      headline(operations, operation),
+      placeText(operations, operation),
+      unitText(operations, operation),
+      t('{0}, from {1}', timeText(operations, operation.endMs - operation.startMs), timeText(operations, operation.startMs)),
       waitText(operations, operation),
     ];
   const idle = idleAt(operations, stage, timeAt(viewport, pointer.x - gutters.leftPx, extent));
   if (idle === null || pointer.x > gutters.leftPx + extent.widthPx) return [];
-  return [t('Idle for {0}', formatDuration(idle.endMs - idle.startMs)), t('Stage {0} of {1}', stage, operations.stages), idle.cause];
+  return [t('Idle for {0}', timeText(operations, idle.endMs - idle.startMs)), stageText(operations, stage), idle.cause];
 }
 
-function regionLabel(candidate: Candidate, { stages, count }: Operations): string {
+function headline({ ofFile }: Operations, operation: Operation): string {
+  const { microBatch, slice } = operation.unit;
+  return ofFile
+    ? t('{0} · micro-batch {1}', kindName(operation), microBatch)
+    : t('{0} · micro-batch {1} · slice {2}', kindName(operation), microBatch, slice);
+}
+
+function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string {
+  const { stages, count, ofFile } = operations;
+  if (ofFile)
+    return t(
+      'Timeline of {0}: {1} ranks, {2} operations, {3}. Arrow keys move between operations, question mark shows all keys.',
+      name,
+      formatCount(stages),
+      formatCount(count),
+      timeText(operations, lengthMs),
+    );
   return t(
     'Timeline of {0}: {1} stages, {2} operations, {3} per step. Arrow keys move between operations, question mark shows all keys.',
-    candidate.name,
+    name,
     formatCount(stages),
     formatCount(count),
-    formatDuration(candidate.iterationMs),
+    timeText(operations, lengthMs),
   );
 }
 
-function captionOf(candidate: Candidate): string {
-  return t(
-    '{0} · {1} · bubble {2}',
-    capitalised(candidate.name),
-    formatDuration(candidate.iterationMs),
-    formatPercent(candidate.bubbleRate),
-  );
+/** Plans alone are compared. */
+function captionOf({ name, lengthMs, bubbleRate }: Drawn): string {
+  return t('{0} · {1} · bubble {2}', capitalised(name), timeText({ ofFile: false }, lengthMs), formatPercent(bubbleRate));
 }
 
-function cachedPath(): (operations: Operations) => Int32Array {
-  const known = new WeakMap<Operations, Int32Array>();
+function cachedPath(): (operations: Operations) => Uint32Array {
+  const known = new WeakMap<Operations, Uint32Array>();
   return (operations) => {
     const path = known.get(operations) ?? criticalPath(operations);
     known.set(operations, path);
@@ -305,9 +321,4 @@ function middleOf({ startMs, endMs }: Operation): number {
 
 function mapped<A, B>(value: A | null, map: (value: A) => B): B | null {
   return value === null ? null : map(value);
-}
-
-function nonNull<T>(value: T | null): T {
-  if (value === null) throw new Error('no plan');
-  return value;
 }

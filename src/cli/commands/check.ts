@@ -4,13 +4,14 @@ import type { Finding } from '../../core/findings';
 import { plural } from '../../core/format';
 import { findingOfError, findingsOf } from '../../core/planner/findings';
 import type { ResolveDefaults } from '../../core/planner/resolve';
+import { readScheduleFile } from '../../core/schedule/pytorch/schedule-file';
 import { findingLine, printedFinding, type Answer } from '../answer';
 import { exitCodeFor, planRun, readConfig, requireRun, type ReadingOptions } from '../planned';
 import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
-import { configsUnder } from '../walk';
+import { configsUnder, isScheduleFile } from '../walk';
 
 /**
- * `terapipe check`: findings of every config named or found in a folder. What makes a config unreadable is a finding of it too; only a path that
+ * `terapipe check`: findings of every config and schedule named or found in a folder. What makes a config unreadable is a finding of it too; only a path that
  * cannot be opened is bad input.
  * @throws ExpectedError as `readNamedFile`.
  */
@@ -44,6 +45,10 @@ async function findingsFor(
   defaults: ResolveDefaults,
   texts: Map<string, string>,
 ): Promise<readonly Finding[]> {
+  if (isScheduleFile(source)) {
+    texts.set(source.file, source.text);
+    return readScheduleFile(source.text, source.file, source.file).findings;
+  }
   try {
     const config = await readConfig(source, reading, texts);
     if (config.launcher !== null) return config.findings;

@@ -45,7 +45,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   const facts = [
     ['step', `${formatDuration(chosen.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
-    ['bubble', formatPercent(chosen.bubbleRate)],
+    ['bubble', bubbleText(chosen.bubbleRate)],
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
     [
       'memory',
@@ -57,7 +57,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   const compared = plan.candidates.map((candidate) => [
     `${candidate.id === plan.chosen ? '*' : ' '} ${candidate.name}`,
     formatDuration(candidate.iterationMs),
-    formatPercent(candidate.bubbleRate),
+    bubbleText(candidate.bubbleRate),
     formatBytes(peakBytesOf(candidate)),
     candidate.fits ? '' : 'does not fit',
   ]);
@@ -82,4 +82,9 @@ ${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
+}
+
+/** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */
+function bubbleText(rate: number): string {
+  return rate > 0 && rate < 0.001 ? '< 0.1 %' : formatPercent(rate);
 }

@@ -1,6 +1,6 @@
 import type { Located, LocatedFields } from '../located';
 import type { Layout, TrainingSpec } from '../planner/request';
-import type { ScheduleName } from '../schedule/schedule';
+import { namedSchedules, type ScheduleName } from '../schedule/schedule';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { completeInline } from './inline-model';
 import type { Given, Run } from './run';
@@ -120,9 +120,15 @@ function clusterOf({ nodes, gpusPerNode, world }: Facts): Pick<Run, 'nodes' | 'g
   });
 }
 
+/** The schedule that a launcher's name means, in any case as TorchTitan takes them; 1F1B for what has no name of ours. */
+function scheduleNamed(written: string): ScheduleName {
+  const same = namedSchedules.find((name) => name.toLowerCase() === written.toLowerCase());
+  return same ?? (/gpipe/i.test(written) ? 'GPipe' : '1F1B');
+}
+
 /** Megatron-LM and NeMo run 1F1B wherever there is a pipeline; others name theirs. Null schedules of ours: chosen by the planner. */
 function scheduleOf({ schedule, pipeline }: Facts): Located<ScheduleName> | undefined {
-  if (schedule !== undefined) return mapped(schedule, (name) => (/gpipe/i.test(name) ? 'GPipe' : '1F1B'));
+  if (schedule !== undefined) return mapped(schedule, scheduleNamed);
   return pipeline !== undefined && pipeline.value > 1
     ? { value: '1F1B', source: { kind: 'default', because: 'what this launcher runs on a pipeline' } }
     : undefined;

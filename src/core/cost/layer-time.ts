@@ -18,6 +18,8 @@ export interface CostInputs {
 export interface LayerSeconds {
   readonly forward: number;
   readonly backward: number;
+  /** Part of backward that only makes gradients of weights: their matrix products and adding them up. Nothing before it in the pipeline waits for it. */
+  readonly weight: number;
   /** Forward work that a selective recompute repeats: attention scores, softmax, dropout and context (nothing with fused attention). */
   readonly selective: number;
   /** Seconds added by the floor l over the operations' own device time, forward and backward. */
@@ -66,6 +68,7 @@ export function layerTime(inputs: CostInputs): (batch: number, tokens: number, c
     return {
       forward: base.forward + attention.forward,
       backward: base.backward + attention.backward,
+      weight: base.weight,
       selective: attention.selective,
       idleOnFloor: base.idleOnFloor + attention.idleOnFloor,
     };
@@ -87,6 +90,8 @@ export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T):
 interface Tally {
   forward: number;
   backward: number;
+  /** Of backward, the gradients of weights. */
+  weight: number;
   /** Without the floor. */
   device: number;
 }
@@ -96,6 +101,17 @@ function addOperation(sum: Tally, floor: number, forward: number, ...backward: r
   sum.forward += Math.max(forward, floor);
   sum.device += forward;
   for (const seconds of backward) addBackward(sum, floor, seconds);
+}
+
+/** Adds a product with a weight matrix: backward is one product for the gradient of its input, one for that of the weights. */
+function addProduct(sum: Tally, floor: number, forward: number, input: number, weight: number): void {
+  addOperation(sum, floor, forward, input);
+  addWeightGradient(sum, floor, weight);
+}
+
+function addWeightGradient(sum: Tally, floor: number, seconds: number): void {
+  addBackward(sum, floor, seconds);
+  sum.weight += Math.max(seconds, floor);
 }
 
 function addBackward(sum: Tally, floor: number, seconds: number): void {
@@ -124,10 +140,10 @@ function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): La
   const sequenceShare = training.sequenceParallel ? 1 / t : 1;
   const dropout = training.dropout ? 1 : 0;
 
-  const sum: Tally = { forward: 0, backward: 0, device: 0 };
+  const sum: Tally = { forward: 0, backward: 0, weight: 0, device: 0 };
   for (let i = 0; i < 2; i++) addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
   for (const [columns, inner] of [[qkv, h], [h, out], ...(model.experts === null ? mlp : [])] as const) {
-    addOperation(sum, floor, gemm(n, columns, inner), gemm(n, inner, columns), gemm(inner, columns, n));
+    addProduct(sum, floor, gemm(n, columns, inner), gemm(n, inner, columns), gemm(inner, columns, n));
   }
   addOperation(sum, floor, traffic(4 * n * qkv), traffic(4 * n * qkv));
   for (let i = 0; i < 2; i++)
@@ -136,12 +152,13 @@ function tokenwiseSeconds(inputs: CostInputs, batch: number, tokens: number): La
     addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
   else addExperts(sum, inputs, n, model.experts);
   const accumulation = traffic((6 * rankMatrixParameters(model, layout)) / 4);
-  for (let i = 0; i < 4; i++) addBackward(sum, floor, accumulation);
+  for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
 
   const communication = exchangeSeconds(inputs, n);
   return {
     forward: sum.forward + communication.forward,
     backward: sum.backward + communication.backward,
+    weight: sum.weight,
     selective: 0,
     idleOnFloor: idleOnFloor(sum),
   };
@@ -170,7 +187,7 @@ function addExperts(sum: Tally, inputs: CostInputs, localTokens: number, { count
     [(model.gatedMlp ? 2 : 1) * f, h],
     [h, f],
   ] as const) {
-    addOperation(sum, floor, gemm(rows, columns, inner, busy), gemm(rows, inner, columns, busy), gemm(inner, columns, rows, busy));
+    addProduct(sum, floor, gemm(rows, columns, inner, busy), gemm(rows, inner, columns, busy), gemm(inner, columns, rows, busy));
   }
   addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * visits * f), traffic((model.gatedMlp ? 10 : 6) * visits * f));
 }
@@ -210,7 +227,7 @@ function attentionTime(inputs: CostInputs): (batch: number, tokens: number, cont
   const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));
   return (batch, tokens, context) => {
     const headBatches = (batch * model.heads) / layout.tensor;
-    const sum: Tally = { forward: 0, backward: 0, device: 0 };
+    const sum: Tally = { forward: 0, backward: 0, weight: 0, device: 0 };
     if (training.attention === 'flash') {
       const seconds = fused((4 * headBatches * tokens * d * (tokens / 2 + context)) / layout.context);
       addOperation(sum, floor, seconds, 2.5 * seconds);
@@ -229,6 +246,7 @@ function attentionTime(inputs: CostInputs): (batch: number, tokens: number, cont
     return {
       forward: sum.forward + exchanged,
       backward: sum.backward + exchanged,
+      weight: 0,
       selective: training.attention === 'flash' ? 0 : sum.forward,
       idleOnFloor: idleOnFloor(sum),
     };

@@ -1,7 +1,7 @@
 import { timeFunction } from '../profile/fit';
 import type { Profile } from '../profile/profile';
 import { cachedBySlice, exchangeSeconds, layerTime, type CostInputs } from './layer-time';
-import type { SliceCost } from './slice-cost';
+import type { MeasuredCost } from './slice-cost';
 import { embeddingSeconds, endExchangeSeconds, headSeconds, type StageEnds } from './stage-time';
 
 /**
@@ -12,7 +12,7 @@ import { embeddingSeconds, endExchangeSeconds, headSeconds, type StageEnds } fro
  * @param layers layers of the stage. Ends that the profile has no fit for cost what the analytic model says.
  * @throws Error for a profile without a fit: `profileMismatch` refuses it before.
  */
-export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: number, ends: StageEnds): SliceCost {
+export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: number, ends: StageEnds): MeasuredCost {
   if (fit === null) throw new Error('a profile without a fit has no cost');
   const forward = timeFunction(fit.layer.forward);
   const backward = timeFunction(fit.layer.backward);

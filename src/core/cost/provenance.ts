@@ -49,7 +49,8 @@ export function tableProvenance(points: number): CostProvenance {
     kind: 'table',
     description: `Interpolated between ${points} measured slice times given in the config`,
     errorPercent: 10,
-    errorBecause: 'measured on this machine; between points it is interpolated',
+    errorBecause:
+      'measured on this machine; between points it is interpolated; where a schedule splits backward, weight gradients take the share that the analytic model says',
   };
 }
 
@@ -84,7 +85,11 @@ export function profileProvenance({ file, profile }: NamedProfile, asked: Asked)
     kind: 'profile',
     description: `Measured on ${device.name} (${measuredBy}), ${plural(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}${unfinished}${errorText(errors)}`,
     errorPercent: Math.round(Math.max(least, worst)),
-    errorBecause: [`layer times are measured; ${analytic.join(', ')} are not`, ...beyond].join('; '),
+    errorBecause: [
+      `layer times are measured; ${analytic.join(', ')} are not`,
+      'where a schedule splits backward, weight gradients take the share that the analytic model says',
+      ...beyond,
+    ].join('; '),
   };
 }
 

@@ -1,7 +1,10 @@
 /** Time of one slice on one pipeline stage, in ms. */
 export interface SliceTime {
   readonly forwardMs: number;
+  /** All of backward. */
   readonly backwardMs: number;
+  /** The part of `backwardMs` that makes gradients of weights, which schedules that split backward put off. */
+  readonly backwardWeightMs: number;
 }
 
 /**
@@ -9,6 +12,19 @@ export interface SliceTime {
  * Pure and deterministic; integers >= 1 for batch and tokens, >= 0 for context.
  */
 export type SliceCost = (batch: number, tokens: number, context: number) => SliceTime;
+
+/** The same measured, backward as a whole. */
+export type MeasuredCost = (batch: number, tokens: number, context: number) => Omit<SliceTime, 'backwardWeightMs'>;
+
+/** Measured times, times `share`, whose backward is split in the ratio of the analytic model for the same slice. */
+export function splitLike(measured: MeasuredCost, analytic: SliceCost, share = 1): SliceCost {
+  return (batch, tokens, context) => {
+    const { forwardMs, backwardMs } = measured(batch, tokens, context);
+    const like = analytic(batch, tokens, context);
+    const ratio = like.backwardMs > 0 ? like.backwardWeightMs / like.backwardMs : 0;
+    return { forwardMs: share * forwardMs, backwardMs: share * backwardMs, backwardWeightMs: share * backwardMs * ratio };
+  };
+}
 
 /**
  * Measured slice times of batch 1 on one stage: `forwardMs[i][j]` for length `tokens[i]` after `contexts[j]`. Between points bilinear; outside

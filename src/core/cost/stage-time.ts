@@ -11,7 +11,7 @@ export interface StageEnds {
 
 /**
  * Cost of a slice on one stage: its layers, the embedding on the first and the head on the last. Recompute `full` adds the layers' forward to backward, `selective` the
- * unfused attention core's.
+ * unfused attention core's. Weight gradients are the products that make them and adding them up; recompute, exchanges and everything else of backward comes before the input's gradient.
  *
  * @param layers layers of the stage; may be fractional where a schedule divides evenly only on average.
  */
@@ -21,8 +21,8 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   const endSeconds = cachedBySlice((batch, tokens) => {
     const localTokens = (batch * tokens) / inputs.layout.context;
     const first = ends.first ? embeddingSeconds(inputs, localTokens) : 0;
-    const last = ends.last ? headSeconds(inputs, localTokens) : { forward: 0, backward: 0 };
-    return { forward: first / 2 + last.forward, backward: first / 2 + last.backward };
+    const last = ends.last ? headSeconds(inputs, localTokens) : { forward: 0, backward: 0, weight: 0 };
+    return { forward: first / 2 + last.forward, backward: first / 2 + last.backward, weight: last.weight };
   });
   return (batch, tokens, context): SliceTime => {
     const one = layer(batch, tokens, context);
@@ -31,6 +31,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     return {
       forwardMs: 1e3 * (layers * one.forward + end.forward),
       backwardMs: 1e3 * (layers * (one.backward + again) + end.backward),
+      backwardWeightMs: 1e3 * (layers * one.weight + end.weight),
     };
   };
 }
@@ -56,18 +57,20 @@ export function endExchangeSeconds({ model, training, layout, cluster }: CostInp
   return allReduceSeconds(elementBytes(training) * localTokens * model.hidden, layout.tensor, cluster);
 }
 
-/** Head: logits GEMM forward, two backward, the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
-export function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number } {
+/** Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
+export function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
   const { model, layout, training } = inputs;
-  if (model.vocab === 0) return { forward: 0, backward: 0 };
+  if (model.vocab === 0) return { forward: 0, backward: 0, weight: 0 };
   const { gemm, traffic, floor } = deviceRates(inputs);
   const h = model.hidden;
   const columns = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
   const exchange = endExchangeSeconds(inputs, localTokens);
+  const weight = Math.max(gemm(h, columns, localTokens), floor);
   return {
     forward: Math.max(gemm(localTokens, columns, h), floor) + loss / 2,
-    backward: Math.max(gemm(localTokens, h, columns), floor) + Math.max(gemm(h, columns, localTokens), floor) + loss / 2 + exchange,
+    backward: Math.max(gemm(localTokens, h, columns), floor) + weight + loss / 2 + exchange,
+    weight,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { CostTable, SliceCost } from './slice-cost';
+import type { CostTable, MeasuredCost } from './slice-cost';
 
 /**
  * Slice times by bilinear interpolation in a table of measured ones. Outside the measured range nothing is promised that was not measured: a slice shorter than
@@ -7,7 +7,7 @@ import type { CostTable, SliceCost } from './slice-cost';
  * single context holds for all. So times of a table without negative entries are never negative.
  * The table is of batch 1; `batch` sequences at once take as long as one after another. Ask only for batch 1 where that is not wanted.
  */
-export function tableCost({ tokens, contexts, forwardMs, backwardMs }: CostTable): SliceCost {
+export function tableCost({ tokens, contexts, forwardMs, backwardMs }: CostTable): MeasuredCost {
   const [only = 1] = tokens;
   const at = (rows: readonly (readonly number[])[], length: number, context: number): number => {
     const column = (row: number): number => along(contexts, context, (index) => rows[row]?.[index] ?? 0);

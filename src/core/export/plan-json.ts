@@ -14,7 +14,7 @@ export interface StageJson {
   readonly weightsBytes: number;
   readonly gradientsBytes: number;
   readonly optimizerBytes: number;
-  /** Saved for backward, keys and values of earlier slices included. */
+  /** Saved for backward, keys and values of earlier slices and what waits for a weight gradient included. */
   readonly activationsBytes: number;
   /** Dummy gradients, logits, and what the operation at the peak holds. */
   readonly otherBytes: number;
@@ -35,6 +35,7 @@ export function planJson(plan: Plan): PlanJson {
       title: request.title,
       layout: request.layout,
       schedule: chosen.schedule,
+      chunksPerStage: chosen.chunksPerStage,
       scheme: chosen.scheme,
       iterationMs: chosen.iterationMs,
       pipelineMs: chosen.pipelineMs,
@@ -57,6 +58,7 @@ export function planJson(plan: Plan): PlanJson {
         id: candidate.id,
         name: candidate.name,
         schedule: candidate.schedule,
+        chunksPerStage: candidate.chunksPerStage,
         iterationMs: candidate.iterationMs,
         bubbleRate: candidate.bubbleRate,
         peakBytes: peakBytesOf(candidate),
@@ -88,7 +90,7 @@ export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[
       weightsBytes: parts.weights,
       gradientsBytes: parts.gradients,
       optimizerBytes: parts.optimizer,
-      activationsBytes: sum('activations', 'keysValues'),
+      activationsBytes: sum('activations', 'keysValues', 'keptForWeights'),
       otherBytes: sum('dummyGradients', 'logits', 'backwardOperation'),
       peakBytes,
       capacityBytes,

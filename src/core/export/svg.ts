@@ -1,5 +1,6 @@
 import { formatDuration, formatPercent } from '../format';
-import { operationKind, type Timeline } from '../schedule/schedule';
+import { partOf, type Part } from '../schedule/parts';
+import type { Timeline } from '../schedule/schedule';
 
 /** Colours as CSS writes them; the caller takes them from its theme. */
 export interface SvgColors {
@@ -9,6 +10,7 @@ export interface SvgColors {
   readonly line: string;
   readonly forward: string;
   readonly backward: string;
+  readonly backwardWeight: string;
 }
 
 export interface SvgOptions {
@@ -16,6 +18,10 @@ export interface SvgOptions {
   /** Of the whole picture; the height follows from the stages. */
   readonly widthPx: number;
   readonly colors: SvgColors;
+  /** What a row is, above the rows; `stage` by default. */
+  readonly rowTitle?: string;
+  /** How times are written; `formatDuration` by default. */
+  readonly timeText?: (ms: number) => string;
   /** Most operations drawn as rectangles of their own or merged with neighbours; 20,000 by default. */
   readonly maximumRectangles?: number;
 }
@@ -29,7 +35,10 @@ const bottom = 16;
  * The timeline as a standalone SVG: a row per stage, time axis above, idle share at the right. Operations of one kind and micro-batch that lie closer than a
  * pixel are merged, and further until at most `maximumRectangles` are left, so that the file stays small whatever the number of operations.
  */
-export function timelineSvg(timeline: Timeline, { title, widthPx, colors, maximumRectangles = 20_000 }: SvgOptions): string {
+export function timelineSvg(
+  timeline: Timeline,
+  { title, widthPx, colors, rowTitle = 'stage', timeText = formatDuration, maximumRectangles = 20_000 }: SvgOptions,
+): string {
   const { stages, makespanMs } = timeline;
   const width = Math.max(1, widthPx - left - right);
   const rowPx = Math.min(20, Math.max(2, Math.floor(720 / Math.max(1, stages))));
@@ -43,8 +52,8 @@ export function timelineSvg(timeline: Timeline, { title, widthPx, colors, maximu
   }
   const gap = rowPx >= 5 ? 1 : 0;
   const rectangles = boxes.map(
-    ({ stage, x, width: boxWidth, isForward, microBatch }) =>
-      `<rect class="${isForward ? 'f' : 'b'}${microBatch % 4}" x="${coordinate(left + x)}" y="${top + stage * rowPx}" width="${coordinate(Math.max(0.2, boxWidth - (boxWidth > 4 ? 0.6 : 0)))}" height="${rowPx - gap}"/>`,
+    ({ stage, x, width: boxWidth, part, microBatch }) =>
+      `<rect class="${partClasses[part]}${microBatch % 4}" x="${coordinate(left + x)}" y="${top + stage * rowPx}" width="${coordinate(Math.max(0.2, boxWidth - (boxWidth > 4 ? 0.6 : 0)))}" height="${rowPx - gap}"/>`,
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${widthPx}" height="${height}" viewBox="0 0 ${widthPx} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
@@ -52,19 +61,22 @@ export function timelineSvg(timeline: Timeline, { title, widthPx, colors, maximu
     `<style>${styles(colors)}</style>`,
     `<rect class="paper" width="${widthPx}" height="${height}"/>`,
     `<text class="title" x="${left}" y="22">${escapeXml(title)}</text>`,
-    ...axis(makespanMs, scale, width, stages * rowPx),
+    ...axis(makespanMs, scale, width, stages * rowPx, timeText),
     ...rectangles,
-    ...rowTexts(timeline, rowPx, left + width),
+    ...rowTexts(timeline, rowPx, left + width, rowTitle),
     '</svg>',
     '',
   ].join('\n');
 }
 
+/** Class of each part, the brightness of the micro-batch following. */
+const partClasses = ['f', 'b', 'w'] as const;
+
 interface Box {
   readonly stage: number;
   x: number;
   width: number;
-  readonly isForward: boolean;
+  readonly part: Part;
   readonly microBatch: number;
 }
 
@@ -75,18 +87,18 @@ function allBoxes({ stages, rowStart, kind, unit, units, startMs, endMs }: Timel
     for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
       const x = (startMs[row] ?? 0) * scale;
       const width = (endMs[row] ?? 0) * scale - x;
-      const isForward = kind[row] === operationKind.forward;
+      const part = partOf(kind[row]);
       const microBatch = units[unit[row] ?? 0]?.microBatch ?? 0;
       const isNear: boolean = last !== null && x - (last.x + last.width) < mergePx && (width < mergePx || last.width < mergePx);
-      const alike: boolean = last?.isForward === isForward && (last.microBatch === microBatch || mergePx > 4);
+      const alike: boolean = last?.part === part && (last.microBatch === microBatch || mergePx > 4);
       if (last !== null && isNear && alike) last.width = x + width - last.x;
-      else boxes.push((last = { stage, x, width, isForward, microBatch }));
+      else boxes.push((last = { stage, x, width, part, microBatch }));
     }
   }
   return boxes;
 }
 
-function axis(makespanMs: number, scale: number, width: number, heightPx: number): string[] {
+function axis(makespanMs: number, scale: number, width: number, heightPx: number, timeText: (ms: number) => string): string[] {
   if (!(makespanMs > 0)) return [];
   const raw = makespanMs / 10;
   const magnitude = 10 ** Math.floor(Math.log10(raw));
@@ -96,15 +108,15 @@ function axis(makespanMs: number, scale: number, width: number, heightPx: number
     const anchor = index === 0 ? 'start' : index * step * scale > width - 30 ? 'end' : 'middle';
     return (
       `<path class="grid" d="M${x} ${top - 6}V${top + heightPx}"/>` +
-      `<text class="dim" x="${x}" y="${top - 12}" text-anchor="${anchor}">${formatDuration(index * step)}</text>`
+      `<text class="dim" x="${x}" y="${top - 12}" text-anchor="${anchor}">${escapeXml(timeText(index * step))}</text>`
     );
   });
 }
 
-function rowTexts({ stages, rowStart, startMs, endMs, makespanMs }: Timeline, rowPx: number, edge: number): string[] {
+function rowTexts({ stages, rowStart, startMs, endMs, makespanMs }: Timeline, rowPx: number, edge: number, rowTitle: string): string[] {
   const every = Math.max(1, Math.ceil(14 / rowPx));
   const texts = [
-    `<text class="dim" x="${left - 8}" y="${top - 12}" text-anchor="end">stage</text>`,
+    `<text class="dim" x="${left - 8}" y="${top - 12}" text-anchor="end">${escapeXml(rowTitle)}</text>`,
     `<text class="dim" x="${edge + right - 8}" y="${top - 12}" text-anchor="end">idle</text>`,
   ];
   for (let stage = 0; stage < stages; stage += every) {
@@ -119,13 +131,14 @@ function rowTexts({ stages, rowStart, startMs, endMs, makespanMs }: Timeline, ro
   return texts;
 }
 
-function styles({ background, foreground, dim, line, forward, backward }: SvgColors): string {
+function styles({ background, foreground, dim, line, forward, backward, backwardWeight }: SvgColors): string {
   const shade = (name: string, color: string): string =>
     [1, 0.7, 0.86, 0.58].map((opacity, index) => `.${name}${index}{fill:${safe(color)};fill-opacity:${opacity}}`).join('');
   return (
     `.paper{fill:${safe(background)}}.title{fill:${safe(foreground)};font-size:14px}.dim{fill:${safe(dim)}}.grid{stroke:${safe(line)};stroke-width:.5}` +
     shade('f', forward) +
-    shade('b', backward)
+    shade('b', backward) +
+    shade('w', backwardWeight)
   );
 }
 

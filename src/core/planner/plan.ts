@@ -1,11 +1,12 @@
 import type { CostProvenance } from '../cost/slice-cost';
 import type { MemoryProfile } from '../memory/profile';
-import type { ScheduleName, Timeline } from '../schedule/schedule';
+import type { IdleTimes } from '../schedule/idle';
+import { otherSchedules, type ScheduleName, type Timeline } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { PlanRequest } from './request';
 
-/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. */
-export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given'] as const;
+/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. The others by their schedule. */
+export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given', ...otherSchedules] as const;
 export type CandidateId = (typeof candidateIds)[number];
 
 /** One way to run the step, predicted. Times in ms; the timeline covers the pipeline part, gradient exchange and optimizer follow it. */
@@ -13,7 +14,10 @@ export interface Candidate {
   readonly id: CandidateId;
   /** `TeraPipe`, `best uniform, 16 slices`, ... */
   readonly name: string;
+  /** As a config names it: `1F1B` on a layout with virtual stages is interleaved, and its timeline is called so. */
   readonly schedule: ScheduleName;
+  /** Chunks of layers (virtual stages) on each stage. */
+  readonly chunksPerStage: number;
   readonly scheme: Scheme;
   readonly iterationMs: number;
   readonly pipelineMs: number;
@@ -23,6 +27,8 @@ export interface Candidate {
   readonly bubbleRate: number;
   /** Busy ms of each stage. */
   readonly busyMs: Float64Array;
+  /** Idle ms of each stage by cause. */
+  readonly idle: IdleTimes;
   readonly tokensPerSecond: number;
   /** Model FLOPs per second over peak, no recompute counted. */
   readonly mfu: number;
@@ -51,6 +57,8 @@ export interface Plan {
   readonly request: PlanRequest;
   readonly chosen: CandidateId;
   readonly candidates: readonly Candidate[];
+  /** Schedules that can perhaps run, but were not looked at as that takes long. */
+  readonly notCompared: readonly ScheduleName[];
   readonly cost: CostProvenance;
   /** Beside a plan from a profile: what the analytic model alone would have chosen. Null when that is the plan, or times were given as a table. */
   readonly analytic: AnalyticPlan | null;

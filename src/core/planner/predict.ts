@@ -1,17 +1,19 @@
 import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../cost/stage-time';
 import { cachedBySlice, type CostInputs } from '../cost/layer-time';
 import { profiledStageCost } from '../cost/profile-cost';
-import type { SliceCost } from '../cost/slice-cost';
+import { splitLike, type SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
 import { countMemory, fitsMemory } from '../memory/count';
 import type { StageShape } from '../memory/runtime';
 import { modelFlopsPerSequence } from '../model/parameters';
-import { generateSchedule } from '../schedule/generate';
-import { busyTimes } from '../schedule/idle';
-import { type Schedule, type ScheduleName, type WorkUnit } from '../schedule/schedule';
-import { simulate, type Durations, type Transfers } from '../schedule/simulate';
+import { busyTimes, idleTimes } from '../schedule/idle';
+import type { PassTimes } from '../schedule/kind';
+import { placeChunks } from '../schedule/registry';
+import type { ScheduleName, Schedule, WorkUnit } from '../schedule/schedule';
+import { simulate, wholeBackward, type Durations, type Transfers } from '../schedule/simulate';
 import type { Scheme } from '../solver/slicing';
 import type { Candidate, CandidateId, Certificate } from './plan';
+import { chunksPerStage, kindFor, makeSchedule, memoryInputs } from './scheduling';
 import { stageShapes } from './stages';
 import type { PlanRequest } from './request';
 
@@ -24,72 +26,89 @@ export interface Pipeline {
   readonly shapes: readonly StageShape[];
   /** One per stage; stages of one shape share a function. */
   readonly costs: readonly SliceCost[];
+  /** The cost of a part of a stage; parts of one shape share a function. `share` is its share of the stage's layers. */
+  readonly costOf: (shape: StageShape, share: number) => SliceCost;
   /** Times come from a table that already holds the transfers. */
   readonly measured: boolean;
 }
 
-/** The stages of a request with their costs. */
+/**
+ * The stages of a request with their costs. A profile and a table have measured backward as a whole: gradients of weights take the share of it that the analytic model gives them for the same
+ * slice. A table is of one whole stage: a chunk takes its share of layers.
+ */
 export function pipelineOf(request: PlanRequest): Pipeline {
   const { model, training, layout, cluster, constants, costTable, profile } = request;
   const inputs: CostInputs = { model, training, layout, cluster, constants };
   const shapes = stageShapes(model.layers, layout.pipeline);
-  if (costTable !== null) {
-    const cost = tableCost(costTable);
-    return { inputs, shapes, costs: shapes.map(() => cost), measured: true };
-  }
+  const table = costTable === null ? null : tableCost(costTable);
+  const newCost = (shape: StageShape, share: number): SliceCost => {
+    const analytic = stageCost(inputs, shape.layers, shape);
+    if (table !== null) return splitLike(table, analytic, share);
+    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, shape.layers, shape), analytic);
+  };
   const known = new Map<string, SliceCost>();
-  const costs = shapes.map((shape) => {
-    const key = `${shape.layers},${shape.first},${shape.last}`;
+  const costOf = (shape: StageShape, share: number): SliceCost => {
+    const key = `${shape.layers},${shape.first},${shape.last},${table === null ? 1 : share}`;
     let cost = known.get(key);
-    if (cost !== undefined) return cost;
-    cost = profile === null ? stageCost(inputs, shape.layers, shape) : profiledStageCost(inputs, profile.profile, shape.layers, shape);
-    known.set(key, cost);
+    if (cost === undefined) known.set(key, (cost = newCost(shape, share)));
     return cost;
-  });
-  return { inputs, shapes, costs, measured: false };
+  };
+  return { inputs, shapes, costs: shapes.map((shape) => costOf(shape, 1)), costOf, measured: table !== null };
 }
 
 /** One way to run the step, as a name and what it needs. */
 export interface CandidateSpec {
   readonly id: CandidateId;
   readonly name: string;
+  /** `1F1B` on a layout with virtual stages is interleaved. */
   readonly schedule: ScheduleName;
   readonly scheme: Scheme;
   readonly certificate: Certificate | null;
 }
 
-/** Predicts time and memory of one candidate by simulating its schedule. */
+/**
+ * Predicts time and memory of one candidate by simulating its schedule.
+ * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches.
+ */
 export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
-  const { inputs, shapes } = pipeline;
+  const { inputs } = pipeline;
   const { training, layout, cluster, model } = inputs;
-  const schedule = generateSchedule(spec.schedule, spec.scheme, layout.pipeline);
-  const durations = durationsOf(pipeline, schedule);
-  const timeline = simulate(schedule, durations, transfersOf(pipeline, schedule));
+  const kind = kindFor(spec.schedule, layout);
+  const chunks = chunksPerStage(kind, layout);
+  const timesOf = (units: readonly WorkUnit[], shapes: readonly StageShape[]): Durations =>
+    durationsOf(chunkCosts(pipeline, shapes, placeChunks(kind.placement, layout.pipeline, chunks)), units, kind.splitsBackward);
+  const made = makeSchedule(memoryInputs(inputs, chunks), kind, spec.scheme, cluster.gpu.memoryBytes, (units, shapes) =>
+    passTimes(pipeline, units, timesOf(units.slice(0, 1), shapes), placeChunks(kind.placement, layout.pipeline, chunks)),
+  );
+  const { schedule, shapes } = made;
+  const durations = timesOf(schedule.units, shapes);
+  const transfers = transfersOf(pipeline, schedule);
+  const timeline = simulate(schedule, durations, transfers);
   const { busyMs, bubbleRate } = busyTimes(timeline);
 
-  const interleavedMs = layout.virtualStages > 1 && spec.schedule === '1F1B' ? interleavedTime(pipeline, schedule, durations) : null;
-  const pipelineMs = interleavedMs ?? timeline.makespanMs;
+  const pipelineMs = timeline.makespanMs;
   const layersPerStage = model.layers / layout.pipeline;
   const gradientExchangeMs = gradientExchange(inputs, layersPerStage, spec.schedule === 'TeraPipe' ? 'pipeline' : 'data');
   const optimizerMs = optimizerTime(inputs, layersPerStage);
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
 
-  const memory = countMemory(inputs, schedule, shapes, cluster.gpu.memoryBytes);
+  const memory = countMemory(memoryInputs(inputs, chunks), schedule, shapes, cluster.gpu.memoryBytes);
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
   const modelFlops = training.globalBatch * modelFlopsPerSequence(model, training.sequenceLength);
   const peakFlops = gpus * cluster.gpu.peakTflops[training.precision] * 1e12;
-  const drawable = interleavedMs === null && schedule.kind.length <= maximumTimelineOperations;
   return {
     ...spec,
+    chunksPerStage: chunks,
     iterationMs,
     pipelineMs,
     gradientExchangeMs,
     optimizerMs,
-    bubbleRate: interleavedMs === null ? bubbleRate : 1 - mean(busyMs) / interleavedMs,
+    bubbleRate,
     busyMs,
+    idle: idleTimes(timeline, durations, transfers),
     tokensPerSecond: (training.globalBatch * training.sequenceLength * 1e3) / iterationMs,
     mfu: (modelFlops * 1e3) / iterationMs / peakFlops,
-    timeline: drawable ? timeline : null,
+    timeline: schedule.kind.length <= maximumTimelineOperations ? timeline : null,
     memory,
     fits: fitsMemory(memory),
   };
@@ -115,25 +134,51 @@ export function slicingCost(pipeline: Pipeline): (batch: number, tokens: number,
   };
 }
 
-function durationsOf({ costs }: Pipeline, { units, stages }: Schedule): Durations {
-  const forwardMs = new Float64Array(stages * units.length);
-  const backwardMs = new Float64Array(stages * units.length);
-  const stageOf = new Map<SliceCost, number>();
-  costs.forEach((cost, stage) => {
-    const from = stage * units.length;
-    const same = stageOf.get(cost);
+/** Cost of each chunk. */
+function chunkCosts({ costOf }: Pipeline, shapes: readonly StageShape[], stageOfChunk: Uint32Array): SliceCost[] {
+  const layers = new Map<number | undefined, number>();
+  shapes.forEach((shape, chunk) => layers.set(stageOfChunk[chunk], (layers.get(stageOfChunk[chunk]) ?? 0) + shape.layers));
+  return shapes.map((shape, chunk) => costOf(shape, shape.layers / (layers.get(stageOfChunk[chunk]) ?? shape.layers)));
+}
+
+function durationsOf(costs: readonly SliceCost[], units: readonly WorkUnit[], isSplit: boolean): Durations {
+  const forwardMs = new Float64Array(costs.length * units.length);
+  const backwardMs = new Float64Array(costs.length * units.length);
+  const backwardWeightMs = new Float64Array(costs.length * units.length);
+  const chunkOf = new Map<SliceCost, number>();
+  costs.forEach((cost, chunk) => {
+    const from = chunk * units.length;
+    const same = chunkOf.get(cost);
     if (same !== undefined) {
-      for (const column of [forwardMs, backwardMs]) column.copyWithin(from, same * units.length, (same + 1) * units.length);
+      for (const column of [forwardMs, backwardMs, backwardWeightMs])
+        column.copyWithin(from, same * units.length, (same + 1) * units.length);
       return;
     }
-    stageOf.set(cost, stage);
+    chunkOf.set(cost, chunk);
     units.forEach(({ batch, tokens, context }, unit) => {
       const time = cost(batch, tokens, context);
       forwardMs[from + unit] = time.forwardMs;
       backwardMs[from + unit] = time.backwardMs;
+      backwardWeightMs[from + unit] = time.backwardWeightMs;
     });
   });
-  return { forwardMs, backwardMs };
+  if (!isSplit) return wholeBackward(forwardMs, backwardMs);
+  return { forwardMs, backwardInputMs: backwardMs.map((ms, cell) => ms - (backwardWeightMs[cell] ?? 0)), backwardWeightMs };
+}
+
+/** What planners plan with: the first unit's times, on each stage all its chunks together. */
+function passTimes(pipeline: Pipeline, [first]: readonly WorkUnit[], durations: Durations, stageOfChunk: Uint32Array): PassTimes {
+  const sumOf = (ms: Float64Array): Float64Array => {
+    const sum = new Float64Array(pipeline.shapes.length);
+    stageOfChunk.forEach((stage, chunk) => (sum[stage] = (sum[stage] ?? 0) + (ms[chunk] ?? 0)));
+    return sum;
+  };
+  return {
+    forwardMs: sumOf(durations.forwardMs),
+    backwardInputMs: sumOf(durations.backwardInputMs),
+    backwardWeightMs: sumOf(durations.backwardWeightMs),
+    sendMs: first === undefined || pipeline.measured ? 0 : megatronBoundary(pipeline.inputs, first.batch, first.tokens),
+  };
 }
 
 function transfersOf({ inputs, measured }: Pipeline, { name, units }: Schedule): Transfers {
@@ -145,24 +190,7 @@ function transfersOf({ inputs, measured }: Pipeline, { name, units }: Schedule):
   return { forwardMs: ms, backwardMs: ms, mode: name === 'TeraPipe' ? 'blocking' : 'fill-and-drain' };
 }
 
-/** Interleaved 1F1B: m max + (sum - max)/v + (p-1) x, the boundary x not divided (facts on step time, section 3). */
-function interleavedTime({ inputs, measured }: Pipeline, { units, stages }: Schedule, { forwardMs, backwardMs }: Durations): number {
-  const stageMs = Array.from(
-    { length: stages },
-    (_, stage) => (forwardMs[stage * units.length] ?? 0) + (backwardMs[stage * units.length] ?? 0),
-  );
-  const slowest = Math.max(...stageMs);
-  const sum = stageMs.reduce((total, ms) => total + ms, 0);
-  const [first] = units;
-  const boundary = first === undefined || measured ? 0 : 2 * megatronBoundary(inputs, first.batch, first.tokens);
-  return units.length * slowest + (sum - slowest) / inputs.layout.virtualStages + (stages - 1) * boundary;
-}
-
-function mean(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** Operations that simulating `scheme` takes: forward and backward of each unit on each stage. */
-export function operationCount(scheme: Scheme, stages: number): number {
-  return 2 * stages * scheme.reduce((units, { tokens }) => units + tokens.length, 0);
+/** Operations that simulating `scheme` takes: forward and backward of each unit on each chunk, or forward and both halves of backward. */
+export function operationCount(scheme: Scheme, chunks: number, perUnit = 2): number {
+  return perUnit * chunks * scheme.reduce((units, { tokens }) => units + tokens.length, 0);
 }

@@ -5,17 +5,17 @@ import { defaultConstants } from '../cost/constants';
 import { gpuOfProfile } from '../profile/device';
 import { ExpectedError } from '../errors';
 import type { Located } from '../located';
-import { countMemory, fitsMemory } from '../memory/count';
+import { fitsMemory } from '../memory/count';
 import { parameterCount } from '../model/parameters';
 import { modelSpecOf } from '../config/written-model';
 import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
-import { generateSchedule } from '../schedule/generate';
+import type { ScheduleName } from '../schedule/schedule';
 import { formatCount } from '../format';
 import { baseName } from '../text';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
-import { stageShapes } from './stages';
+import { memoryOf } from './scheduling';
 
 /** What the face knows when the files do not say. */
 export interface ResolveDefaults {
@@ -62,7 +62,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const oneNode = resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
   const cluster = { ...oneNode, nodes: resolveNodes(run, defaults, draft, model, oneNode, take) };
-  const layout = resolveLayout(layoutGiven(run, take), draft, model, cluster, take);
+  const layout = resolveLayout({ ...run, layout: layoutGiven(run, take) }, draft, model, cluster, take);
   const training: TrainingSpec = {
     ...draft,
     sequenceParallel: take('training.sequenceParallel', run.training.sequenceParallel, () => ({
@@ -183,7 +183,7 @@ function resolveNodes(
     const asked = sizes.reduce((gpus, size) => gpus * (run.layout[size]?.value ?? 1), 1);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
     for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2)
-      if (searchLayout(run.layout, draft, model, { ...oneNode, nodes })?.fits === true)
+      if (searchLayout(run, draft, model, { ...oneNode, nodes })?.fits === true)
         return { value: nodes, because: 'the fewest on which the model fits' };
     return { value: mostAssumedNodes, because: 'the model fits on no fewer' };
   });
@@ -225,9 +225,10 @@ function defaultGlobalBatch(layout: Layout, microBatch: number): number {
   return layout.data * microBatch * 4 * layout.pipeline;
 }
 
-function resolveLayout(given: Given<Layout>, training: TrainingDraft, model: ModelSpec, cluster: ClusterSpec, take: Take): Layout {
+function resolveLayout(run: Run, training: TrainingDraft, model: ModelSpec, cluster: ClusterSpec, take: Take): Layout {
+  const given = run.layout;
   const world = cluster.nodes * cluster.gpusPerNode;
-  const found = searchLayout(given, training, model, cluster);
+  const found = searchLayout(run, training, model, cluster);
   if (found === null) {
     throw new ExpectedError(
       'layout-world-size',
@@ -250,12 +251,25 @@ function resolveLayout(given: Given<Layout>, training: TrainingDraft, model: Mod
 
 interface FoundLayout {
   readonly layout: Layout;
-  /** By 1F1B's memory; true without a look when the file fixes the layout. */
+  /** By the memory of the schedule that layouts are judged by; true without a look when the file fixes the layout. */
   readonly fits: boolean;
 }
 
-/** The first possible layout whose 1F1B fits, or the one that comes closest; null when none uses all GPUs. */
-function searchLayout(given: Given<Layout>, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): FoundLayout | null {
+/** By which schedule's memory a layout is judged: the one asked for, or a simpler one like it where that is chosen or planned within the memory there is. */
+const judgedBy: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
+  ...{ TeraPipe: '1F1B', GPipe: '1F1B', Seq1F1B: '1F1B' },
+  ...{ ZeroBubble: '1F1B', ZeroBubbleV: 'ZBVZeroBubble' },
+};
+
+/** The first possible layout whose schedule fits, or the one that comes closest; null when none uses all GPUs. */
+function searchLayout(
+  { layout: given, schedule: asked }: Pick<Run, 'layout' | 'schedule'>,
+  draft: TrainingDraft,
+  model: ModelSpec,
+  cluster: ClusterSpec,
+): FoundLayout | null {
+  const wanted = asked?.value ?? '1F1B';
+  const schedule = judgedBy[wanted] ?? wanted;
   const context = given.context?.value ?? 1;
   const open = { context, expert: given.expert?.value ?? 1, virtualStages: given.virtualStages?.value ?? 1 };
   const sizes = possibleSizes(given, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context);
@@ -266,10 +280,9 @@ function searchLayout(given: Given<Layout>, draft: TrainingDraft, model: ModelSp
     const layout = { ...size, ...open };
     const training = { ...draft, sequenceParallel: layout.tensor > 1, globalBatch: defaultGlobalBatch(layout, draft.microBatch) };
     const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-    const schedule = generateSchedule('1F1B', scheme, layout.pipeline);
-    const memory = countMemory({ model, training, layout }, schedule, stageShapes(model.layers, layout.pipeline), cluster.gpu.memoryBytes);
-    if (fitsMemory(memory)) return { layout, fits: true };
-    const bytes = Math.max(...memory.stages.map((stage) => stage.peakBytes));
+    const memory = memoryOf({ model, training, layout }, schedule, scheme, cluster.gpu.memoryBytes);
+    if (memory !== null && fitsMemory(memory)) return { layout, fits: true };
+    const bytes = memory === null ? Infinity : Math.max(...memory.stages.map((stage) => stage.peakBytes));
     if (closest === null || bytes < closest.bytes) closest = { layout, bytes };
   }
   return closest === null ? null : { layout: closest.layout, fits: false };

@@ -7,7 +7,7 @@ import { planCommand } from './plan';
 import { importProfileCommand } from './import-profile';
 import { profileCommand, type ProfileCommands } from './profile';
 import { exportPlanCommand } from './save';
-import { targetOf } from './target';
+import { timelineTargetOf } from './target';
 
 /** Every command we contribute, with what it takes: a file (URI, path or tree row) where it acts on one. */
 export interface Commands {
@@ -33,7 +33,7 @@ export interface CommandServices extends ProfileCommands {
 export function createCommands(services: CommandServices): Commands {
   return {
     'terapipe.plan': (config) => planCommand(services, config),
-    'terapipe.openTimeline': async (config) => services.panels.open(await targetOf(services.shown, config)),
+    'terapipe.openTimeline': async (config) => services.panels.open(await timelineTargetOf(services.shown, config)),
     'terapipe.createConfig': (model) => createConfigCommand(services, model),
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
     'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),

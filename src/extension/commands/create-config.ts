@@ -5,6 +5,7 @@ import { lookAt, type FoundConfig } from '../find-configs';
 import { newConfigText } from '../new-config';
 import { newLauncherConfigText, originOf } from '../new-launcher-config';
 import { planDefaults } from '../settings';
+import { configFormatOf } from '../shown-config';
 import { nameOf, readText } from '../sources';
 import { uriOf, type ConfigCommands } from './target';
 
@@ -30,8 +31,8 @@ async function configOf({ shown, sessions }: ConfigCommands, argument: unknown):
   const found = uri === null ? null : await lookAt(uri);
   if (found !== null && isSource(found)) return found;
   const shownFile = shown.file();
-  const shownSession = shownFile === null ? undefined : sessions.get(shownFile);
-  if (shownSession !== undefined && isSource(shownSession)) return shownSession;
+  const format = shownFile === null ? null : configFormatOf(sessions.get(shownFile));
+  if (shownFile !== null && format !== null && isSource({ format })) return { file: shownFile, format };
   throw new ExpectedError('no-config', 'This is neither a model config nor a launcher', "open a model's config.json or a launcher first");
 }
 

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { PageMessage } from '../../protocol/page';
@@ -33,7 +34,13 @@ export async function savePageText(beside: vscode.Uri | null, { name, mime, text
   await saveText(beside, name, filters[mime], text);
 }
 
-async function saveText(beside: vscode.Uri | null, name: string, types: Record<string, string[]>, text: string): Promise<void> {
+/** Saves a text where the user says. One in pieces is never whole in memory where it goes to a local file. */
+export async function saveText(
+  beside: vscode.Uri | null,
+  name: string,
+  types: Record<string, string[]>,
+  text: string | Iterable<string>,
+): Promise<void> {
   const safeName = name.replace(/[^\p{L}\p{N} ._-]+/gu, '-').replace(/^\.+/, '');
   const folder = beside === null ? vscode.workspace.workspaceFolders?.[0]?.uri : vscode.Uri.joinPath(beside, '..');
   const target = await vscode.window.showSaveDialog({
@@ -41,6 +48,7 @@ async function saveText(beside: vscode.Uri | null, name: string, types: Record<s
     ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, safeName) }),
   });
   if (target === undefined) throw new CancelledError();
-  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
+  if (target.scheme === 'file') await writeFile(target.fsPath, text);
+  else await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(typeof text === 'string' ? text : Array.from(text).join('')));
   vscode.window.setStatusBarMessage(`$(check) ${vscode.l10n.t('Saved {0}', nameOf(target))}`, savedShownMs);
 }

@@ -28,6 +28,12 @@ export async function targetOf(shown: ShownConfig, argument: unknown): Promise<s
   throw new ExpectedError('no-config', 'No model config is open', 'open a config.json or a terapipe.json, or the sample workspace');
 }
 
+/** What to draw the timeline of: as `targetOf`, or a schedule file. @throws ExpectedError as `targetOf`. */
+export async function timelineTargetOf(shown: ShownConfig, argument: unknown): Promise<string> {
+  const uri = uriOf(argument) ?? activeUri();
+  return (uri === null ? null : await shown.scheduleOf(uri)) ?? targetOf(shown, argument);
+}
+
 /** The settled session of a config: waits for planning under way, starts it when there was none. */
 export async function settled({ sessions }: ConfigCommands, file: string): Promise<SessionState> {
   return sessions.ensure(file, sessions.get(file)?.format ?? 'terapipe');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../src/core/errors';
+import type { CandidateId } from '../../../src/core/planner/plan';
 import { pageHtml } from '../../../src/extension/page-html';
 import { parsePageMessage } from '../../../src/extension/page-messages';
 import { differsInProgressOnly, pageStateOf } from '../../../src/extension/page-state';
@@ -43,6 +44,7 @@ describe('page messages', () => {
       { type: 'reveal', place },
       { type: 'change', change: { key: 'slicing.unit', value: 16 } },
       { type: 'openTab', tab: 'memory', candidate: null },
+      { type: 'draw', candidates: ['gpipe', '1f1b'] },
       { type: 'save', name: 'plan.svg', mime: 'image/svg+xml', text: '<svg/>' },
       { type: 'log', level: 'error', message: 'x' },
     ])
@@ -58,6 +60,7 @@ describe('page messages', () => {
       { type: 'reveal', place: { file: 'x', range: { start: -1, end: 0 } } },
       { type: 'change', change: { key: 'model', value: 1 } },
       { type: 'change', change: { key: 'schedule', value: Number.NaN } },
+      { type: 'draw', candidates: ['gpipe', 'fastest'] },
       { type: 'save', name: '', mime: 'image/svg+xml', text: '' },
       { type: 'save', name: 'x', mime: 'text/html', text: '' },
     ])
@@ -127,6 +130,28 @@ describe('page state', () => {
       pageStateOf(session, { ...surroundings, page }).plan?.candidates.filter(({ timeline }) => timeline !== null).length ?? 0;
     assert.equal(drawn('side'), 1);
     assert.ok(drawn('tab') > 1);
+  });
+
+  it('keeps large timelines back until the page asks for one, but never the chosen one', async () => {
+    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
+    await finish();
+    const session = await planned;
+    assert.ok(session.plan !== null);
+    const { chosen } = session.plan;
+    const candidates = session.plan.candidates.map((candidate) =>
+      candidate.timeline === null ? candidate : { ...candidate, timeline: { ...candidate.timeline, kind: new Uint8Array(300_000) } },
+    );
+    const large = { ...session, plan: { ...session.plan, candidates } };
+    const sent = (drawn: readonly CandidateId[]): CandidateId[] =>
+      (pageStateOf(large, { ...surroundings, drawn }).plan?.candidates ?? []).flatMap(({ id, timeline }) =>
+        timeline === null ? [] : [id],
+      );
+    const { withheld = [] } = pageStateOf(large, surroundings);
+    const [last] = withheld.slice(-1);
+    assert.ok(last !== undefined && withheld.length >= candidates.length - 2);
+    assert.ok(!withheld.includes(chosen) && sent([]).includes(chosen));
+    assert.ok(!sent([]).includes(last) && sent([last]).includes(last));
   });
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../src/core/planner/plan';
+import { plannedSchedules } from '../../../src/core/schedule/schedule';
 import {
   b200Rows,
   errors,
@@ -88,6 +89,10 @@ describe('counted peak memory', () => {
   });
 });
 
+function isPlanned(schedule: string): boolean {
+  return (plannedSchedules as readonly string[]).includes(schedule);
+}
+
 describe('the plan of setting 9', () => {
   it('beats the published slices, the best uniform and whole sequences in the same model, with its bound met', () => {
     const setting = terapipeSettings.find((row) => row.setting === 9)!;
@@ -96,6 +101,7 @@ describe('the plan of setting 9', () => {
     assert.equal(best.id, 'terapipe');
     assert.equal(best.certificate!.lowerBoundMs, best.certificate!.optimumMs);
     assert.ok(best.iterationMs <= predictTeraPipe(setting, setting.lengths!).iterationMs);
-    for (const other of plan.candidates) assert.ok(best.iterationMs <= other.iterationMs * (1 + 1e-9), other.name);
+    for (const other of plan.candidates.filter(({ schedule }) => isPlanned(schedule)))
+      assert.ok(best.iterationMs <= other.iterationMs * (1 + 1e-9), other.name);
   });
 });

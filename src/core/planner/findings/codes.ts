@@ -6,6 +6,7 @@ export const findingCodes = [
   'cost-table-split',
   'layers-not-divisible',
   'layers-virtual-stages',
+  'schedule-virtual-stages',
   'heads-tensor',
   'kv-heads-tensor',
   'width-tensor',

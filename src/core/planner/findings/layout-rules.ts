@@ -5,11 +5,12 @@ import type { Finding } from '../../findings';
 import { formatCount, plural } from '../../format';
 import { orList } from '../../text';
 import { divisorsOf, nearest } from '../../numbers';
+import { kindFor, runsVirtualStages } from '../scheduling';
 import { findingAt, setFix, setFixes } from './settings';
 
 /** Findings on how layers, heads and GPUs are divided. */
 export function layoutFindings(run: Run): Finding[] {
-  return [...layerFindings(run), ...tensorFindings(run), ...nodeFindings(run), ...worldFindings(run)];
+  return [...layerFindings(run), ...chunkFindings(run), ...tensorFindings(run), ...nodeFindings(run), ...worldFindings(run)];
 }
 
 function layerFindings(run: Run): Finding[] {
@@ -46,6 +47,29 @@ function layerFindings(run: Run): Finding[] {
       'error',
       { message, remedy: `set layout.virtualStages to ${listed(near)}` },
       setFixes(run, 'layout.virtualStages', near),
+    ),
+  ];
+}
+
+/** A schedule whose number of chunks on each stage is fixed, and another one asked for. */
+function chunkFindings(run: Run): Finding[] {
+  const virtual = run.layout.virtualStages?.value ?? 1;
+  const schedule = run.schedule?.value;
+  if (schedule === undefined) return [];
+  const kind = kindFor(schedule, { virtualStages: virtual });
+  if (kind.chunksPerStage === 'several' || runsVirtualStages(kind, virtual)) return [];
+  const { chunksPerStage } = kind;
+  return [
+    findingAt(
+      run,
+      'layout.virtualStages',
+      'schedule-virtual-stages',
+      'error',
+      {
+        message: `${schedule} has ${plural(chunksPerStage, 'virtual stage')} on each stage, not ${formatCount(virtual)}`,
+        remedy: `set layout.virtualStages to ${formatCount(chunksPerStage)}, or another schedule`,
+      },
+      setFixes(run, 'layout.virtualStages', [chunksPerStage]),
     ),
   ];
 }

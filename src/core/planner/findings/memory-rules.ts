@@ -2,11 +2,11 @@ import type { Run } from '../../config/run';
 import type { Finding, Fix } from '../../findings';
 import { formatBytes, formatCount, formatDuration } from '../../format';
 import type { StageMemory } from '../../memory/profile';
-import { countMemory, fitsMemory } from '../../memory/count';
-import { generateSchedule } from '../../schedule/generate';
+import { fitsMemory } from '../../memory/count';
 import { chosenOf, type Candidate, type Plan } from '../plan';
 import type { PlanRequest } from '../request';
-import { stageShapes } from '../stages';
+import { otherSchedules } from '../../schedule/schedule';
+import { memoryOf } from '../scheduling';
 import { divisorsOf } from '../../numbers';
 import { findingAt, setFix } from './settings';
 
@@ -30,7 +30,7 @@ export function memoryFindings(run: Run, plan: Plan | null): Finding[] {
 
 function remedyFor(run: Run, plan: Plan, chosen: Candidate): { remedy: string; fixes: Fix[] } {
   const other = plan.candidates
-    .filter((candidate) => candidate.fits && candidate.schedule !== chosen.schedule)
+    .filter((candidate) => candidate.fits && candidate.schedule !== chosen.schedule && isUsual(candidate))
     .sort((a, b) => a.iterationMs - b.iterationMs)[0];
   if (other !== undefined)
     return {
@@ -51,6 +51,11 @@ function remedyFor(run: Run, plan: Plan, chosen: Candidate): { remedy: string; f
   });
   const also = moved.length > 0 ? ` and layout.data to ${formatCount(data)}` : '';
   return { remedy: `set ${key} to ${String(value)}${also}, which fits`, fixes: both };
+}
+
+/** Whether the runtimes that are planned for by default run a candidate: a remedy must not need another one. */
+function isUsual({ id }: Candidate): boolean {
+  return !(otherSchedules as readonly string[]).includes(id);
 }
 
 interface Change {
@@ -99,17 +104,16 @@ function changesOf(request: PlanRequest): Change[] {
 
 function fitsAfter({ request, key }: Change, chosen: Candidate): boolean {
   const { model, training, layout, cluster } = request;
-  if (key === 'training.microBatch' && chosen.schedule === 'TeraPipe') return false;
-  const sliced = chosen.schedule === 'TeraPipe';
+  const sliced = chosen.schedule === 'TeraPipe' || chosen.schedule === 'Seq1F1B';
+  if (key === 'training.microBatch' && sliced) return false;
   const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
   const units = sliced ? chosen.scheme.reduce((sum, { tokens }) => sum + tokens.length, 0) : microBatches;
-  if (2 * units * layout.pipeline > maximumTrialOperations) return false;
+  if (2 * units * layout.pipeline * chosen.chunksPerStage > maximumTrialOperations) return false;
   const scheme = sliced
     ? chosen.scheme
     : Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  const schedule = generateSchedule(chosen.schedule, scheme, layout.pipeline);
-  const profile = countMemory({ model, training, layout }, schedule, stageShapes(model.layers, layout.pipeline), cluster.gpu.memoryBytes);
-  return fitsMemory(profile);
+  const memory = memoryOf({ model, training, layout }, chosen.schedule, scheme, cluster.gpu.memoryBytes);
+  return memory !== null && fitsMemory(memory);
 }
 
 function worstStage(stages: readonly StageMemory[]): StageMemory | undefined {

@@ -45,7 +45,7 @@ function batchFindings(run: Run): Finding[] {
   const stages = run.layout.pipeline?.value ?? 1;
   const schedule = run.schedule?.value;
   const microBatches = globalBatch / step;
-  if (schedule === undefined || schedule === 'TeraPipe' || microBatches >= stages) return [];
+  if ((schedule !== '1F1B' && schedule !== 'GPipe') || microBatches >= stages) return [];
   return [
     findingAt(
       run,

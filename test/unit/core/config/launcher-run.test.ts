@@ -35,6 +35,16 @@ describe('the run of a launcher', () => {
     assert.equal(chosenOf(plan).schedule, '1F1B');
   });
 
+  it('takes the schedule that the launcher names, in any case, and 1F1B for names of its own', () => {
+    const named = (schedule: string) => runOfLauncher(launcher({ ...sizes, pipeline: 4, schedule }), 'train', null).schedule?.value;
+    assert.deepEqual(['zbvzerobubble', 'Interleaved1F1B', 'gpipe', 'mine'].map(named), [
+      'ZBVZeroBubble',
+      'Interleaved1F1B',
+      'GPipe',
+      '1F1B',
+    ]);
+  });
+
   it('counts virtual stages from layers on each, and leaves out what does not divide', () => {
     const virtual = (layersPerVirtualStage: number) =>
       runOfLauncher(launcher({ ...sizes, pipeline: 4, layersPerVirtualStage }), 'train', null).layout.virtualStages?.value;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from '../../../../src/core/cost/collectives';
 import { deviceRates, type CostInputs } from '../../../../src/core/cost/layer-time';
+import { splitLike } from '../../../../src/core/cost/slice-cost';
 import { floorShare, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../../../../src/core/cost/stage-time';
 import { gpt, mixtral, request } from '../../../golden/requests';
 
@@ -47,6 +48,46 @@ describe('stage cost', () => {
     const at = (inputs: CostInputs) => stageCost(inputs, 1, middle)(2, 2048, 0);
     assert.ok(Math.abs(at(reference).backwardMs - at(without).backwardMs - at(without).forwardMs) < 1e-9);
     assert.ok(at(selective).backwardMs > at(without).backwardMs && at(selective).backwardMs < at(reference).backwardMs);
+  });
+
+  it('splits backward: weight gradients are their products and adding up, whatever is attended to, exchanged or computed again', () => {
+    const at = (training: Partial<CostInputs['training']>, tensor = 1, context = 0, layers = 1) =>
+      stageCost(
+        { ...reference, training: { ...reference.training, ...training }, layout: { ...reference.layout, tensor } },
+        layers,
+        middle,
+      )(2, 2048, context);
+    const { backwardWeightMs } = at({});
+    for (const other of [at({ recompute: 'none' }), at({ attention: 'flash' }), at({}, 1, 4096)])
+      assert.equal(other.backwardWeightMs, backwardWeightMs);
+    assert.ok(Math.abs(at({}, 1, 0, 3).backwardWeightMs - 3 * backwardWeightMs) < 1e-9);
+
+    const { gemm, traffic } = deviceRates(reference);
+    const [n, h] = [4096, 3072];
+    const products = gemm(h, 3 * h, n) + gemm(h, h, n) + gemm(h, 4 * h, n) + gemm(4 * h, h, n);
+    const addingUp = traffic(6 * 12 * h * h);
+    assert.ok(Math.abs(backwardWeightMs - 1e3 * (products + addingUp)) < 1e-9, `${backwardWeightMs} ${1e3 * (products + addingUp)}`);
+  });
+
+  it('counts the weight gradient of the head on the last stage, and none for the embedding', () => {
+    const weightMs = (first: boolean, last: boolean) => stageCost(reference, 2, { first, last })(2, 2048, 0).backwardWeightMs;
+    const head = 1e3 * deviceRates(reference).gemm(3072, 51200, 4096);
+    assert.equal(weightMs(true, false), weightMs(false, false));
+    assert.ok(Math.abs(weightMs(false, true) - weightMs(false, false) - head) < 1e-9);
+  });
+
+  it('splits measured backward in the ratio of the analytic model for the same slice', () => {
+    const analytic = stageCost(reference, 1, middle);
+    const measured = splitLike((batch, tokens, context) => ({ forwardMs: 1, backwardMs: batch + tokens + context }), analytic, 0.5);
+    for (const [batch, tokens, context] of [
+      [1, 256, 0],
+      [2, 1024, 1024],
+    ] as const) {
+      const { backwardMs, backwardWeightMs } = analytic(batch, tokens, context);
+      const slice = measured(batch, tokens, context);
+      assert.deepEqual([slice.forwardMs, slice.backwardMs], [0.5, 0.5 * (batch + tokens + context)]);
+      assert.ok(Math.abs(slice.backwardWeightMs / slice.backwardMs - backwardWeightMs / backwardMs) < 1e-12);
+    }
   });
 
   it('splits fused attention over context-parallel ranks and charges the exchange', () => {

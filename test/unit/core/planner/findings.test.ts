@@ -7,6 +7,7 @@ import { applyOverrides } from '../../../../src/core/config/overrides';
 import type { Run } from '../../../../src/core/config/run';
 import type { Finding } from '../../../../src/core/findings';
 import { findingOfError, findingsOf, settingEdits } from '../../../../src/core/planner/findings';
+import { csvProblemCodes } from '../../../../src/core/schedule/pytorch/problems';
 import { findingCodes } from '../../../../src/core/planner/findings/codes';
 import { configErrorCodes } from '../../../../src/core/config/errors';
 import { divisorsOf, nearest, nearestMultiples } from '../../../../src/core/numbers';
@@ -76,6 +77,15 @@ describe('findingsOf', () => {
     const finding = await only({ layout: { pipeline: 4, virtualStages: 4 } });
     assert.deepEqual([finding.code, finding.remedy], ['layers-virtual-stages', 'set layout.virtualStages to 3 or 6']);
     assert.deepEqual(await findings({ layout: { pipeline: 4, virtualStages: 3 } }), []);
+  });
+
+  it('refuses virtual stages that the schedule does not have', async () => {
+    const layout = { pipeline: 4, virtualStages: 3 };
+    const finding = await only({ schedule: 'ZBVZeroBubble', layout });
+    assert.deepEqual([finding.code, finding.remedy], ['schedule-virtual-stages', 'set layout.virtualStages to 2, or another schedule']);
+    assert.equal((await only({ schedule: 'TeraPipe', layout })).code, 'schedule-virtual-stages');
+    for (const schedule of ['1F1B', 'LoopedBFS']) assert.deepEqual(await findings({ schedule, layout }), []);
+    assert.deepEqual(await findings({ schedule: 'ZBVZeroBubble', layout: { pipeline: 4 } }), []);
   });
 
   it('wants heads, widths and key/value heads that a tensor size divides', async () => {
@@ -327,12 +337,13 @@ describe('numbers near', () => {
 });
 
 describe('docs/findings.md', () => {
+  const csvCodes = csvProblemCodes.map((code) => `schedule-csv-${code}`);
   const page = path.join(root, 'docs/findings.md');
   const headings = existsSync(page) ? [...readFileSync(page, 'utf8').matchAll(/^## `(.+)`$/gm)].map((match) => match[1]!) : [];
 
   it('has one heading for every code', () => {
     assert.deepEqual(
-      [...findingCodes, ...configErrorCodes].filter((code) => !headings.includes(code)),
+      [...findingCodes, ...configErrorCodes, ...csvCodes].filter((code) => !headings.includes(code)),
       [],
     );
     assert.equal(new Set(headings).size, headings.length);
@@ -354,7 +365,7 @@ describe('docs/findings.md', () => {
       .map((file) => readFileSync(file, 'utf8'))
       .join('\n');
     assert.deepEqual(
-      headings.filter((code) => !sources.includes(`'${code}'`)),
+      headings.filter((code) => !sources.includes(`'${code}'`) && !csvCodes.includes(code)),
       [],
     );
   });

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
+import { megatronBoundary } from '../../../../src/core/cost/stage-time';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import { stageShapes } from '../../../../src/core/planner/stages';
 import type { PlanRequest } from '../../../../src/core/planner/request';
+import { scheduleNames } from '../../../../src/core/schedule/registry';
+import { namedSchedules, otherSchedules } from '../../../../src/core/schedule/schedule';
 import { gpt, llama3, request } from '../../../golden/requests';
 
 const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {
@@ -18,18 +21,19 @@ function candidate(wanted: PlanRequest, id: string) {
 }
 
 describe('plan', () => {
-  it('compares the TeraPipe optimum, best uniform, whole sequences, 1F1B and GPipe', () => {
+  it('compares the TeraPipe optimum, best uniform, whole sequences, 1F1B, GPipe and every other schedule', () => {
     assert.deepEqual(
       makePlan(small).candidates.map(({ id }) => id),
-      ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe'],
+      ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', ...otherSchedules],
     );
+    assert.deepEqual([...namedSchedules].sort(), [...scheduleNames].sort());
   });
 
   it('with the schedule open chooses among the fastest that fit, within 5 %, the one with the least memory', () => {
     for (const globalBatch of [1, 4, 8, 32]) {
       const plan = makePlan({ ...small, training: { ...small.training, globalBatch } });
       const chosen = chosenOf(plan);
-      const schedules = plan.candidates.filter(({ id, fits }) => fits && id !== 'uniform' && id !== 'whole');
+      const schedules = plan.candidates.filter(({ id, fits }) => fits && ['terapipe', '1f1b', 'gpipe'].includes(id));
       const shortestMs = Math.min(...schedules.map(({ iterationMs }) => iterationMs));
       assert.ok(chosen.iterationMs <= 1.05 * shortestMs);
       for (const other of schedules.filter(({ iterationMs }) => iterationMs <= 1.05 * shortestMs))
@@ -89,10 +93,31 @@ describe('plan', () => {
     );
   });
 
-  it('interleaves 1F1B over virtual stages by the formula, with a smaller bubble', () => {
+  it('interleaves 1F1B over virtual stages, with a smaller bubble', () => {
     const interleaved = candidate({ ...small, layout: { ...small.layout, virtualStages: 2 } }, '1f1b');
     assert.ok(interleaved.pipelineMs < candidate(small, '1f1b').pipelineMs);
-    assert.equal(interleaved.timeline, null);
+    assert.deepEqual([interleaved.timeline?.name, interleaved.chunksPerStage], ['Interleaved1F1B', 2]);
+  });
+
+  it('takes m max + (sum - max) / v + (p - 1) x for interleaved 1F1B on equal stages, as Megatron-LM does', () => {
+    for (const [virtualStages, globalBatch] of [
+      [2, 8],
+      [2, 16],
+      [4, 8],
+    ] as const) {
+      const wanted = {
+        ...small,
+        model: gpt(16, 1024, 16, 0),
+        training: { ...small.training, globalBatch },
+        layout: { ...small.layout, virtualStages },
+      };
+      const { timeline, pipelineMs, busyMs } = candidate(wanted, '1f1b');
+      assert.ok(timeline !== null);
+      const wholeMs = busyMs[0]! / globalBatch;
+      const boundaryMs = 2 * megatronBoundary(wanted, 1, 1024);
+      const formulaMs = globalBatch * wholeMs + (3 * wholeMs) / virtualStages + 3 * boundaryMs;
+      assert.ok(Math.abs(pipelineMs / formulaMs - 1) < 1e-9, `${pipelineMs} ${formulaMs}`);
+    }
   });
 
   it('interleaves 1F1B only, and says so', () => {
@@ -103,6 +128,72 @@ describe('plan', () => {
         (error) => error instanceof ExpectedError && error.code === 'plan-virtual-stages',
       );
     assert.equal(makePlan({ ...small, layout, schedule: '1F1B' }).chosen, '1f1b');
+  });
+
+  it("predicts each schedule when it is asked for, at its own number of chunks or the layout's", () => {
+    for (const schedule of otherSchedules) {
+      const plan = makePlan({ ...small, schedule });
+      assert.deepEqual([plan.chosen, chosenOf(plan).schedule], [schedule, schedule]);
+    }
+    const layout = { ...small.layout, virtualStages: 2 };
+    const interleaved = makePlan({ ...small, layout, schedule: 'Interleaved1F1B' });
+    assert.deepEqual([interleaved.chosen, chosenOf(interleaved).schedule], ['1f1b', 'Interleaved1F1B']);
+    assert.equal(makePlan({ ...small, layout, schedule: 'ZBVZeroBubble' }).chosen, 'ZBVZeroBubble');
+    assert.ok(makePlan({ ...small, layout }).candidates.every(({ chunksPerStage }) => chunksPerStage === 2));
+  });
+
+  it('says why a schedule that is asked for cannot run, and leaves it out where nobody asks', () => {
+    const few = { ...small, training: { ...small.training, globalBatch: 4 } };
+    const code = (wanted: PlanRequest) => {
+      try {
+        makePlan(wanted);
+      } catch (error) {
+        return error instanceof ExpectedError ? `${error.code}: ${error.message}` : String(error);
+      }
+      return 'no error';
+    };
+    assert.match(code({ ...few, schedule: 'DualPipeV' }), /^schedule-unmet: DualPipeV needs at least 8 micro-batches/);
+    assert.ok(!makePlan(few).candidates.some(({ id }) => id === 'DualPipeV'));
+    const shallow = { ...small, model: gpt(6, 1024, 16, 50304) };
+    assert.match(
+      code({ ...shallow, schedule: 'ZBVZeroBubble' }),
+      /^schedule-unmet: ZBVZeroBubble .* needs 8 layers or more, and there are 6/,
+    );
+    assert.ok(makePlan(shallow).candidates.every(({ chunksPerStage }) => chunksPerStage === 1));
+  });
+
+  it('never chooses a schedule that needs another runtime by itself, but says what the fastest would take', () => {
+    const wanted = request('H100-80GB', llama3('70b', 80), {
+      training: {
+        globalBatch: 64,
+        sequenceLength: 4096,
+        attention: 'flash',
+        dropout: false,
+        precision: 'bf16',
+        sequenceParallel: true,
+        zeroStage: 1,
+      },
+      layout: { tensor: 8, pipeline: 8, data: 2 },
+    });
+    const plan = makePlan(wanted);
+    const chosen = chosenOf(plan);
+    assert.equal(chosen.schedule, '1F1B');
+    const faster = plan.candidates.filter(
+      ({ id, fits, iterationMs }) => fits && id !== 'uniform' && id !== 'whole' && iterationMs * 1.05 < chosen.iterationMs,
+    );
+    const best = faster.reduce((a, b) => (b.iterationMs < a.iterationMs ? b : a));
+    assert.ok(
+      plan.reasons.some((reason) => reason.startsWith(`${best.name} would take `) && reason.includes('needs a runtime')),
+      plan.reasons.join('\n'),
+    );
+  });
+
+  it('says which schedules it left out because they take long', () => {
+    const many = { ...small, training: { ...small.training, globalBatch: 400 } };
+    const plan = makePlan(many);
+    assert.ok(!plan.candidates.some(({ id }) => id === 'ZeroBubble'));
+    assert.ok(plan.reasons.some((reason) => /^not compared.*ZeroBubble, ZeroBubbleV/.test(reason)));
+    assert.equal(makePlan({ ...small, training: { ...small.training, globalBatch: 90 }, schedule: 'ZeroBubble' }).chosen, 'ZeroBubble');
   });
 
   it('refuses more stages than layers and a batch that replicas cannot share', () => {

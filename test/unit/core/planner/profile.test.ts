@@ -84,6 +84,7 @@ describe('a plan from a profile', () => {
     assert.equal(cost.kind, 'profile');
     assert.match(cost.description, /NVIDIA A100-SXM4-40GB.*p\.json.*left out in turn/);
     assert.match(cost.errorBecause, /measured; sends, gradient exchange and optimizer are not/);
+    assert.match(cost.errorBecause, /weight gradients take the share that the analytic model says/);
     assert.equal(request.profile?.file, '/x/p.json');
     assert.ok(request.assumptions.some(({ key, value }) => key === 'cost.profile' && value === 'p.json'));
   });

@@ -1,0 +1,65 @@
+import path from 'node:path';
+import { ExpectedError } from '../../core/errors';
+import { formatCount, formatPercent, plural } from '../../core/format';
+import { idleCauses } from '../../core/schedule/idle';
+import { readScheduleFile } from '../../core/schedule/pytorch/schedule-file';
+import { printable } from '../../core/text';
+import type { Answer } from '../answer';
+import type { SourceText } from '../read-file';
+import { indented, table } from '../table';
+
+/**
+ * `terapipe inspect` of a schedule in PyTorch's CSV: what it runs, and how long it takes when each pass takes one step and a full backward two.
+ * @throws ExpectedError `schedule-csv-*` at the first cell that keeps it from running.
+ */
+export function scheduleAnswer({ file, text }: SourceText): Answer {
+  const { findings, drawn } = readScheduleFile(text, file, path.basename(file));
+  if (drawn === null) {
+    const [
+      { code, message, remedy, place } = {
+        code: 'schedule-csv',
+        message: 'The schedule cannot run',
+        remedy: 'mend the file',
+        place: undefined,
+      },
+    ] = findings;
+    throw new ExpectedError(code, message, remedy, place);
+  }
+  const { format, timeline, bubbleRate, idle, inFlight } = drawn;
+  const { name, stages, stageOfChunk, units, makespanMs } = timeline;
+  const ranks = Array.from({ length: stages }, (_, rank) => ({
+    stages: Array.from(stageOfChunk.keys()).filter((chunk) => stageOfChunk[chunk] === rank),
+    idleSteps: Object.fromEntries(idleCauses.map((cause) => [cause, idle[cause][rank] ?? 0])),
+    mostInFlight: inFlight[rank] ?? 0,
+  }));
+  const chunks = stageOfChunk.length;
+  const schedule = { kind: format, ranks: stages, stages: chunks, microBatches: units.length, steps: makespanMs, bubbleRate };
+  const layout = { pipeline: stages, virtualStages: chunks % stages === 0 ? chunks / stages : null };
+  const shown = idleCauses.filter((cause) => idle[cause].some((steps) => steps > 0));
+  const rows = ranks.map(({ stages: own, idleSteps, mostInFlight }, rank) => [
+    `rank ${rank}`,
+    own.join(' '),
+    ...shown.map((cause) => formatCount(idleSteps[cause] ?? 0)),
+    formatCount(mostInFlight),
+  ]);
+  return {
+    json: {
+      version: 1,
+      format: 'pytorch-schedule',
+      model: null,
+      layout,
+      training: null,
+      cluster: null,
+      schedule: { ...schedule, rankDetails: ranks },
+    },
+    text: [
+      printable(`${name}: PyTorch schedule, ${format === 'compute_only' ? 'passes alone' : 'with sends and receives'}`),
+      `${plural(stages, 'rank')}, ${plural(chunks, 'stage')}, ${plural(units.length, 'micro-batch', 'micro-batches')}: ${plural(makespanMs, 'step')}, bubble ${formatPercent(bubbleRate)}`,
+      'each pass takes 1 step, a full backward 2',
+      '',
+      'idle steps by cause, and most micro-batches in flight',
+      indented(table([['', 'stages', ...shown, 'in flight'], ...rows], [1])),
+    ].join('\n'),
+    exitCode: 0,
+  };
+}

@@ -1,0 +1,88 @@
+import { formatBytes, formatDuration, formatNumber, formatPercent, plural } from '../format';
+import type { ScheduleName } from '../schedule/schedule';
+import type { Scheme } from '../solver/slicing';
+import { peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId } from './plan';
+
+/** Step times this close are a tie: choosing by a smaller predicted difference gains nothing on average (project facts on step time, section 8). */
+export const tie = 1.05;
+/** Peaks this close are alike. */
+export const sameMemory = 1.02;
+
+/** One line: what the analytic model chooses and predicts, and what the measured times make of the same choice. */
+export function againstAnalytic(chosen: Candidate, candidates: readonly Candidate[], analytic: AnalyticPlan): string {
+  const ratio = analytic.iterationMs / chosen.iterationMs;
+  const apart = ratio >= 1 ? `${formatNumber(ratio)}x of this` : `${formatPercent(1 - ratio)} less`;
+  const slices = (scheme: Scheme): string => plural(Math.max(...scheme.map(({ tokens }) => tokens.length)), 'slice');
+  const same = chosen.id === analytic.id && JSON.stringify(chosen.scheme) === JSON.stringify(analytic.scheme);
+  const measured = candidates.find(({ id }) => id === analytic.id);
+  const instead =
+    chosen.id === analytic.id
+      ? `the same schedule with ${slices(analytic.scheme)} a sequence, not ${slices(chosen.scheme)}`
+      : `${analytic.name}${measured === undefined ? '' : `, which takes ${formatDuration(measured.iterationMs)} by the profile`}`;
+  return `the analytic model says ${formatDuration(analytic.iterationMs)} (${apart}) and would choose ${same ? 'the same' : instead}`;
+}
+
+/** How the chosen candidate compares with the usual others, a line each. */
+export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[]): string[] {
+  const against = (id: CandidateId, words: string): string[] => {
+    const other = candidates.find((candidate) => candidate.id === id);
+    if (other === undefined || other.id === chosen.id) return [];
+    const ratio = other.iterationMs / chosen.iterationMs;
+    const closeButLarger = ratio * tie >= 1 && other.fits && peakBytesOf(other) > sameMemory * peakBytesOf(chosen);
+    const comparison =
+      ratio >= 1.005
+        ? `${formatNumber(ratio)}x over ${words}`
+        : ratio >= 0.995 || closeButLarger
+          ? `a tie with ${words}`
+          : `${formatNumber(1 / ratio)}x slower than ${words}`;
+    const need = other.fits
+      ? closeButLarger && ratio < 1.005
+        ? `, but ${formatBytes(peakBytesOf(other))}`
+        : ''
+      : `, which needs ${formatBytes(peakBytesOf(other))} and does not fit`;
+    return [`${comparison} (${formatDuration(other.iterationMs)}${need})`];
+  };
+  const uniform = candidates.find((candidate) => candidate.id === 'uniform');
+  return [
+    ...against('whole', 'whole sequences'),
+    ...against('uniform', uniform === undefined ? 'best uniform' : uniform.name),
+    ...against('1f1b', '1F1B'),
+    ...against('terapipe', 'TeraPipe'),
+  ];
+}
+
+/** What runs a schedule that the usual launchers do not. */
+const runtimes: Readonly<Partial<Record<ScheduleName, string>>> = {
+  Interleaved1F1B: 'several virtual stages on each stage, as layout.virtualStages and Megatron-LM have them',
+  LoopedBFS: "a runtime of breadth-first pipelines, such as PyTorch's",
+  InterleavedZeroBubble: "a runtime that splits backward, such as TorchTitan's",
+  ZBVZeroBubble: "a runtime that splits backward, such as TorchTitan's",
+  DualPipeV: "a runtime that splits backward and overlaps it with forward, such as TorchTitan's",
+  'ZB-H1': "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
+  'ZB-H2': "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
+  ZeroBubble: "a runtime that splits backward and runs orders from a file, such as TorchTitan's",
+  ZeroBubbleV: "a runtime that splits backward and runs orders from a file, such as TorchTitan's",
+  Seq1F1B: 'a runtime that runs token slices in the order of 1F1B, such as the one of its authors',
+};
+
+/** What a candidate needs to run that the usual launchers are not; null for nothing. */
+export function otherRuntime({ id, schedule }: Candidate): string | null {
+  return id === schedule ? (runtimes[schedule] ?? null) : null;
+}
+
+/** One line on the fastest schedule that fits and is not a tie with what was chosen, if it needs another runtime. */
+export function fasterElsewhere(chosen: Candidate, candidates: readonly Candidate[]): string[] {
+  const faster = candidates.filter(
+    (candidate) => otherRuntime(candidate) !== null && candidate.fits && candidate.iterationMs * tie < chosen.iterationMs,
+  );
+  const [best] = faster.sort((a, b) => a.iterationMs - b.iterationMs);
+  if (best === undefined) return [];
+  return [
+    `${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}; it needs ${otherRuntime(best) ?? ''}`,
+  ];
+}
+
+/** One line on the schedules that were not looked at. */
+export function notCompared(skipped: readonly ScheduleName[]): string[] {
+  return skipped.length === 0 ? [] : [`not compared, as it would take long: ${skipped.join(', ')}; name one as schedule to plan it`];
+}

@@ -1,0 +1,135 @@
+import { boundMs } from './bound';
+import { heldMicroBatches, recipesFor, type Recipe } from './candidates';
+import { improve, type Plan } from './improve';
+import { fits, withMicroBatches, type Pipeline } from './pipeline';
+import { repeated } from './repeat';
+import { measure, timesOf } from './times';
+
+/** Steps timed at most while orders to start from, or to end with, are looked at. */
+const mostTrials = 60e6;
+
+/** Orders that improvement starts from. */
+const starts = 3;
+
+/** Share of the work for the whole order, where repeating a shorter one has lost something. */
+const wholeShare = 0.2;
+
+/** How many searches start anew and share this much of the work; as many more as said go on from the best of them. */
+const freshSearches = 4;
+const freshShare = 0.7;
+const furtherSearches = 2;
+
+/** What a move may cost at first, in turn, as shares of the longest pass; and at most, as a share of what is above the bound. */
+const tolerances = [0.02, 0.005, 0.1];
+const mostTolerance = 0.1;
+
+/** Two sums of the same times may differ by this share. */
+const rounding = 1e-10;
+
+/**
+ * The order with the shortest longest stage span that hand-made orders, dispatching by several rules, and moving steps of longest paths find under the memory limit. Most of the search happens
+ * with few micro-batches: what makes orders differ is how the pipeline fills and drains, and the steady state between is repeated. Bounded work, the same for the same arguments.
+ */
+export function plan(pipeline: Pipeline): Plan {
+  const short = withMicroBatches(pipeline, fewMicroBatches(pipeline));
+  const work = workFor(pipeline.stages * pipeline.length);
+  const { handMade, ruled } = recipesFor(pipeline);
+  const first = bestPlans(short, trialsOf(short, [...handMade, ...ruled]), starts, reachedMs(short));
+  if (short.microBatches === pipeline.microBatches) return bestOf(search(pipeline, first, work));
+  const found = search(short, first, (1 - wholeShare) * work);
+  // More micro-batches are more work for every stage; where repeating adds no more than that, nothing was lost.
+  const enoughMs = Math.max(reachedMs(pipeline), (bestOf(found).spanMs + boundMs(pipeline) - boundMs(short)) * (1 + rounding));
+  const whole = bestPlans(pipeline, longer(pipeline, short, [...handMade, ...first.map(({ recipe }) => recipe)], found), 1, enoughMs);
+  return bestOf(whole).spanMs <= enoughMs ? bestOf(whole) : bestOf(search(pipeline, whole, wholeShare * work));
+}
+
+/** Steps timed while orders are improved: less for each step the more there are, which keeps a plan for 32 stages and 256 micro-batches to seconds. */
+function workFor(steps: number): number {
+  return Math.min(20_000 * steps, 400_000 * Math.sqrt(steps), 80e6);
+}
+
+/** As many as fill and drain the pipeline under the limit. */
+function fewMicroBatches(pipeline: Pipeline): number {
+  const { stages, microBatches } = pipeline;
+  const inFlight = Math.min(Math.max(stages, heldMicroBatches(pipeline)), 4 * stages);
+  return Math.min(microBatches, stages + inFlight);
+}
+
+/** An order to look at, and where it comes from. */
+interface Trial<From> {
+  readonly words: Uint8Array;
+  readonly recipe: From;
+}
+
+type Tried<From> = Plan & Trial<From>;
+
+function* trialsOf(pipeline: Pipeline, recipes: readonly Recipe[]): Generator<Trial<Recipe>> {
+  for (const recipe of recipes) {
+    const words = recipe(pipeline);
+    if (words) yield { words, recipe };
+  }
+}
+
+/** Orders for all micro-batches, by recipes, and made of what was found for few. */
+function* longer(pipeline: Pipeline, short: Pipeline, recipes: readonly Recipe[], found: readonly Plan[]): Generator<Trial<Recipe | null>> {
+  yield* trialsOf(pipeline, recipes);
+  const times = timesOf(short);
+  for (const { words } of [...found].sort((a, b) => a.spanMs - b.spanMs)) {
+    measure(short, words, times);
+    for (const repeatedWords of repeated(short, words, times, pipeline.microBatches)) yield { words: repeatedWords, recipe: null };
+  }
+}
+
+/** The best few of what can run under the limit, shortest first and no two alike; just one when it cannot be beaten. */
+function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few: number, enoughMs: number): Tried<From>[] {
+  const { stages, length, letters } = pipeline;
+  const times = timesOf(pipeline);
+  const counts = new Int32Array(letters);
+  const allStages = Array.from({ length: stages }, (_, stage) => stage);
+  let best: Tried<From>[] = [];
+  let left = mostTrials;
+  for (const trial of trials) {
+    // Making an order costs several times what measuring it does, and more with many stages.
+    left -= stages * length * (trial.recipe ? 4 + stages / 8 : 2);
+    const spanMs = allStages.every((stage) => fits(pipeline, trial.words, stage, counts))
+      ? measure(pipeline, trial.words, times)
+      : Infinity;
+    if (spanMs < Infinity && !best.some((other) => other.spanMs === spanMs)) {
+      best = [...best, { ...trial, spanMs }].sort((a, b) => a.spanMs - b.spanMs).slice(0, few);
+      if (spanMs <= enoughMs) return best.slice(0, 1);
+    }
+    if (left < 0 && best.length > 0) break;
+  }
+  if (best.length === 0) throw new Error('No rules lead to an order under this limit.');
+  return best;
+}
+
+/** Every order found, those started from included; only the best where it cannot be beaten. */
+function search(pipeline: Pipeline, first: readonly Plan[], work: number): readonly Plan[] {
+  const enoughMs = reachedMs(pipeline);
+  const start = bestOf(first);
+  if (start.spanMs <= enoughMs) return [start];
+  const gapMs = start.spanMs - boundMs(pipeline);
+  const longestPassMs = pipeline.durationMs.reduce((most, ms) => Math.max(most, ms), 0);
+  const near = first.filter(({ spanMs }) => spanMs - start.spanMs <= gapMs / 2);
+  const plans = [...near];
+  for (let index = 0; index < freshSearches + furtherSearches; index++) {
+    const fresh = index < freshSearches;
+    const from = fresh ? (near[index % near.length] ?? start) : bestOf(plans);
+    const share = fresh ? freshShare / freshSearches : (1 - freshShare) / furtherSearches;
+    const toleranceMs = Math.min((tolerances[index % tolerances.length] ?? 0) * longestPassMs, mostTolerance * gapMs);
+    const next = improve(pipeline, from, { work: share * work, enoughMs, toleranceMs, seed: index });
+    if (next.spanMs <= enoughMs) return [next];
+    plans.push(next);
+  }
+  return plans;
+}
+
+function bestOf(plans: readonly Plan[]): Plan {
+  return plans.reduce((best, other) => (other.spanMs < best.spanMs ? other : best));
+}
+
+/** A span that is as good as the bound, but for rounding. */
+function reachedMs(pipeline: Pipeline): number {
+  return boundMs(pipeline) * (1 + rounding);
+}

@@ -1,0 +1,41 @@
+import * as vscode from 'vscode';
+import { ExpectedError } from '../../core/errors';
+import { chromeTrace } from '../../core/export/chrome-trace';
+import { liveCurve } from '../../core/memory/curve';
+import type { Candidate, CandidateId } from '../../core/planner/plan';
+import { writeScheduleCsv } from '../../core/schedule/pytorch/write';
+import type { Timeline } from '../../core/schedule/schedule';
+import type { ExportFormat } from '../../protocol/page';
+import type { SessionState } from '../plan-sessions';
+import { saveText } from './save';
+
+/** Saves a candidate of a session's plan, as people load it elsewhere. @throws ExpectedError where its schedule cannot be written so. */
+export async function exportCandidate(
+  { file, plan }: SessionState,
+  { format, candidate: id }: { readonly format: ExportFormat; readonly candidate: CandidateId },
+): Promise<void> {
+  const candidate = plan?.candidates.find((each) => each.id === id);
+  const timeline = candidate?.timeline ?? null;
+  if (plan === null || candidate === undefined || timeline === null)
+    throw new ExpectedError('export-no-timeline', 'There is no timeline to write', 'pick a plan whose timeline is drawn');
+  const name = `${plan.request.title} ${candidate.name}`;
+  const beside = vscode.Uri.parse(file);
+  if (format === 'chrome-trace')
+    await saveText(
+      beside,
+      `${name} trace.json`,
+      { JSON: ['json'] },
+      chromeTrace(timeline, { title: name, memory: memoryOf(candidate, timeline) }),
+    );
+  else
+    await saveText(
+      beside,
+      `${name}.csv`,
+      { CSV: ['csv'] },
+      writeScheduleCsv(timeline, format === 'pytorch-csv' ? 'compute_only' : 'compute_comms'),
+    );
+}
+
+function memoryOf({ memory: { chunks, stages } }: Candidate, timeline: Timeline): ReturnType<typeof liveCurve>[] {
+  return stages.map(({ stage, staticBytes }) => liveCurve(timeline, chunks, stage, staticBytes));
+}

@@ -1,0 +1,41 @@
+import * as vscode from 'vscode';
+import type { PlanSessions } from './plan-sessions';
+import { scheduleLensText } from './schedule-text';
+import { isEnabled } from './settings';
+import type { ShownConfig } from './shown-config';
+
+/** Lenses over a schedule file: its size, length and bubble, or how many problems it has, and the way to its timeline. */
+export function registerScheduleLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
+  const changed = new vscode.EventEmitter<void>();
+  const said = new Map<string, string | null>();
+  const provider: vscode.CodeLensProvider = {
+    onDidChangeCodeLenses: changed.event,
+    provideCodeLenses: async ({ uri }) => {
+      const file = isEnabled('codeLens', uri) ? await shown.scheduleOf(uri) : null;
+      const state = file === null ? undefined : sessions.get(file);
+      const title = state === undefined ? null : scheduleLensText(state, vscode.l10n.t);
+      if (state === undefined || title === null) return [];
+      const top = new vscode.Range(0, 0, 0, 0);
+      const command = state.error === null ? 'terapipe.openTimeline' : 'workbench.actions.view.problems';
+      const first = new vscode.CodeLens(top, { title, command, arguments: state.error === null ? [uri] : [] });
+      if (state.schedule === null) return [first];
+      return [
+        first,
+        new vscode.CodeLens(top, { title: vscode.l10n.t('Show timeline'), command: 'terapipe.openTimeline', arguments: [uri] }),
+      ];
+    },
+  };
+  return vscode.Disposable.from(
+    changed,
+    vscode.languages.registerCodeLensProvider(selector, provider),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
+    }),
+    sessions.onDidChange((state) => {
+      const text = scheduleLensText(state, vscode.l10n.t);
+      if (state.format !== 'pytorch-schedule' || said.get(state.file) === text) return;
+      said.set(state.file, text);
+      changed.fire();
+    }),
+  );
+}

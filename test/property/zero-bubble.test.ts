@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { PassMemory, PassTimes, ScheduleProblem } from '../../src/core/schedule/kind';
+import { generateSchedule } from '../../src/core/schedule/registry';
+import { operationKind, type Schedule } from '../../src/core/schedule/schedule';
+import { boundMs } from '../../src/core/schedule/zero-bubble/bound';
+import { improve } from '../../src/core/schedule/zero-bubble/improve';
+import { fits, pipelineOf, wordsOf, type Pipeline } from '../../src/core/schedule/zero-bubble/pipeline';
+import { plannedOrder } from '../../src/core/schedule/zero-bubble/planned';
+import { measure, measureTails, timesOf } from '../../src/core/schedule/zero-bubble/times';
+import { queueOf, update } from '../../src/core/schedule/zero-bubble/update';
+import { equalTimes, longestSpanMs, peaks, rowMemory, simulateWith, timelineOf, wholeProblem } from './planned';
+
+const seed = 20261121;
+const names = ['ZeroBubble', 'ZeroBubbleV'] as const;
+const slotsOf = (name: (typeof names)[number]): 1 | 2 => (name === 'ZeroBubble' ? 1 : 2);
+
+interface Drawn {
+  readonly name: (typeof names)[number];
+  readonly problem: ScheduleProblem;
+}
+
+const passMs = fc.integer({ min: 0, max: 40 }).map((quarters) => quarters / 4);
+const drawnTimes = (stages: number): fc.Arbitrary<PassTimes> => {
+  const perStage = fc.array(passMs, { minLength: stages, maxLength: stages }).map((times) => Float64Array.from(times));
+  return fc.record({ forwardMs: perStage, backwardInputMs: perStage, backwardWeightMs: perStage, sendMs: passMs });
+};
+const drawnMemory: fc.Arbitrary<PassMemory> = fc
+  .record({ input: fc.integer({ min: -30, max: 5 }), held: fc.double({ min: 1.2, max: 9, noNaN: true }), limited: fc.boolean() })
+  .map(({ input, held, limited }) => ({
+    forward: 34,
+    backwardInput: input,
+    backwardWeight: -34 - input,
+    limit: limited ? 34 * held : Infinity,
+  }));
+
+/** Small pipelines, stages unlike each other, any limit that one micro-batch fits under. */
+const drawn: fc.Arbitrary<Drawn> = fc
+  .tuple(fc.constantFrom(...names), fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 14 }), drawnMemory)
+  .chain(([name, stages, microBatches, memory]) =>
+    drawnTimes(stages).map((times) => ({ name, problem: wholeProblem(name, microBatches, times, memory) })),
+  );
+
+/** 1F1B with each weight gradient right after its input gradient. */
+function splitOneForwardOneBackward(problem: ScheduleProblem): Schedule {
+  const { rowStart, kind, chunk, unit, ...rest } = generateSchedule('1F1B', { ...problem, chunksPerStage: 1 });
+  const rows = Array.from(kind).flatMap((operation, row) =>
+    (operation === operationKind.forward ? [operation] : [operationKind.backwardInput, operationKind.backwardWeight]).map((part) => ({
+      kind: part,
+      row,
+    })),
+  );
+  return {
+    ...rest,
+    rowStart: rowStart.map((_, stage) => 3 * problem.units.length * stage),
+    kind: Uint8Array.from(rows, (row) => row.kind),
+    chunk: Uint32Array.from(rows, ({ row }) => chunk[row]!),
+    unit: Uint32Array.from(rows, ({ row }) => unit[row]!),
+  };
+}
+
+function wordsPlanned({ name, problem }: Drawn): { readonly pipeline: Pipeline; readonly words: Uint8Array } {
+  const pipeline = pipelineOf(problem, slotsOf(name));
+  return { pipeline, words: wordsOf(pipeline, plannedOrder(problem, slotsOf(name))) };
+}
+
+function close(actual: number, expected: number, what: string): void {
+  assert.ok(Math.abs(actual - expected) <= 1e-9 * Math.max(1, Math.abs(expected)), `${what}: ${actual} against ${expected}`);
+}
+
+describe('planned zero-bubble orders', () => {
+  it('run, with every pass of every micro-batch once, and never hold more than the limit', () => {
+    fc.assert(
+      fc.property(drawn, ({ name, problem }) => {
+        const timeline = timelineOf(name, problem);
+        assert.ok(Math.max(...peaks(timeline, problem.memory)) <= problem.memory.limit * (1 + 1e-9));
+      }),
+      { seed, numRuns: 120 },
+    );
+  });
+
+  it('take as long in the planner as in the simulator, and no less than the bound', () => {
+    fc.assert(
+      fc.property(drawn, (case_) => {
+        const { pipeline, words } = wordsPlanned(case_);
+        const spanMs = measure(pipeline, words, timesOf(pipeline));
+        close(spanMs, longestSpanMs(timelineOf(case_.name, case_.problem)), 'longest span');
+        assert.ok(spanMs >= boundMs(pipeline) * (1 - 1e-9), `${spanMs} ms below the bound of ${boundMs(pipeline)} ms`);
+      }),
+      { seed: seed + 1, numRuns: 120 },
+    );
+  });
+
+  it('are never longer than 1F1B with split backward where that fits under the limit', () => {
+    let fitting = 0;
+    fc.assert(
+      fc.property(drawn, ({ problem }) => {
+        const oneChunk = { ...problem, chunksPerStage: 1 };
+        const split = splitOneForwardOneBackward(oneChunk);
+        if (Math.max(...peaks(split, problem.memory)) > problem.memory.limit) return;
+        fitting++;
+        const splitMs = longestSpanMs(simulateWith(split, oneChunk));
+        assert.ok(longestSpanMs(timelineOf('ZeroBubble', oneChunk)) <= splitMs * (1 + 1e-9));
+      }),
+      { seed: seed + 2, numRuns: 120 },
+    );
+    assert.ok(fitting >= 40, `${fitting} of 120`);
+  });
+});
+
+describe('the search for zero-bubble orders', () => {
+  it('times a moved step again as a measurement of the whole does', () => {
+    let moved = 0;
+    fc.assert(
+      fc.property(drawn, fc.nat(), fc.integer({ min: -6, max: 6 }), (case_, at, distance) => {
+        const { pipeline, words } = wordsPlanned(case_);
+        const times = timesOf(pipeline);
+        measure(pipeline, words, times);
+        measureTails(pipeline, words, times);
+        const from = at % words.length;
+        const stage = Math.floor(from / pipeline.length);
+        const to = Math.min(Math.max(from + distance, stage * pipeline.length), (stage + 1) * pipeline.length - 1);
+        const letters = Array.from(words);
+        letters.splice(to, 0, ...letters.splice(from, 1));
+        const after = Uint8Array.from(letters);
+        const wanted = timesOf(pipeline);
+        const runs = fits(pipeline, after, stage, new Int32Array(pipeline.letters)) && measure(pipeline, after, wanted) < Infinity;
+        if (!runs) return;
+        measureTails(pipeline, after, wanted);
+        const timed = update(pipeline, after, times, queueOf(pipeline), Math.min(from, to), Math.max(from, to));
+        if (timed === Infinity) return;
+        moved++;
+        for (const column of ['endMs', 'tailMs', 'microBatch', 'linkEndMs', 'linkTailMs', 'linkStep'] as const)
+          assert.deepEqual(times[column], wanted[column], column);
+      }),
+      { seed: seed + 3, numRuns: 250 },
+    );
+    assert.ok(moved >= 50, `${moved} of 250`);
+  });
+
+  it('never makes an order longer, nor breaks it', () => {
+    fc.assert(
+      fc.property(drawn, ({ problem }) => {
+        const pipeline = pipelineOf({ ...problem, chunksPerStage: 1 }, 1);
+        const start = wordsOf(pipeline, (stage, emit) => {
+          for (const kind of [operationKind.forward, operationKind.backwardInput, operationKind.backwardWeight])
+            for (let unit = 0; unit < problem.microBatches; unit++) emit(kind, stage, unit);
+        });
+        const unlimited = { ...pipeline, limit: Infinity };
+        const spanMs = measure(unlimited, start, timesOf(unlimited));
+        const better = improve(unlimited, { words: start, spanMs }, { work: 50_000, enoughMs: 0, toleranceMs: 1, seed: 1 });
+        assert.ok(better.spanMs <= spanMs);
+        close(measure(unlimited, better.words, timesOf(unlimited)), better.spanMs, 'span');
+      }),
+      { seed: seed + 4, numRuns: 60 },
+    );
+  });
+});
+
+describe('hand-made zero-bubble schedules', () => {
+  const sizes = [2, 3, 4, 6, 8].flatMap((stages) => [2, 3, 5].map((times) => ({ stages, microBatches: times * stages })));
+
+  it('have a bubble of (p - 1) (F + I - W) in ZB-H1 and hold p micro-batches', () => {
+    for (const { stages, microBatches } of sizes)
+      for (const [forward, input, weight] of [[1, 1, 1], [3, 4, 2], [10, 12, 6]] as const) {
+        const problem = wholeProblem('ZB-H1', microBatches, equalTimes(stages, forward, input, weight, 0), rowMemory(stages));
+        const timeline = timelineOf('ZB-H1', problem);
+        const busy = microBatches * (forward + input + weight);
+        close(longestSpanMs(timeline) - busy, (stages - 1) * (forward + input - weight), `${stages} stages, ${microBatches} micro-batches`);
+        assert.equal(Math.max(...peaks(timeline, problem.memory)), 34 * stages);
+      } // prettier-ignore
+  });
+
+  it('have a bubble of (p - 1) (F + I - 2 W) in ZB-H2, none where all take the same time, and hold 2 p - 1 micro-batches', () => {
+    for (const { stages, microBatches } of sizes)
+      for (const [forward, input, weight] of [[1, 1, 1], [3, 4, 2], [10, 12, 6]] as const) {
+        const problem = wholeProblem('ZB-H2', microBatches, equalTimes(stages, forward, input, weight, 0), rowMemory(2 * stages - 1));
+        const timeline = timelineOf('ZB-H2', problem);
+        const busy = microBatches * (forward + input + weight);
+        close(longestSpanMs(timeline) - busy, (stages - 1) * (forward + input - 2 * weight), `${stages} stages, ${microBatches} micro-batches`);
+        assert.equal(Math.max(...peaks(timeline, problem.memory)), 34 * (2 * stages - 1));
+      } // prettier-ignore
+  });
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { exportNames } from '../../../src/cli/export-formats';
+import { runCommand } from '../../../src/cli/run-command';
+import { readScheduleCsv } from '../../../src/core/schedule/pytorch/read';
+import { otherSchedules } from '../../../src/core/schedule/schedule';
+
+const sample = path.join(import.meta.dirname, '../../../media/samples/llama3-8b/terapipe.json');
+const small = ['--set', 'layout.pipeline=4', '--set', 'training.globalBatch=64'];
+
+async function run(...args: readonly string[]): Promise<{ readonly out: string; readonly err: string; readonly exitCode: number }> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const exitCode = await runCommand(['export', sample, ...small, ...args], {
+    ...{ out: (text: string) => out.push(text), err: (text: string) => err.push(text), progress: () => undefined },
+    ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
+    ...{ profilerFile: '', shell: () => Promise.reject(new Error('no shell here')), debug: false },
+  });
+  return { out: out.join(''), err: err.join(''), exitCode };
+}
+
+describe('terapipe export', function () {
+  this.timeout(30_000);
+  const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-export-'));
+  after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('writes every schedule as a CSV of PyTorch that our own reader takes back', async () => {
+    for (const to of ['pytorch-csv', 'pytorch-csv-comms'])
+      for (const schedule of otherSchedules) {
+        const { out, err } = await run('--to', to, '--schedule', schedule);
+        const { schedule: read, problems } = readScheduleCsv(out, 'order.csv', {});
+        assert.deepEqual([problems.length, read?.stages], [0, 4], `${schedule}: ${err}${problems[0]?.message ?? ''}`);
+      }
+  });
+
+  it('writes a candidate of the plan, by its id in any case', async () => {
+    const [chosen, named, asked] = [
+      await run('--to', 'pytorch-csv'),
+      await run('--to', 'pytorch-csv', '--candidate', 'zb-h1'),
+      await run('--to', 'pytorch-csv', '--schedule', 'ZB-H1'),
+    ];
+    assert.equal(named.out, asked.out);
+    assert.notEqual(named.out, chosen.out);
+    const wrong = await run('--to', 'svg', '--candidate', 'ZB-H3');
+    assert.equal(wrong.exitCode, 2);
+    assert.match(wrong.err, /did you mean ZB-H1\?/);
+  });
+
+  it('writes a trace with the memory of every stage, and a picture', async () => {
+    const trace = JSON.parse((await run('--to', 'chrome-trace', '--candidate', 'ZBVZeroBubble')).out) as {
+      traceEvents: { ph: string; name: string }[];
+    };
+    const counters = new Set(trace.traceEvents.filter(({ ph }) => ph === 'C').map(({ name }) => name));
+    assert.equal(counters.size, 4);
+    assert.match((await run('--to', 'svg')).out, /^<svg .*<\/svg>\s*$/s);
+  });
+
+  it('writes a new file, never over one, and says the same in JSON', async () => {
+    const file = path.join(folder, 'order.csv');
+    const { out } = await run('--to', 'pytorch-csv');
+    assert.equal((await run('--to', 'pytorch-csv', '--out', file)).out, `Wrote ${file}\n`);
+    assert.equal(readFileSync(file, 'utf8'), out);
+    const again = await run('--to', 'svg', '--out', file);
+    assert.deepEqual([again.exitCode, again.err.includes('is there already')], [2, true]);
+    assert.equal(readFileSync(file, 'utf8'), out);
+    const json = JSON.parse((await run('--to', 'pytorch-csv', '--json')).out) as Record<string, unknown>;
+    assert.deepEqual([json['version'], json['to'], json['text'], json['written']], [1, 'pytorch-csv', out, null]);
+  });
+
+  it('asks for a format that there is', async () => {
+    for (const [args, said] of [
+      [[], `give --to ${exportNames[0]}`],
+      [['--to', 'cvs'], 'is nothing to export to'],
+      [['--to', 'svg', '--schedule', '1F2B'], 'schedule'],
+    ] as const) {
+      const { err, exitCode } = await run(...args);
+      assert.equal(exitCode, 2);
+      assert.ok(err.includes(said), err);
+    }
+  });
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { buildCommandLine, type CommandLine } from './command-line';
+
+const sound = '0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n';
+
+describe('terapipe, given a schedule file', function () {
+  this.timeout(60_000);
+  let cli: CommandLine;
+  before(async () => {
+    cli = await buildCommandLine();
+    const files = { 'good.csv': sound, 'bad.csv': sound.replace('1B0', '1X0'), 'teams.csv': '1B,2B,3B,HR\n12,3,0,7\n' };
+    for (const [name, text] of Object.entries(files)) writeFileSync(path.join(cli.folder, name), text);
+  });
+  after(() => {
+    cli.dispose();
+  });
+
+  it('finds it in a folder, checks it at the cell, and passes over other tables', async () => {
+    const { exitCode, out, err } = await cli.run(['check', '.', '--json']);
+    const { findings, configs } = JSON.parse(out) as { findings: Record<string, unknown>[]; configs: string[] };
+    assert.deepEqual([exitCode, err, configs], [1, '', ['bad.csv', 'good.csv']]);
+    assert.deepEqual(
+      findings.map(({ file, code, line, column, endColumn }) => [file, code, line, column, endColumn]),
+      [['bad.csv', 'schedule-csv-action', 2, 5, 8]],
+    );
+  });
+
+  it('inspects it, from a file and from standard input', async () => {
+    const { exitCode, out } = await cli.run(['inspect', 'good.csv', '--json']);
+    const { format, layout, schedule } = JSON.parse(out) as { format: string; layout: object; schedule: Record<string, unknown> };
+    assert.deepEqual([exitCode, format, layout], [0, 'pytorch-schedule', { pipeline: 2, virtualStages: 1 }]);
+    const { kind, ranks, stages, microBatches, steps } = schedule;
+    assert.deepEqual([kind, ranks, stages, microBatches, steps], ['compute_only', 2, 2, 2, 9]);
+    const words = await cli.run(['inspect', '-'], sound);
+    assert.match(words.out, /2 ranks, 2 stages, 2 micro-batches: 9 steps, bubble 33\.3 %\neach pass takes 1 step, a full backward 2\n/);
+  });
+
+  it('refuses to inspect one that cannot run, at the cell', async () => {
+    const { exitCode, err } = await cli.run(['inspect', 'bad.csv']);
+    assert.equal(exitCode, 2);
+    assert.match(err, /^bad\.csv:2:5: "1X0" is no action of a schedule; /);
+  });
+});

@@ -1,0 +1,95 @@
+import { formatDuration, formatPercent } from '../../src/core/format';
+import type { IdleCause, IdleTimes } from '../../src/core/schedule/idle';
+import type { Candidate } from '../../src/core/planner/plan';
+import { h } from '../dom';
+import { t } from '../strings';
+
+/** Causes as people act on them, in the order of a step: what a stage waits for at its turn and in between is one. */
+const groups = ['warm-up', 'waiting', 'link', 'imbalance', 'drain'] as const;
+type Group = (typeof groups)[number];
+
+const groupOf: Readonly<Record<IdleCause, Group>> = {
+  'warm-up': 'warm-up',
+  turn: 'waiting',
+  activation: 'waiting',
+  gradient: 'waiting',
+  link: 'link',
+  imbalance: 'imbalance',
+  drain: 'drain',
+};
+
+/** Idle time by cause, ms: of one stage, or the mean over all where `stage` is null. */
+export function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<Group, number> {
+  const sums = new Map<Group, number>(groups.map((group) => [group, 0]));
+  for (const [cause, group] of Object.entries(groupOf) as [IdleCause, Group][]) {
+    const column = idle[cause];
+    const ms = stage === null ? column.reduce((sum, each) => sum + each, 0) / Math.max(1, column.length) : (column[stage] ?? 0);
+    sums.set(group, (sums.get(group) ?? 0) + ms);
+  }
+  return sums;
+}
+
+/** Why the stages stand still, or one of them: what each cause takes of it as a stacked bar, and the numbers with their share of the pipeline's time. */
+export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | null): HTMLElement[] {
+  const known = stage !== null && stage < idle['warm-up'].length ? stage : null;
+  const sums = [...idleByGroup(idle, known)].filter(([, ms]) => ms > pipelineMs * 1e-9);
+  const idleMs = sums.reduce((sum, [, ms]) => sum + ms, 0);
+  const title = known === null ? t('Idle time, mean of all stages') : t('Idle time of stage {0}', known);
+  if (sums.length === 0) return [h('h2', {}, title), h('p', { class: 'hint' }, t('none'))];
+  const bar = h('div', { class: 'idle-bar', 'aria-hidden': 'true' });
+  for (const [group, ms] of sums) {
+    const part = h('div', { class: `idle-part idle-${group}`, title: t('{0}: {1}', groupName(group), formatDuration(ms)) });
+    part.style.width = `${(ms / idleMs) * 100}%`;
+    bar.append(part);
+  }
+  const rows = sums.map(([group, ms]) =>
+    h(
+      'div',
+      { class: 'pair', title: meaning(group) },
+      h('dt', {}, h('span', { class: `swatch idle-${group}` }), groupName(group)),
+      h('dd', {}, formatDuration(ms), h('span', { class: 'share' }, shareText(ms / pipelineMs))),
+    ),
+  );
+  const sum = h(
+    'div',
+    { class: 'pair pair-sum' },
+    h('dt', {}, t('Idle')),
+    h('dd', {}, formatDuration(idleMs), h('span', { class: 'share' }, formatPercent(idleMs / pipelineMs))),
+  );
+  return [h('h2', {}, title), bar, h('dl', { class: 'pairs' }, ...rows, sum)];
+}
+
+/** Less than a model can predict is said so. */
+function shareText(share: number): string {
+  return share < 0.001 ? '< 0.1 %' : formatPercent(share);
+}
+
+function groupName(group: Group): string {
+  switch (group) {
+    case 'warm-up':
+      return t('Warm-up');
+    case 'waiting':
+      return t('Waits for data');
+    case 'link':
+      return t('Waits for a link');
+    case 'imbalance':
+      return t('Imbalance');
+    case 'drain':
+      return t('Drain');
+  }
+}
+
+function meaning(group: Group): string {
+  switch (group) {
+    case 'warm-up':
+      return t('The first activations have not arrived yet.');
+    case 'waiting':
+      return t('Another stage has not finished the activations or gradients that come next.');
+    case 'link':
+      return t('What comes next is done, and is being sent or waits for its turn on the link.');
+    case 'imbalance':
+      return t('Would be gone if every pass took as long on all stages.');
+    case 'drain':
+      return t('The stage is done, others are not.');
+  }
+}
