@@ -8,7 +8,7 @@ import { tableCost } from '../../core/cost/table';
 import { ExpectedError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
 import type { Located, Place } from '../../core/located';
-import { sliceTimeCount } from '../../core/solver/slice-times';
+import { sliceTimeCount } from '../../core/solver/tabulated-rows';
 import type { SliceMs, SlicingProblem } from '../../core/solver/problem';
 import { quoted } from '../../core/text';
 import * as v from 'valibot';

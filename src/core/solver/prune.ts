@@ -1,0 +1,104 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
+import { emptyRow, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
+
+/** What a plan that is to be kept looks like. */
+export interface Wanted {
+  /** Its slowest slice lies above `aboveMs` and not above `limitMs`. */
+  readonly aboveMs: number;
+  readonly limitMs: number;
+  /** Sum of its slices in this chunk and `weight` times its slowest slice stay within this, ms. */
+  readonly withinMs: number;
+  readonly weight: number;
+}
+
+/**
+ * The slices that a wanted plan can hold: those whose cheapest way from the start of the sequence, through them, to its end stays within bounds. Null: none.
+ * @param rests for every unit the cheapest rest with no slice above the limit, as `cheapestRests` leaves it.
+ * @throws CancelledError
+ */
+export function wantedSlices(rows: SliceRows, rests: Float64Array, wanted: Wanted, signal: CancelSignal | undefined): SliceGraph | null {
+  const { units } = rows;
+  const heads = new Float64Array(units + 1).fill(Infinity);
+  heads[0] = 0;
+  const rowStart = new Uint32Array(units + 1);
+  const columns = growingColumns();
+  const row = emptyRow();
+  for (let start = 0; start < units; start++) {
+    if (start % 128 === 0) throwIfCancelled(signal);
+    const headMs = heads[start] ?? Infinity;
+    if (headMs < Infinity) {
+      rows.read(start, wanted.limitMs, row);
+      columns.reserve(row.length);
+      columns.count = keepInRow(row, start, headMs, heads, rests, wanted, columns);
+    }
+    rowStart[start + 1] = columns.count;
+  }
+  return columns.count === 0 ? null : { rowStart, ...columns.trimmed() };
+}
+
+/** Columns of slices that grow as they are filled. */
+interface GrowingColumns {
+  to: Uint32Array;
+  ms: Float64Array;
+  peakMs: Float64Array;
+  count: number;
+  readonly reserve: (more: number) => void;
+  readonly trimmed: () => Pick<SliceGraph, 'to' | 'ms' | 'peakMs'>;
+}
+
+function growingColumns(): GrowingColumns {
+  const first = 1024;
+  let same = true;
+  const columns: GrowingColumns = {
+    to: new Uint32Array(first),
+    ms: new Float64Array(first),
+    peakMs: new Float64Array(first),
+    count: 0,
+    reserve: (more) => {
+      const needed = columns.count + more;
+      if (needed <= columns.to.length) return;
+      const length = Math.max(needed, 2 * columns.to.length);
+      columns.to = grown(columns.to, new Uint32Array(length));
+      columns.ms = grown(columns.ms, new Float64Array(length));
+      columns.peakMs = grown(columns.peakMs, new Float64Array(length));
+    },
+    trimmed: () => {
+      for (let index = 0; same && index < columns.count; index++) same = columns.ms[index] === columns.peakMs[index];
+      const ms = columns.ms.slice(0, columns.count);
+      return { to: columns.to.slice(0, columns.count), ms, peakMs: same ? ms : columns.peakMs.slice(0, columns.count) };
+    },
+  };
+  return columns;
+}
+
+function grown<T extends Uint32Array | Float64Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}
+
+/** Advances `heads` along the slices of a row and keeps the wanted ones; returns how many are kept in all. */
+function keepInRow(
+  { ms, peakMs, to, offset, length }: SliceRow,
+  start: number,
+  headMs: number,
+  heads: Float64Array,
+  rests: Float64Array,
+  { aboveMs, limitMs, withinMs, weight }: Wanted,
+  kept: Pick<GrowingColumns, 'to' | 'ms' | 'peakMs' | 'count'>,
+): number {
+  let count = kept.count;
+  for (let index = 0; index < length; index++) {
+    const peak = peakMs[offset + index] ?? 0;
+    if (peak > limitMs) continue;
+    const end = to === null ? start + 1 + index : (to[offset + index] ?? 0);
+    const sliceMs = ms[offset + index] ?? 0;
+    const reachedMs = headMs + sliceMs;
+    if (reachedMs + (rests[end] ?? 0) + weight * (peak > aboveMs ? peak : aboveMs) > withinMs) continue;
+    if (reachedMs < (heads[end] ?? 0)) heads[end] = reachedMs;
+    kept.to[count] = end;
+    kept.ms[count] = sliceMs;
+    kept.peakMs[count] = peak;
+    count++;
+  }
+  return count;
+}
