@@ -58,14 +58,14 @@ const problems = fc
 const options = fc.oneof(
   fc.record({ factors: fc.array(fc.constantFrom(1, 1.25, 2, 3), { minLength: 8, maxLength: 8 }) }),
   fc.record({ maximumInFlight: fc.integer({ min: 1, max: 8 }) }),
-  fc.record({ multipleOf: fc.integer({ min: 1, max: 6 }), oneScheme: fc.boolean() }),
+  fc.record({ multiples: fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 2 }), oneScheme: fc.boolean() }),
   fc.record({ forwardOnly: fc.constant(true), maximumInFlight: fc.constant(1) }),
 );
 
 interface Options {
   readonly factors?: readonly number[];
   readonly maximumInFlight?: number;
-  readonly multipleOf?: number;
+  readonly multiples?: readonly number[];
   readonly oneScheme?: boolean;
   readonly forwardOnly?: boolean;
 }

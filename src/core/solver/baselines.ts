@@ -1,6 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import type { AffineRows } from './affine-rows';
-import { unitCount, type SlicingProblem } from './problem';
+import { dynamicChunks, equalWorkLengths } from './chunk-rules';
+import { sliceTimesOf, unitCount, type SlicingProblem } from './problem';
 import { emptyRow, type SliceRows } from './slice-rows';
 import type { Scheme } from './slicing';
 
@@ -17,7 +18,16 @@ export interface Baselines {
   /** The number of equal slices with the lowest latency, the smallest such number among equals. */
   readonly uniform: Baseline;
   /** Slices as long as the time of the first allows, of all first ones tried the one with the lowest latency; the longest such first one among equals. */
-  readonly equalTime: Baseline & { readonly tokens: readonly number[] };
+  readonly equalTime: CutBaseline;
+  /** Slices of equal arithmetic (Seq1F1B), of all numbers of slices the fastest; null where the problem does not say its `work`. */
+  readonly equalWork: CutBaseline | null;
+  /** Chunks as SGLang chooses them, from first chunks of 2, 2.5 and 3 times the best equal slices, as its guide advises; null unless `forwardOnly`. */
+  readonly dynamicChunks: CutBaseline | null;
+}
+
+/** A baseline and its slices. */
+export interface CutBaseline extends Baseline {
+  readonly tokens: readonly number[];
 }
 
 /** Sum and slowest of the slices of one sequence, ms. */
@@ -31,6 +41,8 @@ export type BatchLatency = (series: Series, slices: number) => number;
 
 /** First lengths tried for slices of equal time, when there are more units. */
 const firstLengths = 256;
+/** Numbers of slices of equal work tried at most. */
+const mostEqualWork = 256;
 /** Latencies that differ by less than this share differ by rounding. */
 const sameLatency = 1e-12;
 
@@ -71,7 +83,43 @@ export function baselinesOf(
     if (uniform === null || candidate.latencyMs < uniform.latencyMs * (1 - sameLatency)) uniform = candidate;
   }
   const none = { slices: 1, latencyMs: Infinity, slowestMs: 0 };
-  return { wholeMs: whole?.latencyMs ?? Infinity, uniform: uniform ?? none, equalTime: bestEqualTime(problem, rows, latency, signal) };
+  return {
+    wholeMs: whole?.latencyMs ?? Infinity,
+    uniform: uniform ?? none,
+    equalTime: bestEqualTime(problem, rows, latency, signal),
+    equalWork: bestCut(problem, latency, equalWorkCuts(problem)),
+    dynamicChunks: problem.forwardOnly === true ? bestCut(problem, latency, dynamicCuts(problem, uniform?.slices ?? 1)) : null,
+  };
+}
+
+function equalWorkCuts({ tokens, unit, work }: SlicingProblem): readonly (readonly number[])[] {
+  if (work === undefined) return [];
+  const most = Math.min(mostEqualWork, unitCount({ tokens, unit }));
+  return Array.from({ length: most }, (_, index) => equalWorkLengths(tokens, index + 1, unit, work) ?? []);
+}
+
+function dynamicCuts({ tokens, unit, cost }: SlicingProblem, slices: number): readonly (readonly number[])[] {
+  return [2, 2.5, 3].map((times) =>
+    dynamicChunks(tokens, Math.min(tokens, (times * tokens) / slices), unit, (length) => cost(1, length, 0)),
+  );
+}
+
+/** The fastest of some cuts of a sequence; null when none is allowed. */
+function bestCut(
+  { cost, minimumTokens = 1 }: SlicingProblem,
+  latency: BatchLatency,
+  cuts: readonly (readonly number[])[],
+): CutBaseline | null {
+  let best: CutBaseline | null = null;
+  for (const tokens of cuts) {
+    if (tokens.length === 0 || tokens.some((length) => length < minimumTokens)) continue;
+    const times = sliceTimesOf([{ batch: 1, tokens }], cost);
+    const series = { totalMs: times.reduce((sum, ms) => sum + ms, 0), slowestMs: times.reduce((most, ms) => Math.max(most, ms), 0) };
+    const latencyMs = latency(series, tokens.length);
+    if (latencyMs < (best?.latencyMs ?? Infinity) * (1 - sameLatency))
+      best = { slices: tokens.length, latencyMs, slowestMs: series.slowestMs, tokens };
+  }
+  return best;
 }
 
 type LookUp = (start: number, length: number) => number;

@@ -1,4 +1,5 @@
 import { ExpectedError, type CancelSignal } from '../errors';
+import { plural } from '../format';
 import type { Baselines } from './baselines';
 import { boundsOf, flowShopMs, type Objective } from './flow-shop';
 import { searchFlowShop } from './flow-shop-search';
@@ -45,15 +46,20 @@ export function chooseMethod(
   if (unlimited === null) return null;
   const shared = oneScheme ? withOneScheme(problem, kinds, formula, unlimited, search) : unlimited;
   const slices = shared.rounds.flat().reduce((sum, { ends }) => sum + ends.length, 0);
-  const limited = !forwardOnly && slices > maximumInFlight;
-  if (limited && (oneScheme || judgedBy === 'simulation'))
+  if (forwardOnly || slices <= maximumInFlight)
+    return judgedBy === 'simulation' ? onFlowShop(problem, kinds, shared, search, options.signal) : shared;
+  if (oneScheme)
     throw new ExpectedError(
       'slicing-unsupported',
-      `${oneScheme ? 'One scheme for all chunks' : 'Stages that differ'} in rounds of at most ${maximumInFlight} slices in flight cannot be solved`,
-      `leave ${oneScheme ? 'oneScheme' : 'stageFactors'} or maximumInFlight out`,
+      `One scheme for all chunks in rounds of at most ${plural(maximumInFlight, 'slice')} in flight cannot be solved`,
+      'leave oneScheme or maximumInFlight out',
     );
-  if (limited) return inRounds(problem, kinds, formula, unlimited.boundMs, options);
-  return judgedBy === 'simulation' ? onFlowShop(problem, kinds, shared, search, options.signal) : shared;
+  const limited = inRounds(problem, kinds, formula, options);
+  if (judgedBy === 'formula' || limited === null) return limited;
+  const bounds = boundsOf(problem.stageFactors ?? []).map((bound) => inRounds(problem, kinds, bound, options));
+  const ms = limited.rounds.reduce((sum, chunks) => sum + flowShopMs(timesOf(kinds, chunks), problem.stageFactors ?? []), 0);
+  const boundMs = Math.min(ms, Math.max(...bounds.map((bound) => bound?.boundMs ?? 0)));
+  return { ...limited, boundMs, exact: boundMs >= ms * (1 - roundingSlack) };
 }
 
 function searchedPlan(
@@ -122,35 +128,22 @@ function withOneScheme(
   return { ...best, boundMs: proved, exact: proved >= bestMs * (1 - roundingSlack), evaluations };
 }
 
-function inRounds(
-  problem: SlicingProblem,
-  kinds: readonly SliceRows[],
-  formula: Objective,
-  unlimitedMs: number,
-  { signal }: MethodOptions,
-): Solved | null {
+function inRounds(problem: SlicingProblem, kinds: readonly SliceRows[], objective: Objective, { signal }: MethodOptions): Solved | null {
   const { batch, maximumInFlight = Infinity, maximumEvaluations } = problem;
   const units = kinds[0]?.units ?? 1;
   const maximumSlices = Math.min(maximumInFlight, batch * units);
   const visits = (kinds.length * units * units * Math.min(maximumSlices, units)) / 2;
-  const solved = solveRounds(
+  const { rounds, boundMs, exact, evaluations } = solveRounds(
     {
       kinds,
       sequences: batch,
-      weight: formula.slowest / formula.sum,
+      weight: objective.slowest / objective.sum,
       maximumSlices,
       maximumEvaluations: maximumEvaluations ?? Math.max(2, Math.floor(roundVisits / visits / batch)),
     },
     signal,
   );
-  if (solved.rounds === null) return null;
-  const { exact, evaluations } = solved;
-  return {
-    rounds: solved.rounds.map(({ chunks }) => chunks),
-    boundMs: Math.max(unlimitedMs, solved.boundMs * formula.sum),
-    exact,
-    evaluations,
-  };
+  return rounds === null ? null : { rounds: rounds.map(({ chunks }) => chunks), boundMs: boundMs * objective.sum, exact, evaluations };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { SliceWork } from './chunk-rules';
 import type { Scheme } from './slicing';
 
 /**
@@ -23,8 +24,8 @@ export interface SlicingProblem {
    * instead of one per slice, and checks the middle of every piece. Left out: nothing is known of the cost.
    */
   readonly contextKinks?: readonly number[];
-  /** Slices are multiples of this many tokens as well, but the rest at the end; 1 when left out. */
-  readonly multipleOf?: number;
+  /** Slices are multiples of these numbers of tokens as well, but the rest at the end: the tile of a kernel, the tensor-parallel size. */
+  readonly multiples?: readonly number[];
   /** How much longer than `cost` a slice takes on each stage, `stages` entries above 0; all 1 when left out. */
   readonly stageFactors?: readonly number[];
   /**
@@ -36,6 +37,8 @@ export interface SlicingProblem {
   readonly forwardOnly?: boolean;
   /** All chunks of the batch are cut at the same tokens, as the published runtime demands. */
   readonly oneScheme?: boolean;
+  /** Arithmetic of a slice, for the baseline of slices of equal work. */
+  readonly work?: SliceWork;
   /** Share of the latency at which the gap to the bound is small enough; 0 when left out: only a proof is. */
   readonly tolerance?: number;
   /** Most thresholds to solve before settling for the best so far; a bound on work, not on time. Left out: some seconds' worth. */
@@ -57,19 +60,27 @@ export function unitCount({ tokens, unit }: Pick<SlicingProblem, 'tokens' | 'uni
   return Math.ceil(tokens / unit);
 }
 
-/** Tokens between unit boundaries: `unit`, widened to a multiple of `multipleOf` too. */
-export function unitOf({ unit, multipleOf = 1 }: Pick<SlicingProblem, 'unit' | 'multipleOf'>): number {
-  let [a, b] = [unit, multipleOf];
-  while (b > 0) [a, b] = [b, a % b];
-  return (unit / a) * multipleOf;
+/** Tokens between unit boundaries: the least common multiple of `unit` and `multiples`, or something longer than the sequence. */
+export function unitOf({ unit, tokens, multiples = [] }: Pick<SlicingProblem, 'unit' | 'tokens' | 'multiples'>): number {
+  let common = unit;
+  for (const multiple of multiples) {
+    if (common >= tokens) break;
+    common *= multiple / greatestDivisor(common, multiple);
+  }
+  return common;
+}
+
+function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b);
 }
 
 /** @throws RangeError for sizes that are no positive integers, and for factors and tolerances out of range. */
 export function requireSizes(problem: SlicingProblem): void {
   const { batch, tokens, unit, stages, stageFactors, tolerance = 0 } = problem;
-  const { maximumBatchSlice = 1, minimumTokens = 1, multipleOf = 1, maximumInFlight = 1, maximumEvaluations = 1 } = problem;
-  const sizes = { batch, tokens, unit, stages, maximumBatchSlice, minimumTokens, multipleOf, maximumInFlight, maximumEvaluations };
-  for (const [name, value] of Object.entries(sizes))
+  const { maximumBatchSlice = 1, minimumTokens = 1, maximumInFlight = 1, maximumEvaluations = 1 } = problem;
+  const sizes = { batch, tokens, unit, stages, maximumBatchSlice, minimumTokens, maximumInFlight, maximumEvaluations };
+  const multiples = (problem.multiples ?? []).map((multiple) => ['multiples', multiple] as const);
+  for (const [name, value] of [...Object.entries(sizes), ...multiples])
     if (!Number.isSafeInteger(value) || value < 1) throw new RangeError(`${name} must be a positive integer, not ${value}`);
   if (minimumTokens > tokens) throw new RangeError(`minimumTokens ${minimumTokens} exceeds tokens ${tokens}`);
   if (stageFactors !== undefined && (stageFactors.length !== stages || !stageFactors.every((factor) => factor > 0 && factor < Infinity)))

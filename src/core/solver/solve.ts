@@ -1,6 +1,6 @@
 import { throwIfCancelled, ExpectedError, type CancelSignal } from '../errors';
 import { affineRows } from './affine-rows';
-import { baselinesOf, uniformLengths, type Baselines, type BatchLatency } from './baselines';
+import { baselinesOf, uniformLengths, type Baselines, type BatchLatency, type CutBaseline } from './baselines';
 import { chooseMethod, type Solved } from './methods';
 import { flowShopMs, formulaIsExact, formulaOf, type Objective } from './flow-shop';
 import { requireSizes, sliceTimesOf, unitOf, type SlicingProblem } from './problem';
@@ -145,15 +145,18 @@ function judge(rounds: readonly Scheme[], problem: SlicingProblem, formula: Obje
 }
 
 /** The same baselines with their simulated times. */
-function simulated({ uniform, equalTime }: Baselines, problem: SlicingProblem): Baselines {
+function simulated({ uniform, equalTime, equalWork, dynamicChunks }: Baselines, problem: SlicingProblem): Baselines {
   const latency = (tokens: readonly number[]): number => {
     const times = sliceTimesOf([{ batch: 1, tokens }], problem.cost);
     return flowShopMs(repeated(times, problem.batch), problem.stageFactors ?? []);
   };
+  const judged = (baseline: CutBaseline): CutBaseline => ({ ...baseline, latencyMs: latency(baseline.tokens) });
   return {
     wholeMs: latency([problem.tokens]),
     uniform: { ...uniform, latencyMs: latency(uniformLengths(problem.tokens, problem.unit, uniform.slices)) },
-    equalTime: { ...equalTime, latencyMs: latency(equalTime.tokens) },
+    equalTime: judged(equalTime),
+    equalWork: equalWork === null ? null : judged(equalWork),
+    dynamicChunks: dynamicChunks === null ? null : judged(dynamicChunks),
   };
 }
 
