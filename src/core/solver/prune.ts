@@ -11,69 +11,68 @@ export interface Wanted {
   readonly weight: number;
 }
 
-/**
- * The slices that a wanted plan can hold: those whose cheapest way from the start of the sequence, through them, to its end stays within bounds. Null: none.
- * @param rests for every unit the cheapest rest with no slice above the limit, as `cheapestRests` leaves it.
- * @throws CancelledError
- */
-export function wantedSlices(rows: SliceRows, rests: Float64Array, wanted: Wanted, signal: CancelSignal | undefined): SliceGraph | null {
-  const { units } = rows;
-  const heads = new Float64Array(units + 1).fill(Infinity);
-  heads[0] = 0;
-  const rowStart = new Uint32Array(units + 1);
-  const columns = growingColumns();
-  const row = emptyRow();
-  for (let start = 0; start < units; start++) {
-    if (start % 128 === 0) throwIfCancelled(signal);
-    const headMs = heads[start] ?? Infinity;
-    if (headMs < Infinity) {
-      rows.read(start, wanted.limitMs, row);
-      columns.reserve(row.length);
-      columns.count = keepInRow(row, start, headMs, heads, rests, wanted, columns);
-    }
-    rowStart[start + 1] = columns.count;
-  }
-  return columns.count === 0 ? null : { rowStart, ...columns.trimmed() };
-}
-
-/** Columns of slices that grow as they are filled. */
-interface GrowingColumns {
+/** Working memory of `wantedSlices`: columns that grow as they are filled, used again and again. */
+export interface PruneScratch {
   to: Uint32Array;
   ms: Float64Array;
   peakMs: Float64Array;
   count: number;
-  readonly reserve: (more: number) => void;
-  readonly trimmed: () => Pick<SliceGraph, 'to' | 'ms' | 'peakMs'>;
 }
 
-function growingColumns(): GrowingColumns {
-  const first = 1024;
-  let same = true;
-  const columns: GrowingColumns = {
-    to: new Uint32Array(first),
-    ms: new Float64Array(first),
-    peakMs: new Float64Array(first),
-    count: 0,
-    reserve: (more) => {
-      const needed = columns.count + more;
-      if (needed <= columns.to.length) return;
-      const length = Math.max(needed, 2 * columns.to.length);
-      columns.to = grown(columns.to, new Uint32Array(length));
-      columns.ms = grown(columns.ms, new Float64Array(length));
-      columns.peakMs = grown(columns.peakMs, new Float64Array(length));
-    },
-    trimmed: () => {
-      for (let index = 0; same && index < columns.count; index++) same = columns.ms[index] === columns.peakMs[index];
-      const ms = columns.ms.slice(0, columns.count);
-      return { to: columns.to.slice(0, columns.count), ms, peakMs: same ? ms : columns.peakMs.slice(0, columns.count) };
-    },
-  };
-  return columns;
+export function pruneScratch(): PruneScratch {
+  return { to: new Uint32Array(0), ms: new Float64Array(0), peakMs: new Float64Array(0), count: 0 };
+}
+
+/** Entries of the working memory at first. */
+const firstEntries = 4096;
+
+function reserve(columns: PruneScratch, more: number): void {
+  const needed = columns.count + more;
+  if (needed <= columns.to.length) return;
+  const length = Math.max(needed, firstEntries, Math.ceil(1.5 * columns.to.length));
+  columns.to = grown(columns.to, new Uint32Array(length));
+  columns.ms = grown(columns.ms, new Float64Array(length));
+  columns.peakMs = grown(columns.peakMs, new Float64Array(length));
 }
 
 function grown<T extends Uint32Array | Float64Array>(from: T, to: T): T {
   to.set(from);
   return to;
+}
+
+/**
+ * The slices that a wanted plan can hold: those whose cheapest way from the start of the sequence, through them, to its end stays within bounds. Null: none.
+ * @param rests for every unit the cheapest rest with no slice above the limit, as `cheapestRests` leaves it.
+ * @throws CancelledError
+ */
+export function wantedSlices(
+  rows: SliceRows,
+  rests: Float64Array,
+  wanted: Wanted,
+  columns: PruneScratch,
+  signal: CancelSignal | undefined,
+): SliceGraph | null {
+  const { units } = rows;
+  const heads = new Float64Array(units + 1).fill(Infinity);
+  heads[0] = 0;
+  const rowStart = new Uint32Array(units + 1);
+  const row = emptyRow();
+  columns.count = 0;
+  let same = true;
+  for (let start = 0; start < units; start++) {
+    if (start % 128 === 0) throwIfCancelled(signal);
+    const headMs = heads[start] ?? Infinity;
+    if (headMs < Infinity) {
+      rows.read(start, wanted.limitMs, row);
+      reserve(columns, row.length);
+      columns.count = keepInRow(row, start, headMs, heads, rests, wanted, columns);
+      same &&= row.ms === row.peakMs;
+    }
+    rowStart[start + 1] = columns.count;
+  }
+  if (columns.count === 0) return null;
+  const ms = columns.ms.slice(0, columns.count);
+  return { rowStart, to: columns.to.slice(0, columns.count), ms, peakMs: same ? ms : columns.peakMs.slice(0, columns.count) };
 }
 
 /** Advances `heads` along the slices of a row and keeps the wanted ones; returns how many are kept in all. */
@@ -84,7 +83,7 @@ function keepInRow(
   heads: Float64Array,
   rests: Float64Array,
   { aboveMs, limitMs, withinMs, weight }: Wanted,
-  kept: Pick<GrowingColumns, 'to' | 'ms' | 'peakMs' | 'count'>,
+  kept: PruneScratch,
 ): number {
   let count = kept.count;
   for (let index = 0; index < length; index++) {

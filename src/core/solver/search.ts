@@ -1,7 +1,7 @@
 import { type CancelSignal } from '../errors';
 import { kindsUsed } from './batch-program';
 import { thresholdBounds } from './floors';
-import { wantedSlices } from './prune';
+import { pruneScratch, wantedSlices } from './prune';
 import { graphRows, type SliceRows } from './slice-rows';
 import { stepSolver, type Step, type StepSolver } from './steps';
 import { cheapestRests } from './token-program';
@@ -81,11 +81,12 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
   const { sequences, weight } = problem;
   const { signal } = options;
   const sizes = problem.kinds.map((rows) => rows.sequences);
+  const columns = pruneScratch();
   const pruned = (rows: SliceRows, kind: number, aboveMs: number, limitMs: number, step: Step): SliceRows | null => {
     const restMs = step.batch.totals[sequences - (sizes[kind] ?? 1)] ?? Infinity;
     cheapestRests(rows, limitMs, solver.scratch, signal);
     const wanted = { aboveMs: Math.max(0, aboveMs), limitMs, withinMs: within() - restMs, weight };
-    const graph = wantedSlices(rows, solver.scratch.totals, wanted, signal);
+    const graph = wantedSlices(rows, solver.scratch.totals, wanted, columns, signal);
     return graph === null ? null : graphRows(sizes[kind] ?? 1, graph);
   };
   const prepare = (rows: SliceRows, kind: number): SliceRows | null =>

@@ -65,12 +65,15 @@ export function stepSolver(
         const totalMs = batch.totals[sequences] ?? Infinity;
         if (totalMs === Infinity || totalMs > spareMs) return { limitMs, totalMs: Infinity, slowestMs: 0, cuts, solved, batch };
         const used = new Set(kindsUsed(batch, sequences, sizes));
-        const open = [...used].filter((kind) => solved[kind] === false);
-        if (open.length === 0) {
+        if ([...used].every((kind) => solved[kind] === true)) {
           const slowestMs = Math.max(...[...used].map((kind) => cuts[kind]?.slowestMs ?? 0));
           return { limitMs, totalMs, slowestMs, cuts, solved, batch };
         }
-        for (const kind of open) {
+        // Those with a lower bound per sequence no dearer than the dearest one used will be used in turn.
+        const perSequence = (kind: number): number => (cuts[kind]?.totalMs ?? Infinity) / (sizes[kind] ?? 1);
+        const dearest = Math.max(...[...used].map(perSequence));
+        for (const kind of sizes.keys()) {
+          if (solved[kind] === true || perSequence(kind) > dearest) continue;
           const given = solver.kinds[kind] ?? null;
           const rows = given === null ? null : prepare(given, kind);
           solver.kinds[kind] = rows;
