@@ -101,7 +101,17 @@ function long(name: string, problem: SlicingProblem, runs: number): void {
   const before = process.memoryUsage.rss();
   const { value, ms } = fastest(runs, () => solveSlicing(problem));
   const after = process.resourceUsage().maxRSS * 1024;
-  const memory = `resident ${(before / 1e6).toFixed(0)} MB before, ${(after / 1e6).toFixed(0)} MB at most`;
+  const looks = { lastMs: performance.now(), longestMs: 0 };
+  const signal = {
+    get aborted() {
+      const now = performance.now();
+      looks.longestMs = Math.max(looks.longestMs, now - looks.lastMs);
+      looks.lastMs = now;
+      return false;
+    },
+  };
+  solveSlicing(problem, { signal });
+  const memory = `cancels in ${looks.longestMs.toFixed(1)} ms, resident ${(before / 1e6).toFixed(0)} MB before, ${(after / 1e6).toFixed(0)} MB at most`;
   console.log(line(name, ms, value.latencyMs, `${value.evaluations} thresholds`, `${proof(value)}, ${memory}`));
 }
 

@@ -1,5 +1,6 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
+import { rowsBetweenLooks } from './token-program';
 
 /** What a plan that is to be kept looks like. */
 export interface Wanted {
@@ -60,7 +61,7 @@ export function wantedSlices(
   columns.count = 0;
   let same = true;
   for (let start = 0; start < units; start++) {
-    if (start % 128 === 0) throwIfCancelled(signal);
+    if (start % rowsBetweenLooks === 0) throwIfCancelled(signal);
     const headMs = heads[start] ?? Infinity;
     if (headMs < Infinity) {
       rows.read(start, wanted.limitMs, row);

@@ -64,13 +64,12 @@ const peelShare = 0.25;
 const sortedSlices = 2 ** 11;
 /** Prune again when what may be gained has fallen to this share. */
 const pruneShare = 0.5;
-/** Evaluations before the first pruning. */
-const evaluationsBeforePruning = 3;
+/** Evaluations between prunings, for short and for long sequences. */
+const pruneEvery = [16, 3] as const;
+/** Units from which a sequence counts as long. */
+const longUnits = 1024;
 /** Slices visited before settling for the best so far: some seconds on one core. */
 const mostVisits = 4e9;
-/** Kinds of chunks of at most so many units are pruned before they are first solved; longer ones when the window has closed further, to keep few slices. */
-const prunedAtOnce = 1024;
-
 /**
  * Finds an optimal plan and proves it optimal. Between solved thresholds lo < hi every plan costs at least S(hi) + weight * (the smallest slice time above lo): S never
  * grows with the threshold. Intervals whose bound exceeds the best plan fall away as a whole, the others are split at a solved threshold; best bound first, so
@@ -89,9 +88,7 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     const graph = wantedSlices(rows, solver.scratch.totals, wanted, columns, signal);
     return graph === null ? null : graphRows(sizes[kind] ?? 1, graph);
   };
-  const prepare = (rows: SliceRows, kind: number): SliceRows | null =>
-    rows.graph === null && rows.units <= prunedAtOnce ? pruned(rows, kind, bounds.lowMs, bounds.highMs, floor) : rows;
-  const solver = stepSolver(problem.kinds, sequences, prepare, signal);
+  const solver = stepSolver(problem.kinds, sequences, signal);
   let evaluations = 0;
   let capMs = problem.capMs;
   let best: FoundPlan | null = null;
@@ -154,9 +151,9 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     if (hinted.totalMs < Infinity) push(bounds.lowMs, hinted.slowestMs, null, hinted);
     push(hinted.limitMs, highMs, hinted, top);
   } else push(bounds.lowMs, highMs, null, top);
+  const pruneAfter = pruneEvery[solver.scratch.totals.length > longUnits ? 1 : 0];
   let prunedAtGap = Infinity;
   let sincePruned = 0;
-  let visitsPruned = 0;
   for (let interval = takeLowest(open); interval !== undefined; interval = takeLowest(open)) {
     const { lowMs, highMs, below, above, boundMs } = interval;
     const gapMs = capMs - Math.min(capMs, boundMs);
@@ -165,13 +162,11 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     options.onMove(best, Math.min(capMs, boundMs));
     if (evaluations >= options.maximumEvaluations || solver.scratch.visits > mostVisits || gapMs < options.tolerance * capMs)
       return done(Math.min(capMs, boundMs), false);
-    const kept = solver.kinds.reduce((sum, rows) => sum + (rows?.graph?.ms.length ?? 0), 0);
-    if (solver.scratch.visits >= visitsPruned + 4 * kept && sincePruned >= evaluationsBeforePruning && gapMs <= pruneShare * prunedAtGap) {
+    if (sincePruned >= pruneAfter && gapMs <= pruneShare * prunedAtGap) {
       open.push({ ...interval, highMs });
       prune();
       prunedAtGap = gapMs;
       sincePruned = 0;
-      visitsPruned = solver.scratch.visits;
       continue;
     }
     const halve = evaluations < halvingEvaluations && evaluations % 2 === 0 && highMs - limitMs < peelShare * (highMs - Math.max(0, lowMs));

@@ -1,3 +1,5 @@
+import type { CancelSignal } from '../errors';
+
 /**
  * A view on the slices that start at one unit, into columns that belong to whoever filled it: entries `offset` to `offset + length - 1`. `to` holds where each slice
  * ends; null: they end at the next units in turn.
@@ -12,6 +14,14 @@ export interface SliceRow {
   length: number;
 }
 
+/** For every unit the cheapest rest of the sequence from it: its sum in ms (`Infinity`: none), number of slices, the end of its first slice and that slice's peak. */
+export interface Rests {
+  readonly totals: Float64Array;
+  readonly counts: Uint32Array;
+  readonly next: Uint32Array;
+  readonly peaks: Float64Array;
+}
+
 /** All slices of one kind of chunk, row by row. */
 export interface SliceRows {
   /** Sequences that such a chunk takes from the batch. */
@@ -24,6 +34,8 @@ export interface SliceRows {
   readonly floorMs: ((limitMs: number) => number) | null;
   /** The columns, where the slices are kept in some. */
   readonly graph: SliceGraph | null;
+  /** A faster way to do what `cheapestRests` does, where there is one; returns the slices visited. */
+  readonly rests?: (limitMs: number, rests: Rests, signal: CancelSignal | undefined) => number;
 }
 
 export function emptyRow(): SliceRow {

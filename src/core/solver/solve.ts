@@ -110,7 +110,8 @@ function kindsOf(problem: SlicingProblem, signal: CancelSignal | undefined, onPr
   const largest = Math.min(problem.batch, problem.maximumBatchSlice ?? problem.batch);
   return Array.from({ length: largest }, (_, index) => {
     throwIfCancelled(signal);
-    const rows = contextKinks === undefined ? tabulatedRows(problem, index + 1, signal) : affineRows(problem, index + 1, contextKinks);
+    const rows =
+      contextKinks === undefined ? tabulatedRows(problem, index + 1, signal) : affineRows(problem, index + 1, contextKinks, signal);
     onProgress((index + 1) / largest);
     return rows;
   });

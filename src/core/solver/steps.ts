@@ -35,14 +35,9 @@ export interface StepSolver {
   readonly scratch: TokenScratch;
 }
 
-/** @param prepare called before a kind is first solved; may leave fewer of its slices, or none. */
-export function stepSolver(
-  all: readonly SliceRows[],
-  sequences: number,
-  prepare: (rows: SliceRows, kind: number) => SliceRows | null,
-  signal: CancelSignal | undefined,
-): StepSolver {
+export function stepSolver(all: readonly SliceRows[], sequences: number, signal: CancelSignal | undefined): StepSolver {
   const sizes = all.map((rows) => rows.sequences);
+  const floors = all.map((rows) => rows.floorMs);
   const scratch = tokenScratch(all[0]?.units ?? 0);
   const solver: StepSolver = {
     kinds: [...all],
@@ -58,6 +53,7 @@ export function stepSolver(
       solver.kinds.forEach((rows, kind) => {
         if (rows === null) cuts[kind] = noCut;
         else if (solved[kind] === true) cuts[kind] = below?.cuts[kind] ?? noCut;
+        else cuts[kind] = raised(cuts[kind] ?? noCut, floors[kind]?.(limitMs) ?? 0);
       });
       // Only kinds that the cheapest composition would take need to be solved: the others cannot make it cheaper than they are already thought to be.
       for (;;) {
@@ -74,9 +70,7 @@ export function stepSolver(
         const dearest = Math.max(...[...used].map(perSequence));
         for (const kind of sizes.keys()) {
           if (solved[kind] === true || perSequence(kind) > dearest) continue;
-          const given = solver.kinds[kind] ?? null;
-          const rows = given === null ? null : prepare(given, kind);
-          solver.kinds[kind] = rows;
+          const rows = solver.kinds[kind] ?? null;
           cuts[kind] = rows === null ? noCut : cheapestCut(rows, limitMs, scratch, signal);
           solved[kind] = true;
         }
@@ -84,6 +78,11 @@ export function stepSolver(
     },
   };
   return solver;
+}
+
+/** The same as an estimate that is no lower than a floor. */
+function raised(cut: ChunkCut, floorMs: number): ChunkCut {
+  return floorMs > cut.totalMs ? { ...noCut, totalMs: floorMs, slices: cut.slices } : cut;
 }
 
 /** Whether the steps around a threshold agree on the cheapest cut of a kind. */

@@ -1,5 +1,5 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { emptyRow, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
+import { emptyRow, type Rests, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
 /** Cheapest cut of one chunk with no slice above a threshold (eq. 7). */
 export interface ChunkCut {
@@ -14,12 +14,8 @@ export interface ChunkCut {
 /** No cut at all. */
 export const noCut: ChunkCut = { totalMs: Infinity, slowestMs: 0, slices: 0, ends: new Uint32Array(0) };
 
-/** Working memory of the token program, units + 1 entries each: for every rest of the sequence its cheapest sum, number of slices, and its first slice. */
-export interface TokenScratch {
-  readonly totals: Float64Array;
-  readonly counts: Uint32Array;
-  readonly next: Uint32Array;
-  readonly peaks: Float64Array;
+/** Working memory of the token program. */
+export interface TokenScratch extends Rests {
   readonly row: SliceRow;
   /** Slices visited so far. */
   visits: number;
@@ -37,7 +33,7 @@ export function tokenScratch(units: number): TokenScratch {
 }
 
 /** Rows between two looks at the signal. */
-const rowsBetweenLooks = 128;
+export const rowsBetweenLooks = 128;
 
 /**
  * Eq. 8 from the end of the sequence: for every unit the cheapest cut of the rest with no slice above `limitMs`, of equal ones one with the fewest slices, left in
@@ -49,6 +45,10 @@ export function cheapestRests(rows: SliceRows, limitMs: number, scratch: TokenSc
     throwIfCancelled(signal);
     scratch.visits += rows.graph.ms.length;
     restsInGraph(rows.graph, limitMs, scratch);
+    return;
+  }
+  if (rows.rests !== undefined) {
+    scratch.visits += rows.rests(limitMs, scratch, signal);
     return;
   }
   const { totals, counts, next, peaks, row } = scratch;
@@ -95,7 +95,7 @@ function cheapestInRow(
 }
 
 /** The same along columns. */
-function restsInGraph({ rowStart, to, ms, peakMs }: SliceGraph, limitMs: number, { totals, counts, next, peaks }: TokenScratch): void {
+function restsInGraph({ rowStart, to, ms, peakMs }: SliceGraph, limitMs: number, { totals, counts, next, peaks }: Rests): void {
   const units = rowStart.length - 1;
   totals[units] = 0;
   counts[units] = 0;
