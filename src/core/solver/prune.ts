@@ -33,7 +33,6 @@ function reserve(columns: PruneScratch, more: number): void {
   const length = Math.max(needed, firstEntries, Math.ceil(1.5 * columns.to.length));
   columns.to = grown(columns.to, new Uint32Array(length));
   columns.ms = grown(columns.ms, new Float64Array(length));
-  columns.peakMs = grown(columns.peakMs, new Float64Array(length));
 }
 
 function grown<T extends Uint32Array | Float64Array>(from: T, to: T): T {
@@ -66,8 +65,10 @@ export function wantedSlices(
     if (headMs < Infinity) {
       rows.read(start, wanted.limitMs, row);
       reserve(columns, row.length);
+      // Peaks take room of their own only where they are something else than the times.
+      same = row.ms === row.peakMs;
+      if (!same && columns.peakMs.length < columns.to.length) columns.peakMs = grown(columns.peakMs, new Float64Array(columns.to.length));
       columns.count = keepInRow(row, start, headMs, heads, rests, wanted, columns);
-      same &&= row.ms === row.peakMs;
     }
     rowStart[start + 1] = columns.count;
   }
@@ -86,6 +87,7 @@ function keepInRow(
   { aboveMs, limitMs, withinMs, weight }: Wanted,
   kept: PruneScratch,
 ): number {
+  const apart = ms !== peakMs;
   let count = kept.count;
   for (let index = 0; index < length; index++) {
     const peak = peakMs[offset + index] ?? 0;
@@ -97,7 +99,7 @@ function keepInRow(
     if (reachedMs < (heads[end] ?? 0)) heads[end] = reachedMs;
     kept.to[count] = end;
     kept.ms[count] = sliceMs;
-    kept.peakMs[count] = peak;
+    if (apart) kept.peakMs[count] = peak;
     count++;
   }
   return count;

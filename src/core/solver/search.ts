@@ -140,7 +140,7 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     const highest = open.reduce((a, b) => (b.highMs > a.highMs ? b : a));
     const limitMs = Math.min(highest.highMs, uselessAbove(highest.above));
     solver.kinds = solver.kinds.map((rows, kind) => (rows === null ? null : pruned(rows, kind, lowMs, limitMs, highest.above)));
-    values = distinctPeaks(solver.kinds, lowMs, highest.highMs, sortedSlices);
+    values = distinctPeaks(solver.kinds, lowMs, highest.highMs, sortedSlices, signal);
     const before = open;
     open = [];
     for (const { lowMs: low, highMs: high, below, above } of before) push(low, high, below, above);

@@ -42,9 +42,8 @@ export const rowsBetweenLooks = 128;
  */
 export function cheapestRests(rows: SliceRows, limitMs: number, scratch: TokenScratch, signal?: CancelSignal): void {
   if (rows.graph !== null) {
-    throwIfCancelled(signal);
     scratch.visits += rows.graph.ms.length;
-    restsInGraph(rows.graph, limitMs, scratch);
+    restsInGraph(rows.graph, limitMs, scratch, signal);
     return;
   }
   if (rows.rests !== undefined) {
@@ -95,12 +94,18 @@ function cheapestInRow(
 }
 
 /** The same along columns. */
-function restsInGraph({ rowStart, to, ms, peakMs }: SliceGraph, limitMs: number, { totals, counts, next, peaks }: Rests): void {
+function restsInGraph(
+  { rowStart, to, ms, peakMs }: SliceGraph,
+  limitMs: number,
+  { totals, counts, next, peaks }: Rests,
+  signal: CancelSignal | undefined,
+): void {
   const units = rowStart.length - 1;
   totals[units] = 0;
   counts[units] = 0;
   let index = rowStart[units] ?? 0;
   for (let start = units - 1; start >= 0; start--) {
+    if (start % rowsBetweenLooks === 0) throwIfCancelled(signal);
     let best = Infinity;
     let bestCount = 0;
     let found = -1;

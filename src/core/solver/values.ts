@@ -1,12 +1,21 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, type SliceRows } from './slice-rows';
+import { rowsBetweenLooks } from './token-program';
 
 /** Distinct peaks above `lowMs` and below `highMs` of the slices of all kinds, ascending; null when more than `most` slices have such a peak, which would take long to sort. */
-export function distinctPeaks(kinds: readonly (SliceRows | null)[], lowMs: number, highMs: number, most: number): Float64Array | null {
+export function distinctPeaks(
+  kinds: readonly (SliceRows | null)[],
+  lowMs: number,
+  highMs: number,
+  most: number,
+  signal: CancelSignal | undefined,
+): Float64Array | null {
   const row = emptyRow();
   const found = new Float64Array(most);
   let count = 0;
   for (const rows of kinds) {
     for (let start = 0; start < (rows?.units ?? 0); start++) {
+      if (start % rowsBetweenLooks === 0) throwIfCancelled(signal);
       rows?.read(start, highMs, row);
       const stop = row.offset + row.length;
       for (let index = row.offset; index < stop; index++) {
