@@ -230,6 +230,36 @@ describe('solver against brute force', () => {
       { seed, numRuns: 15 },
     );
   });
+
+  it('does so too where the cost says that it is affine in the context, and slices are dropped on the way', () => {
+    const coefficients = fc.record({
+      fixed: fc.double({ min: 0, max: 3, noNaN: true }),
+      perToken: fc.double({ min: 0, max: 1, noNaN: true }),
+      tile: fc.integer({ min: 1, max: 8 }),
+      perContext: fc.double({ min: 0, max: 0.01, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(
+        coefficients,
+        fc.integer(),
+        fc.integer({ min: 1, max: 3 }),
+        fc.integer({ min: 2, max: 60 }),
+        (drawn, salt, batch, stages) => {
+          const noise = arbitraryCost(salt, 0);
+          const smooth = formulaCost(drawn.fixed, drawn.perToken, drawn.tile, drawn.perContext);
+          const cost: SlicingProblem['cost'] = (size, tokens, context) => smooth(size, tokens, context) + noise(size, tokens, 0) / 1000;
+          const problem: SlicingProblem = { batch, tokens: 48, unit: 1, stages, cost };
+          const optimumMs = everyThreshold(problem);
+          for (const known of [problem, { ...problem, contextKinks: [] }]) {
+            const { latencyMs, lowerBoundMs } = solveSlicing(known);
+            assert.ok(Math.abs(latencyMs - optimumMs) <= 1e-9 * optimumMs, `${latencyMs} against ${optimumMs}`);
+            assert.equal(lowerBoundMs, latencyMs);
+          }
+        },
+      ),
+      { seed, numRuns: 12 },
+    );
+  });
 });
 
 /** TeraPipe's own way, unpruned: for every slice time as threshold the token program per batch size and the knapsack. */

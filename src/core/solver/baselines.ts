@@ -40,9 +40,9 @@ export interface Series {
 export type BatchLatency = (series: Series, slices: number) => number;
 
 /** First lengths tried for slices of equal time, when there are more units. */
-const firstLengths = 256;
+const firstLengths = 96;
 /** Numbers of slices of equal work tried at most. */
-const mostEqualWork = 256;
+const mostEqualWork = 64;
 /** Latencies that differ by less than this share differ by rounding. */
 const sameLatency = 1e-12;
 

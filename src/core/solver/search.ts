@@ -152,13 +152,16 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     push(hinted.limitMs, highMs, hinted, top);
   } else push(bounds.lowMs, highMs, null, top);
   const pruneAfter = pruneEvery[solver.scratch.totals.length > longUnits ? 1 : 0];
+  // Nothing but a tie can be left in an interval, and no tie of fewer slices.
+  const onlyTies = (boundMs: number, above: Step): boolean =>
+    best !== null && boundMs >= best.objectiveMs * (1 - roundingSlack) && best.slices <= (above.batch.counts[sequences] ?? 0);
   let prunedAtGap = Infinity;
   let sincePruned = 0;
   for (let interval = takeLowest(open); interval !== undefined; interval = takeLowest(open)) {
     const { lowMs, highMs, below, above, boundMs } = interval;
     const gapMs = capMs - Math.min(capMs, boundMs);
     const limitMs = Math.min(highMs, uselessAbove(above));
-    if (boundOf(lowMs, highMs, above) > within() || limitMs <= lowMs) continue;
+    if (boundOf(lowMs, highMs, above) > within() || limitMs <= lowMs || onlyTies(boundMs, above)) continue;
     options.onMove(best, Math.min(capMs, boundMs));
     if (evaluations >= options.maximumEvaluations || solver.scratch.visits > mostVisits || gapMs < options.tolerance * capMs)
       return done(Math.min(capMs, boundMs), false);
