@@ -152,6 +152,8 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     push(hinted.limitMs, highMs, hinted, top);
   } else push(bounds.lowMs, highMs, null, top);
   const pruneAfter = pruneEvery[solver.scratch.totals.length > longUnits ? 1 : 0];
+  // Rows of a table are read in full until they are pruned.
+  let dueAfter = bounds.close ? pruneAfter : 0;
   // Nothing but a tie can be left in an interval, and no tie of fewer slices.
   const onlyTies = (boundMs: number, above: Step): boolean =>
     best !== null && boundMs >= best.objectiveMs * (1 - roundingSlack) && best.slices <= (above.batch.counts[sequences] ?? 0);
@@ -165,10 +167,11 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     options.onMove(best, Math.min(capMs, boundMs));
     if (evaluations >= options.maximumEvaluations || solver.scratch.visits > mostVisits || gapMs < options.tolerance * capMs)
       return done(Math.min(capMs, boundMs), false);
-    if (sincePruned >= pruneAfter && gapMs <= pruneShare * prunedAtGap) {
+    if (sincePruned >= dueAfter && gapMs <= pruneShare * prunedAtGap) {
       open.push({ ...interval, highMs });
       prune();
       prunedAtGap = gapMs;
+      dueAfter = pruneAfter;
       sincePruned = 0;
       continue;
     }
