@@ -65,7 +65,7 @@ const sortedSlices = 2 ** 11;
 /** Prune again when what may be gained has fallen to this share. */
 const pruneShare = 0.5;
 /** Evaluations between prunings, for short and for long sequences. */
-const pruneEvery = [16, 3] as const;
+const pruneEvery = [40, 3] as const;
 /** Units from which a sequence counts as long. */
 const longUnits = 1024;
 /** Slices visited before settling for the best so far: some seconds on one core. */
