@@ -89,6 +89,17 @@ ${exportHelp}
   --candidate NAME    write this candidate of the plan, not the one it chose
   --out PATH          write to a file that is not there yet, instead of printing
 
+A problem of solve is JSON: batch, tokens, unit, stages and cost, which is a formula
+({"fixed": ms, "perToken": ms, "tile", "perTokenSquared", "perContext",
+"perTokenContext"}) or a table. It may also hold
+  minimumTokens       fewest tokens in a slice
+  multiples           numbers that slices are multiples of, as [64, 8]
+  stageFactors        how much longer than cost each stage takes, one number a stage
+  maximumInFlight     most slices in flight; a larger batch runs in rounds
+  oneScheme           true: all chunks of the batch are cut alike
+  forwardOnly         true: cost is of the forward alone (prefill)
+  tolerance           gap to the bound at which to stop, as 0.001 (0: only when proved)
+
 Exit status: 0 fine, 1 a finding of severity error or a plan that does not fit,
 2 bad input, 3 internal error.
 `;
