@@ -46,15 +46,17 @@ export function analyticCosts(inputs: CostInputs, { spec, ends }: ElasticModel):
         embeddingOperations(inputs, { spec, ends }, rows),
         ends.patchWidth === null ? 0 : element * rows * ends.patchWidth,
       ),
-      attention: unitCost(
+      attention: layerCost(
         inputs,
         [...around, ...attentionOperations(inputs, ends.causal, batch)],
         inputsKept + attentionBytes(inputs, batch),
+        element * hidden,
       ),
-      'feed-forward': unitCost(
+      'feed-forward': layerCost(
         inputs,
         [...around, ...feedForwardOperations(inputs, rows)],
         inputsKept + element * (spec.gatedMlp ? 3 : 2) * rows * spec.ffn,
+        element * hidden,
       ),
       norm: unitCost(inputs, [norm], 2 * element * hidden),
       head: headCost(inputs, { spec, ends }, batch),
@@ -62,6 +64,13 @@ export function analyticCosts(inputs: CostInputs, { spec, ends }: ElasticModel):
     known.set(batch, costs);
     return costs;
   };
+}
+
+/** With full recompute a half layer keeps its input alone and runs forward again before its backward. */
+function layerCost(inputs: CostInputs, operations: readonly Operation[], savedBytes: number, inputBytes: number): UnitCost {
+  const cost = unitCost(inputs, operations, savedBytes);
+  if (inputs.training.recompute !== 'full') return cost;
+  return { ...cost, backwardWeightMs: cost.backwardWeightMs + cost.forwardMs, savedBytes: inputBytes };
 }
 
 function unitCost(inputs: CostInputs, operations: readonly Operation[], savedBytes: number): UnitCost {
