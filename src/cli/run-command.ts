@@ -6,6 +6,7 @@ import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import { errorJson, errorLine, type Answer } from './answer';
 import { helpText, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
+import { elasticAnswer } from './commands/elastic';
 import { inspectAnswer } from './commands/inspect';
 import { launcherAnswer } from './commands/inspect-launcher';
 import { memoryAnswer } from './commands/memory';
@@ -108,6 +109,8 @@ async function answerForConfig(
       return memoryAnswer(planRun(config, defaults), texts);
     case 'plan':
       return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
+    case 'elastic':
+      return elasticAnswer(run, defaults, texts);
     case 'profile':
       return profiling.importFrom === null
         ? profileAnswer(run, command, terminal)

@@ -148,7 +148,9 @@ function reasonsOf({ epochs, balances, variants, speedup, totalMs }: Omit<Elasti
       : [
           `The cache takes ${formatBytes(cached.sampleBytes)} a sample: ${formatBytes(cached.hostBytes)} of host memory${cached.diskBytes > 0 ? ` and ${formatBytes(cached.diskBytes)} of disk` : ''} on every node`,
         ]),
-    ...(unfit === undefined ? [] : [`Does not fit the GPUs' memory in epoch ${formatCount(unfit.epoch)}`]),
+    ...(unfit === undefined
+      ? []
+      : [`Does not fit the GPUs' memory in epoch ${formatCount(unfit.epoch)}: give a smaller batch, or recompute`]),
   ];
 }
 

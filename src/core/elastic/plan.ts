@@ -26,10 +26,8 @@ export interface ElasticEpoch extends Placement {
   /** Samples of a step on one pipeline, steps of the epoch. */
   readonly batch: number;
   readonly steps: number;
-  /** Units (attention, feed-forward, ends) on each stage; with the frozen layers apart on the first GPU. */
+  /** Units that train (attention, feed-forward, ends) on each stage; the frozen ones lie apart on the first GPU. */
   readonly stageUnits: StageUnits;
-  /** Layers on each stage, a half for attention or feed-forward alone; ends do not count. */
-  readonly stageLayers: readonly number[];
   readonly stageParameters: readonly number[];
   readonly stageBytes: readonly StageBytes[];
   readonly fits: boolean;

@@ -150,10 +150,6 @@ function epochOf(shop: Workshop, calibration: Calibration, { epoch, setting, cac
     ...placement,
     ...{ epoch, frozenLayers, batch, steps, stageUnits, stageBytes, transitionMs, trainMs },
     microBatches: step.microBatches,
-    stageLayers: stageSums(
-      active.map(({ layer }) => (layer === null ? 0 : 0.5)),
-      stageUnits,
-    ),
     stageParameters: stageSums(
       active.map(({ parameters }) => parameters),
       stageUnits,
