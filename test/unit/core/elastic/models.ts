@@ -1,3 +1,6 @@
+import { gpuPresets } from '../../../../src/core/cluster/presets';
+import { defaultConstants } from '../../../../src/core/cost/constants';
+import type { ElasticRequest } from '../../../../src/core/elastic/request';
 import type { ElasticModel } from '../../../../src/core/elastic/units';
 import { encoderEnds } from '../../../../src/core/model/ends';
 import type { ModelSpec } from '../../../../src/core/model/spec';
@@ -39,5 +42,23 @@ export function trainingOf(sequenceLength: number): TrainingSpec {
   return {
     ...{ sequenceLength, microBatch: 1, globalBatch: 1, precision: 'fp32', optimizer: 'sgd', zeroStage: 0, recompute: 'none' },
     ...{ attention: 'unfused', sequenceParallel: false, fusedCrossEntropy: false, dropout: false, fp32Gradients: true },
+  };
+}
+
+const { gpu, links } = gpuPresets['V100-16GB'];
+
+/** ViT-B/16 on two nodes of eight GPUs, as the CIFAR-10 run of PipeTransformer. */
+export function requestOf(changes: Partial<ElasticRequest>): ElasticRequest {
+  return {
+    ...{ title: 'ViT-B/16', model: vitBase, training: trainingOf(197), constants: defaultConstants, assumptions: [] },
+    cluster: { gpu, links, nodes: 2, gpusPerNode: 8 },
+    freezing: { kind: 'given', frozenLayers: [0, 0, 6, 8, 8, 8, 10, 10, 12, 12] },
+    ...{ epochs: 10, datasetSize: 50_000, batch: 320, batchScaling: 'scaled', microBatches: 'table', firstLength: 8, balance: 'greedy' },
+    cache: {
+      ...{ enabled: true, hostMemoryBytes: 256 * 2 ** 30, diskBytes: 0, diskBytesPerSecond: 2e9 },
+      hostLinkBytesPerSecond: 12e9,
+    },
+    ...{ transitionMs: 12_000, throughputs: [], fillingThroughputs: [] },
+    ...changes,
   };
 }
