@@ -5,29 +5,23 @@ import { totalBytes } from '../../core/elastic/memory';
 import { planElastic } from '../../core/elastic/make-plan';
 import type { ElasticEpoch, ElasticPlan, VariantId } from '../../core/elastic/plan';
 import { resolveElastic } from '../../core/elastic/resolve';
-import { ExpectedError } from '../../core/errors';
+import { ExpectedError, placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
 import { formatBytesOf, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
 import type { ResolveDefaults } from '../../core/planner/resolve';
 import { printable } from '../../core/text';
+import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
 import { readReferenced } from '../read-file';
 import { indented, table } from '../table';
 
 /** `terapipe elastic`: a run that freezes layers, epoch by epoch. @throws ExpectedError as `resolveElastic`, `readGradientNorms` and `planElastic`. */
 export async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<string, string>): Promise<Answer> {
-  const plan = planOf(run, defaults, await namedNorms(run, texts));
+  const { found } = await readProfiles(profilesFolder(run.file));
+  const norms = await namedNorms(run, texts);
+  // What concerns the run as a whole stands at its first key.
+  const plan = placed(run.place, () => planElastic(resolveElastic(run, defaults, norms, found)));
   return { json: elasticJson(plan), text: textOf(plan), exitCode: plan.epochs.every(({ fits }) => fits) ? 0 : 1 };
-}
-
-/** What concerns the run as a whole stands at its first key. */
-function planOf(run: Run, defaults: ResolveDefaults, norms: NormTable | null): ElasticPlan {
-  try {
-    return planElastic(resolveElastic(run, defaults, norms));
-  } catch (error) {
-    if (!(error instanceof ExpectedError)) throw error;
-    throw new ExpectedError(error.code, error.message, error.remedy, error.place ?? run.place);
-  }
 }
 
 /** The log that the run freezes by. */

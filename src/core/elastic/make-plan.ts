@@ -91,12 +91,12 @@ function balancesOf(shop: Workshop, epoch: ElasticEpoch): BalanceChoice[] {
   });
 }
 
-function provenanceOf({ throughputs, fillingThroughputs, cluster }: ElasticRequest): ElasticPlan['cost'] {
+function provenanceOf({ throughputs, fillingThroughputs, cluster, profile }: ElasticRequest): ElasticPlan['cost'] {
   const rates = throughputs.length + fillingThroughputs.length;
-  const model = `analytic step-time model for ${cluster.gpu.name}`;
-  return rates === 0
-    ? { kind: 'roofline', description: model }
-    : { kind: 'throughputs', description: `${plural(rates, 'measured rate')}; between them the ${model}, scaled` };
+  const model =
+    profile === null ? `analytic step-time model for ${cluster.gpu.name}` : `layer times profiled on ${profile.profile.device.name}`;
+  if (rates > 0) return { kind: 'throughputs', description: `${plural(rates, 'measured rate')}; between them scaled: ${model}` };
+  return { kind: profile === null ? 'roofline' : 'profile', description: model };
 }
 
 /** One epoch's step as events, for drawing. */
@@ -132,7 +132,7 @@ export function elasticTimeline(plan: ElasticPlan, epoch: number): EpochTimeline
 function reasonsOf({ epochs, balances, variants, speedup, totalMs }: Omit<ElasticPlan, 'reasons'>): string[] {
   const speedupOf = (id: VariantId) => formatNumber(variants.find((variant) => variant.id === id)?.speedup ?? NaN);
   const last = epochs.at(-1);
-  const cached = epochs.find(({ cache }) => cache.used)?.cache;
+  const cached = epochs.find(({ cache }) => cache.used);
   const unfit = epochs.find(({ fits }) => !fits);
   return [
     `${formatNumber(speedup)} times as fast as without freezing: ${formatDuration(totalMs)} in all`,
@@ -146,7 +146,7 @@ function reasonsOf({ epochs, balances, variants, speedup, totalMs }: Omit<Elasti
     ...(cached === undefined
       ? []
       : [
-          `The cache takes ${formatBytes(cached.sampleBytes)} a sample: ${formatBytes(cached.hostBytes)} of host memory${cached.diskBytes > 0 ? ` and ${formatBytes(cached.diskBytes)} of disk` : ''} on every node`,
+          `Caching pays from epoch ${cached.epoch} on, ${formatBytes(cached.cache.sampleBytes)} a sample: ${formatBytes(cached.cache.hostBytes)} of host memory${cached.cache.diskBytes > 0 ? ` and ${formatBytes(cached.cache.diskBytes)} of disk` : ''} on every node`,
         ]),
     ...(unfit === undefined
       ? []

@@ -72,7 +72,7 @@ export interface ElasticPlan {
   readonly variants: readonly ElasticVariant[];
   readonly totalMs: number;
   readonly speedup: number;
-  readonly cost: Pick<CostProvenance, 'description'> & { readonly kind: 'roofline' | 'throughputs' };
+  readonly cost: Pick<CostProvenance, 'description'> & { readonly kind: 'roofline' | 'profile' | 'throughputs' };
   /** One line each: what the numbers say. */
   readonly reasons: readonly string[];
 }

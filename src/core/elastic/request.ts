@@ -1,7 +1,7 @@
 import type { ClusterSpec } from '../cluster/spec';
 import type { balanceNames, WrittenElastic } from '../config/elastic-section';
 import type { CostConstants } from '../cost/constants';
-import type { Assumption, TrainingSpec } from '../planner/request';
+import type { Assumption, PlanRequest, TrainingSpec } from '../planner/request';
 import type { NormTable } from './gradient-norms';
 import type { ElasticModel } from './units';
 
@@ -38,6 +38,8 @@ export interface ElasticRequest extends Pick<WrittenElastic, 'epochs' | 'dataset
   /** Its sequence length is that of one sample. */
   readonly training: TrainingSpec;
   readonly constants: CostConstants;
+  /** Measured times of the model's layer, in place of the analytic ones. */
+  readonly profile: PlanRequest['profile'];
   readonly freezing: Freezing;
   /** GPUs of a pipeline in the first epoch. */
   readonly firstLength: number;

@@ -1,5 +1,5 @@
 import type { Located } from '../located';
-import { ExpectedError } from '../errors';
+import { ExpectedError, placed } from '../errors';
 import type { Place } from '../located';
 import type { WrittenElastic } from '../config/elastic-section';
 import type { Given, Run } from '../config/run';
@@ -14,6 +14,8 @@ import { givenPolicy } from './freeze';
 import { greedyBalance } from './balance';
 import type { BalanceName, ElasticRequest, Freezing, Throughput } from './request';
 import { unitsOf, type ElasticModel } from './units';
+
+type FoundProfiles = Parameters<typeof resolveRun>[2];
 
 /** Values taken when no file says, each with the reason that is shown. */
 const defaults = {
@@ -35,11 +37,12 @@ const defaultBatches = { images: 320, texts: 32 } as const;
 
 /**
  * Fills in what the files leave open of a run that freezes layers, and says what was filled.
+ * @param found profiles near the config, one of which is used if it matches.
  * @param norms the log that `elastic.gradientNorms` names, read; null when it names none.
  * @throws ExpectedError, placed where a file says it: `elastic-model` for models whose layers differ or have experts, `elastic-training`, `elastic-pipeline-length`, `elastic-throughputs`,
  * `elastic-frozen-layers`, `elastic-norms` (asked for and not given), and those of `resolveRun`.
  */
-export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable | null): ElasticRequest {
+export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable | null, found: FoundProfiles = []): ElasticRequest {
   const elastic: Given<WrittenElastic> = run.elastic ?? {};
   const model = modelOf(run, elastic.classes?.value);
   refuseOtherParallelism(run);
@@ -51,7 +54,7 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
     assumptions.push({ key: `elastic.${key}`, value: typeof value === 'number' ? formatNumber(value) : String(value), because });
     return value as WrittenElastic[K];
   };
-  const resolved = resolvedRun(run, model.ends, face);
+  const resolved = resolvedRun(run, model.ends, face, found);
   const { cluster, training } = resolved;
   const firstLength = lengthOf(run, cluster.gpusPerNode, assumptions);
   const batch = batchOf(run, model, placePipelines(cluster, firstLength, firstLength).replicas, assumptions);
@@ -59,7 +62,7 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
   const check = (rates: Located<WrittenElastic['throughputs']> | undefined) => throughputsOf(rates, model.spec.layers, firstLength);
   const request = {
     title: run.title,
-    ...{ model, cluster, freezing, firstLength, batch, constants: resolved.constants },
+    ...{ model, cluster, freezing, firstLength, batch, constants: resolved.constants, profile: resolved.profile },
     training: { ...training, microBatch: 1, globalBatch: batch, sequenceParallel: false },
     ...{ epochs: epochsOf(elastic, freezing) ?? take('epochs'), datasetSize: take('datasetSize'), batchScaling: take('batchScaling') },
     ...{
@@ -97,7 +100,7 @@ function modelOf(run: Run, classes: number | undefined): ElasticModel {
 }
 
 /** Cluster and training as any plan resolves them, for one GPU a stage; assumptions of a layout are none of an elastic run. */
-function resolvedRun(run: Run, ends: ModelEnds, face: ResolveDefaults) {
+function resolvedRun(run: Run, ends: ModelEnds, face: ResolveDefaults, found: FoundProfiles) {
   const one: Located<number> = { value: 1, source: { kind: 'default', because: 'one GPU a stage' } };
   const nodes = run.nodes ?? located(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : 'the default of the settings');
   const tokens = ends.tokens === null ? run.training.sequenceLength : located(ends.tokens, 'the patches of an image and the class token');
@@ -108,7 +111,9 @@ function resolvedRun(run: Run, ends: ModelEnds, face: ResolveDefaults) {
     globalBatch: one,
   };
   const layout = { tensor: one, pipeline: one, data: one, context: one };
-  const request = resolveRun({ ...asDecoder(run), nodes, training, layout, profile: located(null, 'profiles are of whole layers') }, face);
+  // Profiles are of layers that attend to earlier tokens only.
+  const profile = ends.causal ? {} : { profile: located(null, 'profiles are of causal layers') };
+  const request = resolveRun({ ...asDecoder(run), nodes, training, layout, ...profile }, face, found);
   return { ...request, assumptions: request.assumptions.filter(({ key }) => !key.startsWith('layout.') && !ignored.has(key)) };
 }
 
@@ -228,14 +233,4 @@ function throughputsOf(rates: Located<WrittenElastic['throughputs']> | undefined
       );
     return { frozenLayers, pipelineLength, samplesPerSecond };
   });
-}
-
-/** Puts an error of the policy where a file says what it is about. */
-function placed<T>(place: Place | undefined, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (!(error instanceof ExpectedError)) throw error;
-    throw new ExpectedError(error.code, error.message, error.remedy, error.place ?? place);
-  }
 }

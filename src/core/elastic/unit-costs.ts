@@ -1,4 +1,5 @@
 import { deviceRates, elementBytes, type CostInputs } from '../cost/layer-time';
+import { profiledStageCost } from '../cost/profile-cost';
 import { layerMatrixParameters } from '../model/parameters';
 import type { ElasticModel, UnitKind } from './units';
 
@@ -71,6 +72,32 @@ function layerCost(inputs: CostInputs, operations: readonly Operation[], savedBy
   const cost = unitCost(inputs, operations, savedBytes);
   if (inputs.training.recompute !== 'full') return cost;
   return { ...cost, backwardWeightMs: cost.backwardWeightMs + cost.forwardMs, savedBytes: inputBytes };
+}
+
+/** The same with the times of a profiled layer: both halves scaled by measured over analytic time, forward and backward apart. Ends stay analytic. */
+export function profiledCosts(inputs: CostInputs, model: ElasticModel, profile: Parameters<typeof profiledStageCost>[1]): UnitCosts {
+  const analytic = analyticCosts(inputs, model);
+  const measured = profiledStageCost(inputs, profile, 1, { first: false, last: false });
+  const known = new Map<number, Readonly<Record<UnitKind, UnitCost>>>();
+  return (batch) => {
+    let costs = known.get(batch);
+    if (costs !== undefined) return costs;
+    costs = analytic(batch);
+    const { attention, 'feed-forward': feedForward } = costs;
+    const layer = measured(batch, inputs.training.sequenceLength, 0);
+    const backwardMs = [attention, feedForward].reduce((sum, half) => sum + half.backwardInputMs + half.backwardWeightMs, 0);
+    const forward = layer.forwardMs / (attention.forwardMs + feedForward.forwardMs);
+    const backward = layer.backwardMs / backwardMs;
+    const scaled = (cost: UnitCost): UnitCost => ({
+      ...cost,
+      forwardMs: forward * cost.forwardMs,
+      backwardInputMs: backward * cost.backwardInputMs,
+      backwardWeightMs: backward * cost.backwardWeightMs,
+    });
+    costs = { ...costs, attention: scaled(attention), 'feed-forward': scaled(feedForward) };
+    known.set(batch, costs);
+    return costs;
+  };
 }
 
 function unitCost(inputs: CostInputs, operations: readonly Operation[], savedBytes: number): UnitCost {

@@ -7,7 +7,7 @@ import { exactBalance, greedyBalance, stageSums, type StageUnits } from './balan
 import { activeBytes, contextBytes, frozenBytes, totalBytes, type StageBytes } from './memory';
 import { simulateStep, stageTimes } from './pipeline';
 import type { BalanceName, ElasticRequest } from './request';
-import { analyticCosts, type UnitCosts } from './unit-costs';
+import { analyticCosts, profiledCosts, type UnitCosts } from './unit-costs';
 import { frozenUnits, unitsOf, type Unit } from './units';
 
 /** What an epoch runs: the same numbers give the same step. */
@@ -45,7 +45,8 @@ export function workshopOf(request: ElasticRequest): Workshop {
   const { model, training, cluster, constants } = request;
   const layout = { tensor: 1, pipeline: request.firstLength, data: 1, context: 1, expert: 1, virtualStages: 1 };
   const inputs: CostInputs = { model: model.spec, training, layout, cluster, constants };
-  return { request, inputs, units: unitsOf(model), costs: analyticCosts(inputs, model), steps: new Map(), cuts: new Map() };
+  const costs = request.profile === null ? analyticCosts(inputs, model) : profiledCosts(inputs, model, request.profile.profile);
+  return { request, inputs, units: unitsOf(model), costs, steps: new Map(), cuts: new Map() };
 }
 
 /** Units that still train. */

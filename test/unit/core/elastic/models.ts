@@ -50,7 +50,7 @@ const { gpu, links } = gpuPresets['V100-16GB'];
 /** ViT-B/16 on two nodes of eight GPUs, as the CIFAR-10 run of PipeTransformer. */
 export function requestOf(changes: Partial<ElasticRequest>): ElasticRequest {
   return {
-    ...{ title: 'ViT-B/16', model: vitBase, training: trainingOf(197), constants: defaultConstants, assumptions: [] },
+    ...{ title: 'ViT-B/16', model: vitBase, training: trainingOf(197), constants: defaultConstants, profile: null, assumptions: [] },
     cluster: { gpu, links, nodes: 2, gpusPerNode: 8 },
     freezing: { kind: 'given', frozenLayers: [0, 0, 6, 8, 8, 8, 10, 10, 12, 12] },
     ...{ epochs: 10, datasetSize: 50_000, batch: 320, batchScaling: 'scaled', microBatches: 'table', firstLength: 8, balance: 'greedy' },

@@ -58,6 +58,14 @@ describe('an elastic run', () => {
       }
   });
 
+  it('gains by alpha as the paper measured on CIFAR-100 (arXiv 2102.03161, 10 epochs of 50,000 images), to within 10 %', () => {
+    const published = [[1 / 5, 2.04], [1 / 4, 2.44], [1 / 3, 2.83], [2 / 5, 3.29], [1 / 2, 3.86]] as const; // prettier-ignore
+    for (const [alpha, measured] of published) {
+      const { speedup } = planElastic(requestOf({ freezing: { kind: 'alpha', alpha } }));
+      assert.ok(Math.abs(speedup / measured - 1) < 0.1, `alpha ${alpha}: ${speedup}, measured ${measured}`);
+    }
+  });
+
   it('freezes faster with a larger alpha, and is the faster for it', () => {
     const speedups = [1 / 5, 1 / 4, 1 / 3, 2 / 5, 1 / 2].map(
       (alpha) => planElastic(requestOf({ freezing: { kind: 'alpha', alpha } })).speedup,

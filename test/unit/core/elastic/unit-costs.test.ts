@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { defaultConstants } from '../../../../src/core/cost/constants';
 import { layerTime, type CostInputs } from '../../../../src/core/cost/layer-time';
-import { analyticCosts } from '../../../../src/core/elastic/unit-costs';
+import { profiledStageCost } from '../../../../src/core/cost/profile-cost';
+import { analyticCosts, profiledCosts } from '../../../../src/core/elastic/unit-costs';
 import { savedBytes } from '../../../../src/core/memory/runtime';
 import { decoderEnds } from '../../../../src/core/model/ends';
 import type { ModelSpec } from '../../../../src/core/model/spec';
+import { profileWith } from '../profile/profiles';
 import { bertLarge, gptSmall, layoutOfOne, trainingOf } from './models';
 
 const { gpu, links } = gpuPresets['V100-16GB'];
@@ -59,5 +61,27 @@ describe('costs of half layers', () => {
     const costs = analyticCosts(inputsOf(gptSmall, {}), { spec: gptSmall, ends: decoderEnds(gptSmall) })(2);
     assert.equal(costs.embedding.backwardInputMs, 0);
     assert.ok(costs.embedding.backwardWeightMs > 0);
+  });
+
+  it('take the times of a profiled layer, and leave memory and ends as they are', () => {
+    const inputs = inputsOf(gptSmall, { precision: 'fp16' });
+    const profile = profileWith();
+    const gpt = { spec: gptSmall, ends: decoderEnds(gptSmall) };
+    const costs = profiledCosts(inputs, gpt, profile)(2);
+    const halves = [costs.attention, costs['feed-forward']];
+    const layer = profiledStageCost(inputs, profile, 1, { first: false, last: false })(2, 512, 0);
+    close(halves.reduce((sum, { forwardMs }) => sum + forwardMs, 0), layer.forwardMs, 'forward'); // prettier-ignore
+    close(halves.reduce((sum, half) => sum + half.backwardInputMs + half.backwardWeightMs, 0), layer.backwardMs, 'backward'); // prettier-ignore
+    const analytic = analyticCosts(inputs, gpt)(2);
+    assert.deepEqual(costs.head, analytic.head);
+    assert.equal(costs.attention.savedBytes, analytic.attention.savedBytes);
+  });
+
+  it('run forward again and keep only inputs with full recompute', () => {
+    const gpt = { spec: gptSmall, ends: decoderEnds(gptSmall) };
+    const kept = analyticCosts(inputsOf(gptSmall, {}), gpt)(2).attention;
+    const again = analyticCosts(inputsOf(gptSmall, { recompute: 'full' }), gpt)(2).attention;
+    close(again.backwardWeightMs - kept.backwardWeightMs, kept.forwardMs, 'recomputed');
+    assert.equal(again.savedBytes, 4 * 2 * 512 * 768);
   });
 });
