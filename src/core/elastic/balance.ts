@@ -53,34 +53,47 @@ export type StageCost = (from: number, to: number) => number;
 
 /**
  * The cut of `units` units into `stages` contiguous stages whose costliest stage costs least; of those the one with the least sum of squares, so that the other stages are even too. Dynamic
- * program over (stages, units), O(stages units^2): provably optimal. With fewer units than stages the first stages are empty.
+ * programs over (stages, units), provably optimal. With fewer units than stages the first stages are empty.
  * @returns null when every cut has a stage of cost Infinity.
  */
 export function exactBalance(units: number, stages: number, cost: StageCost): StageUnits | null {
   const used = Math.min(units, stages);
-  const maximum = bestCut(units, used, cost, Math.max);
-  if (maximum === null || !Number.isFinite(maximum.value)) return null;
-  const bound = maximum.value;
-  const squares = bestCut(
-    units,
-    used,
-    (from, to) => {
-      const held = cost(from, to);
-      return held <= bound ? held ** 2 : Infinity;
-    },
-    (before, held) => before + held,
-  );
-  return [...Array.from({ length: stages - used }, () => 0), ...(squares ?? maximum).cut];
+  const bound = leastMaximum(units, used, cost);
+  if (!Number.isFinite(bound)) return null;
+  return [...Array.from({ length: stages - used }, () => 0), ...evenCut(units, used, cost, bound)];
 }
 
-/** The cut into exactly `stages` non-empty stages with the least combined cost; null without a stage. */
-function bestCut(
-  units: number,
-  stages: number,
-  cost: StageCost,
-  combine: (before: number, held: number) => number,
-): { readonly value: number; readonly cut: StageUnits } | null {
-  if (stages === 0) return null;
+/**
+ * The least maximum cost of a stage over all cuts into `stages` non-empty stages. O(stages units log units): with more units in the last stage its cost grows and that of the stages before
+ * falls, so that their crossing is found by bisection.
+ */
+function leastMaximum(units: number, stages: number, cost: StageCost): number {
+  let best = Float64Array.from({ length: units + 1 }, (_, to) => (to === 0 ? 0 : Infinity));
+  for (let stage = 0; stage < stages; stage++) {
+    const before = best;
+    const maximum = (from: number, to: number) => Math.max(before[from] ?? Infinity, cost(from, to));
+    best = new Float64Array(units + 1).fill(Infinity);
+    for (let to = stage + 1; to <= units; to++) {
+      if (stage === 0) {
+        best[to] = cost(0, to);
+        continue;
+      }
+      // The first start at which the stages before cost at least as much as this one.
+      let low = stage;
+      let high = to - 1;
+      while (low < high) {
+        const middle = Math.floor((low + high) / 2);
+        if ((before[middle] ?? Infinity) >= cost(middle, to)) high = middle;
+        else low = middle + 1;
+      }
+      best[to] = Math.min(maximum(low, to), low > stage ? maximum(low - 1, to) : Infinity);
+    }
+  }
+  return stages === 0 ? Infinity : (best[units] ?? Infinity);
+}
+
+/** The cut into `stages` non-empty stages of at most `bound` each with the least sum of squares; there is one. O(units^2). */
+function evenCut(units: number, stages: number, cost: StageCost, bound: number): StageUnits {
   let best = Float64Array.from({ length: units + 1 }, (_, to) => (to === 0 ? 0 : Infinity));
   const starts: Uint32Array[] = [];
   for (let stage = 0; stage < stages; stage++) {
@@ -88,20 +101,18 @@ function bestCut(
     const start = new Uint32Array(units + 1);
     for (let to = stage + 1; to <= units - (stages - stage - 1); to++) {
       for (let from = to - 1; from >= stage; from--) {
-        const before = best[from] ?? Infinity;
         const held = cost(from, to);
-        const value = combine(before, held);
+        if (held > bound) break;
+        const value = (best[from] ?? Infinity) + held ** 2;
         if (value < (next[to] ?? Infinity)) {
           next[to] = value;
           start[to] = from;
         }
-        if (held === Infinity) break;
       }
     }
     best = next;
     starts.push(start);
   }
-  const value = best[units] ?? Infinity;
   const cut: number[] = [];
   let to = units;
   for (let stage = stages - 1; stage >= 0; stage--) {
@@ -109,5 +120,5 @@ function bestCut(
     cut.unshift(to - from);
     to = from;
   }
-  return { value, cut };
+  return cut;
 }

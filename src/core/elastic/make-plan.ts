@@ -47,12 +47,11 @@ export function planElastic(request: ElasticRequest, policy: FreezePolicy = poli
   const baselineMs = totalOf(none);
   const variants = [{ id: 'none' as const, epochs: none }, ...runs].map((run) => variantOf(run, baselineMs));
   const totalMs = totalOf(epochs);
-  const balances = epochs.map((epoch) => balancesOf(shop, epoch));
   const plan = {
     request,
     parameters: shop.units.reduce((sum, unit) => sum + unit.parameters, 0),
     freezing: policy.description,
-    ...{ epochs, balances, variants, totalMs, speedup: baselineMs / totalMs },
+    ...{ epochs, balances: balancesByEpoch(shop, epochs), variants, totalMs, speedup: baselineMs / totalMs },
     cost: provenanceOf(request),
   };
   return { ...plan, reasons: reasonsOf(plan) };
@@ -77,6 +76,17 @@ function variantOf(
 ): ElasticVariant {
   const totalMs = totalOf(epochs);
   return { id, totalMs, speedup: baselineMs / totalMs, epochMs: Float64Array.from(epochs, ({ epochMs }) => epochMs) };
+}
+
+/** Epochs that run alike share one answer. */
+function balancesByEpoch(shop: Workshop, epochs: readonly ElasticEpoch[]): ElasticPlan['balances'] {
+  const known = new Map<string, readonly BalanceChoice[]>();
+  return epochs.map((epoch) => {
+    const key = `${epoch.frozenLayers},${epoch.pipelineLength}`;
+    const choices = known.get(key) ?? balancesOf(shop, epoch);
+    known.set(key, choices);
+    return choices;
+  });
 }
 
 /** The three ways to cut one epoch's units for its pipeline length; without those that fit no GPU. */

@@ -32,6 +32,10 @@ const defaults = {
   datasetSize: [50_000, 'as CIFAR-10; set it'],
 } as const satisfies { readonly [K in keyof WrittenElastic]?: readonly [WrittenElastic[K], string] };
 
+/** Beyond any model, and what is planned in seconds. */
+const mostLayers = 1000;
+const mostStages = 256;
+
 /** Samples a pipeline takes in one step when no file says: images as in PipeTransformer's CIFAR-10 runs, and texts. */
 const defaultBatches = { images: 320, texts: 32 } as const;
 
@@ -94,6 +98,13 @@ function modelOf(run: Run, classes: number | undefined): ElasticModel {
   const spec = modelSpecOf(run.model);
   if (spec.experts !== null)
     throw new ExpectedError('elastic-model', 'Layers with experts are not planned to freeze', 'plan a dense model', run.place);
+  if (spec.layers > mostLayers)
+    throw new ExpectedError(
+      'elastic-model',
+      `The model has over ${formatCount(mostLayers)} layers`,
+      'plan a model of fewer layers',
+      run.place,
+    );
   if (run.encoder !== undefined) return { spec, ends: encoderEnds(spec, { ...run.encoder, classes: classes ?? run.encoder.classes }) };
   if (run.unplanned === undefined) return { spec, ends: decoderEnds(spec) };
   throw new ExpectedError('elastic-model', run.unplanned.message, 'name a ViT, a BERT or a dense decoder', run.unplanned.place);
@@ -157,8 +168,16 @@ function placeOf({ source }: Located<unknown>): Place | undefined {
 /** GPUs of a pipeline at the start; pipelines never span machines. */
 function lengthOf({ elastic, layout, place }: Run, gpusPerNode: number, assumptions: Assumption[]): number {
   const given = elastic?.pipelineLength ?? layout.pipeline;
-  if (given === undefined) assumptions.push({ key: 'elastic.pipelineLength', value: String(gpusPerNode), because: 'all GPUs of a node' });
-  const length = given?.value ?? gpusPerNode;
+  if (given === undefined)
+    assumptions.push({ key: 'elastic.pipelineLength', value: String(Math.min(gpusPerNode, mostStages)), because: 'all GPUs of a node' });
+  const length = given?.value ?? Math.min(gpusPerNode, mostStages);
+  if (length > mostStages)
+    throw new ExpectedError(
+      'elastic-pipeline-length',
+      `Pipelines of ${formatCount(length)} GPUs are not planned`,
+      `give elastic.pipelineLength 1 to ${formatCount(mostStages)}`,
+      (given === undefined ? undefined : placeOf(given)) ?? place,
+    );
   if (length <= gpusPerNode) return length;
   throw new ExpectedError(
     'elastic-pipeline-length',

@@ -40,13 +40,11 @@ export function runEpochs(shop: Workshop, frozen: readonly number[], mechanisms:
     const cache = caches[span];
     const before = spans[span - 1];
     if (cache === undefined) return [];
-    return Array.from({ length: epochs }, (_, index) =>
-      epochOf(shop, calibration, {
-        ...{ epoch: first + index, setting, cache },
-        state: cache.used ? (index === 0 ? 'fill' : 'read') : 'none',
-        transitionMs: index > 0 || before === undefined ? 0 : transitionOf(shop, before.setting, setting),
-      }),
-    );
+    const transitionMs = before === undefined ? 0 : transitionOf(shop, before.setting, setting);
+    const opening = epochOf(shop, calibration, { epoch: first, setting, cache, state: cache.used ? 'fill' : 'none', transitionMs });
+    if (epochs === 1) return [opening];
+    const later = epochOf(shop, calibration, { epoch: first, setting, cache, state: cache.used ? 'read' : 'none', transitionMs: 0 });
+    return [opening, ...Array.from({ length: epochs - 1 }, (_, index) => ({ ...later, epoch: first + 1 + index }))];
   });
 }
 

@@ -111,8 +111,9 @@ function prefixSums(values: readonly number[]): Float64Array {
   return sums;
 }
 
-/** Most numbers of micro-batches that are tried for one step. */
+/** Most numbers of micro-batches that are tried for one step, and most operations simulated for it: very long pipelines try fewer. */
 const mostTried = 64;
+const mostOperations = 4_000_000;
 
 /** The step of an epoch with the fastest number of micro-batches, or PipeTransformer's table. */
 export function modelledStep(shop: Workshop, question: StepQuestion): ModelledStep {
@@ -122,7 +123,8 @@ export function modelledStep(shop: Workshop, question: StepQuestion): ModelledSt
   if (known !== undefined) return known;
   const { units: stageUnits } = cutUnits(shop, balance, frozenLayers, pipelineLength, batch) ?? cutOf(shop, question);
   const tried = searchedMicroBatches(pipelineLength, batch);
-  const stride = Math.ceil(tried.length / mostTried);
+  const affordable = Math.floor(mostOperations / (2 * pipelineLength * Math.max(...tried)));
+  const stride = Math.ceil(tried.length / Math.max(1, Math.min(mostTried, affordable)));
   const counts =
     shop.request.microBatches === 'table'
       ? [Math.min(batch, tableMicroBatches(pipelineLength))]

@@ -145,6 +145,43 @@ describe('an elastic run', () => {
     assert.throws(() => elasticTimeline(plan, 10), RangeError);
   });
 
+  it('searches the number of micro-batches for the fastest pipeline', () => {
+    const [table, search] = (['table', 'search'] as const).map((microBatches) => planElastic(requestOf({ microBatches })).epochs);
+    assert.ok(table !== undefined && search !== undefined);
+    search.forEach(({ pipelineMs, microBatches, pipelineLength }, epoch) => {
+      assert.ok(microBatches >= pipelineLength && microBatches <= 6 * pipelineLength);
+      if (pipelineLength > 1) assert.ok(pipelineMs <= (table[epoch]?.pipelineMs ?? NaN));
+    });
+  });
+
+  it('exchanges the gradients of what trains: all stages over the network of a node, the largest inside one', () => {
+    const request = requestOf({});
+    const allReduceMs = planElastic(request).epochs[0]?.allReduceMs ?? NaN;
+    const bytes = 4 * 85_806_346;
+    const seconds = bytes / (request.cluster.links.nicGBps * request.cluster.links.nicEfficiency * 1e9);
+    assert.ok(Math.abs(allReduceMs / 1e3 / seconds - 1) < 0.01, `${allReduceMs}`);
+    const inside = planElastic(requestOf({ cluster: { ...request.cluster, nodes: 1 }, firstLength: 4 })).epochs[0];
+    const largest = 4 * Math.max(...(inside?.stageParameters ?? []));
+    assert.ok(Math.abs((inside?.allReduceMs ?? NaN) / 1e3 / (largest / (request.cluster.links.nodeBusGBps[2] * 1e9)) - 1) < 0.05);
+  });
+
+  it("counts the optimizer's state of what trains", () => {
+    const stateOf = (optimizer: 'adam' | 'sgd' | 'none') =>
+      planElastic(requestOf({ training: { ...trainingOf(197), optimizer } })).epochs.map(({ stageBytes, stageParameters }) =>
+        stageBytes.map((stage, index) => stage.optimizer / (stageParameters[index] ?? NaN)),
+      );
+    for (const [optimizer, bytes] of [['adam', 8], ['sgd', 4], ['none', 0]] as const) // prettier-ignore
+      assert.ok(stateOf(optimizer).flat().every((state) => state === bytes)); // prettier-ignore
+  });
+
+  it('computes frozen layers at the speed of the first epoch, however slow a step of the head alone was measured', () => {
+    const [one, all] = [log.steady.slice(0, 1), log.steady].map(
+      (throughputs) => planElastic(requestOf({ throughputs })).epochs[8]?.frozenMs,
+    );
+    assert.ok(one !== undefined && one > 1000);
+    assert.equal(all, one);
+  });
+
   it('shows the greedy cut beside the exact ones, which are no slower by what they balance', () => {
     const { balances } = planElastic(requestOf({ microBatches: 'search' }));
     for (const choices of balances) {
