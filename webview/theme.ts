@@ -15,6 +15,7 @@ export interface Theme {
   readonly error: Rgba;
   readonly forward: Rgba;
   readonly backward: Rgba;
+  readonly backwardWeight: Rgba;
   readonly capacity: Rgba;
   readonly parts: Readonly<Record<MemoryPart, Rgba>>;
   readonly fontFamily: string;
@@ -74,6 +75,7 @@ function readTheme(): Theme {
   const foreground = solid(read('foreground', 'editor-foreground') ?? (isLight ? [59, 59, 59, 1] : [204, 204, 204, 1]));
   const forward = solid(read('terapipe-forward', 'charts-blue') ?? [55, 148, 255, 1]);
   const backward = solid(read('terapipe-backward', 'charts-orange') ?? [209, 134, 22, 1]);
+  const backwardWeight = solid(read('terapipe-backwardWeight') ?? mix(backward, [128, 128, 128, 1], 0.5));
   const error = solid(read('errorForeground', 'charts-red') ?? [241, 76, 76, 1]);
   const highContrast = classes.contains('vscode-high-contrast') || classes.contains('vscode-high-contrast-light');
   return {
@@ -88,6 +90,7 @@ function readTheme(): Theme {
     error,
     forward,
     backward,
+    backwardWeight,
     capacity: solid(read('terapipe-capacity', 'charts-red') ?? error),
     parts: {
       weights: mix(foreground, background, 0.42),
@@ -97,6 +100,7 @@ function readTheme(): Theme {
       activations: forward,
       keysValues: mix(forward, background, 0.32),
       logits: mix(forward, background, 0.58),
+      keptForWeights: mix(backward, background, 0.42),
       backwardOperation: backward,
     },
     fontFamily: style.fontFamily,

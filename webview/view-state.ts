@@ -1,12 +1,12 @@
 import { candidateIds, type CandidateId } from '../src/core/planner/plan';
 import type { ProfilePart } from '../src/core/profile/profile';
 import { tabs, type TabId } from '../src/protocol/page';
-import type { OperationKind } from '../src/core/schedule/schedule';
+import { operationKind, type OperationKind } from '../src/core/schedule/schedule';
 import type { Viewport } from './timeline/viewport';
 
 /** What is picked in the timeline: one operation by what it is (so that it survives a new plan), or a dragged range. */
 export type Selection =
-  | { readonly type: 'operation'; readonly stage: number; readonly kind: OperationKind; readonly unit: number }
+  | { readonly type: 'operation'; readonly chunk: number; readonly kind: OperationKind; readonly unit: number }
   | {
       readonly type: 'range';
       readonly startMs: number;
@@ -91,8 +91,8 @@ function readViewport(value: unknown): Viewport | null {
 
 function readSelection(value: unknown): Selection | null {
   if (!isRecord(value)) return null;
-  const { type, stage, kind, unit, startMs, endMs, firstStage, lastStage } = value;
-  if (type === 'operation' && isIndex(stage) && isIndex(unit) && (kind === 0 || kind === 1)) return { type, stage, kind, unit };
+  const { type, chunk, kind, unit, startMs, endMs, firstStage, lastStage } = value;
+  if (type === 'operation' && isIndex(chunk) && isIndex(unit) && isKind(kind)) return { type, chunk, kind, unit };
   if (type === 'range' && isFiniteNumber(startMs) && isFiniteNumber(endMs) && isIndex(firstStage) && isIndex(lastStage))
     return { type, startMs, endMs, firstStage, lastStage };
   return null;
@@ -104,6 +104,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isFiniteNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
+}
+
+function isKind(value: unknown): value is OperationKind {
+  return Object.values<unknown>(operationKind).includes(value);
 }
 
 function isIndex(value: unknown): value is number {

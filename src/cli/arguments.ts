@@ -7,7 +7,7 @@ import type { ResolveDefaults } from '../core/planner/resolve';
 import { providerNames, type ProviderName } from '../core/profile/profile';
 import { orList, quoted } from '../core/text';
 
-export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'elastic', 'solve'] as const;
+export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'elastic', 'solve', 'simulate'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 /** A command line, understood. */
@@ -53,6 +53,7 @@ Commands
   profile FILE    measure the config's layer on this machine with ONNX Runtime
   elastic FILE    a run that freezes layers: pipelines, replicas and time of every epoch
   solve FILE      the optimal slicing of a raw problem (batch, tokens, unit, stages, cost)
+  simulate FILE   a schedule, ours or PyTorch's CSV, of a raw problem: times, bubble, order
 
 FILE is a HuggingFace config.json, a terapipe.json, or - for standard input; for
 profile and inspect also an ONNX model.

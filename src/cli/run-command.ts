@@ -11,6 +11,7 @@ import { inspectAnswer } from './commands/inspect';
 import { launcherAnswer } from './commands/inspect-launcher';
 import { memoryAnswer } from './commands/memory';
 import { planAnswer } from './commands/plan';
+import { simulateAnswer } from './commands/simulate';
 import { runSolve } from './commands/solve';
 import { solvedAnswer } from './commands/solve-text';
 import { profilesFolder, readProfiles } from '../profiler/store';
@@ -18,7 +19,7 @@ import { comparisonAnswer, importAnswer, profileAnswer } from './commands/profil
 import type { LauncherReader } from '../core/config/facts';
 import type { LoadedConfig } from '../core/launch/load-config';
 import { planRun, readConfig, requireRun, withProfile } from './planned';
-import { readNamedFile, type SourceText } from './read-file';
+import { readNamedFile, readReferenced, type SourceText } from './read-file';
 
 /** Where a command line speaks to. */
 export interface Terminal {
@@ -75,9 +76,10 @@ async function answerTo(command: Command, texts: Map<string, string>, terminal: 
   if (name === 'check') return checkAnswer(paths, { sets, shell: terminal.shell }, defaults, texts);
   if (name === 'profile' && profiling.compareWith !== null) return comparisonAnswer(paths[0] ?? '-', profiling.compareWith);
   const [path = '-'] = paths;
-  if (name !== 'solve' && isOnnx(path))
+  if (name !== 'solve' && name !== 'simulate' && isOnnx(path))
     return answerForConfig(name, configOfRun(applyOverrides(await runOfOnnx(path, terminal.signal), sets)), command, texts, terminal);
   const source = await readInto(texts, path);
+  if (name === 'simulate') return simulateAnswer(source, (from, csv) => referencedInto(texts, from, csv));
   if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, terminal.clock));
   const config = await readConfig(
     source,
@@ -93,7 +95,7 @@ function configOfRun(run: Run): LoadedConfig {
 }
 
 async function answerForConfig(
-  name: Exclude<CommandName, 'check' | 'solve'>,
+  name: Exclude<CommandName, 'check' | 'solve' | 'simulate'>,
   read: LoadedConfig,
   command: Command,
   texts: Map<string, string>,
@@ -125,6 +127,12 @@ function isOnnx(path: string): boolean {
 
 async function readInto(texts: Map<string, string>, name: string): Promise<SourceText> {
   const source = await readNamedFile(name);
+  texts.set(source.file, source.text);
+  return source;
+}
+
+async function referencedInto(texts: Map<string, string>, from: string, name: string): Promise<SourceText> {
+  const source = await readReferenced(from, name);
   texts.set(source.file, source.text);
   return source;
 }

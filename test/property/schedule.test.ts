@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { maximumUnitsInFlight } from '../../src/core/memory/curve';
 import { busyTimes, gapsOf } from '../../src/core/schedule/idle';
-import { generateSchedule } from '../../src/core/schedule/generate';
-import { operationKind, scheduleNames, type Timeline } from '../../src/core/schedule/schedule';
-import { simulate, type Durations, type Transfers } from '../../src/core/schedule/simulate';
+import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
+import { operationKind, plannedSchedules, type Timeline } from '../../src/core/schedule/schedule';
+import { noTransfers, simulate, wholeBackward, type Durations, type Transfers } from '../../src/core/schedule/simulate';
 import type { Scheme } from '../../src/core/solver/slicing';
 
 const seed = 20261121;
@@ -15,6 +16,7 @@ const schemes: fc.Arbitrary<Scheme> = fc.array(
 const wholeSchemes: fc.Arbitrary<Scheme> = fc
   .integer({ min: 1, max: 20 })
   .map((microBatches) => Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [64] })));
+const orders = [...plannedSchedules, 'Seq1F1B'];
 const stageCounts = fc.integer({ min: 1, max: 9 });
 const modes = fc.constantFrom('blocking' as const, 'edge' as const, 'fill-and-drain' as const);
 
@@ -45,8 +47,8 @@ describe('simulated schedules', () => {
         const units = countUnits(scheme);
         const [forwardMs, backwardMs, transferMs] = [filled(units, forward), filled(units, backward), filled(units, transfer)];
         const timeline = simulate(
-          generateSchedule('TeraPipe', scheme, stages),
-          { forwardMs: onEveryStage(stages, forwardMs), backwardMs: onEveryStage(stages, backwardMs) },
+          generateSchedule('TeraPipe', problemOf(scheme, stages)),
+          wholeBackward(onEveryStage(stages, forwardMs), onEveryStage(stages, backwardMs)),
           { forwardMs: transferMs, backwardMs: transferMs, mode: 'blocking' },
         );
         const f = forwardMs.map((time, unit) => time + transferMs[unit]!);
@@ -71,8 +73,8 @@ describe('simulated schedules', () => {
         (name, scheme, stages, f, b, xf, xb) => {
           const m = scheme.length;
           const timeline = simulate(
-            generateSchedule(name, scheme, stages),
-            { forwardMs: filled(stages * m, [f]), backwardMs: filled(stages * m, [b]) },
+            generateSchedule(name, problemOf(scheme, stages)),
+            wholeBackward(filled(stages * m, [f]), filled(stages * m, [b])),
             { forwardMs: filled(m, [xf]), backwardMs: filled(m, [xb]), mode: 'fill-and-drain' },
           );
           close(timeline.makespanMs, (m + stages - 1) * (f + b) + (stages - 1) * (xf + xb));
@@ -84,35 +86,42 @@ describe('simulated schedules', () => {
 
   it('never overlap operations of a stage and keep every dependency, whatever the times', () => {
     fc.assert(
-      fc.property(
-        fc.constantFrom(...scheduleNames),
-        schemes,
-        stageCounts,
-        modes,
-        values,
-        values,
-        (name, scheme, stages, mode, some, other) => {
-          const units = countUnits(scheme);
-          const durations: Durations = { forwardMs: filled(stages * units, some), backwardMs: filled(stages * units, other) };
-          const transfers: Transfers = { forwardMs: filled(units, other), backwardMs: filled(units, some), mode };
-          const timeline = simulate(generateSchedule(name, scheme, stages), durations, transfers);
-          checkTimeline(timeline, durations, transfers);
-          const { busyMs, bubbleRate } = busyTimes(timeline);
-          assert.ok(bubbleRate <= 1 && bubbleRate >= -1e-12);
-          for (let stage = 0; stage < stages; stage++) {
-            const idle = gapsOf(timeline, stage).reduce((sum, gap) => sum + gap.endMs - gap.startMs, 0);
-            close(idle + busyMs[stage]!, timeline.makespanMs);
-          }
-        },
-      ),
+      fc.property(fc.constantFrom(...orders), schemes, stageCounts, modes, values, values, (name, scheme, stages, mode, some, other) => {
+        const units = countUnits(scheme);
+        const durations = wholeBackward(filled(stages * units, some), filled(stages * units, other));
+        const transfers: Transfers = { forwardMs: filled(units, other), backwardMs: filled(units, some), mode };
+        const timeline = simulate(generateSchedule(name, problemOf(scheme, stages)), durations, transfers);
+        checkTimeline(timeline, durations, transfers);
+        const { busyMs, bubbleRate } = busyTimes(timeline);
+        assert.ok(bubbleRate <= 1 && bubbleRate >= -1e-12);
+        for (let stage = 0; stage < stages; stage++) {
+          const idle = gapsOf(timeline, stage).reduce((sum, gap) => sum + gap.endMs - gap.startMs, 0);
+          close(idle + busyMs[stage]!, timeline.makespanMs);
+        }
+      }),
+      { seed, numRuns: 300 },
+    );
+  });
+
+  it('lose the bubble of one slice and hold s + p - 1 - r slices at most under Seq1F1B, whatever the numbers of slices', () => {
+    fc.assert(
+      fc.property(schemes, stageCounts, ms, ms, (scheme, stages, f, b) => {
+        const units = countUnits(scheme);
+        const schedule = generateSchedule('Seq1F1B', problemOf(scheme, stages));
+        const durations = wholeBackward(filled(stages * units, [f]), filled(stages * units, [b]));
+        close(simulate(schedule, durations, noTransfers(units)).makespanMs, (units + stages - 1) * (f + b));
+        const slices = Math.max(...scheme.map(({ tokens }) => tokens.length));
+        for (let stage = 0; stage < stages; stage++)
+          assert.equal(maximumUnitsInFlight(schedule, stage), Math.min(units, slices + stages - 1 - stage));
+      }),
       { seed, numRuns: 300 },
     );
   });
 
   it('run each unit forward and backward once on every stage, slices in attention order', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...scheduleNames), schemes, stageCounts, (name, scheme, stages) => {
-        const { rowStart, kind, unit, units } = generateSchedule(name, scheme, stages);
+      fc.property(fc.constantFrom(...orders), schemes, stageCounts, (name, scheme, stages) => {
+        const { rowStart, kind, unit, units } = generateSchedule(name, problemOf(scheme, stages));
         for (let stage = 0; stage < stages; stage++) {
           const rows = Array.from({ length: rowStart[stage + 1]! - rowStart[stage]! }, (_, index) => index + rowStart[stage]!);
           for (const wanted of [operationKind.forward, operationKind.backward]) {
@@ -161,7 +170,7 @@ function checkTimeline(timeline: Timeline, durations: Durations, transfers: Tran
       if (transfers.mode === 'fill-and-drain') assert.ok(start >= ready);
       else assert.equal(start, ready);
       const blocked = transfers.mode === 'blocking' ? (forward ? transfers.forwardMs : transfers.backwardMs)[u]! : 0;
-      close(endMs[index]! - start, (forward ? durations.forwardMs : durations.backwardMs)[stage * units.length + u]! + blocked);
+      close(endMs[index]! - start, (forward ? durations.forwardMs : durations.backwardInputMs)[stage * units.length + u]! + blocked);
       latest = Math.max(latest, endMs[index]!);
     }
   }

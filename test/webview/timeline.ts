@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { Plan } from '../../src/core/planner/plan';
+import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
+import { noTransfers, simulate } from '../../src/core/schedule/simulate';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
@@ -10,9 +12,22 @@ let known: Plan | null = null;
 const plan = (): Plan => (known ??= planOf({ unit: 56 }));
 const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan());
 
+/** A plan of four stages whose 1F1B is drawn as ZB-H1, which splits backward. */
+function splitPlan(): Plan {
+  const plan = planOf({ layers: 8, stages: 4, tensor: 1, nodes: 1, hidden: 1024, schedule: '1F1B', training: { globalBatch: 8 } });
+  const candidates = plan.candidates.map((candidate) => {
+    if (candidate.timeline === null || candidate.schedule !== '1F1B') return candidate;
+    const schedule = generateSchedule('ZB-H1', problemOf(candidate.scheme, 4));
+    const ms = new Float64Array(4 * schedule.units.length).fill(1);
+    const durations = { forwardMs: ms, backwardInputMs: ms, backwardWeightMs: ms };
+    return { ...candidate, timeline: simulate(schedule, durations, noTransfers(schedule.units.length)) };
+  });
+  return { ...plan, candidates };
+}
+
 interface Saved {
   readonly viewport: { readonly startMs: number; readonly endMs: number; readonly rowPx: number; readonly scrollPx: number } | null;
-  readonly selection: { readonly type: string; readonly stage: number; readonly unit: number; readonly kind: number } | null;
+  readonly selection: { readonly type: string; readonly chunk: number; readonly unit: number; readonly kind: number } | null;
 }
 
 async function saved(page: Page): Promise<Saved> {
@@ -153,17 +168,17 @@ export const timelineCases: readonly Case[] = [
       await lanes(page).focus();
       const live = page.locator('.timeline-view > .visually-hidden');
       const selection = async (): Promise<string> => {
-        const { stage, kind, unit } = (await saved(page)).selection!;
-        return `${kind}/${stage}/${unit}`;
+        const { chunk, kind, unit } = (await saved(page)).selection!;
+        return `${kind}/${chunk}/${unit}`;
       };
       await page.keyboard.press('ArrowRight');
       assert.match(await live.innerText(), /^Forward of micro-batch 0, slice 0 on stage \d+\. \d+ tokens\. .* from /);
       await page.keyboard.press('Home');
       for (let press = 0; press < 5; press++) await page.keyboard.press('ArrowRight');
-      const { stage } = (await saved(page)).selection!;
-      assert.equal(await selection(), `0/${stage}/5`);
+      const { chunk } = (await saved(page)).selection!;
+      assert.equal(await selection(), `0/${chunk}/5`);
       await page.keyboard.press('ArrowUp');
-      assert.equal((await saved(page)).selection!.stage, stage - 1);
+      assert.equal((await saved(page)).selection!.chunk, chunk - 1);
       const here = await selection();
       await page.keyboard.press(']');
       assert.notEqual(await selection(), here);
@@ -260,6 +275,42 @@ export const timelineCases: readonly Case[] = [
     steps: async ({ page }) => {
       await page.locator('.timeline-view table').waitFor();
       assert.match(String(await lanes(page).getAttribute('aria-label')), /96 stages, [\d,]+ operations/);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: split backward has a colour, a name and a place in the table of its own',
+    options: wide,
+    state: () => stateOf('tab', splitPlan()),
+    steps: async ({ page }) => {
+      await lanes(page).focus();
+      await page.keyboard.press('/');
+      await page.keyboard.type('stage 1 mb 4 weight');
+      await page.keyboard.press('Enter');
+      await until('the found operation', async () => /^Weight gradient[\s\S]*Micro-batch\s+4/.test(await inspector(page).innerText()));
+      const shares = await page.evaluate<Record<string, number>>(`(() => {
+        const canvas = document.querySelector('.lanes');
+        const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+        copy.drawImage(canvas, 0, 0);
+        const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+        const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+        const share = (variable) => {
+          const sample = document.body.appendChild(document.createElement('i'));
+          sample.style.color = 'var(' + variable + ')';
+          probe.fillStyle = 'rgb(0 0 0)';
+          probe.fillStyle = getComputedStyle(sample).color;
+          probe.fillRect(0, 0, 1, 1);
+          const wanted = probe.getImageData(0, 0, 1, 1).data;
+          let found = 0;
+          for (let at = 0; at < data.length; at += 4)
+            if (Math.abs(data[at] - wanted[0]) + Math.abs(data[at + 1] - wanted[1]) + Math.abs(data[at + 2] - wanted[2]) < 6) found++;
+          return found / (data.length / 4);
+        };
+        return { forward: share('--forward'), backward: share('--backward'), weight: share('--backward-weight') };
+      })()`);
+      for (const [name, share] of Object.entries(shares)) assert.ok(share > 0.01, `${name}: ${share} of the lanes`);
+      await page.getByRole('button', { name: 'Show operations as a table' }).click();
+      await page.locator('.timeline-view tbody').getByText('Input gradient').first().waitFor();
       return undefined;
     },
   },

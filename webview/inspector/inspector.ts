@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
+import { partOf } from '../../src/core/schedule/parts';
 import { fill, h, type Child } from '../dom';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
 import { capitalised } from '../shared/notices';
@@ -9,6 +10,8 @@ import { waitOf } from '../timeline/dependencies';
 import { operationAt, sumRange, type Operation, type Operations } from '../timeline/operations';
 import { kindName, operationName } from '../timeline/words';
 import type { Selection } from '../view-state';
+
+const kindClasses = ['forward', 'backward', 'weight'] as const;
 
 type Pair = readonly [name: string, value: string];
 
@@ -47,7 +50,7 @@ function selectionDetails(plan: Plan, candidate: Candidate, selection: Selection
   const operations = operationsOf(candidate);
   if (selection !== null && operations !== null) {
     if (selection.type === 'range') return rangeDetails(operations, selection);
-    const row = operations.rowOf(selection.stage, selection.kind, selection.unit);
+    const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
     if (row >= 0) return operationDetails(operations, operationAt(operations, row), goTo);
   }
   return stepDetails(plan, candidate);
@@ -73,8 +76,10 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
 function operationDetails(operations: Operations, operation: Operation, goTo: (operation: Operation) => void): Child[] {
   const { unit, startMs, endMs } = operation;
   const { idleMs, on } = waitOf(operations, operation);
+  const chunks = operations.timeline.stageOfChunk.length;
   const rows: Pair[] = [
     [t('Stage'), t('{0} of {1}', operation.stage, operations.stages)],
+    ...(chunks > operations.stages ? [[t('Chunk'), t('{0} of {1}', operation.chunk, chunks)] as const] : []),
     [t('Micro-batch'), String(unit.microBatch)],
     [t('Slice'), String(unit.slice)],
     [t('Sequences'), formatCount(unit.batch)],
@@ -93,9 +98,9 @@ function operationDetails(operations: Operations, operation: Operation, goTo: (o
           { class: 'hint' },
           t('Waited for'),
           ' ',
-          h('button', { class: 'link', type: 'button', 'data-focus': 'waited', onclick: () => goTo(on) }, operationName(on)),
+          h('button', { class: 'link', type: 'button', 'data-focus': 'waited', onclick: () => goTo(on) }, operationName(operations, on)),
         );
-  return [h('h2', { class: `kind-${operation.kind === 0 ? 'forward' : 'backward'}` }, kindName(operation)), pairs(rows), wait];
+  return [h('h2', { class: `kind-${kindClasses[partOf(operation.kind)]}` }, kindName(operation)), pairs(rows), wait];
 }
 
 function rangeDetails(operations: Operations, range: Extract<Selection, { readonly type: 'range' }>): Child[] {
@@ -111,6 +116,7 @@ function rangeDetails(operations: Operations, range: Extract<Selection, { readon
     [t('Operations'), formatCount(sums.operations)],
     [t('Forward'), formatDuration(sums.forwardMs)],
     [t('Backward'), formatDuration(sums.backwardMs)],
+    ...(sums.weightMs > 0 ? [[t('Weight gradients'), formatDuration(sums.weightMs)] as const] : []),
     [t('Idle'), formatDuration(sums.idleMs)],
     [t('Idle share'), formatPercent(sums.idleShare)],
   ];

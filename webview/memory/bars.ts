@@ -124,7 +124,13 @@ function drawPart(
 
 /** High contrast: static parts stay empty, saved ones are hatched, the working set is hatched densely. */
 function partPattern(context: CanvasRenderingContext2D, colors: Theme, part: MemoryPart, scale: number): CanvasPattern | null {
-  const distance: Partial<Record<MemoryPart, number>> = { activations: 8, keysValues: 6, logits: 6, backwardOperation: 4 };
+  const distance: Partial<Record<MemoryPart, number>> = {
+    activations: 8,
+    keysValues: 6,
+    logits: 6,
+    keptForWeights: 5,
+    backwardOperation: 4,
+  };
   const px = distance[part];
   return px === undefined ? null : hatchPattern(context, css(colors.foreground), Math.round(px * scale));
 }

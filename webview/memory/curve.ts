@@ -1,5 +1,5 @@
 import { firstAtOrAfter } from './search';
-import type { LiveCurve } from '../../src/core/memory/live-curve';
+import type { LiveCurve } from '../../src/core/memory/curve';
 
 /** Most bytes in use inside each of `width` pixel columns from `startMs` on: peaks survive any zoom. The curve holds its value between points. */
 export function peaksPerColumn({ timeMs, bytes }: LiveCurve, startMs: number, msPerPx: number, width: number): Float64Array {
@@ -19,8 +19,9 @@ export function peaksPerColumn({ timeMs, bytes }: LiveCurve, startMs: number, ms
   return peaks;
 }
 
-/** Bytes in use at a time. */
+/** Bytes in use at a time, from then on. */
 export function bytesAt({ timeMs, bytes }: LiveCurve, ms: number): number {
-  const next = firstAtOrAfter(timeMs, ms);
-  return (timeMs[next] === ms ? bytes[next] : bytes[Math.max(0, next - 1)]) ?? 0;
+  let next = firstAtOrAfter(timeMs, ms);
+  while (timeMs[next] === ms) next++;
+  return bytes[Math.max(0, next - 1)] ?? 0;
 }

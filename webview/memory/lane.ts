@@ -1,5 +1,5 @@
-import { bytesPerGB, formatBytes } from '../../src/core/format';
-import { liveBytes, type LiveCurve } from '../../src/core/memory/live-curve';
+import { bytesPerGB, formatBytes, formatDuration } from '../../src/core/format';
+import { liveCurve, type LiveCurve } from '../../src/core/memory/curve';
 import type { MemoryProfile, StageMemory } from '../../src/core/memory/profile';
 import { css, mix, withAlpha } from '../color';
 import { h } from '../dom';
@@ -30,24 +30,25 @@ export interface MemoryLane {
 export function makeMemoryLane(owner: MemoryLaneOwner): MemoryLane {
   let cached: { readonly stage: StageMemory; readonly operations: Operations; readonly curve: LiveCurve } | null = null;
   const title = h('div', { class: 'lane-title' });
-  const curveOf = (operations: Operations, stage: StageMemory): LiveCurve => {
+  const curveOf = (operations: Operations, { chunks }: MemoryProfile, stage: StageMemory): LiveCurve => {
     if (cached?.stage !== stage || cached.operations !== operations)
-      cached = { stage, operations, curve: liveBytes(operations.timeline, stage.stage, stage.unitBytes, stage.staticBytes) };
+      cached = { stage, operations, curve: liveCurve(operations.timeline, chunks, stage.stage, stage.staticBytes) };
     return cached.curve;
   };
   const surface = makeSurface('memory-lane-curve', (target) => {
     const shown = owner.shown();
     if (shown === null) return;
-    drawCurve(target, theme(), owner.viewport(), shown.profile, shown.stage, curveOf(shown.operations, shown.stage));
+    drawCurve(target, theme(), owner.viewport(), shown.profile, shown.stage, curveOf(shown.operations, shown.profile, shown.stage));
   });
   const redraw = (): void => {
     const shown = owner.shown();
     element.hidden = shown === null;
     if (shown === null) return;
     title.textContent = t(
-      'Memory of stage {0} · peak {1} in the {2}',
+      'Memory of stage {0} · peak {1} at {2} in the {3}',
       shown.stage.stage,
       formatBytes(shown.stage.peakBytes),
+      formatDuration(shown.operations.timeline.startMs[shown.stage.peakRow] ?? 0),
       shown.stage.peakOperation,
     );
     surface.redraw();

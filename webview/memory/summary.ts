@@ -42,6 +42,8 @@ export function partName(part: MemoryPart): string {
       return t('Keys and values');
     case 'logits':
       return t('Logits');
+    case 'keptForWeights':
+      return t('Kept for weight gradients');
     case 'backwardOperation':
       return t('Backward operation');
   }

@@ -178,7 +178,7 @@ function miniTimeline(
     const box = surface.canvas.getBoundingClientRect();
     const stage = Math.min(operations.stages - 1, Math.floor(((event.clientY - box.top) / box.height) * operations.stages));
     const pointed = hit(operations, Math.max(0, stage), ((event.clientX - box.left) / box.width) * operations.timeline.makespanMs);
-    note.textContent = pointed === null ? t('stage {0}: idle', stage) : operationName(pointed);
+    note.textContent = pointed === null ? t('stage {0}: idle', stage) : operationName(operations, pointed);
   });
   surface.canvas.addEventListener('click', onOpen);
   const element = h('div', { class: 'strip-canvas strip-timeline' }, surface.canvas);

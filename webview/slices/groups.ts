@@ -76,7 +76,8 @@ function unitTimes(
   const backwardMs = new Float64Array(units.length);
   for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
     const column = kind[row] === operationKind.forward ? forwardMs : backwardMs;
-    column[unit[row] ?? 0] = (endMs[row] ?? 0) - (startMs[row] ?? 0);
+    const index = unit[row] ?? 0;
+    column[index] = (column[index] ?? 0) + (endMs[row] ?? 0) - (startMs[row] ?? 0);
   }
   return { forwardMs, backwardMs };
 }

@@ -19,7 +19,7 @@ export function exportItems(store: Store, tell: (message: string) => void): read
         if (plan === null) return;
         const candidate = shownCandidate(plan, store.view());
         if (candidate.timeline === null) return;
-        const { background, foreground, dim, line, forward, backward } = theme();
+        const { background, foreground, dim, line, forward, backward, backwardWeight } = theme();
         const title = `${plan.request.title} · ${candidate.name}`;
         const text = timelineSvg(candidate.timeline, {
           title,
@@ -31,6 +31,7 @@ export function exportItems(store: Store, tell: (message: string) => void): read
             line: css(line),
             forward: css(forward),
             backward: css(backward),
+            backwardWeight: css(backwardWeight),
           },
         });
         host.post({ type: 'save', name: `${fileName(plan.request.title)}-${candidate.id}.svg`, mime: 'image/svg+xml', text });

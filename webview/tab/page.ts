@@ -22,7 +22,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const status = h('div', { class: 'visually-hidden', role: 'status' });
   const timeline = makeTimelineView(store, help.open);
   const inspector = makeInspector(store, (operation) =>
-    store.look({ selection: { type: 'operation', stage: operation.stage, kind: operation.kind, unit: operation.unitIndex } }),
+    store.look({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
   );
   const toolbar = makeToolbar(store, {
     fit: timeline.fitAll,

@@ -1,6 +1,6 @@
 import { formatCount } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import { scheduleNames } from '../../src/core/schedule/schedule';
+import { plannedSchedules } from '../../src/core/schedule/schedule';
 import { candidateIds } from '../../src/core/planner/plan';
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h, type IconName } from '../dom';
@@ -112,7 +112,7 @@ function planControls(): readonly PlanControl[] {
       isNumber: false,
       choices: (plan) => [
         { value: automatic, text: plan.request.schedule === null ? t('Auto: {0}', chosenSchedule(plan)) : t('Auto') },
-        ...scheduleNames.map((name) => ({ value: name, text: name })),
+        ...plannedSchedules.map((name) => ({ value: name, text: name })),
       ],
       value: ({ request }) => request.schedule ?? automatic,
     },

@@ -1,4 +1,4 @@
-import { operationKind } from '../../src/core/schedule/schedule';
+import { partOf } from '../../src/core/schedule/parts';
 import { at, firstEndingAfter, rowsOf, type Operations } from './operations';
 
 /**
@@ -6,9 +6,10 @@ import { at, firstEndingAfter, rowsOf, type Operations } from './operations';
  * they cover. Bounded by the width in pixels, not by the number of operations.
  */
 export interface Columns {
-  /** Covered share of each pixel column by forward and backward of narrow operations, 0..1. */
+  /** Covered share of each pixel column by narrow operations, 0..1: forward, backward and weight backward. */
   readonly forward: Float32Array;
   readonly backward: Float32Array;
+  readonly weight: Float32Array;
   /** Sum over the column of share times brightness level, to be divided by the covered share. */
   readonly shade: Float32Array;
   /** Rows that are at least `wideFromPx` wide; the first `wideCount` are valid. */
@@ -32,6 +33,7 @@ export function makeColumns(width: number): Columns {
   return {
     forward: new Float32Array(width),
     backward: new Float32Array(width),
+    weight: new Float32Array(width),
     shade: new Float32Array(width),
     wide: new Uint32Array(Math.ceil(width / wideFromPx) + 4),
     wideCount: 0,
@@ -43,11 +45,12 @@ export function makeColumns(width: number): Columns {
  * `operations` and skipped by a galloping search.
  */
 export function fillColumns(operations: Operations, stage: number, startMs: number, msPerPx: number, columns: Columns): void {
-  const { timeline, forwardBeforeMs, backwardBeforeMs } = operations;
+  const { timeline, beforeMs } = operations;
   const { startMs: starts, endMs: ends } = timeline;
   const width = columns.forward.length;
   columns.forward.fill(0);
   columns.backward.fill(0);
+  columns.weight.fill(0);
   columns.shade.fill(0);
   columns.wideCount = 0;
   const { first, end } = rowsOf(operations, stage);
@@ -66,10 +69,10 @@ export function fillColumns(operations: Operations, stage: number, startMs: numb
       continue;
     }
     const next = firstEndingAfterFrom(ends, row, end, pixelEndMs);
-    const forwardMs = at(forwardBeforeMs, next) - at(forwardBeforeMs, row);
-    const backwardMs = at(backwardBeforeMs, next) - at(backwardBeforeMs, row);
     const level = (levelOf(operations, row) + levelOf(operations, next - 1)) / 2;
-    add(columns, pixel, forwardMs / msPerPx, backwardMs / msPerPx, level);
+    add(columns.forward, columns, pixel, (at(beforeMs[0], next) - at(beforeMs[0], row)) / msPerPx, level);
+    add(columns.backward, columns, pixel, (at(beforeMs[1], next) - at(beforeMs[1], row)) / msPerPx, level);
+    add(columns.weight, columns, pixel, (at(beforeMs[2], next) - at(beforeMs[2], row)) / msPerPx, level);
     row = next;
   }
 }
@@ -95,12 +98,12 @@ function firstEndingAfterFrom(ends: Float64Array, row: number, end: number, ms: 
 function spread({ timeline }: Operations, row: number, startMs: number, msPerPx: number, columns: Columns): void {
   const from = (at(timeline.startMs, row) - startMs) / msPerPx;
   const until = (at(timeline.endMs, row) - startMs) / msPerPx;
-  const isForward = at(timeline.kind, row) === operationKind.forward;
+  const covered = [columns.forward, columns.backward, columns.weight][partOf(timeline.kind[row])] ?? columns.forward;
   const level = shadeOf(timeline.units[at(timeline.unit, row)]?.microBatch ?? 0);
   const last = Math.min(columns.forward.length - 1, Math.ceil(until) - 1);
   for (let pixel = Math.max(0, Math.floor(from)); pixel <= last; pixel++) {
     const share = Math.min(until, pixel + 1) - Math.max(from, pixel);
-    if (share > 0) add(columns, pixel, isForward ? share : 0, isForward ? 0 : share, level);
+    if (share > 0) add(covered, columns, pixel, share, level);
   }
 }
 
@@ -108,10 +111,9 @@ function levelOf({ timeline }: Operations, row: number): number {
   return shadeOf(timeline.units[at(timeline.unit, row)]?.microBatch ?? 0);
 }
 
-function add(columns: Columns, pixel: number, forward: number, backward: number, level: number): void {
-  columns.forward[pixel] = at(columns.forward, pixel) + forward;
-  columns.backward[pixel] = at(columns.backward, pixel) + backward;
-  columns.shade[pixel] = at(columns.shade, pixel) + (forward + backward) * level;
+function add(covered: Float32Array, { shade }: Columns, pixel: number, share: number, level: number): void {
+  covered[pixel] = at(covered, pixel) + share;
+  shade[pixel] = at(shade, pixel) + share * level;
 }
 
 function addWide(columns: Columns, row: number): void {

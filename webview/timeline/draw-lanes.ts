@@ -1,4 +1,4 @@
-import { operationKind } from '../../src/core/schedule/schedule';
+import { part as parts, partOf, type Part } from '../../src/core/schedule/parts';
 import { css } from '../color';
 import { t } from '../strings';
 import type { Theme } from '../theme';
@@ -63,7 +63,7 @@ export function drawLanes(area: LaneArea, operations: Operations, viewport: View
   const wides: { readonly box: RowBox; readonly wide: Uint32Array }[] = [];
   rows.forEach((box, index) => {
     fillColumns(operations, first + index, viewport.startMs, msPerPx, columns);
-    if (theme.highContrast) drawOutlinedRuns(context, columns, left, box, theme, paints);
+    if (theme.highContrast) drawOutlinedRuns(context, columns, left, box, paints);
     else paintStrip(image, index, columns, paints);
     wides.push({ box, wide: columns.wide.slice(0, columns.wideCount) });
   });
@@ -100,9 +100,10 @@ function paintStrip(image: ImageData, line: number, columns: Columns, paints: Pa
   for (let pixel = 0; pixel < width; pixel++) {
     const forward = at(columns.forward, pixel);
     const backward = at(columns.backward, pixel);
-    const covered = forward + backward;
+    const weight = at(columns.weight, pixel);
+    const covered = forward + backward + weight;
     if (covered <= 0) continue;
-    const [red, green, blue, alpha] = paints.blend(forward, backward, at(columns.shade, pixel) / covered);
+    const [red, green, blue, alpha] = paints.blend(forward, backward, weight, at(columns.shade, pixel) / covered);
     const offset = (line * width + pixel) * 4;
     data[offset] = red;
     data[offset + 1] = green;
@@ -126,43 +127,31 @@ function stretchStrip(
   rows.forEach((box, line) => context.drawImage(strip, 0, line, width, 1, left, box.top, width, box.height));
 }
 
-/** High contrast has no fills: runs of covered columns become outlined boxes, backward ones hatched. */
-function drawOutlinedRuns(
-  context: CanvasRenderingContext2D,
-  columns: Columns,
-  left: number,
-  box: RowBox,
-  theme: Theme,
-  paints: Paints,
-): void {
-  const kindOf = (pixel: number): number => {
-    const [forward, backward] = [at(columns.forward, pixel), at(columns.backward, pixel)];
-    return forward + backward < 0.5 ? 0 : forward >= backward ? 1 : 2;
+/** High contrast has no fills: runs of covered columns become outlined boxes, both kinds of backward hatched. */
+function drawOutlinedRuns(context: CanvasRenderingContext2D, columns: Columns, left: number, box: RowBox, paints: Paints): void {
+  const partAt = (pixel: number): Part | null => {
+    const [forward, backward, weight] = [at(columns.forward, pixel), at(columns.backward, pixel), at(columns.weight, pixel)];
+    if (forward + backward + weight < 0.5) return null;
+    if (weight > Math.max(forward, backward)) return parts.weight;
+    return forward >= backward ? parts.forward : parts.backward;
   };
   const width = columns.forward.length;
   for (let from = 0; from < width;) {
-    const kind = kindOf(from);
+    const part = partAt(from);
     let until = from + 1;
-    while (until < width && kindOf(until) === kind) until++;
-    if (kind !== 0) outline(context, left + from, box, until - from, kind === 1, theme, paints);
+    while (until < width && partAt(until) === part) until++;
+    if (part !== null) outline(context, left + from, box, until - from, part, paints);
     from = until;
   }
 }
 
-function outline(
-  context: CanvasRenderingContext2D,
-  x: number,
-  box: RowBox,
-  width: number,
-  isForward: boolean,
-  theme: Theme,
-  paints: Paints,
-): void {
-  if (!isForward && paints.hatch !== null) {
-    context.fillStyle = paints.hatch;
+function outline(context: CanvasRenderingContext2D, x: number, box: RowBox, width: number, part: Part, paints: Paints): void {
+  const hatch = paints.hatch(part);
+  if (hatch !== null) {
+    context.fillStyle = hatch;
     context.fillRect(x, box.top, width, box.height);
   }
-  context.fillStyle = css(isForward ? theme.forward : theme.backward);
+  context.fillStyle = paints.line(part);
   context.fillRect(x, box.top, width, 1);
   context.fillRect(x, box.top + box.height - 1, width, 1);
   context.fillRect(x, box.top, 1, box.height);
@@ -190,12 +179,12 @@ function drawWide(
     const x0 = Math.max(left - 1, left + Math.round((at(timeline.startMs, row) - viewport.startMs) / msPerPx));
     const x1 = Math.min(right + 1, left + Math.round((at(timeline.endMs, row) - viewport.startMs) / msPerPx));
     const unit = timeline.units[at(timeline.unit, row)];
-    const isForward = at(timeline.kind, row) === operationKind.forward;
+    const part = partOf(timeline.kind[row]);
     const microBatch = unit?.microBatch ?? 0;
     const width = Math.max(1, x1 - x0);
-    if (theme.highContrast) outline(context, x0, box, Math.max(1, width - 1), isForward, theme, paints);
+    if (theme.highContrast) outline(context, x0, box, Math.max(1, width - 1), part, paints);
     else {
-      context.fillStyle = paints.fill(isForward, microBatch);
+      context.fillStyle = paints.fill(part, microBatch);
       context.fillRect(x0, box.top, width, box.height);
       context.fillStyle = paints.hairline(width / scale);
       context.fillRect(x1 - hairline, box.top, hairline, box.height);
@@ -204,12 +193,12 @@ function drawWide(
     const text = width >= 150 * scale ? t('micro-batch {0} · slice {1}', microBatch, unit.slice) : `${microBatch}·${unit.slice}`;
     if (text.length * 6.6 * scale > width) continue;
     const middle = Math.round(box.top + box.height / 2 + scale * 0.5);
-    if (theme.highContrast && !isForward) {
+    if (theme.highContrast && part !== parts.forward) {
       const textWidth = context.measureText(text).width + 6 * scale;
       context.fillStyle = css(theme.background);
       context.fillRect((x0 + x1 - textWidth) / 2, box.top + 1, textWidth, box.height - 2);
     }
-    context.fillStyle = theme.highContrast ? css(theme.foreground) : paints.text(isForward, microBatch);
+    context.fillStyle = theme.highContrast ? css(theme.foreground) : paints.text(part, microBatch);
     context.fillText(text, (x0 + x1) / 2, middle);
   }
 }

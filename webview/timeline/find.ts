@@ -1,18 +1,22 @@
 import { operationKind, type OperationKind } from '../../src/core/schedule/schedule';
+import { partOf } from '../../src/core/schedule/parts';
 import { at, operationAt, rowsOf, type Operation, type Operations } from './operations';
 
 /** What to look for; a field left out matches everything. */
 export interface Query {
   readonly stage?: number;
+  readonly chunk?: number;
   readonly microBatch?: number;
   readonly slice?: number;
   readonly kind?: OperationKind;
 }
 
-const fieldNames: Readonly<Record<string, 'stage' | 'microBatch' | 'slice'>> = {
+const fieldNames: Readonly<Record<string, 'stage' | 'chunk' | 'microBatch' | 'slice'>> = {
   s: 'stage',
   st: 'stage',
   stage: 'stage',
+  c: 'chunk',
+  chunk: 'chunk',
   m: 'microBatch',
   mb: 'microBatch',
   batch: 'microBatch',
@@ -21,7 +25,7 @@ const fieldNames: Readonly<Record<string, 'stage' | 'microBatch' | 'slice'>> = {
 };
 
 /**
- * Reads `stage 3 micro-batch 0 slice 4 backward`, short `st3 mb0 sl4 b`, or just `3 0 4` in that order.
+ * Reads `stage 3 micro-batch 0 slice 4 backward`, short `st3 mb0 sl4 b`, or just `3 0 4` in that order; `chunk 5`, and `input` or `weight` (`i`, `w`) for the parts of a split backward.
  * Null when there is nothing in it that can be understood.
  */
 export function parseQuery(text: string): Query | null {
@@ -30,9 +34,9 @@ export function parseQuery(text: string): Query | null {
       .toLowerCase()
       .replace(/micro[\s-]*batch/g, 'mb')
       .match(/[a-z]+|\d+/g) ?? [];
-  const found: { stage?: number; microBatch?: number; slice?: number; kind?: OperationKind } = {};
+  const found: { stage?: number; chunk?: number; microBatch?: number; slice?: number; kind?: OperationKind } = {};
   const order = ['stage', 'microBatch', 'slice'] as const;
-  let pending: (typeof order)[number] | null = null;
+  let pending: keyof typeof found | null = null;
   for (const token of tokens) {
     if (/^\d+$/.test(token)) {
       const field = pending ?? order.find((name) => found[name] === undefined);
@@ -40,7 +44,10 @@ export function parseQuery(text: string): Query | null {
       found[field] = Number(token);
       pending = null;
     } else if (/^(?:f|fwd|forward)$/.test(token)) found.kind = operationKind.forward;
-    else if (/^(?:b|bwd|backward)$/.test(token)) found.kind = operationKind.backward;
+    else if (/^(?:b|bwd|backward)$/.test(token)) found.kind ??= operationKind.backward;
+    else if (/^(?:i|input)$/.test(token)) found.kind = operationKind.backwardInput;
+    else if (/^(?:w|weight|weights)$/.test(token)) found.kind = operationKind.backwardWeight;
+    else if (token === 'gradient') continue;
     else {
       const field = Object.hasOwn(fieldNames, token) ? fieldNames[token] : undefined;
       if (field === undefined) return null;
@@ -61,7 +68,8 @@ export function findNext(operations: Operations, query: Query, after: number): O
       unit !== undefined &&
       (query.microBatch === undefined || unit.microBatch === query.microBatch) &&
       (query.slice === undefined || unit.slice === query.slice) &&
-      (query.kind === undefined || at(timeline.kind, row) === query.kind)
+      (query.chunk === undefined || at(timeline.chunk, row) === query.chunk) &&
+      (query.kind === undefined || matchesKind(at(timeline.kind, row), query.kind))
     );
   };
   const length = inside.end - inside.first;
@@ -71,4 +79,9 @@ export function findNext(operations: Operations, query: Query, after: number): O
     if (matches(row)) return operationAt(operations, row);
   }
   return null;
+}
+
+/** Backward finds whole ones and those of the input; the parts of a split backward find themselves. */
+function matchesKind(kind: number, wanted: OperationKind): boolean {
+  return wanted === operationKind.backward ? partOf(kind) === partOf(wanted) : kind === wanted;
 }

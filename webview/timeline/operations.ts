@@ -1,21 +1,27 @@
-import { operationKind, type OperationKind, type Timeline, type WorkUnit } from '../../src/core/schedule/schedule';
+import { indexParts, part, partOf, rowOf, type Part, type Parts } from '../../src/core/schedule/parts';
+import type { OperationKind, Timeline, WorkUnit } from '../../src/core/schedule/schedule';
 
 /** A timeline with what drawing and asking needs beside it; built once per timeline, O(operations). */
 export interface Operations {
   readonly timeline: Timeline;
   readonly stages: number;
   readonly count: number;
-  /** Busy ms of all rows before this one, forward and backward apart; length `count + 1`. Differences within a stage are sums. */
-  readonly forwardBeforeMs: Float64Array;
-  readonly backwardBeforeMs: Float64Array;
-  /** Row of (stage, kind, unit) or -1. */
-  readonly rowOf: (stage: number, kind: OperationKind, unit: number) => number;
+  /** Busy ms of all rows before this one, for each part: forward, backward and weight backward; length `count + 1`. Differences within a stage are sums. */
+  readonly beforeMs: PerPart<Float64Array>;
+  readonly parts: Parts;
+  /** Row of (chunk, kind, unit) or -1; whole and input backward stand for each other. */
+  readonly rowOf: (chunk: number, kind: OperationKind, unit: number) => number;
 }
+
+/** One value for each part, in order of `part`. */
+export type PerPart<T> = readonly [forward: T, backward: T, weight: T];
 
 /** One operation, spelled out. */
 export interface Operation {
   readonly row: number;
   readonly stage: number;
+  /** Virtual stage, in layer order over all stages. */
+  readonly chunk: number;
   readonly kind: OperationKind;
   readonly unitIndex: number;
   readonly unit: WorkUnit;
@@ -25,25 +31,28 @@ export interface Operation {
 
 /** @throws RangeError when the columns contradict each other. */
 export function indexOperations(timeline: Timeline): Operations {
-  const { stages, units, rowStart, kind, unit, startMs, endMs } = timeline;
+  const { stages, rowStart, kind, unit, startMs, endMs } = timeline;
   const count = rowStart[stages] ?? 0;
   if (startMs.length < count || endMs.length < count || kind.length < count || unit.length < count)
     throw new RangeError('timeline columns are shorter than its rows');
-  const forwardBeforeMs = new Float64Array(count + 1);
-  const backwardBeforeMs = new Float64Array(count + 1);
-  const rows = new Int32Array(stages * units.length * 2).fill(-1);
-  for (let stage = 0; stage < stages; stage++) {
-    for (let row = at(rowStart, stage); row < at(rowStart, stage + 1); row++) {
-      const busyMs = at(endMs, row) - at(startMs, row);
-      const isForward = at(kind, row) === operationKind.forward;
-      forwardBeforeMs[row + 1] = at(forwardBeforeMs, row) + (isForward ? busyMs : 0);
-      backwardBeforeMs[row + 1] = at(backwardBeforeMs, row) + (isForward ? 0 : busyMs);
-      rows[(stage * units.length + at(unit, row)) * 2 + at(kind, row)] = row;
-    }
+  const beforeMs = [new Float64Array(count + 1), new Float64Array(count + 1), new Float64Array(count + 1)] as const;
+  const [forward, backward, weight] = beforeMs;
+  for (let row = 0; row < count; row++) {
+    const busyMs = at(endMs, row) - at(startMs, row);
+    const of = partOf(kind[row]);
+    forward[row + 1] = at(forward, row) + (of === part.forward ? busyMs : 0);
+    backward[row + 1] = at(backward, row) + (of === part.backward ? busyMs : 0);
+    weight[row + 1] = at(weight, row) + (of === part.weight ? busyMs : 0);
   }
-  const rowOf = (stage: number, wanted: OperationKind, unitIndex: number): number =>
-    stage < 0 || stage >= stages ? -1 : (rows[(stage * units.length + unitIndex) * 2 + wanted] ?? -1);
-  return { timeline, stages, count, forwardBeforeMs, backwardBeforeMs, rowOf };
+  const parts = indexParts(timeline);
+  return {
+    timeline,
+    stages,
+    count,
+    beforeMs,
+    parts,
+    rowOf: (chunk, wanted, unitIndex) => rowOf(timeline, parts, wanted, chunk, unitIndex),
+  };
 }
 
 /** @throws RangeError when there is no such row. */
@@ -55,7 +64,8 @@ export function operationAt(operations: Operations, row: number): Operation {
   return {
     row,
     stage: stageOf(operations, row),
-    kind: at(timeline.kind, row) === operationKind.forward ? operationKind.forward : operationKind.backward,
+    chunk: at(timeline.chunk, row),
+    kind: at(timeline.kind, row) as OperationKind,
     unitIndex,
     unit,
     startMs: at(timeline.startMs, row),
@@ -122,11 +132,16 @@ export function hitNear(operations: Operations, stage: number, ms: number, slack
   return near !== undefined && near.distance <= slackMs ? near.operation : null;
 }
 
+const allParts: readonly Part[] = [part.forward, part.backward, part.weight];
+
 /** Sums over a range of time and stages, clipped to it. */
 export interface RangeSums {
   readonly operations: number;
   readonly forwardMs: number;
+  /** Whole backward and the gradient of the input. */
   readonly backwardMs: number;
+  /** The gradient of the weights where backward is split. */
+  readonly weightMs: number;
   readonly idleMs: number;
   /** Idle share of the range, 0..1. */
   readonly idleShare: number;
@@ -134,27 +149,26 @@ export interface RangeSums {
 
 /** Sums what stages `firstStage` to `lastStage` (both included) do between two times. O(stages log operations). */
 export function sumRange(operations: Operations, startMs: number, endMs: number, firstStage: number, lastStage: number): RangeSums {
-  const { timeline, forwardBeforeMs, backwardBeforeMs } = operations;
-  let [count, forwardMs, backwardMs] = [0, 0, 0];
+  const { timeline, beforeMs } = operations;
+  const busyMs: [number, number, number] = [0, 0, 0];
+  let count = 0;
   for (let stage = firstStage; stage <= lastStage; stage++) {
     const { first, end } = rowsOf(operations, stage);
     const from = firstEndingAfter(operations, first, end, startMs);
     const until = Math.max(from, firstStartingAfter(operations, from, end, endMs));
     count += until - from;
-    forwardMs += at(forwardBeforeMs, until) - at(forwardBeforeMs, from);
-    backwardMs += at(backwardBeforeMs, until) - at(backwardBeforeMs, from);
+    for (const each of allParts) busyMs[each] += at(beforeMs[each], until) - at(beforeMs[each], from);
     if (until === from) continue;
     for (const [row, outside] of [
       [from, Math.max(0, startMs - at(timeline.startMs, from))],
       [until - 1, Math.max(0, at(timeline.endMs, until - 1) - endMs)],
-    ] as const) {
-      if (at(timeline.kind, row) === operationKind.forward) forwardMs -= outside;
-      else backwardMs -= outside;
-    }
+    ] as const)
+      busyMs[partOf(timeline.kind[row])] -= outside;
   }
+  const [forwardMs, backwardMs, weightMs] = busyMs;
   const availableMs = Math.max(0, endMs - startMs) * (lastStage - firstStage + 1);
-  const idleMs = Math.max(0, availableMs - forwardMs - backwardMs);
-  return { operations: count, forwardMs, backwardMs, idleMs, idleShare: availableMs > 0 ? idleMs / availableMs : 0 };
+  const idleMs = Math.max(0, availableMs - forwardMs - backwardMs - weightMs);
+  return { operations: count, forwardMs, backwardMs, weightMs, idleMs, idleShare: availableMs > 0 ? idleMs / availableMs : 0 };
 }
 
 /** Idle share of every stage over the whole pipeline part, 0..1. */
@@ -162,11 +176,7 @@ export function idleShares(operations: Operations): Float64Array {
   const { makespanMs } = operations.timeline;
   return Float64Array.from({ length: operations.stages }, (_, stage) => {
     const { first, end } = rowsOf(operations, stage);
-    const busyMs =
-      at(operations.forwardBeforeMs, end) -
-      at(operations.forwardBeforeMs, first) +
-      at(operations.backwardBeforeMs, end) -
-      at(operations.backwardBeforeMs, first);
+    const busyMs = operations.beforeMs.reduce((sum, column) => sum + at(column, end) - at(column, first), 0);
     return makespanMs > 0 ? Math.max(0, 1 - busyMs / makespanMs) : 0;
   });
 }

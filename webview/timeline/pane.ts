@@ -27,7 +27,7 @@ export interface PaneOwner {
   readonly selection: () => Selection | null;
   /** Stage whose memory is shown; marked at its label. */
   readonly stage: () => number | null;
-  readonly criticalPath: () => Int32Array | null;
+  readonly criticalPath: () => Uint32Array | null;
   readonly tooltip: (pointer: Pointer, extent: Extent) => readonly (string | null)[];
 }
 
@@ -147,7 +147,7 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
     context.lineWidth = Math.max(1, Math.round(scale));
     context.strokeRect(Math.round(x0) + 0.5, y0 + 0.5, Math.round(x1 - x0) - 1, last.top + last.height - y0 - 1);
   } else {
-    const row = operations.rowOf(selection.stage, selection.kind, selection.unit);
+    const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
     if (row >= 0) strokeOperation(area, viewport, operationAt(operations, row), css(colors.foreground), css(colors.background), line);
   }
   context.restore();

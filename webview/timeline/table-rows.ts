@@ -1,4 +1,3 @@
-import { operationKind } from '../../src/core/schedule/schedule';
 import { waitOf } from './dependencies';
 import { operationAt, rowsOf, type Operation, type Operations } from './operations';
 
@@ -19,7 +18,6 @@ export function pageAround(index: number, total: number, size: number): Page {
 /** One row of the table twin. */
 export interface OperationRow {
   readonly operation: Operation;
-  readonly isForward: boolean;
   readonly idleBeforeMs: number;
 }
 
@@ -28,7 +26,7 @@ export function operationRows(operations: Operations, stage: number, page: Page)
   const { first, end } = rowsOf(operations, stage);
   return Array.from({ length: Math.max(0, Math.min(end, first + page.end) - first - page.first) }, (_, index) => {
     const operation = operationAt(operations, first + page.first + index);
-    return { operation, isForward: operation.kind === operationKind.forward, idleBeforeMs: waitOf(operations, operation).idleMs };
+    return { operation, idleBeforeMs: waitOf(operations, operation).idleMs };
   });
 }
 

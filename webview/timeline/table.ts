@@ -67,6 +67,9 @@ function cellsOf({ operation, idleBeforeMs }: OperationRow): string[] {
   ];
 }
 
+/** Kinds in the copied table, in order of `operationKind`. */
+const kindColumn = ['forward', 'backward', 'backward input', 'backward weight'] as const;
+
 /** Rows of the copied table; larger schedules are cut there, and the last line says so. */
 const mostCopiedRows = 200_000;
 
@@ -77,11 +80,11 @@ export function operationsAsTsv(operations: Operations): string {
   for (let stage = 0; stage < operations.stages && rows.length <= mostCopiedRows; stage++) {
     const { first, end } = rowsOf(operations, stage);
     const page: Page = { first: 0, end: Math.min(end - first, mostCopiedRows + 1 - rows.length), total: end - first };
-    for (const { operation, isForward, idleBeforeMs } of operationRows(operations, stage, page)) {
+    for (const { operation, idleBeforeMs } of operationRows(operations, stage, page)) {
       const { unit, startMs, endMs } = operation;
       rows.push([
         stage,
-        isForward ? 'forward' : 'backward',
+        kindColumn[operation.kind],
         unit.microBatch,
         unit.slice,
         unit.batch,

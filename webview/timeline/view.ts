@@ -21,7 +21,7 @@ import { gutters } from './draw-frame';
 import { edgeOf, movedBy, stepFrom } from './navigate';
 import { between, clamp, fitAll, fitOperation, fitRange, panTime, reveal, timeAt } from './viewport';
 import type { Extent, Viewport } from './viewport';
-import { idleAt, kindName, spoken, unitText, waitText } from './words';
+import { idleAt, kindName, placeText, spoken, unitText, waitText } from './words';
 
 /** The timeline of the shown candidate, of the one it is compared with, and the memory under it. */
 export interface TimelineView {
@@ -97,7 +97,7 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
   const pick = (operation: Operation | null, stage: number | null): void => {
     const selection = mapped(
       operation,
-      (found) => ({ type: 'operation', stage: found.stage, kind: found.kind, unit: found.unitIndex }) as const,
+      (found) => ({ type: 'operation', chunk: found.chunk, kind: found.kind, unit: found.unitIndex }) as const,
     );
     store.look({ selection, stage: operation?.stage ?? stage ?? store.view().stage });
   };
@@ -113,7 +113,7 @@ export function makeTimelineView(store: Store, onHelp: () => void): TimelineView
     const selection = store.view().selection;
     const of = operations();
     if (selection?.type !== 'operation' || of === null) return null;
-    const row = of.rowOf(selection.stage, selection.kind, selection.unit);
+    const row = of.rowOf(selection.chunk, selection.kind, selection.unit);
     return row < 0 ? null : operationAt(of, row);
   };
   const zoomTo = (operation: Operation): void => {
@@ -261,7 +261,7 @@ function tooltipLines(operations: Operations | null, pointer: Pointer, viewport:
   if (operation !== null)
     return [
       t('{0} · micro-batch {1} · slice {2}', kindName(operation), operation.unit.microBatch, operation.unit.slice),
-      t('Stage {0} of {1}', operation.stage, operations.stages),
+      placeText(operations, operation),
       unitText(operation),
       t('{0}, from {1}', formatDuration(operation.endMs - operation.startMs), formatDuration(operation.startMs)),
       waitText(operations, operation),
@@ -290,8 +290,8 @@ function captionOf(candidate: Candidate): string {
   );
 }
 
-function cachedPath(): (operations: Operations) => Int32Array {
-  const known = new WeakMap<Operations, Int32Array>();
+function cachedPath(): (operations: Operations) => Uint32Array {
+  const known = new WeakMap<Operations, Uint32Array>();
   return (operations) => {
     const path = known.get(operations) ?? criticalPath(operations);
     known.set(operations, path);

@@ -5,13 +5,37 @@ import { t } from '../strings';
 import { waitOf } from './dependencies';
 import { operationAt, type Operation, type Operations } from './operations';
 
-/** `Forward` or `Backward`. */
-export function kindName({ kind }: Operation): string {
-  return kind === operationKind.forward ? t('Forward') : t('Backward');
+/** `Forward`, `Backward`, `Input gradient` or `Weight gradient`. */
+export function kindName({ kind }: Pick<Operation, 'kind'>): string {
+  switch (kind) {
+    case operationKind.forward:
+      return t('Forward');
+    case operationKind.backward:
+      return t('Backward');
+    case operationKind.backwardInput:
+      return t('Input gradient');
+    case operationKind.backwardWeight:
+      return t('Weight gradient');
+  }
 }
 
-/** `Forward of micro-batch 0, slice 3 on stage 47`. */
-export function operationName(operation: Operation): string {
+/** `Stage 3 of 8`, with the chunk where a stage has several. */
+export function placeText({ stages, timeline }: Operations, { stage, chunk }: Operation): string {
+  const chunks = timeline.stageOfChunk.length;
+  return chunks > stages ? t('Stage {0} of {1}, chunk {2} of {3}', stage, stages, chunk, chunks) : t('Stage {0} of {1}', stage, stages);
+}
+
+/** `Forward of micro-batch 0, slice 3 on stage 47`, with the chunk where a stage has several. */
+export function operationName({ stages, timeline }: Operations, operation: Operation): string {
+  if (timeline.stageOfChunk.length > stages)
+    return t(
+      '{0} of micro-batch {1}, slice {2} on stage {3}, chunk {4}',
+      kindName(operation),
+      operation.unit.microBatch,
+      operation.unit.slice,
+      operation.stage,
+      operation.chunk,
+    );
   return t(
     '{0} of micro-batch {1}, slice {2} on stage {3}',
     kindName(operation),
@@ -32,13 +56,13 @@ export function waitText(operations: Operations, operation: Operation): string {
   const { idleMs, on, sameStage } = waitOf(operations, operation);
   if (on === null) return t('Starts the step');
   if (idleMs <= 0 || sameStage) return t('Starts right after the operation before it');
-  return t('Waited {0} for the {1}', formatDuration(idleMs), inSentence(operationName(on)));
+  return t('Waited {0} for the {1}', formatDuration(idleMs), inSentence(operationName(operations, on)));
 }
 
 /** What a screen reader hears of an operation. */
 export function spoken(operations: Operations, operation: Operation): string {
   return [
-    operationName(operation),
+    operationName(operations, operation),
     unitText(operation),
     t('{0} from {1}', formatDuration(operation.endMs - operation.startMs), formatDuration(operation.startMs)),
     waitText(operations, operation),
@@ -66,7 +90,7 @@ export function idleAt(operations: Operations, stage: number, ms: number): IdleT
 
 function causeText(operations: Operations, { cause, row }: Gap): string {
   const on = row === null ? null : waitOf(operations, operationAt(operations, row)).on;
-  const what = on === null ? '' : inSentence(operationName(on));
+  const what = on === null ? '' : inSentence(operationName(operations, on));
   switch (cause) {
     case 'warm-up':
       return t('Warm-up: waits for the {0}', what);

@@ -1,16 +1,14 @@
 import { readCost } from '../../core/config/cost-section';
 import { configError } from '../../core/config/errors';
-import { membersOf, parseDocument, placeOf } from '../../core/config/json-document';
-import { boolean, integer, list, nonNegative, type Rule } from '../../core/config/rules';
+import { boolean, integer, list, nonNegative } from '../../core/config/rules';
 import { openChild, readField, type Section } from '../../core/config/section';
-import { closest } from '../../core/config/suggest';
 import { tableCost } from '../../core/cost/table';
 import { ExpectedError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
 import type { Located, Place } from '../../core/located';
 import { sliceTimeCount } from '../../core/solver/slice-times';
 import type { SliceMs, SlicingProblem } from '../../core/solver/problem';
-import { quoted } from '../../core/text';
+import { missing, openProblem, placeIn, refuseUnknown, required } from './problem-section';
 import * as v from 'valibot';
 
 const problemKeys = [
@@ -41,15 +39,7 @@ const maximumSteps = 2 ** 24;
  * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`, `solve-too-large`, `solve-unsupported`.
  */
 export function readSolveProblem(text: string, file: string): SlicingProblem {
-  const document = parseDocument(file, text, 'jsonc');
-  const section: Section = {
-    document,
-    path: [],
-    node: document.root,
-    members: membersOf(document, document.root, 'the problem'),
-    remarks: [],
-  };
-  refuseMisspelt(section, problemKeys, 'the problem');
+  const section = openProblem(text, file, problemKeys);
   const batch = required(section, 'batch', size);
   const tokens = required(section, 'tokens', size);
   const unit = required(section, 'unit', size);
@@ -150,42 +140,4 @@ function refuseTooLarge(problem: SlicingProblem, place: Place | undefined): void
       'raise unit or lower batch',
       place,
     );
-}
-
-function refuseUnknown(section: Section, known: readonly string[], what: string): void {
-  for (const { name, key } of section.members.values()) {
-    if (known.includes(name)) continue;
-    const meant = closest(name, known);
-    throw new ExpectedError(
-      'unknown-key',
-      `${quoted(name)} is not a key of ${what}`,
-      meant === null ? `known keys are ${known.join(', ')}` : `did you mean "${meant}"?`,
-      placeOf(section.document, key),
-    );
-  }
-}
-
-/** Other keys (an id, a note, the expected answer) are left alone: a problem is often one case of a larger file. */
-function refuseMisspelt(section: Section, known: readonly string[], what: string): void {
-  const members = new Map([...section.members].filter(([name]) => closest(name, known) !== null));
-  refuseUnknown({ ...section, members }, known, what);
-}
-
-function required<T>(section: Section, name: string, rule: Rule<T>): Located<T> {
-  const field = readField(section, name, rule);
-  if (field === undefined) throw missing(section, name, rule.expects);
-  return field;
-}
-
-function missing(section: Section, name: string, expects: string): ExpectedError {
-  return configError(
-    'config-inconsistent',
-    `${quoted([...section.path, name].join('.'))} is missing`,
-    `give it ${expects}`,
-    placeOf(section.document, section.node),
-  );
-}
-
-function placeIn({ source }: Located<unknown>): Place | undefined {
-  return source.kind === 'file' ? source.place : undefined;
 }

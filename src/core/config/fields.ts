@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { LinkSpec, Precision } from '../cluster/spec';
 import type { CostConstants } from '../cost/constants';
 import type { Layout, TrainingSpec } from '../planner/request';
-import { scheduleNames } from '../schedule/schedule';
+import { plannedSchedules } from '../schedule/schedule';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule } from './rules';
 import type { WrittenModel } from './written-model';
 
@@ -87,7 +87,7 @@ export const constantFields: Fields<CostConstants> = {
   memoryEfficiency: positive(1),
 };
 
-export const scheduleRule = oneOf(scheduleNames);
+export const scheduleRule = oneOf(plannedSchedules);
 
 const sliceLength = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000_000));
 const sliceLengths = v.pipe(v.array(sliceLength), v.minLength(1), v.maxLength(100_000));

@@ -1,6 +1,6 @@
 import type { Located, LocatedFields } from '../located';
 import type { Layout, TrainingSpec } from '../planner/request';
-import type { ScheduleName } from '../schedule/schedule';
+import type { PlannedSchedule } from '../schedule/schedule';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { completeInline } from './inline-model';
 import type { Given, Run } from './run';
@@ -121,7 +121,7 @@ function clusterOf({ nodes, gpusPerNode, world }: Facts): Pick<Run, 'nodes' | 'g
 }
 
 /** Megatron-LM and NeMo run 1F1B wherever there is a pipeline; others name theirs. Null schedules of ours: chosen by the planner. */
-function scheduleOf({ schedule, pipeline }: Facts): Located<ScheduleName> | undefined {
+function scheduleOf({ schedule, pipeline }: Facts): Located<PlannedSchedule> | undefined {
   if (schedule !== undefined) return mapped(schedule, (name) => (/gpipe/i.test(name) ? 'GPipe' : '1F1B'));
   return pipeline !== undefined && pipeline.value > 1
     ? { value: '1F1B', source: { kind: 'default', because: 'what this launcher runs on a pipeline' } }

@@ -6,7 +6,7 @@ import type { Located, LocatedFields, Place } from '../located';
 import type { NamedProfile } from '../profile/profile';
 import type { EncoderSizes } from '../model/ends';
 import type { Layout, TrainingSpec } from '../planner/request';
-import type { ScheduleName } from '../schedule/schedule';
+import type { PlannedSchedule } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { GivenElastic } from './elastic-section';
 import type { FactName, Facts } from './facts';
@@ -43,7 +43,7 @@ export interface Run {
   readonly gpusPerNode?: Located<number>;
   readonly training: Given<TrainingSpec>;
   readonly layout: Given<Layout>;
-  readonly schedule?: Located<ScheduleName>;
+  readonly schedule?: Located<PlannedSchedule>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly constants: Given<CostConstants>;

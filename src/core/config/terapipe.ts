@@ -1,7 +1,7 @@
 import type { Finding } from '../findings';
 import type { Located, Place } from '../located';
 import type { Layout, TrainingSpec } from '../planner/request';
-import type { ScheduleName } from '../schedule/schedule';
+import type { PlannedSchedule } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import { clusterKeys, gpuKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
 import { costKeys, readCost, type GivenCost } from './cost-section';
@@ -61,7 +61,7 @@ export interface TerapipeFile {
   readonly cluster: GivenCluster;
   readonly training: Given<TrainingSpec>;
   readonly layout: Given<Layout>;
-  readonly schedule?: Located<ScheduleName>;
+  readonly schedule?: Located<PlannedSchedule>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly cost: GivenCost;

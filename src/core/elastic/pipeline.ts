@@ -1,8 +1,8 @@
 import type { CostInputs } from '../cost/layer-time';
 import { terapipeBoundary } from '../cost/stage-time';
-import { generateSchedule } from '../schedule/generate';
+import { generateSchedule, problemOf } from '../schedule/registry';
 import type { Timeline } from '../schedule/schedule';
-import { simulate } from '../schedule/simulate';
+import { simulate, wholeBackward } from '../schedule/simulate';
 import type { StageUnits } from './balance';
 import type { UnitCost, UnitCosts } from './unit-costs';
 import type { Unit } from './units';
@@ -33,11 +33,8 @@ export function simulateStep({ inputs, costs, active, stageUnits, batch, microBa
   const tokens = inputs.training.sequenceLength;
   const sizes = microBatchSizes(batch, microBatches);
   const stages = stageUnits.length;
-  const schedule = generateSchedule(
-    'GPipe',
-    sizes.map((size) => ({ batch: size, tokens: [tokens] })),
-    stages,
-  );
+  const scheme = sizes.map((size) => ({ batch: size, tokens: [tokens] }));
+  const schedule = generateSchedule('GPipe', problemOf(scheme, stages));
   const forwardMs = new Float64Array(stages * sizes.length);
   const backwardMs = new Float64Array(stages * sizes.length);
   const layout = { ...inputs.layout, pipeline: stages };
@@ -57,7 +54,7 @@ export function simulateStep({ inputs, costs, active, stageUnits, batch, microBa
     });
   }
   const transfers = Float64Array.from(sizes, (size) => transfersMs.get(size) ?? 0);
-  return simulate(schedule, { forwardMs, backwardMs }, { forwardMs: transfers, backwardMs: transfers, mode: 'edge' });
+  return simulate(schedule, wholeBackward(forwardMs, backwardMs), { forwardMs: transfers, backwardMs: transfers, mode: 'edge' });
 }
 
 /** Forward and backward of active units `from` to `to - 1`, ms; active unit 0 is the lowest that trains. */

@@ -14,7 +14,7 @@ export interface StageJson {
   readonly weightsBytes: number;
   readonly gradientsBytes: number;
   readonly optimizerBytes: number;
-  /** Saved for backward, keys and values of earlier slices included. */
+  /** Saved for backward, keys and values of earlier slices and what waits for a weight gradient included. */
   readonly activationsBytes: number;
   /** Dummy gradients, logits, and what the operation at the peak holds. */
   readonly otherBytes: number;
@@ -88,7 +88,7 @@ export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[
       weightsBytes: parts.weights,
       gradientsBytes: parts.gradients,
       optimizerBytes: parts.optimizer,
-      activationsBytes: sum('activations', 'keysValues'),
+      activationsBytes: sum('activations', 'keysValues', 'keptForWeights'),
       otherBytes: sum('dummyGradients', 'logits', 'backwardOperation'),
       peakBytes,
       capacityBytes,

@@ -1,5 +1,6 @@
 import { formatDuration, formatPercent } from '../format';
-import { operationKind, type Timeline } from '../schedule/schedule';
+import { partOf, type Part } from '../schedule/parts';
+import type { Timeline } from '../schedule/schedule';
 
 /** Colours as CSS writes them; the caller takes them from its theme. */
 export interface SvgColors {
@@ -9,6 +10,7 @@ export interface SvgColors {
   readonly line: string;
   readonly forward: string;
   readonly backward: string;
+  readonly backwardWeight: string;
 }
 
 export interface SvgOptions {
@@ -43,8 +45,8 @@ export function timelineSvg(timeline: Timeline, { title, widthPx, colors, maximu
   }
   const gap = rowPx >= 5 ? 1 : 0;
   const rectangles = boxes.map(
-    ({ stage, x, width: boxWidth, isForward, microBatch }) =>
-      `<rect class="${isForward ? 'f' : 'b'}${microBatch % 4}" x="${coordinate(left + x)}" y="${top + stage * rowPx}" width="${coordinate(Math.max(0.2, boxWidth - (boxWidth > 4 ? 0.6 : 0)))}" height="${rowPx - gap}"/>`,
+    ({ stage, x, width: boxWidth, part, microBatch }) =>
+      `<rect class="${partClasses[part]}${microBatch % 4}" x="${coordinate(left + x)}" y="${top + stage * rowPx}" width="${coordinate(Math.max(0.2, boxWidth - (boxWidth > 4 ? 0.6 : 0)))}" height="${rowPx - gap}"/>`,
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${widthPx}" height="${height}" viewBox="0 0 ${widthPx} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
@@ -60,11 +62,14 @@ export function timelineSvg(timeline: Timeline, { title, widthPx, colors, maximu
   ].join('\n');
 }
 
+/** Class of each part, the brightness of the micro-batch following. */
+const partClasses = ['f', 'b', 'w'] as const;
+
 interface Box {
   readonly stage: number;
   x: number;
   width: number;
-  readonly isForward: boolean;
+  readonly part: Part;
   readonly microBatch: number;
 }
 
@@ -75,12 +80,12 @@ function allBoxes({ stages, rowStart, kind, unit, units, startMs, endMs }: Timel
     for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
       const x = (startMs[row] ?? 0) * scale;
       const width = (endMs[row] ?? 0) * scale - x;
-      const isForward = kind[row] === operationKind.forward;
+      const part = partOf(kind[row]);
       const microBatch = units[unit[row] ?? 0]?.microBatch ?? 0;
       const isNear: boolean = last !== null && x - (last.x + last.width) < mergePx && (width < mergePx || last.width < mergePx);
-      const alike: boolean = last?.isForward === isForward && (last.microBatch === microBatch || mergePx > 4);
+      const alike: boolean = last?.part === part && (last.microBatch === microBatch || mergePx > 4);
       if (last !== null && isNear && alike) last.width = x + width - last.x;
-      else boxes.push((last = { stage, x, width, isForward, microBatch }));
+      else boxes.push((last = { stage, x, width, part, microBatch }));
     }
   }
   return boxes;
@@ -119,13 +124,14 @@ function rowTexts({ stages, rowStart, startMs, endMs, makespanMs }: Timeline, ro
   return texts;
 }
 
-function styles({ background, foreground, dim, line, forward, backward }: SvgColors): string {
+function styles({ background, foreground, dim, line, forward, backward, backwardWeight }: SvgColors): string {
   const shade = (name: string, color: string): string =>
     [1, 0.7, 0.86, 0.58].map((opacity, index) => `.${name}${index}{fill:${safe(color)};fill-opacity:${opacity}}`).join('');
   return (
     `.paper{fill:${safe(background)}}.title{fill:${safe(foreground)};font-size:14px}.dim{fill:${safe(dim)}}.grid{stroke:${safe(line)};stroke-width:.5}` +
     shade('f', forward) +
-    shade('b', backward)
+    shade('b', backward) +
+    shade('w', backwardWeight)
   );
 }
 

@@ -1,41 +1,37 @@
-import { operationKind, type Schedule, type WorkUnit } from '../schedule/schedule';
-import { maximumUnitsInFlight } from './live-curve';
+import type { PassMemory } from '../schedule/kind';
+import type { Schedule, WorkUnit } from '../schedule/schedule';
+import { chunkMemories, unitMemory, type ChunkMemory, type UnitMemory } from './chunk-memory';
+import { maximumUnitsInFlight, stagePeak } from './curve';
 import type { MemoryPart, MemoryProfile, StageMemory } from './profile';
-import {
-  embeddingBackwardBytes,
-  headBackward,
-  keyValueBytes,
-  layerBackwardOperations,
-  runtimeName,
-  savedBytes,
-  staticBytes,
-  type BackwardOperation,
-  type MemoryInputs,
-  type SavedBytes,
-  type StageShape,
-} from './runtime';
+import { interleavingFactor, runtimeName, staticBytes, type MemoryInputs, type StageShape, type StaticBytes } from './runtime';
 
 const contextBytes = 2 ** 30;
 const fragmentation = 0.03;
 
 /**
- * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, and each backward operation is tried for the peak.
+ * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of it that frees them, and each backward operation
+ * is tried for the peak.
  *
- * @param shapes one per stage: its layers and whether it carries the embedding or the head.
+ * @param shapes one per chunk of the schedule: its layers and whether it carries the embedding or the head. Where the layout has virtual stages but the schedule one chunk a stage, activations
+ *   grow as interleaving makes them.
  * @param capacityBytes of one GPU.
+ * @throws RangeError for another number of shapes.
  */
 export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], capacityBytes: number): MemoryProfile {
-  const perShape = new Map<string, UnitTables>();
-  const stages = shapes.map((shape, stage) => {
-    const key = `${shape.layers},${shape.first},${shape.last}`;
-    let tables = perShape.get(key);
-    if (tables === undefined) perShape.set(key, (tables = unitTables(inputs, schedule.units, shape)));
-    return stageMemory(inputs, schedule, stage, shape, tables);
-  });
+  if (shapes.length !== schedule.stageOfChunk.length)
+    throw new RangeError(`${shapes.length} shapes for a schedule of ${schedule.stageOfChunk.length} chunks`);
+  const whole = schedule.stageOfChunk.length === schedule.stages;
+  const chunks = chunkMemories(inputs, schedule.units, shapes, (chunk) =>
+    whole ? interleavingFactor(inputs.layout, chunk, schedule.units.length) : 1,
+  );
+  const stages = stageShapesOf(schedule.stages, schedule.stageOfChunk, shapes).map((shape, stage) =>
+    stageMemory(inputs, schedule, stage, shape, chunks),
+  );
   const worst = Math.max(...stages.map((stage) => stage.peakBytes));
   return {
     runtime: runtimeName,
     stages,
+    chunks,
     capacityBytes,
     marginBytes: contextBytes + fragmentation * worst,
     marginBecause:
@@ -48,100 +44,77 @@ export function fitsMemory(profile: MemoryProfile): boolean {
   return Math.max(...profile.stages.map((stage) => stage.peakBytes)) + profile.marginBytes <= profile.capacityBytes;
 }
 
-interface UnitTables {
-  readonly saved: readonly SavedBytes[];
-  readonly total: Float64Array;
-  readonly head: readonly BackwardOperation[];
-  /** Largest operation of a layer's backward, per unit. */
-  readonly layer: readonly BackwardOperation[];
-  /** Gradients of the keys and values of the unit's whole sequence, alive in its backward; 0 when it is not sliced. */
-  readonly keyValueGradients: Float64Array;
+/** The highest peak that leaves the margin free on a card. */
+export function usablePeakBytes(capacityBytes: number): number {
+  return (capacityBytes - contextBytes) / (1 + fragmentation);
 }
 
-/** Byte tables per unit; equal unit shapes are computed once. */
-function unitTables(inputs: MemoryInputs, units: readonly WorkUnit[], shape: StageShape): UnitTables {
-  const slicesOf = new Map<number, { slices: number; tokens: number }>();
-  for (const unit of units) {
-    const chunk = slicesOf.get(unit.microBatch) ?? { slices: 0, tokens: 0 };
-    slicesOf.set(unit.microBatch, { slices: chunk.slices + 1, tokens: chunk.tokens + unit.tokens });
-  }
-  const known = new Map<string, { saved: SavedBytes; head: BackwardOperation; layer: BackwardOperation; gradients: number }>();
-  const rows = units.map((unit) => {
-    const chunk = slicesOf.get(unit.microBatch);
-    const sliced = chunk !== undefined && chunk.slices > 1;
-    const key = `${unit.batch},${unit.tokens},${unit.context},${sliced ? chunk.tokens : 0}`;
-    let row = known.get(key);
-    if (row === undefined) {
-      row = {
-        saved: savedBytes(inputs, shape, unit, sliced),
-        head: headBackward(inputs, shape, unit),
-        layer: layerBackwardOperations(inputs, shape, unit).reduce((a, b) => (b.bytes > a.bytes ? b : a), { name: 'forward', bytes: 0 }),
-        gradients: sliced ? shape.layers * keyValueBytes(inputs, (unit.batch * chunk.tokens) / inputs.layout.context) : 0,
-      };
-      known.set(key, row);
-    }
-    return row;
+/**
+ * What schedules that plan with memory count: bytes that the passes of one unit take and give back on one stage, and how much of them there is room for. Of the stage where fewest units
+ * fit; a stage has all its chunks of `shapes`.
+ */
+export function passMemory(
+  inputs: MemoryInputs,
+  unit: WorkUnit,
+  sliced: boolean,
+  shapes: readonly StageShape[],
+  stageOfChunk: Uint32Array,
+  capacityBytes: number,
+): PassMemory {
+  const shapeOf = stageShapesOf(Math.max(0, ...stageOfChunk) + 1, stageOfChunk, shapes);
+  const rooms = shapeOf.map((shape, stage): PassMemory => {
+    const units = shapes.filter((_, chunk) => stageOfChunk[chunk] === stage).map((chunk) => unitMemory(inputs, chunk, unit, sliced, 1));
+    const sum = (bytes: (memory: UnitMemory) => number): number => units.reduce((total, memory) => total + bytes(memory), 0);
+    const forward = sum(({ activations, keysValues, logits }) => activations + keysValues + logits);
+    const kept = sum(({ keptForWeights }) => keptForWeights);
+    const working = Math.max(...units.flatMap((memory) => [memory.backwardInput.working, memory.backwardWeight.working]));
+    const limit = usablePeakBytes(capacityBytes) - totalBytes(staticBytes(inputs, shape)) - working;
+    return { forward, backwardInput: kept - forward, backwardWeight: -kept, limit };
   });
-  return {
-    saved: rows.map((row) => row.saved),
-    total: Float64Array.from(rows, ({ saved }) => saved.activations + saved.keysValues + saved.logits),
-    head: rows.map((row) => row.head),
-    layer: rows.map((row) => row.layer),
-    keyValueGradients: Float64Array.from(rows, (row) => row.gradients),
-  };
+  return rooms.reduce((least, room) => (room.limit * least.forward < least.limit * room.forward ? room : least));
 }
 
-function stageMemory(inputs: MemoryInputs, schedule: Schedule, stage: number, shape: StageShape, tables: UnitTables): StageMemory {
-  const always = staticBytes(inputs, shape);
-  const embedding = embeddingBackwardBytes(inputs, shape);
-  const start = schedule.rowStart[stage] ?? 0;
-  const end = schedule.rowStart[stage + 1] ?? start;
+/** What each stage holds of the model: all its chunks together. */
+function stageShapesOf(stages: number, stageOfChunk: Uint32Array, shapes: readonly StageShape[]): StageShape[] {
+  const all = Array.from({ length: stages }, () => ({ layers: 0, first: false, last: false }));
+  shapes.forEach(({ layers, first, last }, chunk) => {
+    const stage = all[stageOfChunk[chunk] ?? 0];
+    if (stage === undefined) return;
+    stage.layers += layers;
+    stage.first ||= first;
+    stage.last ||= last;
+  });
+  return all;
+}
 
-  let live: SavedBytes = { activations: 0, keysValues: 0, logits: 0 };
-  let peak = { bytes: -1, operation: 'none', working: 0, gradients: 0, live };
-  const consider = (operation: string, working: number, gradients: number) => {
-    const bytes = live.activations + live.keysValues + live.logits + working + gradients;
-    if (bytes > peak.bytes) peak = { bytes, operation, working, gradients, live };
-  };
-  for (let row = start; row < end; row++) {
-    const unit = schedule.unit[row] ?? 0;
-    const saved = tables.saved[unit];
-    const head = tables.head[unit];
-    const layer = tables.layer[unit];
-    if (saved === undefined || head === undefined || layer === undefined) continue;
-    if (schedule.kind[row] === operationKind.forward) {
-      live = plus(live, saved, 1);
-    } else {
-      const gradients = tables.keyValueGradients[unit] ?? 0;
-      if (head.bytes > 0) consider(head.name, head.bytes, gradients);
-      live = { ...live, logits: live.logits - saved.logits };
-      consider(layer.name, layer.bytes, gradients);
-      live = plus(live, { ...saved, logits: 0 }, -1);
-      if (embedding > 0) consider('embedding backward', embedding, gradients);
-    }
-  }
+function stageMemory(
+  inputs: MemoryInputs,
+  schedule: Schedule,
+  stage: number,
+  shape: StageShape,
+  chunks: readonly ChunkMemory[],
+): StageMemory {
+  const always = staticBytes(inputs, shape);
+  const { row, operation, alive, working } = stagePeak(schedule, chunks, stage);
   const parts: Record<MemoryPart, number> = {
     ...always,
-    activations: peak.live.activations,
-    keysValues: peak.live.keysValues + peak.gradients,
-    logits: peak.live.logits,
-    backwardOperation: peak.working,
+    activations: alive.activations,
+    keysValues: alive.keysValues + alive.keyValueGradients,
+    logits: alive.logits,
+    keptForWeights: alive.keptForWeights,
+    backwardOperation: working,
   };
   return {
     stage,
     parts,
     peakBytes: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0),
-    peakOperation: peak.operation,
-    staticBytes: always.weights + always.gradients + always.optimizer + always.dummyGradients,
-    unitBytes: tables.total,
+    peakOperation: operation,
+    peakRow: row,
+    staticBytes: totalBytes(always),
     unitsInFlight: maximumUnitsInFlight(schedule, stage),
   };
 }
 
-function plus(live: SavedBytes, unit: SavedBytes, sign: 1 | -1): SavedBytes {
-  return {
-    activations: live.activations + sign * unit.activations,
-    keysValues: live.keysValues + sign * unit.keysValues,
-    logits: live.logits + sign * unit.logits,
-  };
+function totalBytes({ weights, gradients, optimizer, dummyGradients }: StaticBytes): number {
+  return weights + gradients + optimizer + dummyGradients;
 }

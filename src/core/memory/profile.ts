@@ -1,3 +1,5 @@
+import type { ChunkMemory } from './chunk-memory';
+
 /** Named parts of a stage's peak, in the order they are stacked. */
 export const memoryParts = [
   'weights',
@@ -7,6 +9,7 @@ export const memoryParts = [
   'activations',
   'keysValues',
   'logits',
+  'keptForWeights',
   'backwardOperation',
 ] as const;
 export type MemoryPart = (typeof memoryParts)[number];
@@ -20,9 +23,9 @@ export interface StageMemory {
   readonly peakOperation: string;
   /** Alive all the time: weights, gradients, optimizer, dummy gradients. */
   readonly staticBytes: number;
-  /** Saved from the forward of each work unit to its backward: one entry per unit of the schedule, for the live curve. */
-  readonly unitBytes: Float64Array;
-  /** Most work units (slices, in a sliced schedule) between the start of their forward and the end of their backward at once. */
+  /** Row of the schedule's operation during which the peak is, -1 without operations: at its start in the timeline of that schedule, `startMs[peakRow]`. */
+  readonly peakRow: number;
+  /** Most work units (slices, in a sliced schedule) between the start of their forward and the end of their whole backward at once; once for each chunk they are on. */
   readonly unitsInFlight: number;
 }
 
@@ -30,6 +33,8 @@ export interface MemoryProfile {
   /** Which framework's habits were counted. */
   readonly runtime: string;
   readonly stages: readonly StageMemory[];
+  /** What units hold on each chunk, for curves over time (`liveCurve`). */
+  readonly chunks: readonly ChunkMemory[];
   /** The card's memory. */
   readonly capacityBytes: number;
   /** Kept free for the CUDA context, NCCL buffers and fragmentation: a plan fits when peak + margin <= capacity. */

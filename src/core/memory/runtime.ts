@@ -98,19 +98,24 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const { model, training, layout } = inputs;
   const element = weightBytes(training);
   const perLayer = training.recompute === 'full' ? element * tokens * model.hidden * hiddenShare(inputs) : layerSavedBytes(inputs, unit);
-  const hasHead = stage.last && model.vocab > 0;
-  const finalNorm = hasHead ? 2 * element * tokens * model.hidden * hiddenShare(inputs) : 0;
+  const head = hasHead(inputs, stage);
+  const finalNorm = head ? 2 * element * tokens * model.hidden * hiddenShare(inputs) : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    activations: interleavingFactor(layout) * stage.layers * perLayer,
+    activations: stage.layers * perLayer,
     keysValues: sliced ? stage.layers * keyValueBytes(inputs, tokens) : 0,
-    logits: hasHead ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
+    logits: head ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
   };
 }
 
-/** Interleaved 1F1B starts further ahead: 1 + (p-1)/(p v) of the activations of plain 1F1B (arXiv 2205.05198, section 4.2.1). */
-function interleavingFactor({ pipeline, virtualStages }: Layout): number {
-  return virtualStages > 1 ? 1 + (pipeline - 1) / (pipeline * virtualStages) : 1;
+/**
+ * How many times the activations of plain 1F1B interleaved 1F1B holds on stage r, for where its order is not at hand: it starts 2 (p - r - 1) + (v - 1) p chunks ahead (Megatron-LM), so holds
+ * p + (p - 1 - 2 r) / v micro-batches instead of p - r. On stage 0 that is 1 + (p-1)/(p v) (arXiv 2205.05198, section 4.2.1).
+ */
+export function interleavingFactor({ pipeline, virtualStages }: Layout, stage: number, microBatches: number): number {
+  if (virtualStages === 1) return 1;
+  const held = pipeline + (pipeline - 1 - 2 * stage) / virtualStages;
+  return Math.min(microBatches, held) / Math.min(microBatches, pipeline - stage);
 }
 
 /** Keys and values of `tokens` tokens in one layer. */
@@ -124,43 +129,78 @@ export interface BackwardOperation {
   readonly bytes: number;
 }
 
-/** The operations of a layer's backward that can make the peak, each with what it holds besides the saved tensors. */
-export function layerBackwardOperations(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): BackwardOperation[] {
+/** Bytes of the tensors that backward operations of one layer handle, on one rank. */
+export interface LayerSizes {
+  /** Hidden states of all tokens of the rank, gathered over tensor-parallel ranks. */
+  readonly hidden: number;
+  /** The same where sequence parallelism makes gathering necessary, else 0: the tensor is there anyway. */
+  readonly gathered: number;
+  /** As `hidden`, but split where sequence parallelism splits it. */
+  readonly share: number;
+  /** Hidden states once per visited expert; 0 for a dense model. */
+  readonly permuted: number;
+  /** Input of the second feed-forward matrix, output of the first (both up projections). */
+  readonly activated: number;
+  readonly up: number;
+  readonly query: number;
+  readonly keysValues: number;
+  /** Gradients of unfused attention's scores. */
+  readonly scores: number;
+  /** What recompute brings back before the layer's backward. */
+  readonly recreated: number;
+}
+
+export function layerSizes(inputs: MemoryInputs, unit: WorkUnit): LayerSizes {
   const { model, training, layout } = inputs;
   const t = layout.tensor;
   const element = weightBytes(training);
   const tokens = localTokens(inputs, unit);
   const hidden = element * tokens * model.hidden;
-  const gathered = t > 1 && training.sequenceParallel ? hidden : 0;
-  const f = (element * tokens * visitsPerToken(model) * model.ffn) / t;
-  const up = model.gatedMlp ? 2 * f : f;
-  const permuted = model.experts === null ? 0 : hidden * model.experts.active;
-  const attention = element * tokens * 2 * (model.heads / t + keyValueHeadsPerRank(model, t)) * model.headDim;
-  const scores = training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0;
-  const recreated = recreatedBytes(inputs, unit);
+  const activated = (element * tokens * visitsPerToken(model) * model.ffn) / t;
+  return {
+    hidden,
+    gathered: t > 1 && training.sequenceParallel ? hidden : 0,
+    share: hidden * hiddenShare(inputs),
+    permuted: model.experts === null ? 0 : hidden * model.experts.active,
+    activated,
+    up: model.gatedMlp ? 2 * activated : activated,
+    query: (element * tokens * model.heads * model.headDim) / t,
+    keysValues: keyValueBytes(inputs, tokens),
+    scores: training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0,
+    recreated: recreatedBytes(inputs, unit),
+  };
+}
+
+/** The operations of a layer's backward that can make the peak, each with what it holds besides the saved tensors. */
+export function layerBackwardOperations(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): BackwardOperation[] {
   if (stage.layers === 0) return [];
+  const { gathered, share, permuted, activated, up, query, keysValues, scores, recreated } = layerSizes(inputs, unit);
   return [
-    { name: 'second feed-forward backward', bytes: recreated + (permuted > 0 ? permuted : gathered) + f },
-    { name: 'activation backward', bytes: recreated + up + hidden * hiddenShare(inputs) },
+    { name: 'second feed-forward backward', bytes: recreated + (permuted > 0 ? permuted : gathered) + activated },
+    { name: 'activation backward', bytes: recreated + up + share },
     { name: 'first feed-forward backward', bytes: recreated + up + (permuted > 0 ? permuted : 2 * gathered) },
-    ...(permuted > 0 && layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: recreated + 2 * permuted }] : []),
-    { name: 'attention backward', bytes: recreated + attention + scores },
+    ...(permuted > 0 && inputs.layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: recreated + 2 * permuted }] : []),
+    { name: 'attention backward', bytes: recreated + 2 * query + keysValues + scores },
   ];
 }
 
 /** The head's backward: gradient of its input, the input gathered over tensor-parallel ranks, a dummy gradient of its weight. Zero bytes where there is no head. */
 export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): BackwardOperation {
-  const { model, training, layout } = inputs;
-  const element = weightBytes(training);
-  const hidden = element * localTokens(inputs, unit) * model.hidden;
-  const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden : 0;
-  const weight = (element * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
-  return { name: 'head backward', bytes: stage.last && model.vocab > 0 ? hidden + gathered + weight : 0 };
+  const { hidden, gathered } = layerSizes(inputs, unit);
+  return { name: 'head backward', bytes: hasHead(inputs, stage) ? hidden + gathered + vocabularyBytes(inputs) : 0 };
 }
 
 /** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */
-export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
-  if (!stage.first || model.vocab === 0) return 0;
+export function embeddingBackwardBytes(inputs: MemoryInputs, stage: StageShape): number {
+  return stage.first && inputs.model.vocab > 0 ? vocabularyBytes(inputs) : 0;
+}
+
+export function hasHead({ model }: MemoryInputs, stage: StageShape): boolean {
+  return stage.last && model.vocab > 0;
+}
+
+/** One matrix hidden x vocabulary on one rank: the head's or the embedding's gradient. */
+export function vocabularyBytes({ model, training, layout }: MemoryInputs): number {
   return (weightBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }
 
@@ -217,7 +257,7 @@ function scoreCells({ model, layout }: MemoryInputs, unit: WorkUnit): number {
   return (unit.batch * model.heads * unit.tokens * (unit.tokens + unit.context)) / layout.tensor / layout.context;
 }
 
-function localTokens({ layout }: MemoryInputs, unit: WorkUnit): number {
+export function localTokens({ layout }: MemoryInputs, unit: WorkUnit): number {
   return (unit.batch * unit.tokens) / layout.context;
 }
 
@@ -226,6 +266,7 @@ function hiddenShare({ training, layout }: MemoryInputs): number {
   return training.sequenceParallel ? 1 / layout.tensor : 1;
 }
 
-function weightBytes(training: TrainingSpec): number {
+/** Bytes of one element in the training precision. */
+export function weightBytes(training: TrainingSpec): number {
   return training.precision === 'fp32' ? 4 : 2;
 }

@@ -3,7 +3,7 @@ import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../format';
 import type { CostProvenance } from '../cost/slice-cost';
 import { parameterCount } from '../model/parameters';
-import type { ScheduleName } from '../schedule/schedule';
+import type { PlannedSchedule } from '../schedule/schedule';
 import { uniformScheme } from '../solver/baselines';
 import type { Scheme } from '../solver/slicing';
 import { solveSlicing } from '../solver/solve';
@@ -256,14 +256,14 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
     );
 }
 
-const preferred: Readonly<Record<ScheduleName, readonly CandidateId[]>> = {
+const preferred: Readonly<Record<PlannedSchedule, readonly CandidateId[]>> = {
   TeraPipe: ['given', 'terapipe', 'whole'],
   '1F1B': ['1f1b'],
   GPipe: ['gpipe'],
 };
 
 /** The schedule that was asked for, by name or by giving slices. */
-function askedSchedule({ schedule, slicing }: PlanRequest): ScheduleName | null {
+function askedSchedule({ schedule, slicing }: PlanRequest): PlannedSchedule | null {
   return schedule ?? (slicing.scheme === null ? null : 'TeraPipe');
 }
 

@@ -1,6 +1,6 @@
 import type { CostProvenance } from '../cost/slice-cost';
 import type { MemoryProfile } from '../memory/profile';
-import type { ScheduleName, Timeline } from '../schedule/schedule';
+import type { PlannedSchedule, Timeline } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { PlanRequest } from './request';
 
@@ -13,7 +13,7 @@ export interface Candidate {
   readonly id: CandidateId;
   /** `TeraPipe`, `best uniform, 16 slices`, ... */
   readonly name: string;
-  readonly schedule: ScheduleName;
+  readonly schedule: PlannedSchedule;
   readonly scheme: Scheme;
   readonly iterationMs: number;
   readonly pipelineMs: number;

@@ -6,10 +6,10 @@ import { tableCost } from '../cost/table';
 import { countMemory, fitsMemory } from '../memory/count';
 import type { StageShape } from '../memory/runtime';
 import { modelFlopsPerSequence } from '../model/parameters';
-import { generateSchedule } from '../schedule/generate';
 import { busyTimes } from '../schedule/idle';
-import { type Schedule, type ScheduleName, type WorkUnit } from '../schedule/schedule';
-import { simulate, type Durations, type Transfers } from '../schedule/simulate';
+import { generateSchedule, problemOf } from '../schedule/registry';
+import type { PlannedSchedule, Schedule, WorkUnit } from '../schedule/schedule';
+import { simulate, wholeBackward, type Durations, type Transfers } from '../schedule/simulate';
 import type { Scheme } from '../solver/slicing';
 import type { Candidate, CandidateId, Certificate } from './plan';
 import { stageShapes } from './stages';
@@ -53,7 +53,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
 export interface CandidateSpec {
   readonly id: CandidateId;
   readonly name: string;
-  readonly schedule: ScheduleName;
+  readonly schedule: PlannedSchedule;
   readonly scheme: Scheme;
   readonly certificate: Certificate | null;
 }
@@ -62,7 +62,7 @@ export interface CandidateSpec {
 export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
   const { inputs, shapes } = pipeline;
   const { training, layout, cluster, model } = inputs;
-  const schedule = generateSchedule(spec.schedule, spec.scheme, layout.pipeline);
+  const schedule = generateSchedule(spec.schedule, problemOf(spec.scheme, layout.pipeline));
   const durations = durationsOf(pipeline, schedule);
   const timeline = simulate(schedule, durations, transfersOf(pipeline, schedule));
   const { busyMs, bubbleRate } = busyTimes(timeline);
@@ -133,7 +133,7 @@ function durationsOf({ costs }: Pipeline, { units, stages }: Schedule): Duration
       backwardMs[from + unit] = time.backwardMs;
     });
   });
-  return { forwardMs, backwardMs };
+  return wholeBackward(forwardMs, backwardMs);
 }
 
 function transfersOf({ inputs, measured }: Pipeline, { name, units }: Schedule): Transfers {
@@ -146,10 +146,10 @@ function transfersOf({ inputs, measured }: Pipeline, { name, units }: Schedule):
 }
 
 /** Interleaved 1F1B: m max + (sum - max)/v + (p-1) x, the boundary x not divided (facts on step time, section 3). */
-function interleavedTime({ inputs, measured }: Pipeline, { units, stages }: Schedule, { forwardMs, backwardMs }: Durations): number {
+function interleavedTime({ inputs, measured }: Pipeline, { units, stages }: Schedule, { forwardMs, backwardInputMs }: Durations): number {
   const stageMs = Array.from(
     { length: stages },
-    (_, stage) => (forwardMs[stage * units.length] ?? 0) + (backwardMs[stage * units.length] ?? 0),
+    (_, stage) => (forwardMs[stage * units.length] ?? 0) + (backwardInputMs[stage * units.length] ?? 0),
   );
   const slowest = Math.max(...stageMs);
   const sum = stageMs.reduce((total, ms) => total + ms, 0);

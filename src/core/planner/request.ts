@@ -3,7 +3,7 @@ import type { CostTable } from '../cost/slice-cost';
 import type { CostConstants } from '../cost/constants';
 import type { ModelSpec } from '../model/spec';
 import type { NamedProfile } from '../profile/profile';
-import type { ScheduleName } from '../schedule/schedule';
+import type { PlannedSchedule } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 
 /** What is trained and how. */
@@ -67,7 +67,7 @@ export interface PlanRequest {
   readonly training: TrainingSpec;
   readonly layout: Layout;
   /** Fixed by the user, or null: the best that fits is chosen. */
-  readonly schedule: ScheduleName | null;
+  readonly schedule: PlannedSchedule | null;
   readonly slicing: SlicingSpec;
   /** Constants of the analytic model, all shown and editable. */
   readonly constants: CostConstants;

@@ -11,7 +11,7 @@ import { modelSpecOf } from '../config/written-model';
 import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
-import { generateSchedule } from '../schedule/generate';
+import { generateSchedule, problemOf } from '../schedule/registry';
 import { formatCount } from '../format';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
 import { stageShapes } from './stages';
@@ -269,7 +269,7 @@ function searchLayout(given: Given<Layout>, draft: TrainingDraft, model: ModelSp
     const layout = { ...size, ...open };
     const training = { ...draft, sequenceParallel: layout.tensor > 1, globalBatch: defaultGlobalBatch(layout, draft.microBatch) };
     const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-    const schedule = generateSchedule('1F1B', scheme, layout.pipeline);
+    const schedule = generateSchedule('1F1B', problemOf(scheme, layout.pipeline));
     const memory = countMemory({ model, training, layout }, schedule, stageShapes(model.layers, layout.pipeline), cluster.gpu.memoryBytes);
     if (fitsMemory(memory)) return { layout, fits: true };
     const bytes = Math.max(...memory.stages.map((stage) => stage.peakBytes));

@@ -26,7 +26,8 @@ describe('level of detail', () => {
           for (let row = timeline.rowStart[stage]!; row < timeline.rowStart[stage + 1]!; row++) plain += inside(row);
           let drawn = 0;
           columns.wide.slice(0, columns.wideCount).forEach((row) => (drawn += inside(row)));
-          for (let pixel = 0; pixel < width; pixel++) drawn += (columns.forward[pixel]! + columns.backward[pixel]!) * msPerPx;
+          for (let pixel = 0; pixel < width; pixel++)
+            drawn += (columns.forward[pixel]! + columns.backward[pixel]! + columns.weight[pixel]!) * msPerPx;
           assert.ok(Math.abs(drawn - plain) <= 1e-5 * timeline.makespanMs, `${drawn} of ${plain}`);
         }
       }),

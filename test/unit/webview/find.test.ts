@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { findNext, parseQuery } from '../../../webview/timeline/find';
 import { indexOperations } from '../../../webview/timeline/operations';
 import { readKey } from '../../../webview/timeline/keys';
+import { operationName } from '../../../webview/timeline/words';
 import { timelineOf } from './timelines';
 
 describe('find', () => {
@@ -10,6 +11,9 @@ describe('find', () => {
     assert.deepEqual(parseQuery('st3 mb1 sl2 f'), { stage: 3, microBatch: 1, slice: 2, kind: 0 });
     assert.deepEqual(parseQuery('3 0 4'), { stage: 3, microBatch: 0, slice: 4 });
     assert.deepEqual(parseQuery('slice 7'), { slice: 7 });
+    assert.deepEqual(parseQuery('chunk 3 mb 2 weight gradient'), { chunk: 3, microBatch: 2, kind: 3 });
+    assert.deepEqual(parseQuery('st1 input backward'), { stage: 1, kind: 2 });
+    assert.deepEqual(parseQuery('c0 w'), { chunk: 0, kind: 3 });
   });
 
   it('says when it understands nothing', () => {
@@ -23,6 +27,11 @@ describe('find', () => {
     assert.deepEqual([first.stage, second.stage], [0, 1]);
     assert.equal(findNext(operations, { slice: 1, kind: 0 }, second.row)!.row, first.row);
     assert.equal(findNext(operations, { stage: 9 }, -1), null);
+    const split = indexOperations(timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2));
+    const nameOf = (query: Parameters<typeof findNext>[1]): string => operationName(split, findNext(split, query, -1)!);
+    assert.equal(nameOf({ chunk: 3, microBatch: 2, kind: 3 }), 'Weight gradient of micro-batch 2, slice 0 on stage 0, chunk 3');
+    assert.equal(nameOf({ chunk: 2, microBatch: 1, kind: 1 }), 'Input gradient of micro-batch 1, slice 0 on stage 1, chunk 2');
+    assert.equal(findNext(operations, { kind: 2 }, -1), null);
     assert.equal(findNext(operations, { stage: 1, microBatch: 1 }, -1)!.unit.microBatch, 1);
   });
 });

@@ -15,7 +15,7 @@ describe('tables', () => {
     const operations = indexOperations(timelineOf('GPipe', [[4], [4]], 2));
     const rows = operationRows(operations, 1, pageAround(0, 4, 50));
     assert.deepEqual(
-      rows.map(({ isForward, idleBeforeMs }) => [isForward, idleBeforeMs]),
+      rows.map(({ operation, idleBeforeMs }) => [operation.kind === 0, idleBeforeMs]),
       [
         [true, 4],
         [true, 0],

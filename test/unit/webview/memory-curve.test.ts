@@ -12,6 +12,14 @@ describe('memory curve', () => {
     );
   });
 
+  it('has the last of several values of one time', () => {
+    const steps = { timeMs: Float64Array.of(0, 0, 3, 3), bytes: Float64Array.of(10, 40, 20, 30) };
+    assert.deepEqual(
+      [0, 2, 3].map((ms) => bytesAt(steps, ms)),
+      [40, 40, 30],
+    );
+  });
+
   it('keeps the peak of every pixel column', () => {
     assert.deepEqual([...peaksPerColumn(curve, 0, 3, 4)], [40, 40, 20, 10]);
   });

@@ -5,13 +5,13 @@ import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, stageOf
 import { anyTimeline, timelineOf } from './timelines';
 
 describe('operations', () => {
-  it('find every row again by stage, kind and unit', () => {
+  it('find every row again by chunk, kind and unit', () => {
     fc.assert(
       fc.property(anyTimeline, (timeline) => {
         const operations = indexOperations(timeline);
         for (let row = 0; row < operations.count; row++) {
-          const { stage, kind, unitIndex } = operationAt(operations, row);
-          assert.equal(operations.rowOf(stage, kind, unitIndex), row);
+          const { stage, chunk, kind, unitIndex } = operationAt(operations, row);
+          assert.equal(operations.rowOf(chunk, kind, unitIndex), row);
           assert.equal(stageOf(operations, row), stage);
         }
       }),
@@ -49,14 +49,15 @@ describe('operations', () => {
         const operations = indexOperations(timeline);
         const [from, to] = [Math.min(a, b) * timeline.makespanMs, Math.max(a, b) * timeline.makespanMs];
         const sums = sumRange(operations, from, to, 0, timeline.stages - 1);
-        let [forward, backward] = [0, 0];
+        const busy = [0, 0, 0, 0];
         for (let row = 0; row < operations.count; row++) {
           const inside = Math.max(0, Math.min(timeline.endMs[row]!, to) - Math.max(timeline.startMs[row]!, from));
-          if (timeline.kind[row] === 0) forward += inside;
-          else backward += inside;
+          busy[timeline.kind[row]!]! += inside;
         }
-        assert.ok(Math.abs(sums.forwardMs - forward) < 1e-6 && Math.abs(sums.backwardMs - backward) < 1e-6);
-        assert.ok(Math.abs(sums.idleMs - ((to - from) * timeline.stages - forward - backward)) < 1e-6);
+        const [forward, whole, input, weight] = busy as [number, number, number, number];
+        assert.ok(Math.abs(sums.forwardMs - forward) < 1e-6 && Math.abs(sums.backwardMs - whole - input) < 1e-6);
+        assert.ok(Math.abs(sums.weightMs - weight) < 1e-6);
+        assert.ok(Math.abs(sums.idleMs - ((to - from) * timeline.stages - forward - whole - input - weight)) < 1e-6);
       }),
       { seed: 6 },
     );
@@ -108,5 +109,19 @@ describe('dependencies', () => {
     assert.deepEqual(way, ['F1.0', 'F2.0', 'B2.0', 'B1.0', 'B0.0', 'F0.1', 'F1.1', 'F2.1', 'B2.1', 'B1.1', 'B0.1']);
     const back = alongMicroBatch(operations, operationAt(operations, operations.rowOf(0, 0, 1)), -1);
     assert.deepEqual([back!.kind, back!.stage, back!.unit.slice], [1, 0, 0]);
+  });
+
+  it('lead down and up a V of chunks, and from a weight gradient back to the input gradient it hangs on', () => {
+    const operations = indexOperations(timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2));
+    let operation = operationAt(operations, operations.rowOf(0, 0, 1));
+    const way: string[] = [];
+    for (let next = alongMicroBatch(operations, operation, 1); next !== null; next = alongMicroBatch(operations, operation, 1)) {
+      operation = next;
+      way.push(`${'FBIW'.charAt(operation.kind)}${operation.chunk}@${operation.stage}`);
+    }
+    assert.deepEqual(way, ['F1@1', 'F2@1', 'F3@0', 'I3@0', 'I2@1', 'I1@1', 'I0@0']);
+    const weight = operationAt(operations, operations.rowOf(2, 3, 1));
+    const input = alongMicroBatch(operations, weight, -1);
+    assert.deepEqual([input!.kind, input!.chunk, input!.unitIndex], [2, 2, 1]);
   });
 });

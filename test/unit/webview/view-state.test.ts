@@ -10,7 +10,7 @@ describe('saved view', () => {
       tab: 'memory' as const,
       candidate: '1f1b' as const,
       viewport: { startMs: 1, endMs: 2, rowPx: 5, scrollPx: 0 },
-      selection: { type: 'operation' as const, stage: 3, kind: 1 as const, unit: 7 },
+      selection: { type: 'operation' as const, chunk: 3, kind: 1 as const, unit: 7 },
       stage: 4,
     };
     assert.deepEqual(readViewState(JSON.parse(JSON.stringify({ document: 'x', ...state }))), state);

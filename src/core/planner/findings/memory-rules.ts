@@ -3,7 +3,7 @@ import type { Finding, Fix } from '../../findings';
 import { formatBytes, formatCount, formatDuration } from '../../format';
 import type { StageMemory } from '../../memory/profile';
 import { countMemory, fitsMemory } from '../../memory/count';
-import { generateSchedule } from '../../schedule/generate';
+import { generateSchedule, problemOf } from '../../schedule/registry';
 import { chosenOf, type Candidate, type Plan } from '../plan';
 import type { PlanRequest } from '../request';
 import { stageShapes } from '../stages';
@@ -107,7 +107,7 @@ function fitsAfter({ request, key }: Change, chosen: Candidate): boolean {
   const scheme = sliced
     ? chosen.scheme
     : Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  const schedule = generateSchedule(chosen.schedule, scheme, layout.pipeline);
+  const schedule = generateSchedule(chosen.schedule, problemOf(scheme, layout.pipeline));
   const profile = countMemory({ model, training, layout }, schedule, stageShapes(model.layers, layout.pipeline), cluster.gpu.memoryBytes);
   return fitsMemory(profile);
 }

@@ -5,7 +5,15 @@ import { timelineOf } from '../../webview/timelines';
 const options: SvgOptions = {
   title: 'gpt3-175b',
   widthPx: 800,
-  colors: { background: '#fff', foreground: '#000', dim: 'rgba(1, 2, 3, 0.5)', line: '#ccc', forward: 'blue', backward: 'orange' },
+  colors: {
+    background: '#fff',
+    foreground: '#000',
+    dim: 'rgba(1, 2, 3, 0.5)',
+    line: '#ccc',
+    forward: 'blue',
+    backward: 'orange',
+    backwardWeight: 'brown',
+  },
 };
 
 describe('timeline as SVG', () => {

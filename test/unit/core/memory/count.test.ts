@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { stageCost } from '../../../../src/core/cost/stage-time';
+import { chunkMemories } from '../../../../src/core/memory/chunk-memory';
 import { countMemory, fitsMemory } from '../../../../src/core/memory/count';
-import { layerBackwardOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { liveCurve } from '../../../../src/core/memory/curve';
+import { keyValueBytes, layerBackwardOperations, savedBytes, staticBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { memoryParts } from '../../../../src/core/memory/profile';
 import { stageShapes } from '../../../../src/core/planner/stages';
-import { generateSchedule } from '../../../../src/core/schedule/generate';
+import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
+import { unitsOf, type Schedule } from '../../../../src/core/schedule/schedule';
+import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedule/simulate';
 import { gpt, llama3, mixtral, request } from '../../../golden/requests';
 
 const whole = { microBatch: 0, slice: 0, batch: 1, tokens: 2048, context: 0 };
@@ -41,12 +46,6 @@ describe('saved activations', () => {
     assert.equal(savedBytes(inputs, middle, whole, false).activations, s * h * 34);
   });
 
-  it('grow with interleaving by 1 + (p-1)/(p v)', () => {
-    const at = (virtualStages: number) => request('A100-80GB', gpt(8, h, a, 0), { training: {}, layout: { pipeline: 4, virtualStages } });
-    const plain = savedBytes(at(1), middle, whole, false).activations;
-    assert.equal(savedBytes(at(2), middle, whole, false).activations, plain * (1 + 3 / 8));
-  });
-
   it('hold a whole key/value head on every rank when there are more ranks than heads', () => {
     const at = (tensor: number) =>
       request('B200', { ...llama3('70b', 1), kvHeads: 2 }, { training: { attention: 'flash' }, layout: { tensor } });
@@ -60,6 +59,40 @@ describe('saved activations', () => {
     const slice = (context: number) => savedBytes(inputs, middle, { ...whole, tokens: 1024, context }, true);
     assert.equal(slice(0).activations + slice(1024).activations, savedBytes(inputs, middle, whole, false).activations);
     assert.equal(slice(0).keysValues, 2 * 2 * 1024 * h);
+  });
+});
+
+describe('what units hold', () => {
+  it('is known apart for slices of one length after different contexts', () => {
+    const inputs = request('A100-80GB', gpt(1, 1024, 16, 0), { training: {}, layout: {} });
+    const units = unitsOf(chunks(2, [512, 512]));
+    const [table] = chunkMemories(inputs, units, [middle]);
+    assert.deepEqual(Array.from(table!.kindOf), [0, 1, 0, 1]);
+    units.forEach((unit, index) => {
+      assert.equal(table!.alike[table!.kindOf[index]!]!.activations, savedBytes(inputs, middle, unit, true).activations);
+    });
+  });
+});
+
+describe('recompute', () => {
+  const of = (recompute: 'none' | 'selective' | 'full', attention: 'flash' | 'unfused') => {
+    const inputs = request('A100-80GB', gpt(2, 4096, 32, 0), { training: { recompute, attention }, layout: {} });
+    const { forwardMs, backwardMs } = stageCost(inputs, 1, middle)(1, 2048, 0);
+    return { bytes: savedBytes(inputs, middle, whole, false).activations, forwardMs, backwardMs };
+  };
+
+  it('in full saves the layer input alone and takes its forward once more', () => {
+    for (const attention of ['flash', 'unfused'] as const) {
+      const [none, full] = [of('none', attention), of('full', attention)];
+      assert.equal(full.bytes, 2 * 2048 * 4096);
+      assert.ok(Math.abs(full.backwardMs - none.backwardMs - none.forwardMs) < 1e-9);
+    }
+  });
+
+  it('of the attention core saves bytes and takes time where its scores are kept, and neither with fused attention', () => {
+    const [none, selective] = [of('none', 'unfused'), of('selective', 'unfused')];
+    assert.ok(selective.bytes < none.bytes && selective.backwardMs > none.backwardMs);
+    assert.deepEqual(of('selective', 'flash'), of('none', 'flash'));
   });
 });
 
@@ -124,7 +157,7 @@ describe('peak memory', () => {
   });
   const shapes = stageShapes(8, 4);
   const profileOf = (name: 'TeraPipe' | 'GPipe' | '1F1B', tokens: readonly number[]) =>
-    countMemory(inputs, generateSchedule(name, chunks(8, tokens), 4), shapes, 80 * 2 ** 30);
+    countMemory(inputs, generateSchedule(name, problemOf(chunks(8, tokens), 4)), shapes, 80 * 2 ** 30);
 
   it('is the sum of its named parts on every stage', () => {
     for (const stage of profileOf('TeraPipe', [2048, 2048]).stages) {
@@ -142,6 +175,64 @@ describe('peak memory', () => {
       profileOf('GPipe', [4096]).stages.map((stage) => stage.unitsInFlight),
       [8, 8, 8, 8],
     );
+  });
+
+  it('grows with interleaving as counted from the order of operations, on stage 0 by 1 + (p-1)/(p v) (arXiv 2205.05198)', () => {
+    for (const [stages, virtualStages, rounds] of [
+      [2, 2, 1],
+      [4, 2, 1],
+      [4, 2, 3],
+      [4, 3, 2],
+      [8, 2, 2],
+    ] as const) {
+      const layers = stages * virtualStages;
+      const layout = { pipeline: stages, virtualStages };
+      const interleaved = request('A100-80GB', gpt(layers, 1024, 16, 0), { training: {}, layout });
+      const scheme = chunks(rounds * stages, [2048]);
+      const activations = (schedule: Schedule): number[] =>
+        countMemory(interleaved, schedule, stageShapes(layers, schedule.stageOfChunk.length), 2 ** 40).stages.map(
+          ({ parts }) => parts.activations,
+        );
+      const counted = activations(generateSchedule('Interleaved1F1B', problemOf(scheme, stages, virtualStages)));
+      const formula = activations(generateSchedule('1F1B', problemOf(scheme, stages)));
+      counted.forEach((bytes, stage) => assert.ok(Math.abs(bytes / formula[stage]! - 1) < 1e-12, `${bytes} against ${formula[stage]}`));
+      if (rounds === 1) continue;
+      const plain = savedBytes(interleaved, { layers: virtualStages, first: false, last: false }, whole, false).activations;
+      assert.ok(Math.abs(formula[0]! / plain / stages - 1 - (stages - 1) / (stages * virtualStages)) < 1e-12);
+    }
+  });
+
+  it('holds (s + p - 1) / s micro-batches on stage 0 under Seq1F1B, their keys and values, and the gradients of one sequence (arXiv 2406.03488)', () => {
+    const flash = request('A100-80GB', gpt(4, 1024, 16, 0), { training: { attention: 'flash' }, layout: { pipeline: 4 } });
+    const each = 8;
+    const scheme = chunks(
+      8,
+      Array.from({ length: each }, () => 2048 / each),
+    );
+    const { parts } = countMemory(flash, generateSchedule('Seq1F1B', problemOf(scheme, 4)), stageShapes(4, 4), 2 ** 40).stages[0]!;
+    const keysValues = keyValueBytes(flash, 2048);
+    assert.equal(parts.activations, (savedBytes(flash, middle, whole, false).activations * (each + 3)) / each);
+    assert.equal(parts.keysValues, (keysValues * (each + 3)) / each + keysValues);
+  });
+
+  it('is where the timeline says, and as high as the curve', () => {
+    for (const [name, tokens] of [
+      ['TeraPipe', [2048, 1024, 1024]],
+      ['Seq1F1B', [2048, 1024, 1024]],
+      ['1F1B', [4096]],
+    ] as const) {
+      const schedule = generateSchedule(name, problemOf(chunks(8, tokens), 4));
+      const ms = new Float64Array(4 * schedule.units.length).fill(1);
+      const timeline = simulate(schedule, wholeBackward(ms, ms), noTransfers(schedule.units.length));
+      const profile = countMemory(inputs, schedule, shapes, 80 * 2 ** 30);
+      for (const { stage, staticBytes: always, peakRow, peakBytes } of profile.stages) {
+        const { timeMs, bytes } = liveCurve(timeline, profile.chunks, stage, always);
+        const highest = bytes.reduce((most, value) => Math.max(most, value), 0);
+        assert.ok(Math.abs(highest / peakBytes - 1) < 1e-12);
+        assert.equal(timeMs[bytes.indexOf(highest)], timeline.startMs[peakRow]);
+        assert.ok(Math.abs(bytes.at(-1)! / always - 1) < 1e-12);
+      }
+    }
   });
 
   it('is made by the head on the last stage and by the activation before it', () => {

@@ -1,0 +1,57 @@
+import { configError } from '../../core/config/errors';
+import { membersOf, parseDocument, placeOf } from '../../core/config/json-document';
+import type { Rule } from '../../core/config/rules';
+import { readField, type Section } from '../../core/config/section';
+import { closest } from '../../core/config/suggest';
+import { ExpectedError } from '../../core/errors';
+import type { Located, Place } from '../../core/located';
+import { quoted } from '../../core/text';
+
+/**
+ * Opens a raw problem for `solve` or `simulate`. Keys that look like a misspelt one of `known` are refused; other keys (an id, a note, the expected answer) are left alone: a problem is
+ * often one case of a larger file.
+ * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`.
+ */
+export function openProblem(text: string, file: string, known: readonly string[]): Section {
+  const document = parseDocument(file, text, 'jsonc');
+  const members = membersOf(document, document.root, 'the problem');
+  const section: Section = { document, path: [], node: document.root, members, remarks: [] };
+  const similar = new Map([...members].filter(([name]) => closest(name, known) !== null));
+  refuseUnknown({ ...section, members: similar }, known, 'the problem');
+  return section;
+}
+
+/** @throws ExpectedError `unknown-key` at the first key that is not in `known`. */
+export function refuseUnknown(section: Section, known: readonly string[], what: string): void {
+  for (const { name, key } of section.members.values()) {
+    if (known.includes(name)) continue;
+    const meant = closest(name, known);
+    throw new ExpectedError(
+      'unknown-key',
+      `${quoted(name)} is not a key of ${what}`,
+      meant === null ? `known keys are ${known.join(', ')}` : `did you mean "${meant}"?`,
+      placeOf(section.document, key),
+    );
+  }
+}
+
+/** @throws ExpectedError when the key is absent, or as `readField`. */
+export function required<T>(section: Section, name: string, rule: Rule<T>): Located<T> {
+  const field = readField(section, name, rule);
+  if (field === undefined) throw missing(section, name, rule.expects);
+  return field;
+}
+
+/** The error for a key that must be there. */
+export function missing(section: Section, name: string, expects: string): ExpectedError {
+  return configError(
+    'config-inconsistent',
+    `${quoted([...section.path, name].join('.'))} is missing`,
+    `give it ${expects}`,
+    placeOf(section.document, section.node),
+  );
+}
+
+export function placeIn({ source }: Located<unknown>): Place | undefined {
+  return source.kind === 'file' ? source.place : undefined;
+}

@@ -1,0 +1,63 @@
+import type { OperationKind, WorkUnit } from './schedule';
+
+/** How chunks lie on stages: one each; in turn (chunk c on stage c mod p); down and up again (chunk c on stage c, then on stage 2p - 1 - c). */
+export type Placement = 'one' | 'loop' | 'v';
+
+/** Times of one micro-batch or slice on one whole stage, all its chunks together, ms: one entry per stage. What the planners plan with; orders that are fixed ignore it. */
+export interface PassTimes {
+  readonly forwardMs: Float64Array;
+  readonly backwardInputMs: Float64Array;
+  readonly backwardWeightMs: Float64Array;
+  /** From one stage to the next. */
+  readonly sendMs: number;
+}
+
+/** Memory that one pass of one unit over one whole stage takes (+) or gives back (-), in any one unit, and what a stage may hold at most. */
+export interface PassMemory {
+  readonly forward: number;
+  readonly backwardInput: number;
+  readonly backwardWeight: number;
+  /** `Infinity` for none. */
+  readonly limit: number;
+}
+
+/** What a schedule is made for. */
+export interface ScheduleProblem {
+  readonly stages: number;
+  /** In order of micro-batch, then slice. */
+  readonly units: readonly WorkUnit[];
+  readonly microBatches: number;
+  /** Index of the first unit of each micro-batch, and one entry for the end. */
+  readonly firstUnit: Uint32Array;
+  readonly chunksPerStage: number;
+  readonly times: PassTimes;
+  readonly memory: PassMemory;
+}
+
+/** Adds the next operation of a stage; `overlapsNext` joins it with the one after. */
+export type Emit = (kind: OperationKind, chunk: number, unit: number, overlapsNext?: boolean) => void;
+
+/** What makes a problem impossible for a schedule, and what to do. */
+export interface Unmet {
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** A schedule that people use. Adding one: a file in `kinds/` that exports this, and its line in `registry.ts`. */
+export interface ScheduleKind {
+  /** As PyTorch, the papers and `terapipe.json` spell it. */
+  readonly name: string;
+  /** One sentence: what it does and who published it. */
+  readonly about: string;
+  readonly placement: Placement;
+  /** Chunks (virtual stages) on each stage: a number where it is fixed, `several` for two and more. */
+  readonly chunksPerStage: number | 'several';
+  /** Runs token slices of a micro-batch one by one, not only whole sequences. */
+  readonly slices: boolean;
+  /** Whether backward is split in input and weight gradients. */
+  readonly splitsBackward: boolean;
+  /** Beyond what the fields above say; null when it can run. */
+  readonly unmet: (problem: ScheduleProblem) => Unmet | null;
+  /** The order of each stage's operations. What all stages share is worked out once, before the returned function is called for each. */
+  readonly order: (problem: ScheduleProblem) => (stage: number, emit: Emit) => void;
+}

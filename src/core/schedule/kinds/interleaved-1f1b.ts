@@ -1,0 +1,31 @@
+import type { ScheduleKind } from '../kind';
+import { roundsOf, unmetRounds, warmUpPasses } from '../rounds';
+import { operationKind } from '../schedule';
+
+/** Interleaved 1F1B (arXiv 2104.04473), in the order of PyTorch's ScheduleInterleaved1F1B (torch 2.14). */
+export const interleaved1F1B: ScheduleKind = {
+  name: 'Interleaved1F1B',
+  about:
+    'One forward and one backward in turn over several chunks a stage, which shortens warm-up and drain at the price of more sends (Megatron-LM, 2021).',
+  placement: 'loop',
+  chunksPerStage: 'several',
+  slices: false,
+  splitsBackward: false,
+  unmet: unmetRounds,
+  order: (problem) => {
+    const rounds = roundsOf(problem);
+    return (stage, emit) => {
+      const warmUp = warmUpPasses(rounds, problem, stage, 2);
+      for (let index = 0; index < rounds.passes + warmUp; index++) {
+        if (index < rounds.passes) {
+          const { chunk, microBatch } = rounds.forward(stage, index);
+          emit(operationKind.forward, chunk, microBatch);
+        }
+        if (index >= warmUp) {
+          const { chunk, microBatch } = rounds.backward(stage, index - warmUp);
+          emit(operationKind.backward, chunk, microBatch);
+        }
+      }
+    };
+  },
+};

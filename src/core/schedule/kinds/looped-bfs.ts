@@ -1,0 +1,23 @@
+import type { ScheduleKind } from '../kind';
+import { operationKind } from '../schedule';
+
+/** Breadth-first pipeline (arXiv 2211.05953), in the order of PyTorch's ScheduleLoopedBFS (torch 2.14). */
+export const loopedBFS: ScheduleKind = {
+  name: 'LoopedBFS',
+  about:
+    'All micro-batches through one chunk before the next, and back in reverse, so that sharded weights are gathered once a chunk (breadth-first, 2022).',
+  placement: 'loop',
+  chunksPerStage: 'several',
+  slices: false,
+  splitsBackward: false,
+  unmet: () => null,
+  order:
+    ({ stages, microBatches, chunksPerStage }) =>
+    (stage, emit) => {
+      const chunks = stages * chunksPerStage;
+      for (let chunk = stage; chunk < chunks; chunk += stages)
+        for (let microBatch = 0; microBatch < microBatches; microBatch++) emit(operationKind.forward, chunk, microBatch);
+      for (let chunk = chunks - stages + stage; chunk >= 0; chunk -= stages)
+        for (let microBatch = microBatches - 1; microBatch >= 0; microBatch--) emit(operationKind.backward, chunk, microBatch);
+    },
+};

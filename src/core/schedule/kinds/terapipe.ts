@@ -1,0 +1,17 @@
+import type { ScheduleKind } from '../kind';
+import { emitBackward, emitForward } from './micro-batch';
+
+/** TeraPipe (Li et al. 2021, arXiv 2102.07988): as its runtime runs, backward in exactly the reverse order of forward. */
+export const terapipe: ScheduleKind = {
+  name: 'TeraPipe',
+  about: 'Token slices flow through the pipeline: all forward, then all backward in reverse (Li et al. 2021).',
+  placement: 'one',
+  chunksPerStage: 1,
+  slices: true,
+  splitsBackward: false,
+  unmet: () => null,
+  order: (problem) => (stage, emit) => {
+    for (let microBatch = 0; microBatch < problem.microBatches; microBatch++) emitForward(problem, emit, stage, microBatch);
+    for (let microBatch = problem.microBatches - 1; microBatch >= 0; microBatch--) emitBackward(problem, emit, stage, microBatch);
+  },
+};

@@ -1,0 +1,137 @@
+import { actionText, actionType, isPass, rowText, typesWithMicroBatch } from './actions';
+import { actionOfRank, mostProblems, problemAt, type CsvProblem, type LocatedTable } from './problems';
+import type { ActionIndex } from './structure';
+
+const { forward, sendForward, receiveForward, sendBackward, receiveBackward, unshard, reshard, reduceGradients } = actionType;
+
+/** Whether a chunk and the next lie on two ranks, so that what one hands to the other is sent. */
+export function crossesAfter({ chunks, stageOfChunk }: ActionIndex, chunk: number): boolean {
+  return chunk >= 0 && chunk + 1 < chunks && stageOfChunk[chunk] !== stageOfChunk[chunk + 1];
+}
+
+/** Sends and receives that are missing, and those that nothing needs. */
+export function transferProblems(table: LocatedTable, index: ActionIndex): CsvProblem[] {
+  const problems: CsvProblem[] = [];
+  const demand = (receiver: number, sender: number, send: number, receive: number) => {
+    const ends = [
+      { type: send, pass: sender, where: 'behind' },
+      { type: receive, pass: receiver, where: 'before' },
+    ];
+    for (const { type, pass, where } of ends) {
+      const chunk = table.chunk[pass] ?? 0;
+      const microBatch = table.microBatch[pass] ?? 0;
+      if (index.rowOf(type, chunk, microBatch) !== -1 || problems.length >= mostProblems) continue;
+      const name = actionText(type, chunk, microBatch);
+      const remedy = `add ${name} ${where} ${actionOfRank(table, pass)}`;
+      problems.push(problemAt(table, pass, 'transfer', `${actionOfRank(table, receiver)} needs ${name}, which no rank runs`, remedy));
+    }
+  };
+  for (let chunk = 0; chunk < index.chunks; chunk++) {
+    if (!crossesAfter(index, chunk)) continue;
+    for (let microBatch = 0; microBatch < index.microBatches; microBatch++) {
+      demand(index.rowOf(forward, chunk + 1, microBatch), index.rowOf(forward, chunk, microBatch), sendForward, receiveForward);
+      demand(index.backwardOf(chunk, microBatch), index.backwardOf(chunk + 1, microBatch), sendBackward, receiveBackward);
+    }
+  }
+  table.type.forEach((type, row) => {
+    if (isPass(type) || type >= typesWithMicroBatch || problems.length >= mostProblems) return;
+    const chunk = table.chunk[row] ?? 0;
+    const lower = type === sendForward || type === receiveBackward ? chunk : chunk - 1;
+    if (crossesAfter(index, lower)) return;
+    const between =
+      lower < 0
+        ? 'stage 0 is the first'
+        : lower + 1 === index.chunks
+          ? `stage ${lower} is the last`
+          : `stages ${lower} and ${lower + 1} are on one rank`;
+    problems.push(
+      problemAt(table, row, 'transfer', `${rowText(table, row)} has no other end: ${between}`, `delete ${rowText(table, row)}`),
+    );
+  });
+  return problems;
+}
+
+/** Row of the send that a receive takes. */
+export function sendOf(table: LocatedTable, index: ActionIndex, receive: number): number {
+  const chunk = table.chunk[receive] ?? 0;
+  const microBatch = table.microBatch[receive] ?? 0;
+  return table.type[receive] === receiveForward
+    ? index.rowOf(sendForward, chunk - 1, microBatch)
+    : index.rowOf(sendBackward, chunk + 1, microBatch);
+}
+
+/** Receives in another order than the sends of the same two ranks: NCCL hands over what was sent first, whatever its name. */
+export function transferOrderProblems(table: LocatedTable, index: ActionIndex): CsvProblem[] {
+  const problems: CsvProblem[] = [];
+  const ranks = table.rowStart.length - 1;
+  // Last receive between each two ranks.
+  const last = new Map<number, number>();
+  table.type.forEach((type, row) => {
+    if (type !== receiveForward && type !== receiveBackward) return;
+    const send = sendOf(table, index, row);
+    const pair = (table.rank[send] ?? 0) * ranks + (table.rank[row] ?? 0);
+    const before = last.get(pair);
+    const lastSend = before === undefined ? -1 : sendOf(table, index, before);
+    if (send > lastSend) last.set(pair, row);
+    else if (before !== undefined && problems.length < mostProblems)
+      problems.push(
+        problemAt(
+          table,
+          row,
+          'transfer-order',
+          `${rowText(table, row)} comes behind ${rowText(table, before)}, and rank ${table.rank[send] ?? 0} sends ${rowText(table, send)} before ${rowText(table, lastSend)}`,
+          'receive in the order of the sends',
+        ),
+      );
+  });
+  return problems;
+}
+
+/** What the weights of a chunk have been through in its row. */
+interface Weights {
+  gathered: boolean;
+  reducedAt: number | null;
+}
+
+/**
+ * UNSHARD, RESHARD and REDUCE_GRAD out of turn: in a file with any UNSHARD (it is for FSDP) each pass needs gathered weights; in a file with any REDUCE_GRAD each chunk reduces its gradients once, after its
+ * last backward.
+ */
+export function shardingProblems(table: LocatedTable, { chunks }: ActionIndex): CsvProblem[] {
+  const problems: CsvProblem[] = [];
+  const report = (row: number, message: string, remedy: string) => {
+    if (problems.length < mostProblems) problems.push(problemAt(table, row, 'sharding', message, remedy));
+  };
+  const sharded = table.type.includes(unshard);
+  const weights = Array.from({ length: chunks }, (): Weights => ({ gathered: !sharded, reducedAt: null }));
+  table.type.forEach((type, row) => {
+    const chunk = table.chunk[row] ?? 0;
+    const state = weights[chunk];
+    if (state === undefined) return;
+    const name = rowText(table, row);
+    if (isPass(type)) {
+      if (!state.gathered) report(row, `${name} runs while the weights of stage ${chunk} are sharded`, `put ${chunk}UNSHARD before it`);
+      if (type !== forward && state.reducedAt !== null)
+        report(row, `${name} comes behind ${chunk}REDUCE_GRAD, which leaves its gradient out`, `move ${chunk}REDUCE_GRAD behind it`);
+    } else if (type === unshard || type === reshard) {
+      if (sharded && state.gathered === (type === unshard))
+        report(
+          row,
+          `${name} comes while the weights of stage ${chunk} are ${state.gathered ? 'gathered' : 'sharded'} already`,
+          `delete ${name}`,
+        );
+      state.gathered = type === unshard;
+    } else if (type === reduceGradients) {
+      if (state.reducedAt !== null) report(row, `${name} is there twice`, 'delete the first one');
+      state.reducedAt = row;
+    }
+  });
+  const unreduced = table.type.includes(reduceGradients) ? weights.findIndex(({ reducedAt }) => reducedAt === null) : -1;
+  if (unreduced !== -1)
+    report(
+      table.chunk.lastIndexOf(unreduced),
+      `No rank runs ${unreduced}REDUCE_GRAD, and other stages reduce their gradients`,
+      `add ${unreduced}REDUCE_GRAD behind the last backward of stage ${unreduced}`,
+    );
+  return problems;
+}

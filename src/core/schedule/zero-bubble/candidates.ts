@@ -1,0 +1,84 @@
+import { zbvZeroBubble } from '../kinds/zbv-zero-bubble';
+import { dispatch, type Rules } from './dispatch';
+import { emitHandMade } from './hand-made';
+import { wordsOf, type Pipeline } from './pipeline';
+
+/** A way to write an order for any number of micro-batches; null where it leads nowhere. */
+export type Recipe = (pipeline: Pipeline) => Uint8Array | null;
+
+/** Micro-batches of which a stage can hold everything at once under the limit. */
+export function heldMicroBatches({ slots, memory, limit, microBatches }: Pipeline): number {
+  const each = slots * (memory[0] ?? 0);
+  return each > 0 ? Math.min(microBatches, Math.floor(limit / each)) : microBatches;
+}
+
+/** Recipes worth a try, the hand-made ones first. Some hold more than the limit. */
+export function recipes(pipeline: Pipeline): Recipe[] {
+  return pipeline.slots === 1 ? oneChunk(pipeline) : twoChunks(pipeline);
+}
+
+function oneChunk(pipeline: Pipeline): Recipe[] {
+  const { stages } = pipeline;
+  const held = heldMicroBatches(pipeline);
+  // In units of 1F1B, where stage s runs `stages - 1 - s` micro-batches ahead.
+  const most = (held - 1) / Math.max(1, stages - 1);
+  const handMade = [1, most, Math.min(2, most)].flatMap((scale) =>
+    [0, stages - 1, Math.floor(scale * (stages - 1))].map(
+      (late): Recipe =>
+        (short) =>
+          wordsOf(short, (stage, emit) => {
+            emitHandMade(stage, short.microBatches, Math.min(held - 1, Math.floor(scale * (stages - 1 - stage))), late, emit);
+          }),
+    ),
+  );
+  const ruled = product([0, 0.5, 0.75, 1, 1.25], [0, 1], [0, 0.25, 0.5, 0.75, 1], [0, 0.5], [0, 0.5, 1]).map(
+    ([slope, forwardsFirst, weightWaitsForInput, forwardWaits, weightWaitsForForward]): Recipe =>
+      dispatched({
+        ahead: held,
+        fewer: (slope * held) / stages,
+        forwardsFirst,
+        firstForward: 0,
+        firstInput: 0,
+        forwardWaits,
+        weightWaitsForInput,
+        weightWaitsForForward,
+      }),
+  );
+  return [...handMade, ...spreadOut(ruled)];
+}
+
+function twoChunks(pipeline: Pipeline): Recipe[] {
+  const { stages } = pipeline;
+  const held = heldMicroBatches(pipeline);
+  const handMade: Recipe = (short) => wordsOf(short, zbvZeroBubble.order(short.problem));
+  const ruled = product([0, 1], [0, 2, 3], [0, 1], [0, 0.5, 1], [0, 0.5], [0, 1]).map(
+    ([slope, forwardsFirst, firstForward, weightWaitsForInput, forwardWaits, weightWaitsForForward]): Recipe =>
+      dispatched({
+        ahead: 2 * held - 1,
+        fewer: (slope * held) / stages,
+        forwardsFirst,
+        firstForward: firstForward === 1 ? 1 : 0,
+        firstInput: 0,
+        forwardWaits,
+        weightWaitsForInput,
+        weightWaitsForForward,
+      }),
+  );
+  return [handMade, ...spreadOut(ruled)];
+}
+
+function dispatched(rules: Rules): Recipe {
+  return (pipeline) => dispatch(pipeline, rules);
+}
+
+/** The same in an order in which neighbours differ much, so that the first few stand for all. */
+function spreadOut<Item>(items: readonly Item[]): Item[] {
+  const places = items.map((item, index) => ({ item, place: (index * Math.SQRT2) % 1 }));
+  return places.sort((a, b) => a.place - b.place).map(({ item }) => item);
+}
+
+/** Every way to take one number of each list. */
+function product<Lists extends readonly (readonly number[])[]>(...lists: Lists): { [Index in keyof Lists]: number }[] {
+  const all = lists.reduce<number[][]>((rows, list) => rows.flatMap((row) => list.map((value) => [...row, value])), [[]]);
+  return all as { [Index in keyof Lists]: number }[];
+}

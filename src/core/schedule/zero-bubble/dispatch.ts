@@ -1,0 +1,121 @@
+import type { Pipeline } from './pipeline';
+
+/** What a free stage does when it has the choice. */
+export interface Rules {
+  /** Bit `slot`: forwards of that slot go before input gradients that are there too. */
+  readonly forwardsFirst: number;
+  /** Which slot goes first among forwards, and among input gradients. */
+  readonly firstForward: 0 | 1;
+  readonly firstInput: 0 | 1;
+  /** Most micro-batches of slot 0 between forward and input gradient: this on stage 0, `fewer` less from stage to stage. */
+  readonly ahead: number;
+  readonly fewer: number;
+  /** Shares of a pass: a forward is put off when an input gradient is to come within this share of its time, a weight gradient when an input gradient or a forward is. */
+  readonly forwardWaits: number;
+  readonly weightWaitsForInput: number;
+  readonly weightWaitsForForward: number;
+}
+
+/**
+ * An order in which every stage decides at each moment it is free, by rules, from what has come and what is known to be on its way, within the memory limit; room for the forward of the last slot
+ * is kept, so that what is under way can always finish.
+ * @returns null when the rules lead where nothing can go on.
+ */
+export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
+  const { stages, slots, microBatches, letters, length, links, stageOfLink, lagMs, linkOfLetter, durationMs, memory, limit } = pipeline;
+  const words = new Uint8Array(stages * length);
+  const readyMs = new Float64Array(links * microBatches).fill(Infinity).fill(0, 0, microBatches);
+  const counts = new Int32Array(stages * letters);
+  const written = new Int32Array(stages);
+  const nowMs = new Float64Array(stages);
+  const held = new Float64Array(stages);
+
+  const mayForward = (stage: number, slot: number): boolean => {
+    const first = stage * letters;
+    const underWay = (counts[first + slot] ?? 0) - (counts[first + slots + slot] ?? 0);
+    if (slot === 0 && underWay >= Math.max(1, rules.ahead - Math.floor(rules.fewer * stage))) return false;
+    const reserve = slot < slots - 1 ? (memory[slots - 1] ?? 0) : 0;
+    return (held[stage] ?? 0) + (memory[slot] ?? 0) + reserve <= limit;
+  };
+
+  /** What the stage starts now, or -1 with the time to look again in `nowMs`. */
+  const choose = (stage: number, now: number): number => {
+    const first = stage * letters;
+    let chosen = -1;
+    let chosenRank = -1;
+    const comesMs = [Infinity, Infinity];
+    for (let letter = 0; letter < 2 * slots; letter++) {
+      const count = counts[first + letter] ?? 0;
+      const forward = letter < slots;
+      const slot = forward ? letter : letter - slots;
+      if (count >= microBatches || (forward && !mayForward(stage, slot))) continue;
+      const ready = readyMs[(linkOfLetter[first + letter] ?? 0) * microBatches + count] ?? Infinity;
+      if (ready > now) {
+        const kind = forward ? 0 : 1;
+        comesMs[kind] = Math.min(comesMs[kind] ?? Infinity, ready);
+        continue;
+      }
+      const favoured = slot === (forward ? rules.firstForward : rules.firstInput) ? 1 : 0;
+      const rank = favoured + (!forward ? 2 : (rules.forwardsFirst >> slot) % 2 === 1 ? 4 : 0);
+      if (rank <= chosenRank) continue;
+      chosen = letter;
+      chosenRank = rank;
+    }
+    const [forwardMs = Infinity, inputMs = Infinity] = comesMs;
+    const waitsMs = (letter: number, share: number): number => now + share * (durationMs[first + letter] ?? 0);
+    if (chosen >= slots) return chosen;
+    if (chosen >= 0) {
+      if (inputMs >= waitsMs(chosen, rules.forwardWaits)) return chosen;
+      nowMs[stage] = inputMs;
+      return -1;
+    }
+    const weight = oldestWeight(first);
+    if (weight >= 0 && inputMs >= waitsMs(weight, rules.weightWaitsForInput) && forwardMs >= waitsMs(weight, rules.weightWaitsForForward))
+      return weight;
+    nowMs[stage] = Math.min(inputMs, forwardMs);
+    return -1;
+  };
+
+  const oldestWeight = (first: number): number => {
+    let oldest = -1;
+    for (let letter = letters - 1; letter >= 2 * slots; letter--) {
+      const count = counts[first + letter] ?? 0;
+      if (count < (counts[first + letter - slots] ?? 0) && (oldest < 0 || count < (counts[first + oldest] ?? 0))) oldest = letter;
+    }
+    return oldest;
+  };
+
+  for (let left = stages * length; left > 0;) {
+    const stage = soonest(nowMs);
+    const now = nowMs[stage] ?? Infinity;
+    if (now === Infinity) return null;
+    const letter = written[stage] === length ? -1 : choose(stage, now);
+    if (letter < 0) {
+      if (written[stage] === length) nowMs[stage] = Infinity;
+      continue;
+    }
+    const index = stage * letters + letter;
+    const count = counts[index] ?? 0;
+    counts[index] = count + 1;
+    words[stage * length + (written[stage] ?? 0)] = letter;
+    written[stage] = (written[stage] ?? 0) + 1;
+    left--;
+    held[stage] = (held[stage] ?? 0) + (memory[letter] ?? 0);
+    const end = now + (durationMs[index] ?? 0);
+    nowMs[stage] = end;
+    const link = linkOfLetter[index] ?? -1;
+    if (link < 0 || link + 1 >= links) continue;
+    const other = stageOfLink[link + 1] ?? 0;
+    const arrives = end + (lagMs[link + 1] ?? 0);
+    readyMs[(link + 1) * microBatches + count] = arrives;
+    // A stage that found nothing to do, or expects something later, looks again.
+    if (nowMs[other] === Infinity) nowMs[other] = arrives;
+  }
+  return words;
+}
+
+function soonest(nowMs: Float64Array): number {
+  let stage = 0;
+  for (let other = 1; other < nowMs.length; other++) if ((nowMs[other] ?? Infinity) < (nowMs[stage] ?? Infinity)) stage = other;
+  return stage;
+}

@@ -1,0 +1,95 @@
+import { fits, type Pipeline } from './pipeline';
+import { criticalPath, estimateMs, longestMs, measure, measureTails, timesOf, type Times } from './times';
+import { queueOf, update } from './update';
+
+/** An order and its longest stage span. */
+export interface Plan {
+  readonly words: Uint8Array;
+  readonly spanMs: number;
+}
+
+/** Share of the work after which a search that has found nothing better gives up. */
+const patience = 0.4;
+
+/**
+ * Moves single steps of a longest path within their stage as long as work is left, and keeps what does not make the longest span longer (at first also what makes it a little longer).
+ * A move is measured exactly only when its estimate promises something. Ends early at `boundMs`. The same for the same arguments.
+ * @param work steps that may be timed
+ */
+export function improve(pipeline: Pipeline, start: Plan, work: number, boundMs: number, toleranceMs: number): Plan {
+  const { stages, length, letters } = pipeline;
+  const words = start.words.slice();
+  const counts = new Int32Array(letters);
+  const path = new Int32Array(stages * length);
+  const random = randomOf(1);
+  const times = timesOf(pipeline);
+  const queue = queueOf(pipeline);
+  measureAll(pipeline, words, times);
+  let { steps, spanMs } = criticalPath(pipeline, words, times, path);
+  let best = start;
+  let left = work;
+  let until = work - patience * work;
+  while (left > until && best.spanMs > boundMs) {
+    const step = path[Math.floor(random() * steps)] ?? 0;
+    const stage = Math.floor(step / length);
+    const to = step + distance(random, length);
+    // What a look at a candidate costs next to timing one step.
+    left -= 20;
+    if (to < stage * length || to >= (stage + 1) * length || (words[to] === words[step] && Math.abs(to - step) === 1)) continue;
+    const allowedMs = spanMs - toleranceMs * (left / work) * Math.log(random() + 1e-12);
+    const low = Math.min(step, to);
+    const high = Math.max(step, to);
+    moveStep(words, step, to);
+    left -= high - low;
+    if (!fits(pipeline, words, stage, counts) || estimateMs(pipeline, words, times, stage, low, high) > allowedMs) {
+      moveStep(words, to, step);
+      continue;
+    }
+    const timed = update(pipeline, words, times, queue, low, high);
+    const runs = timed < Infinity || measureAll(pipeline, words, times);
+    left -= Math.min(timed, 4 * stages * length);
+    if (!runs || longestMs(pipeline, times) > allowedMs) {
+      moveStep(words, to, step);
+      measureAll(pipeline, words, times);
+      left -= 2 * stages * length;
+    }
+    ({ steps, spanMs } = criticalPath(pipeline, words, times, path));
+    left -= steps;
+    if (spanMs >= best.spanMs) continue;
+    best = { words: words.slice(), spanMs };
+    until = Math.max(0, left - patience * work);
+  }
+  return best;
+}
+
+/** Whether the order runs. */
+function measureAll(pipeline: Pipeline, words: Uint8Array, times: Times): boolean {
+  if (measure(pipeline, words, times) === Infinity) return false;
+  measureTails(pipeline, words, times);
+  return true;
+}
+
+/** Mostly a few places, sometimes anywhere in the stage's word. */
+function distance(random: () => number, length: number): number {
+  const reach = random() < 0.5 ? 8 * random() : length * random() ** 2;
+  const places = 1 + Math.floor(reach * random());
+  return random() < 0.5 ? -places : places;
+}
+
+function moveStep(words: Uint8Array, from: number, to: number): void {
+  const letter = words[from] ?? 0;
+  if (from < to) words.copyWithin(from, from + 1, to + 1);
+  else words.copyWithin(to + 1, to, from);
+  words[to] = letter;
+}
+
+/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

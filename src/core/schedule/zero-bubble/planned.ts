@@ -1,0 +1,38 @@
+import type { Emit, ScheduleProblem, Unmet } from '../kind';
+import { operationKind } from '../schedule';
+import { pipelineOf, wordKinds } from './pipeline';
+import { plan } from './plan';
+
+/** What a planner cannot plan: a limit below what one micro-batch needs, or memory that is never given back. */
+export function plannerUnmet({ memory }: ScheduleProblem): Unmet | null {
+  const { forward, backwardInput, backwardWeight, limit } = memory;
+  const needed = forward + Math.max(0, backwardInput);
+  if (!(needed <= limit))
+    return {
+      message: `One micro-batch holds ${needed} on a stage, more than the memory limit of ${limit}`,
+      remedy: 'raise the memory limit, or make micro-batches smaller',
+    };
+  const left = forward + backwardInput + backwardWeight;
+  if (!(left <= 1e-9 * needed))
+    return {
+      message: `Each micro-batch leaves ${left} of what its forward takes (${forward}) on a stage for good`,
+      remedy: 'let the input and weight gradients give back together what the forward takes',
+    };
+  return null;
+}
+
+/** Orders of a planner with one chunk per stage, or two in a V. */
+export function plannedOrder(problem: ScheduleProblem, slots: 1 | 2): (stage: number, emit: Emit) => void {
+  const pipeline = pipelineOf(problem, slots);
+  const { length, letters } = pipeline;
+  const { words } = plan(pipeline);
+  return (stage, emit) => {
+    const counts = new Uint32Array(letters);
+    for (const letter of words.subarray(stage * length, (stage + 1) * length)) {
+      const unit = counts[letter] ?? 0;
+      counts[letter] = unit + 1;
+      const chunk = letter % slots === 0 ? stage : 2 * problem.stages - 1 - stage;
+      emit(wordKinds[Math.floor(letter / slots)] ?? operationKind.forward, chunk, unit);
+    }
+  };
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { chunkMemories, type BusiestMoment, type ChunkMemory } from '../../src/core/memory/chunk-memory';
+import { countMemory } from '../../src/core/memory/count';
+import { liveCurve, maximumUnitsInFlight, stagePeak } from '../../src/core/memory/curve';
+import { memoryParts } from '../../src/core/memory/profile';
+import { offloadActivations } from '../../src/core/memory/offload';
+import type { MemoryInputs } from '../../src/core/memory/runtime';
+import { stageShapes } from '../../src/core/planner/stages';
+import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../../src/core/schedule/registry';
+import { operationKind, type Schedule, type Timeline } from '../../src/core/schedule/schedule';
+import { noTransfers, simulate } from '../../src/core/schedule/simulate';
+import type { Scheme } from '../../src/core/solver/slicing';
+import { bytesAt } from '../../webview/memory/curve';
+import { gpt, llama3, mixtral, request } from '../golden/requests';
+
+const seed = 20261122;
+
+/** Something in use from `fromMs` on, until before `toMs`. */
+interface Interval {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly bytes: number;
+}
+
+/** Every tensor of one stage with its life, from the definitions in `UnitMemory` and nothing else. */
+function intervalsOf(timeline: Timeline, chunks: readonly ChunkMemory[], stage: number): Interval[] {
+  const { units, rowStart, kind, chunk, unit, startMs, endMs } = timeline;
+  const rows = Array.from({ length: rowStart[stage + 1]! - rowStart[stage]! }, (_, index) => rowStart[stage]! + index);
+  const find = (kinds: readonly number[], onChunk: number, ofUnit: number): number | undefined =>
+    rows.find((row) => kinds.includes(kind[row]!) && chunk[row] === onChunk && unit[row] === ofUnit);
+  const sizeOf = ({ activations, keysValues, logits, keptForWeights, working }: BusiestMoment): number =>
+    activations + keysValues + logits + keptForWeights + working;
+  const intervals: Interval[] = [];
+  for (const forward of rows.filter((row) => kind[row] === operationKind.forward)) {
+    const [c, u] = [chunk[forward]!, unit[forward]!];
+    const own = chunks[c]!.alike[chunks[c]!.kindOf[u]!]!;
+    const back = find([operationKind.backward, operationKind.backwardInput], c, u)!;
+    const saved = own.activations + own.keysValues + own.logits;
+    const whole = kind[back] === operationKind.backward;
+    intervals.push({ fromMs: startMs[forward]!, toMs: endMs[back]!, bytes: saved });
+    intervals.push({ fromMs: startMs[back]!, toMs: endMs[back]!, bytes: sizeOf(whole ? own.backward : own.backwardInput) - saved });
+    let last = u;
+    while (units[last + 1]?.microBatch === units[u]!.microBatch) last++;
+    const backOfLast = find([operationKind.backward, operationKind.backwardInput], c, last)!;
+    intervals.push({ fromMs: startMs[backOfLast]!, toMs: endMs[back]!, bytes: own.keyValueGradients });
+    if (whole) continue;
+    const weight = find([operationKind.backwardWeight], c, u)!;
+    intervals.push({ fromMs: endMs[back]!, toMs: endMs[weight]!, bytes: own.keptForWeights });
+    intervals.push({ fromMs: startMs[weight]!, toMs: endMs[weight]!, bytes: own.backwardWeight.working });
+  }
+  return intervals;
+}
+
+function inUse(intervals: readonly Interval[], ms: number): number {
+  return intervals.reduce((sum, { fromMs, toMs, bytes }) => (fromMs <= ms && ms < toMs ? sum + bytes : sum), 0);
+}
+
+function close(actual: number, expected: number, scale: number): void {
+  assert.ok(Math.abs(actual - expected) <= 1e-9 * scale + 1e-6, `${actual} against ${expected}`);
+}
+
+/** The same schedule with every full backward split, its weight gradient put off by up to `delay` operations. */
+function splitBackward(schedule: Schedule, delay: number): Schedule {
+  const columns: Record<'kind' | 'chunk' | 'unit', number[]> = { kind: [], chunk: [], unit: [] };
+  const rowStart = [0];
+  const push = (kind: number, chunk: number, unit: number): void => {
+    columns.kind.push(kind);
+    columns.chunk.push(chunk);
+    columns.unit.push(unit);
+  };
+  for (let stage = 0; stage < schedule.stages; stage++) {
+    const waiting: (readonly [number, number])[] = [];
+    const finish = (keep: number): void => {
+      while (waiting.length > keep) push(operationKind.backwardWeight, ...waiting.shift()!);
+    };
+    for (let row = schedule.rowStart[stage]!; row < schedule.rowStart[stage + 1]!; row++) {
+      const [kind, chunk, unit] = [schedule.kind[row]!, schedule.chunk[row]!, schedule.unit[row]!];
+      push(kind === operationKind.backward ? operationKind.backwardInput : kind, chunk, unit);
+      if (kind === operationKind.backward) waiting.push([chunk, unit]);
+      finish(delay);
+    }
+    finish(0);
+    rowStart.push(columns.kind.length);
+  }
+  return {
+    ...schedule,
+    rowStart: Uint32Array.from(rowStart),
+    kind: Uint8Array.from(columns.kind),
+    chunk: Uint32Array.from(columns.chunk),
+    unit: Uint32Array.from(columns.unit),
+    overlapsNext: null,
+  };
+}
+
+const inputsDrawn: fc.Arbitrary<MemoryInputs> = fc
+  .record({
+    model: fc.constantFrom(gpt(24, 1024, 16, 50304), gpt(24, 1024, 16, 0), llama3('70b', 24), mixtral(24)),
+    recompute: fc.constantFrom('none' as const, 'selective' as const, 'full' as const),
+    attention: fc.constantFrom('flash' as const, 'unfused' as const),
+    dropout: fc.boolean(),
+    fusedCrossEntropy: fc.boolean(),
+    tensor: fc.constantFrom(1, 4),
+    sequenceParallel: fc.boolean(),
+  })
+  .map(({ model, tensor, sequenceParallel, ...training }) =>
+    request('B200', model, { training: { ...training, sequenceParallel: sequenceParallel && tensor > 1 }, layout: { tensor } }),
+  );
+const slices = fc.array(fc.constantFrom(128, 256, 512, 1024), { minLength: 1, maxLength: 4 });
+
+/** A schedule of any kind there is, as it stands or split, with random times. */
+const timelines: fc.Arbitrary<Timeline> = fc
+  .record({
+    kind: fc.constantFrom(...scheduleKinds),
+    stages: fc.integer({ min: 2, max: 4 }),
+    rounds: fc.integer({ min: 1, max: 2 }),
+    schemes: fc.array(slices, { minLength: 16, maxLength: 16 }),
+    delay: fc.option(fc.integer({ min: 0, max: 3 })),
+    times: fc.array(fc.double({ min: 0.1, max: 10, noNaN: true }), { minLength: 3, maxLength: 7 }),
+  })
+  .map(({ kind, stages, rounds, schemes, delay, times }) => {
+    const chunksPerStage = kind.chunksPerStage === 'several' ? 2 : kind.chunksPerStage;
+    const scheme: Scheme = schemes
+      .slice(0, 2 * stages * rounds)
+      .map((tokens, index) => ({ batch: 1 + (index % 2), tokens: kind.slices ? tokens : [1024] }));
+    const made = generateSchedule(kind.name, problemOf(scheme, stages, chunksPerStage));
+    const schedule = delay === null ? made : splitBackward(made, delay);
+    const cells = schedule.stageOfChunk.length * schedule.units.length;
+    const column = (shift: number): Float64Array =>
+      Float64Array.from({ length: cells }, (_, cell) => times[(cell + shift) % times.length]!);
+    return simulate(
+      schedule,
+      { forwardMs: column(0), backwardInputMs: column(1), backwardWeightMs: column(2) },
+      noTransfers(schedule.units.length),
+    );
+  });
+
+describe('memory over time', () => {
+  it('is at every moment the sum of all tensors alive then, under every schedule', () => {
+    fc.assert(
+      fc.property(timelines, inputsDrawn, (timeline, inputs) => {
+        const chunks = chunkMemories(inputs, timeline.units, stageShapes(inputs.model.layers, timeline.stageOfChunk.length));
+        for (let stage = 0; stage < timeline.stages; stage++) {
+          const intervals = intervalsOf(timeline, chunks, stage);
+          const curve = liveCurve(timeline, chunks, stage, 0);
+          const { bytes } = stagePeak(timeline, chunks, stage);
+          const moments = [...new Set(intervals.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].sort((a, b) => a - b);
+          let highest = 0;
+          for (const ms of moments) {
+            const expected = inUse(intervals, ms);
+            close(bytesAt(curve, ms), expected, bytes);
+            highest = Math.max(highest, expected);
+          }
+          close(Math.max(...curve.bytes), highest, bytes);
+          close(bytes, highest, bytes);
+          close(curve.bytes.at(-1)!, 0, bytes);
+        }
+      }),
+      { seed, numRuns: 60 },
+    );
+  });
+
+  it('has a peak of named parts that add up, in a row of the stage', () => {
+    fc.assert(
+      fc.property(timelines, inputsDrawn, (timeline, inputs) => {
+        const shapes = stageShapes(inputs.model.layers, timeline.stageOfChunk.length);
+        for (const { stage, parts, peakBytes, staticBytes, peakRow } of countMemory(inputs, timeline, shapes, 2 ** 40).stages) {
+          const sum = memoryParts.reduce((total, part) => total + parts[part], 0);
+          assert.equal(peakBytes, sum);
+          assert.ok(peakRow >= timeline.rowStart[stage]! && peakRow < timeline.rowStart[stage + 1]!);
+          for (const part of memoryParts) assert.ok(parts[part] >= -1e-6 * peakBytes, `${part} is ${parts[part]}`);
+          const { bytes } = stagePeak(timeline, chunkMemories(inputs, timeline.units, shapes), stage);
+          close(peakBytes, staticBytes + bytes, peakBytes);
+        }
+      }),
+      { seed, numRuns: 60 },
+    );
+  });
+});
+
+/** Units that a stage holds at most when each slice of a micro-batch is one unit: whole slices on one layer, memory apart from what operations work with. */
+function mostActivations(
+  name: string,
+  stages: number,
+  microBatches: number,
+  slicesEach: number,
+  stage: number,
+  chunksPerStage = 1,
+): number {
+  const tokens = Array.from({ length: slicesEach }, () => 1024 / slicesEach);
+  const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens }));
+  const schedule = generateSchedule(name, problemOf(scheme, stages, chunksPerStage));
+  return maximumUnitsInFlight(schedule, stage) / slicesEach / chunksPerStage;
+}
+
+describe('activations that schedules hold, in those of one micro-batch on one stage', () => {
+  const sizes = fc.record({ stages: fc.integer({ min: 2, max: 12 }), microBatches: fc.integer({ min: 1, max: 40 }) });
+
+  it('are min(m, p - r) under 1F1B and m under GPipe', () => {
+    fc.assert(
+      fc.property(sizes, ({ stages, microBatches }) => {
+        for (let stage = 0; stage < stages; stage++) {
+          assert.equal(mostActivations('1F1B', stages, microBatches, 1, stage), Math.min(microBatches, stages - stage));
+          assert.equal(mostActivations('GPipe', stages, microBatches, 1, stage), microBatches);
+        }
+      }),
+      { seed, numRuns: 50 },
+    );
+  });
+
+  it('are (s + p - 1) / s under Seq1F1B (arXiv 2406.03488)', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 10 }), fc.integer({ min: 1, max: 8 }), (stages, each) => {
+        assert.ok(Math.abs(mostActivations('Seq1F1B', stages, 2 * stages, each, 0) - (each + stages - 1) / each) < 1e-12);
+      }),
+      { seed, numRuns: 50 },
+    );
+  });
+
+  it('are p under ZBVZeroBubble and InterleavedZeroBubble, p + 1/2 under DualPipeV, on every stage, and m under LoopedBFS', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 2, max: 4 }), (stages, rounds) => {
+        for (let stage = 0; stage < stages; stage++) {
+          const most = (name: string): number => mostActivations(name, stages, rounds * stages, 1, stage, 2);
+          assert.equal(most('ZBVZeroBubble'), stages);
+          assert.equal(most('InterleavedZeroBubble'), stages);
+          assert.equal(most('DualPipeV'), stages + 1 / 2);
+          assert.equal(most('LoopedBFS'), rounds * stages);
+        }
+      }),
+      { seed, numRuns: 30 },
+    );
+  });
+
+  for (const [name, formula, limit] of [
+    ['ZB-H1', 'p', (stages: number) => stages],
+    ['ZB-H2', '2 p - 1', (stages: number) => 2 * stages - 1],
+  ] as const) {
+    it(`are ${formula} under ${name}, on its fullest stage (arXiv 2401.10241)`, function () {
+      if (!scheduleNames.includes(name)) {
+        console.log(`      (${name} is not there, skipped)`);
+        this.skip();
+      }
+      fc.assert(
+        fc.property(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 2, max: 4 }), (stages, rounds) => {
+          const most = Array.from({ length: stages }, (_, stage) => mostActivations(name, stages, rounds * stages, 1, stage));
+          assert.equal(Math.max(...most), limit(stages));
+        }),
+        { seed, numRuns: 20 },
+      );
+    });
+  }
+
+  it('are p (1 + (p - 1) / (p v)) under Interleaved1F1B (arXiv 2205.05198)', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 2, max: 4 }), (stages, virtual) => {
+        const most = mostActivations('Interleaved1F1B', stages, 2 * stages, 1, 0, virtual);
+        assert.ok(Math.abs(most - (stages + (stages - 1) / virtual)) < 1e-12);
+      }),
+      { seed, numRuns: 30 },
+    );
+  });
+});
+
+describe('activations in host memory', () => {
+  it('never raise the peak or the curve, and all come back', () => {
+    fc.assert(
+      fc.property(
+        timelines,
+        inputsDrawn,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.double({ min: 0.1, max: 5000, noNaN: true }),
+        (timeline, inputs, share, hostLinkGBps) => {
+          const chunks = chunkMemories(inputs, timeline.units, stageShapes(inputs.model.layers, timeline.stageOfChunk.length));
+          for (let stage = 0; stage < timeline.stages; stage++) {
+            const before = liveCurve(timeline, chunks, stage, 7);
+            const most = Math.max(...before.bytes);
+            const { curve, peakBytes, askedBytes, hiddenBytes } = offloadActivations(timeline, chunks, stage, 7, { share, hostLinkGBps });
+            assert.ok(peakBytes <= most * (1 + 1e-12) && hiddenBytes <= askedBytes * (1 + 1e-12));
+            close(curve.bytes.at(-1)!, 7, most);
+            curve.timeMs.forEach((ms, point) => {
+              if (point > 0) assert.ok(ms >= curve.timeMs[point - 1]!);
+              assert.ok(bytesAt(curve, ms) <= bytesAt(before, ms) + 1e-9 * most);
+            });
+            // A backward has all it needs while it runs.
+            const { rowStart, kind, startMs, chunk, unit } = timeline;
+            for (let row = rowStart[stage]!; row < rowStart[stage + 1]!; row++) {
+              if (kind[row] !== operationKind.backward && kind[row] !== operationKind.backwardInput) continue;
+              const own = chunks[chunk[row]!]!.alike[chunks[chunk[row]!]!.kindOf[unit[row]!]!]!;
+              assert.ok(bytesAt(curve, startMs[row]!) >= own.activations - 1e-9 * most);
+            }
+          }
+        },
+      ),
+      { seed, numRuns: 60 },
+    );
+  });
+});
