@@ -30,6 +30,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     trusted: true,
     file: null,
     plan: null,
+    elastic: null,
     progress: null,
     staleEdits: 0,
     error: null,

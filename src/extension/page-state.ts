@@ -1,6 +1,7 @@
 import type { Run } from '../core/config/run';
 import type { Located, Place } from '../core/located';
-import type { PageKind, PageState, ProfileState } from '../protocol/page';
+import type { ElasticAnswer } from '../core/elastic/answer';
+import type { PageElastic, PageKind, PageState, ProfileState } from '../protocol/page';
 import { lineColumnAt } from '../core/text';
 import type { Plan } from '../core/planner/plan';
 import type { SessionState } from './plan-sessions';
@@ -24,6 +25,7 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
       trusted,
       file: null,
       plan: null,
+      elastic: null,
       progress: null,
       staleEdits: 0,
       error: null,
@@ -40,6 +42,7 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
     trusted,
     file: displayPath(session.file),
     plan: session.plan === null ? null : page === 'side' ? withChosenTimelineOnly(session.plan) : session.plan,
+    elastic: session.elastic === null ? null : pageElasticOf(session.elastic, page),
     progress: session.progress,
     staleEdits: session.staleEdits,
     error:
@@ -55,6 +58,17 @@ export function pageStateOf(session: SessionState | null, { page, trusted, displ
     findings: session.findings.map((finding) => ({ ...finding, placeText: placeText(finding.place) })),
     places: session.run === null ? {} : placesOf(session.run),
     profile: page === 'tab' ? profile : null,
+  };
+}
+
+/** Without what pages do not draw: logs and profiles, which may be large, and all that is told by spans. */
+export function pageElasticOf({ plan, spans, steps }: ElasticAnswer, page: PageKind): PageElastic {
+  const { request, parameters, freezing, variants, totalMs, speedup, cost, reasons } = plan;
+  const shown = { ...request, freezing: undefined, profile: undefined };
+  return {
+    plan: { request: shown, parameters, freezing, variants, totalMs, speedup, cost, reasons },
+    spans: page === 'side' ? spans.map((span) => ({ ...span, step: null })) : spans,
+    steps: page === 'side' ? [] : steps,
   };
 }
 
@@ -87,6 +101,7 @@ export function locatedValues(run: Run): (readonly [key: string, located: Locate
     ['training.', run.training],
     ['layout.', run.layout],
     ['cost.', run.constants],
+    ['elastic.', run.elastic ?? {}],
   ];
   const values: [string, Located<unknown>][] = groups.flatMap(([prefix, fields]) =>
     Object.entries(fields as Record<string, Located<unknown> | undefined>).flatMap(([key, located]): [string, Located<unknown>][] =>

@@ -1,3 +1,6 @@
+import type { ElasticAnswer } from '../core/elastic/answer';
+import type { ElasticPlan } from '../core/elastic/plan';
+import type { ElasticRequest } from '../core/elastic/request';
 import type { Finding } from '../core/findings';
 import type { CandidateId, Plan } from '../core/planner/plan';
 import type { Profile } from '../core/profile/profile';
@@ -6,7 +9,7 @@ import type { Place } from '../core/located';
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
 
-export const tabs = ['timeline', 'memory', 'slices', 'compare', 'profile'] as const;
+export const tabs = ['timeline', 'memory', 'slices', 'compare', 'profile', 'elastic'] as const;
 export type TabId = (typeof tabs)[number];
 
 /** An expected error as a page shows it; `place` makes it clickable. */
@@ -42,6 +45,11 @@ export interface ProfileState {
   readonly error: PageError | null;
 }
 
+/** A run that freezes layers, told once for epochs that run alike. */
+export interface PageElastic extends Pick<ElasticAnswer, 'spans' | 'steps'> {
+  readonly plan: Omit<ElasticPlan, 'request' | 'epochs' | 'balances'> & { readonly request: Omit<ElasticRequest, 'freezing' | 'profile'> };
+}
+
 /** Everything a page shows. Always sent whole: a hidden page may have missed any earlier one. */
 export interface PageState {
   readonly page: PageKind;
@@ -51,9 +59,11 @@ export interface PageState {
   /** Display path of the config, null when nothing is open. */
   readonly file: string | null;
   readonly plan: Plan | null;
+  /** Without its `steps` in the side view. */
+  readonly elastic: PageElastic | null;
   /** Solving now; 0..1, or null when idle. The old plan stays on screen. */
   readonly progress: number | null;
-  /** Edits since `plan` was made: 0 when it is current. */
+  /** Edits since the plans were made: 0 when they are current. */
   readonly staleEdits: number;
   readonly error: PageError | null;
   readonly findings: readonly (Finding & { readonly placeText: string })[];
@@ -73,6 +83,7 @@ export type HostMessage =
 /** Commands a page may ask for; the host refuses others. */
 export const pageCommands = [
   'terapipe.openTimeline',
+  'terapipe.openElastic',
   'terapipe.openSample',
   'terapipe.createConfig',
   'terapipe.chooseCluster',

@@ -94,6 +94,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     trusted: true,
     file: plan === null ? null : 'gpt3-175b/terapipe.json',
     plan,
+    elastic: null,
     progress: null,
     staleEdits: 0,
     error: null,

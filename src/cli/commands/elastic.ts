@@ -1,11 +1,11 @@
-import { balanceNames } from '../../core/config/elastic-section';
+import { balanceNames } from '../../core/config/elastic-names';
 import type { Run } from '../../core/config/run';
-import { readGradientNorms, type NormTable } from '../../core/elastic/gradient-norms';
+import { readNamedNorms } from '../../core/elastic/named-norms';
 import { totalBytes } from '../../core/elastic/memory';
 import { planElastic } from '../../core/elastic/make-plan';
 import type { ElasticEpoch, ElasticPlan, VariantId } from '../../core/elastic/plan';
 import { resolveElastic } from '../../core/elastic/resolve';
-import { ExpectedError, placed } from '../../core/errors';
+import { placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
 import { formatBytesOf, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
 import type { ResolveDefaults } from '../../core/planner/resolve';
@@ -15,32 +15,17 @@ import type { Answer } from '../answer';
 import { readReferenced } from '../read-file';
 import { indented, table } from '../table';
 
-/** `terapipe elastic`: a run that freezes layers, epoch by epoch. @throws ExpectedError as `resolveElastic`, `readGradientNorms` and `planElastic`. */
+/** `terapipe elastic`: a run that freezes layers, epoch by epoch. @throws ExpectedError as `resolveElastic`, `readNamedNorms` and `planElastic`. */
 export async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<string, string>): Promise<Answer> {
   const { found } = await readProfiles(profilesFolder(run.file));
-  const norms = await namedNorms(run, texts);
+  const norms = await readNamedNorms(run, async (from, path) => {
+    const log = await readReferenced(from, path);
+    texts.set(log.file, log.text);
+    return log;
+  });
   // What concerns the run as a whole stands at its first key.
   const plan = placed(run.place, () => planElastic(resolveElastic(run, defaults, norms, found)));
   return { json: elasticJson(plan), text: textOf(plan), exitCode: plan.epochs.every(({ fits }) => fits) ? 0 : 1 };
-}
-
-/** The log that the run freezes by. */
-async function namedNorms({ file, elastic }: Run, texts: Map<string, string>): Promise<NormTable | null> {
-  const named = elastic?.gradientNorms;
-  if (named === undefined || (elastic?.freezing !== undefined && elastic.freezing.value !== 'gradients')) return null;
-  try {
-    const log = await readReferenced(file, named.value);
-    texts.set(log.file, log.text);
-    return readGradientNorms(log.text, log.file);
-  } catch (error) {
-    if (
-      !(error instanceof ExpectedError) ||
-      named.source.kind !== 'file' ||
-      !/^config-(not-found|unreadable|binary|too-large)$/.test(error.code)
-    )
-      throw error;
-    throw new ExpectedError(error.code, error.message, error.remedy, named.source.place);
-  }
 }
 
 const variantNames: Readonly<Record<VariantId, string>> = {

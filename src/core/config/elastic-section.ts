@@ -1,12 +1,8 @@
 import * as v from 'valibot';
+import { balanceNames, freezingNames } from './elastic-names';
 import type { Fields } from './fields';
 import { boolean, fraction, integer, list, nonNegative, oneOf, path, positive } from './rules';
 import type { Given } from './run';
-
-/** How many layers freeze after each epoch: a fraction of those left, that and the smallest gradient, or as listed. */
-export const freezingNames = ['alpha', 'gradients', 'given'] as const;
-/** How units are cut into stages: as PipeTransformer does, or with the least maximum of parameters or of time. */
-export const balanceNames = ['greedy', 'parameters', 'time'] as const;
 
 /** `[frozen layers, pipeline length, samples per second]` of all pipelines together. */
 export type WrittenThroughput = [frozenLayers: number, pipelineLength: number, samplesPerSecond: number];

@@ -1,6 +1,6 @@
 import { ExpectedError } from '../errors';
 import { formatCount, formatNumber } from '../format';
-import type { GradientNorms } from './gradient-norms';
+import type { GradientNorms } from './norm-table';
 
 /** Decides how many layers are frozen in an epoch, from the bottom. Replaceable: anything that answers this question can drive a plan. */
 export interface FreezePolicy {

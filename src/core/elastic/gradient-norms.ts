@@ -5,26 +5,7 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import type { Place, TextRange } from '../located';
 import { quoted } from '../text';
-
-/** Norms of the gradients of a run, epochs and layers from 0. Plain data. */
-export interface NormTable {
-  readonly file: string;
-  /** By `keyOf(epoch, layer)`; absent where the log has none. */
-  readonly norms: ReadonlyMap<number, number>;
-  /** Where each epoch begins in the log. */
-  readonly places: ReadonlyMap<number, Place>;
-  /** Where further rows would stand. */
-  readonly end: Place;
-}
-
-/** What a policy asks of a log. */
-export interface GradientNorms {
-  /** @throws ExpectedError `elastic-norms` when the log has no norm of that layer in that epoch. */
-  readonly normAt: (epoch: number, layer: number) => number;
-}
-
-/** Largest epoch and layer a log may name. */
-const most = 10_000;
+import { keyOf, mostIndex, type NormTable } from './norm-table';
 
 /**
  * Reads a log of gradient norms. CSV: columns `epoch`, `layer` and `norm` (or `grad_norm`), one row each; rows of one epoch and layer (steps, say) are averaged, other columns ignored. JSON:
@@ -34,29 +15,6 @@ const most = 10_000;
 export function readGradientNorms(text: string, file: string): NormTable {
   const isJson = /^\uFEFF?\s*[{[]/.test(text) || /\.jsonc?$/i.test(file);
   return isJson ? readJson(text, file) : readTable(text, file);
-}
-
-/** A table with lookups that say what is missing and where it should stand. */
-export function normsOf({ norms, places, end }: NormTable): GradientNorms {
-  return {
-    normAt: (epoch, layer) => {
-      const norm = norms.get(keyOf(epoch, layer));
-      if (norm !== undefined) return norm;
-      const place = places.get(epoch);
-      throw new ExpectedError(
-        'elastic-norms',
-        place === undefined
-          ? `The log has no gradient norms of epoch ${epoch}`
-          : `The log has no gradient norm of layer ${layer} in epoch ${epoch}`,
-        place === undefined ? 'log that epoch, or plan fewer epochs' : 'log every layer that is not frozen, counted from 0',
-        place ?? end,
-      );
-    },
-  };
-}
-
-function keyOf(epoch: number, layer: number): number {
-  return epoch * 2 * most + layer;
 }
 
 /** Collects norms row by row. */
@@ -117,12 +75,12 @@ function cellNumber(csv: Csv, row: number, column: number): { readonly value: nu
 
 function indexAt(csv: Csv, row: number, column: number, name: string): number {
   const { value, written } = cellNumber(csv, row, column);
-  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
+  if (Number.isInteger(value) && value >= 0 && value <= mostIndex) return value;
   throw csvError(
     csv,
     'csv-number',
     `${written} is no ${name}`,
-    `write a whole number from 0 to ${formatCount(most)}`,
+    `write a whole number from 0 to ${formatCount(mostIndex)}`,
     cellRange(csv, row, column),
   );
 }
@@ -160,8 +118,8 @@ function addRecord(document: JsonDocument, row: Node, add: Add): void {
   const index = (name: string): number => {
     const node = members.get(name)?.value;
     const value: unknown = node?.value;
-    if (node?.type === 'number' && Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most) return Number(value);
-    throw notA(document, node ?? row, `${name}: a whole number from 0 to ${formatCount(most)}`);
+    if (node?.type === 'number' && Number.isInteger(value) && Number(value) >= 0 && Number(value) <= mostIndex) return Number(value);
+    throw notA(document, node ?? row, `${name}: a whole number from 0 to ${formatCount(mostIndex)}`);
   };
   const norm = members.get('norm')?.value;
   if (norm === undefined) throw notA(document, row, 'record of epoch, layer and norm');

@@ -1,9 +1,10 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../format';
 import type { Timeline } from '../schedule/schedule';
-import { balanceNames } from '../config/elastic-section';
+import { balanceNames } from '../config/elastic-names';
 import { stageSums } from './balance';
 import { alphaPolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
-import { normsOf } from './gradient-norms';
+import { normsOf } from './norm-table';
 import { simulateStep } from './pipeline';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
 import type { ElasticRequest } from './request';
@@ -36,13 +37,16 @@ const mechanisms: Readonly<Record<Exclude<VariantId, 'none'>, Mechanisms>> = {
  * are cached, and how long it takes; beside it the same run with fewer of these. Frozen layers run apart, for the whole batch, on the first GPU of a pipeline (released code of
  * arXiv 2102.03161), which is why freezing alone does not help.
  * @param policy another rule than the request's for how many layers freeze.
- * @throws ExpectedError `elastic-replicas`, `elastic-norms` and others of the policy.
+ * @throws ExpectedError `elastic-replicas`, `elastic-norms` and others of the policy; CancelledError.
  */
-export function planElastic(request: ElasticRequest, policy: FreezePolicy = policyOf(request)): ElasticPlan {
+export function planElastic(request: ElasticRequest, policy: FreezePolicy = policyOf(request), signal?: CancelSignal): ElasticPlan {
   const shop = workshopOf(request);
   const frozen = frozenByEpoch(request, policy);
-  const none = runEpochs(shop, frozen.map(() => 0), mechanisms.freezing); // prettier-ignore
-  const runs = Object.entries(mechanisms).map(([id, switches]) => ({ id: id as VariantId, epochs: runEpochs(shop, frozen, switches) }));
+  const none = runEpochs(shop, frozen.map(() => 0), mechanisms.freezing, signal); // prettier-ignore
+  const runs = Object.entries(mechanisms).map(([id, switches]) => ({
+    id: id as VariantId,
+    epochs: runEpochs(shop, frozen, switches, signal),
+  }));
   const epochs = runs.find(({ id }) => id === 'all')?.epochs ?? none;
   const baselineMs = totalOf(none);
   const variants = [{ id: 'none' as const, epochs: none }, ...runs].map((run) => variantOf(run, baselineMs));
@@ -51,7 +55,7 @@ export function planElastic(request: ElasticRequest, policy: FreezePolicy = poli
     request,
     parameters: shop.units.reduce((sum, unit) => sum + unit.parameters, 0),
     freezing: policy.description,
-    ...{ epochs, balances: balancesByEpoch(shop, epochs), variants, totalMs, speedup: baselineMs / totalMs },
+    ...{ epochs, balances: balancesByEpoch(shop, epochs, signal), variants, totalMs, speedup: baselineMs / totalMs },
     cost: provenanceOf(request),
   };
   return { ...plan, reasons: reasonsOf(plan) };
@@ -79,9 +83,10 @@ function variantOf(
 }
 
 /** Epochs that run alike share one answer. */
-function balancesByEpoch(shop: Workshop, epochs: readonly ElasticEpoch[]): ElasticPlan['balances'] {
+function balancesByEpoch(shop: Workshop, epochs: readonly ElasticEpoch[], signal?: CancelSignal): ElasticPlan['balances'] {
   const known = new Map<string, readonly BalanceChoice[]>();
   return epochs.map((epoch) => {
+    throwIfCancelled(signal);
     const key = `${epoch.frozenLayers},${epoch.pipelineLength}`;
     const choices = known.get(key) ?? balancesOf(shop, epoch);
     known.set(key, choices);

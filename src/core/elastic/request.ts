@@ -1,8 +1,9 @@
 import type { ClusterSpec } from '../cluster/spec';
-import type { balanceNames, WrittenElastic } from '../config/elastic-section';
+import type { balanceNames } from '../config/elastic-names';
+import type { WrittenElastic } from '../config/elastic-section';
 import type { CostConstants } from '../cost/constants';
 import type { Assumption, PlanRequest, TrainingSpec } from '../planner/request';
-import type { NormTable } from './gradient-norms';
+import type { NormTable } from './norm-table';
 import type { ElasticModel } from './units';
 
 /** How layers freeze. */

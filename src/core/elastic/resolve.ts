@@ -9,7 +9,7 @@ import { decoderEnds, encoderEnds, type ModelEnds } from '../model/ends';
 import { resolveRun, type ResolveDefaults } from '../planner/resolve';
 import type { Assumption } from '../planner/request';
 import { placePipelines } from './auto-dp';
-import type { NormTable } from './gradient-norms';
+import type { NormTable } from './norm-table';
 import { givenPolicy } from './freeze';
 import { greedyBalance } from './balance';
 import type { BalanceName, ElasticRequest, Freezing, Throughput } from './request';

@@ -1,6 +1,6 @@
 import { networkBandwidth } from '../cost/collectives';
 import { elementBytes } from '../cost/layer-time';
-import { ExpectedError } from '../errors';
+import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatCount } from '../format';
 import { decideCaches, type CacheDecision, type Span } from './auto-cache';
 import { placePipelines, type Placement } from './auto-dp';
@@ -27,9 +27,9 @@ interface Setting {
   readonly steps: number;
 }
 
-/** All epochs of a run with frozen layers as given, one number an epoch, ascending. @throws ExpectedError `elastic-replicas`. */
-export function runEpochs(shop: Workshop, frozen: readonly number[], mechanisms: Mechanisms): ElasticEpoch[] {
-  const spans = spansOf(settingsOf(shop, frozen, mechanisms));
+/** All epochs of a run with frozen layers as given, one number an epoch, ascending. @throws ExpectedError `elastic-replicas`; CancelledError. */
+export function runEpochs(shop: Workshop, frozen: readonly number[], mechanisms: Mechanisms, signal?: CancelSignal): ElasticEpoch[] {
+  const spans = spansOf(settingsOf(shop, frozen, mechanisms, signal));
   const caches = decideCaches(
     shop.request,
     spans.map((span, index) => cacheSpan(shop, span, spans[index - 1])),
@@ -37,6 +37,7 @@ export function runEpochs(shop: Workshop, frozen: readonly number[], mechanisms:
   );
   const calibration = calibrationOf(shop);
   return spans.flatMap(({ first, epochs, setting }, span) => {
+    throwIfCancelled(signal);
     const cache = caches[span];
     const before = spans[span - 1];
     if (cache === undefined) return [];
@@ -69,13 +70,14 @@ function alike(one: Setting, other: Setting): boolean {
   return one.frozenLayers === other.frozenLayers && one.placement.pipelineLength === other.placement.pipelineLength;
 }
 
-function settingsOf(shop: Workshop, frozen: readonly number[], { pipe, replicas: grow }: Mechanisms): Setting[] {
+function settingsOf(shop: Workshop, frozen: readonly number[], { pipe, replicas: grow }: Mechanisms, signal?: CancelSignal): Setting[] {
   const { request } = shop;
   const { firstLength, balance, cluster } = request;
   // By time the memory itself is counted, of which parameters are PipeTransformer's proxy: any cut that fits will do.
   const largest = balance === 'time' ? Infinity : (cutUnits(shop, balance, 0, firstLength, request.batch)?.largest ?? Infinity);
   let pipelineLength = firstLength;
   return frozen.map((frozenLayers) => {
+    throwIfCancelled(signal);
     if (pipe && frozenLayers > 0)
       pipelineLength = compressedLength(pipelineLength, (stages) => cutUnits(shop, balance, frozenLayers, stages, request.batch), largest);
     const placement = placePipelines(cluster, firstLength, pipelineLength, grow);

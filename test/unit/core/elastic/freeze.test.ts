@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { alphaPolicy, givenPolicy, gradientPolicy, type FreezePolicy } from '../../../../src/core/elastic/freeze';
-import { normsOf, readGradientNorms } from '../../../../src/core/elastic/gradient-norms';
+import { readGradientNorms } from '../../../../src/core/elastic/gradient-norms';
+import { normsOf } from '../../../../src/core/elastic/norm-table';
 
 function run(policy: FreezePolicy, epochs: number): number[] {
   let previous = 0;

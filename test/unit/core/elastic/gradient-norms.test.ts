@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { normsOf, readGradientNorms } from '../../../../src/core/elastic/gradient-norms';
+import { readGradientNorms } from '../../../../src/core/elastic/gradient-norms';
+import { normsOf } from '../../../../src/core/elastic/norm-table';
 import { ExpectedError } from '../../../../src/core/errors';
 
 const table = '# written by a hook\nstep,epoch,layer,grad_norm\n0,0,0,2.0\n1,0,0,4.0\n1,0,1,1e-3\n2,1,1,0\n';
