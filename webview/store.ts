@@ -70,6 +70,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
           stage: null,
           profile: null,
           profileCompare: null,
+          epoch: 0,
         };
       save();
       tell({ state: true, before });

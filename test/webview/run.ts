@@ -3,6 +3,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
+import { elasticCases } from './elastic';
 import { performanceCases } from './performance';
 import { takePictures } from './pictures';
 import { profileCases } from './profile';
@@ -33,7 +34,7 @@ export async function runWebviewTests({
   const notes: string[] = [];
   const only = process.env['WEBVIEW_ONLY'];
   const asked = ({ name }: Case): boolean => only === undefined || name.includes(only);
-  const together = [...sideCases, ...stateCases, ...tabCases, ...timelineCases, ...profileCases].filter(asked);
+  const together = [...sideCases, ...stateCases, ...tabCases, ...timelineCases, ...profileCases, ...elasticCases].filter(asked);
   const alone = performanceCases.filter(asked);
   const run = async (oneCase: Case): Promise<void> => {
     const outcome = await runCase(stage, oneCase, screenshotsDir);

@@ -73,7 +73,8 @@ function memoryFigure({ memory }: Candidate): HTMLElement {
 
 type Tone = 'plain' | 'warning' | 'error';
 
-function figure({ value, unit }: Quantity, name: string, after: string | null, tooltip: string, tone: Tone): HTMLElement {
+/** A large number with its unit and name; the tooltip says what it rests on. */
+export function figure({ value, unit }: Quantity, name: string, after: string | null, tooltip: string, tone: Tone): HTMLElement {
   return h(
     'div',
     { class: `figure figure-${tone}`, title: tooltip, tabindex: 0 },

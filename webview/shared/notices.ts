@@ -53,8 +53,8 @@ function errorNotice(error: PageError, host: Host): HTMLElement {
 }
 
 /** A quiet word that the plan is older than the file; null when it is not. */
-export function staleness({ plan, staleEdits }: PageState): HTMLElement | null {
-  if (plan === null || staleEdits === 0) return null;
+export function staleness({ plan, elastic, staleEdits }: PageState): HTMLElement | null {
+  if ((plan === null && elastic === null) || staleEdits === 0) return null;
   return h('span', { class: 'stale', role: 'status' }, t('from {0} ago', plural(staleEdits, t('edit'), t('edits'))));
 }
 
