@@ -19,6 +19,8 @@ interface Pen {
   readonly machine: Machine;
   readonly x: (share: number) => number;
   readonly hatch: CanvasPattern | null;
+  /** Written last, over the lines between epochs. */
+  readonly labels: (() => void)[];
 }
 
 /** Draws frozen layers, cache and pipelines of all epochs. */
@@ -31,18 +33,21 @@ export function drawEpochs(surface: Surface, colors: Theme, elastic: PageElastic
     ...{ context, colors, scale, rows, machine: elastic.plan.request.cluster },
     x: (share) => Math.round((axisPx.left + share * width) * scale),
     hatch: hatchPattern(context, css(hatchColor), Math.round(6 * scale)),
+    labels: [],
   };
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textBaseline = 'middle';
   drawTracks(pen);
   const { layers } = elastic.plan.request.model.spec;
-  for (const box of boxes) {
+  boxes.forEach((box, index) => {
     drawLayers(pen, box, layers);
     drawCache(pen, box);
     drawPipelines(pen, box);
-    drawChange(pen, box);
-  }
+    const before = boxes[index - 1]?.span.epoch;
+    if (before !== undefined && changes(before, box.span.epoch)) drawChange(pen, box);
+  });
   drawSeparators(pen, boxes, width);
+  for (const write of pen.labels) write();
   drawNames(pen);
   drawNumbers(pen, boxes, epochCount(elastic), width);
 }
@@ -108,33 +113,42 @@ function drawLayers(pen: Pen, { span, start, end }: SpanBox, layers: number): vo
     if (colors.highContrast) outline(pen, x0, x1, top, frozenPx);
   }
   const text = t('{0} frozen', frozenLayers);
-  if (frozenLayers > 0 && frozenPx >= 14) label(pen, text, frozenColor(colors), x0, x1, top + frozenPx / 2, true);
+  if (frozenLayers > 0 && frozenPx >= 14) label(pen, text, frozenColor(colors), x0, x1, top + frozenPx / 2);
   const left = layers - frozenLayers;
   if (left > 0 && rows.layersHeight - frozenPx >= 14 && x1 - x0 >= 40 * scale)
-    label(pen, t('{0} train', left), active, x0, x1, rows.layersTop + (rows.layersHeight - frozenPx) / 2, false);
+    label(pen, t('{0} train', left), active, x0, x1, rows.layersTop + (rows.layersHeight - frozenPx) / 2);
 }
 
 function frozenColor(colors: Theme): Rgba {
   return mix(colors.foreground, colors.background, 0.72);
 }
 
-/** A text in the middle of a box, left out where it has no room; on a plate where the ground is hatched. */
-function label({ context, colors, scale }: Pen, text: string, ground: Rgba, x0: number, x1: number, middle: number, plate: boolean): void {
+/** A text in the middle of a box, left out where it has no room, on a plate that hides hatching and lines. */
+function label({ context, colors, scale, labels }: Pen, text: string, ground: Rgba, x0: number, x1: number, middle: number): void {
   const width = context.measureText(text).width;
   if (width + 8 * scale > x1 - x0) return;
-  const [x, y] = [(x0 + x1) / 2, Math.round(middle * scale)];
-  if (plate) {
+  labels.push(() => {
+    const [x, y] = [(x0 + x1) / 2, Math.round(middle * scale)];
+    const high = Math.round(5.5 * scale);
     context.fillStyle = css(colors.highContrast ? colors.background : ground);
-    context.fillRect(
-      Math.round(x - width / 2 - 3 * scale),
-      y - Math.round(7 * scale),
-      Math.round(width + 6 * scale),
-      Math.round(14 * scale),
-    );
-  }
-  context.textAlign = 'center';
-  context.fillStyle = css(colors.highContrast ? colors.foreground : readableOn(ground));
-  context.fillText(text, x, y + scale * 0.5);
+    context.fillRect(Math.round(x - width / 2 - 3 * scale), y - high, Math.round(width + 6 * scale), 2 * high);
+    context.textAlign = 'center';
+    context.fillStyle = css(colors.highContrast ? colors.foreground : readableOn(ground));
+    context.fillText(text, x, y + scale * 0.5);
+  });
+}
+
+/** Whether other pipelines run than before. */
+function changes(before: ElasticEpoch, epoch: ElasticEpoch): boolean {
+  return before.pipelineLength !== epoch.pipelineLength || before.replicas !== epoch.replicas;
+}
+
+/** Width of the time before a span in which its GPUs stop and regroup, device px. */
+function changeWidth({ scale, x }: Pen, { span, start, end }: SpanBox): number {
+  const { transitionMs, epochMs } = span.epoch;
+  if (transitionMs <= 0 || start === 0) return 0;
+  const width = x(end) - x(start);
+  return Math.min(Math.max(0, width - scale), (width * transitionMs) / (epochMs * span.count));
 }
 
 /** Filling is an outline, reading is full. */
@@ -152,22 +166,14 @@ function drawCache(pen: Pen, { span, start, end }: SpanBox): void {
     const [top, height] = [Math.round(rows.cacheTop * pen.scale), Math.round(rows.cacheHeight * pen.scale)];
     pen.context.strokeRect(x0 + 0.5, top + 0.5, Math.max(1, x1 - x0 - 1), height - 1);
   }
-  label(
-    pen,
-    cacheWord(epoch),
-    reads ? colors.backward : colors.background,
-    x0,
-    x1,
-    rows.cacheTop + rows.cacheHeight / 2,
-    colors.highContrast,
-  );
+  label(pen, cacheWord(epoch), reads ? colors.backward : colors.background, x0, x1, rows.cacheTop + rows.cacheHeight / 2);
 }
 
 /** Blocks over the GPUs of each pipeline, neighbours in two shades, with a line between stages and the frozen part on the first GPU. */
-function drawPipelines(pen: Pen, { span, start, end }: SpanBox): void {
+function drawPipelines(pen: Pen, box: SpanBox): void {
   const { colors, rows, machine, x } = pen;
-  const { epoch } = span;
-  const [x0, x1] = [x(start), x(end)];
+  const { epoch } = box.span;
+  const [x0, x1] = [x(box.start) + Math.round(changeWidth(pen, box)), x(box.end)];
   const height = epoch.pipelineLength * rows.gpuHeight;
   const gap = height >= 5 ? 1 : 0;
   epoch.firstGpus.forEach((first, pipeline) => {
@@ -189,32 +195,22 @@ function drawStages(pen: Pen, epoch: ElasticEpoch, ground: Rgba, x0: number, x1:
   for (let stage = 1; stage < epoch.pipelineLength; stage++) block(pen, line, x0, x1, top + stage * gpuHeight - 1, 1 / scale);
   if (gpuHeight < 12) return;
   epoch.stageUnits.forEach((units, stage) => {
-    const isHatched = isFrozen && stage === 0;
     const [long, short] = [t('stage {0} · {1} units', stage, units), String(units)];
     const text = pen.context.measureText(long).width + 8 * scale <= x1 - x0 ? long : short;
-    label(pen, text, ground, x0, x1, top + (stage + 0.5) * gpuHeight - 0.5, isHatched);
+    label(pen, text, ground, x0, x1, top + (stage + 0.5) * gpuHeight - 0.5);
   });
 }
 
-/** What stopping and regrouping takes, at the start of the span. */
-function drawChange(pen: Pen, { span, start, end }: SpanBox): void {
-  const { transitionMs, epochMs } = span.epoch;
-  if (transitionMs <= 0 || start === 0) return;
+/** Where other pipelines start: a line, and a mark below it. */
+function drawChange(pen: Pen, { start }: SpanBox): void {
   const { context, colors, rows, x, scale } = pen;
-  const [x0, x1] = [x(start), x(end)];
-  const width = Math.max(2 * scale, Math.min(x1 - x0, ((x1 - x0) * transitionMs) / (epochMs * span.count)));
-  block(pen, css(colors.background), x0, x0 + width, rows.gpusTop, rows.gpusBottom - rows.gpusTop);
+  const [at, bottom] = [x(start), rows.gpusBottom * scale];
   context.fillStyle = css(colors.foreground);
-  context.fillRect(
-    x0,
-    Math.round(rows.gpusTop * scale),
-    Math.max(1, Math.round(scale)),
-    Math.round((rows.gpusBottom - rows.gpusTop) * scale),
-  );
+  context.fillRect(at, Math.round(rows.gpusTop * scale), Math.max(1, Math.round(scale)), Math.round(bottom - rows.gpusTop * scale));
   context.beginPath();
-  context.moveTo(x0 - 4 * scale, rows.gpusBottom * scale + 6 * scale);
-  context.lineTo(x0 + 4 * scale, rows.gpusBottom * scale + 6 * scale);
-  context.lineTo(x0, rows.gpusBottom * scale);
+  context.moveTo(at - 4 * scale, bottom + 6 * scale);
+  context.lineTo(at + 4 * scale, bottom + 6 * scale);
+  context.lineTo(at, bottom);
   context.fill();
 }
 

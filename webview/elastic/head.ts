@@ -19,9 +19,9 @@ export function elasticFigures({ plan, spans }: PageElastic): HTMLElement {
     { class: 'figures' },
     figure(
       { value: formatNumber(speedup), unit: '×' },
-      t('speed-up over no freezing'),
+      t('speed-up'),
       null,
-      `${t('{0} instead of {1}', formatDuration(totalMs), formatDuration(without))}\n${from}`,
+      `${t('Over no freezing: {0} instead of {1}', formatDuration(totalMs), formatDuration(without))}\n${from}`,
       'plain',
     ),
     figure(
@@ -35,7 +35,7 @@ export function elasticFigures({ plan, spans }: PageElastic): HTMLElement {
       ? null
       : figure(
           { value: formatCount(last.frozenLayers), unit: `/ ${formatCount(request.model.spec.layers)}` },
-          t('layers frozen at the end'),
+          t('layers frozen'),
           null,
           freezing,
           'plain',

@@ -52,14 +52,18 @@ export function peakBytes({ stageBytes }: ElasticEpoch): number {
   return Math.max(...stageBytes.map(totalBytes));
 }
 
-/** What a stage holds: `layers 4 to 6, head`. */
+/** What a stage holds: `layer 4, attention of layer 5`. A layer is two units, attention and feed-forward, between which it may be cut. */
 export function stageContent({ frozenLayers, stageUnits }: ElasticEpoch, stage: number, layers: number): string {
   const before = (frozenLayers === 0 ? 0 : 1 + 2 * frozenLayers) + stageUnits.slice(0, stage).reduce((sum, units) => sum + units, 0);
   const end = before + (stageUnits[stage] ?? 0);
-  const [first, last] = [Math.max(0, Math.floor((before - 1) / 2)), Math.min(layers - 1, Math.floor((end - 2) / 2))];
+  const halves = { from: Math.max(0, before - 1), until: Math.min(2 * layers, end - 1) };
+  const [first, last] = [Math.ceil(halves.from / 2), Math.floor(halves.until / 2) - 1];
+  const some = halves.until > halves.from;
   const parts = [
     before === 0 && end > 0 ? t('embedding') : null,
-    last < first || end <= Math.max(1, before) ? null : first === last ? t('layer {0}', first) : t('layers {0} to {1}', first, last),
+    some && halves.from % 2 === 1 ? t('feed-forward of layer {0}', first - 1) : null,
+    !some || last < first ? null : first === last ? t('layer {0}', first) : t('layers {0} to {1}', first, last),
+    some && halves.until % 2 === 1 ? t('attention of layer {0}', last + 1) : null,
     end > 1 + 2 * layers ? t('head') : null,
   ].filter((part) => part !== null);
   return parts.length === 0 ? t('nothing') : parts.join(', ');
