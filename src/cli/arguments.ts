@@ -9,7 +9,7 @@ import { orList, quoted } from '../core/text';
 import type { ExportOptions } from './commands/export';
 import { exportFormats, exportNames, type ExportName } from './export-formats';
 
-export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'solve', 'simulate', 'export'] as const;
+export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'elastic', 'solve', 'simulate', 'export'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 /** A command line, understood. */
@@ -58,6 +58,7 @@ Commands
   check PATH...   everything wrong in the configs of files and folders
   inspect FILE    what a config says, with the defaults of its format
   profile FILE    measure the config's layer on this machine with ONNX Runtime
+  elastic FILE    a run that freezes layers: pipelines, replicas and time of every epoch
   solve FILE      the optimal slicing of a raw problem (batch, tokens, unit, stages, cost)
   simulate FILE   a schedule, ours or PyTorch's CSV, of a raw problem: times, bubble, order
   export FILE     the plan's schedule as a file: PyTorch's CSV, a trace, a picture

@@ -8,6 +8,7 @@ import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import { errorJson, errorLine, type Answer } from './answer';
 import { helpText, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
+import { elasticAnswer } from './commands/elastic';
 import { exportAnswer } from './commands/export';
 import { inspectAnswer } from './commands/inspect';
 import { launcherAnswer } from './commands/inspect-launcher';
@@ -120,6 +121,8 @@ async function answerForConfig(
       const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);
       return exportAnswer(planned, command.exporting, { err: terminal.err, texts });
     }
+    case 'elastic':
+      return elasticAnswer(run, defaults, texts);
     case 'profile':
       return profiling.importFrom === null
         ? profileAnswer(run, command, terminal)

@@ -5,6 +5,7 @@ import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import { clusterKeys, gpuKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
 import { costKeys, readCost, type GivenCost } from './cost-section';
+import { elasticFields, type GivenElastic } from './elastic-section';
 import { configError } from './errors';
 import {
   latencyFields,
@@ -24,7 +25,7 @@ import { openChild, openSection, readField, readFields, type Section } from './s
 import type { WrittenModel } from './written-model';
 
 /** Keys of the root of a terapipe.json. */
-export const rootKeys = ['$schema', 'model', 'cluster', 'training', 'layout', 'schedule', 'slicing', 'cost'] as const;
+export const rootKeys = ['$schema', 'model', 'cluster', 'training', 'layout', 'schedule', 'slicing', 'cost', 'elastic'] as const;
 
 /** Every object of a terapipe.json by its path, with the keys it may have; the JSON schema is held against this. */
 export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
@@ -41,6 +42,7 @@ export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
   slicing: Object.keys(slicingFields),
   cost: costKeys,
   'cost.table': Object.keys(tableFields),
+  elastic: Object.keys(elasticFields),
 };
 
 /** What `model` says: another config to start from, numbers, or both (the numbers win). */
@@ -63,6 +65,7 @@ export interface TerapipeFile {
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly cost: GivenCost;
+  readonly elastic?: GivenElastic;
   readonly remarks: readonly Finding[];
 }
 
@@ -79,6 +82,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
   const schedule = readField(root, 'schedule', scheduleRule);
   const slicing = readFields(openChild(root, 'slicing', Object.keys(slicingFields)), slicingFields);
   const model = readModel(root, place);
+  const elastic = openChild(root, 'elastic', Object.keys(elasticFields));
   return {
     document,
     place,
@@ -90,6 +94,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
     ...(slicing.unit === undefined ? {} : { unit: slicing.unit }),
     ...(slicing.scheme === undefined ? {} : { scheme: { ...slicing.scheme, value: schemeOf(slicing.scheme.value) } }),
     cost: readCost(root),
+    ...(elastic === undefined ? {} : { elastic: readFields(elastic, elasticFields) }),
     remarks,
   };
 }

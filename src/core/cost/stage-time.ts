@@ -1,4 +1,5 @@
 import { paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
+import type { TrainingSpec } from '../planner/request';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { cachedBySlice, deviceRates, elementBytes, layerTime, type CostInputs } from './layer-time';
 import type { SliceCost, SliceTime } from './slice-cost';
@@ -147,11 +148,16 @@ export function gradientExchange(inputs: CostInputs, layers: number, order: Rank
 export function optimizerTime(inputs: CostInputs, layers: number): number {
   const { training } = inputs;
   if (training.optimizer === 'none') return 0;
-  const state = training.optimizer === 'adam' ? 30 : 14;
+  const state = optimizerBytes(training);
   const bytes = sumOf(localParameters(inputs, layers), ({ parameters, ranks }) =>
     training.zeroStage >= 1 ? (state / ranks + 8) * parameters : state * parameters,
   );
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
+}
+
+/** Bytes that the optimizer's step moves for a parameter. */
+export function optimizerBytes({ optimizer }: TrainingSpec): number {
+  return optimizer === 'adam' ? 30 : optimizer === 'sgd' ? 14 : 0;
 }
 
 function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {

@@ -1,4 +1,5 @@
-import { parameterCount } from '../../model/parameters';
+import { encoderEnds } from '../../model/ends';
+import { layerMatrixParameters, layerParameters, parameterCount } from '../../model/parameters';
 import { unevenParameterCount, type LatentAttention } from '../../model/uneven';
 import { isFamily } from '../families';
 import type { Facts } from '../facts';
@@ -6,9 +7,14 @@ import { isAttention } from './read-facts';
 import type { Run } from '../run';
 import { modelSpecOf } from '../written-model';
 
-/** Parameters of a run's model, elements, tied embeddings counted once; null for kinds of models whose weights are not counted (encoders, layers that are not attention, types we do not know). */
-export function parametersOf({ model, facts = {}, unplanned }: Run): number | null {
+/** Parameters of a run's model, elements, tied embeddings counted once; null for kinds of models whose weights are not counted (encoders with decoders, layers that are not attention, types we do not know). */
+export function parametersOf({ model, facts = {}, unplanned, encoder }: Run): number | null {
   const spec = modelSpecOf(model);
+  if (encoder !== undefined) {
+    const ends = encoderEnds(spec, encoder);
+    const layer = layerMatrixParameters(spec) + layerParameters(spec).normsAndBiases;
+    return ends.embeddingParameters + spec.layers * layer + ends.normParameters + ends.headParameters;
+  }
   if (unplanned === undefined) return parameterCount(spec);
   const latent = latentOf(facts);
   const hasShared = facts.sharedExperts !== undefined || facts.sharedExpertFfn !== undefined;
