@@ -39,20 +39,22 @@ describe('a run that freezes layers', () => {
   });
 
   it('plans again after an edit, and says what each key means', async () => {
-    const editor = await vscode.window.showTextDocument(run, vscode.ViewColumn.One);
+    const editor = await vscode.window.showTextDocument(run, { viewColumn: vscode.ViewColumn.One });
     const text = editor.document.getText();
     const at = text.indexOf('"epochs": 10');
     await editor.edit((edit) =>
       edit.replace(new vscode.Range(editor.document.positionAt(at), editor.document.positionAt(at + 12)), '"epochs": 12'),
     );
-    await until('the new plan', async () => /over 12 epochs$/.test((await elasticLens()).command?.title ?? '') || undefined);
+    await until('the new plan', async () => (await elasticLens()).command?.title.endsWith('over 12 epochs') === true || undefined);
     const position = editor.document.positionAt(at + 2);
     const hovers = await until('a hover', async () => {
       const found = await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', run, position);
       return found.length > 0 ? found : undefined;
     });
     const words = hovers
-      .flatMap(({ contents }) => contents.map((content) => (typeof content === 'string' ? content : content.value)))
+      .flatMap(({ contents }) =>
+        contents.map((content) => (content instanceof vscode.MarkdownString ? content.value : JSON.stringify(content))),
+      )
       .join('\n');
     assert.match(words, /Passes over the data set/);
   });
