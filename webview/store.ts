@@ -33,6 +33,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     file: null,
     plan: null,
     schedule: null,
+    elastic: null,
     progress: null,
     staleEdits: 0,
     error: null,
@@ -72,6 +73,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
           stage: null,
           profile: null,
           profileCompare: null,
+          epoch: 0,
         };
       save();
       tell({ state: true, before });

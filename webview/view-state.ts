@@ -2,6 +2,7 @@ import { compareColumns, initialOrder, type CompareOrder } from './compare/order
 import { candidateIds, type CandidateId } from '../src/core/planner/plan';
 import type { ProfilePart } from '../src/core/profile/profile';
 import { tabs, type TabId } from '../src/protocol/page';
+import { epochWidths, type EpochWidth } from './elastic/epochs';
 import { operationKind, type OperationKind } from '../src/core/schedule/schedule';
 import type { Viewport } from './timeline/viewport';
 
@@ -38,6 +39,9 @@ export interface ViewState {
   readonly profilePart: ProfilePart;
   /** Both axes of the slice times logarithmic. */
   readonly profileLog: boolean;
+  /** Epoch of an elastic run that is looked at closely. */
+  readonly epoch: number;
+  readonly epochWidth: EpochWidth;
 }
 
 /** What a page starts with. */
@@ -56,6 +60,8 @@ export const initialViewState: ViewState = {
   profileCompare: null,
   profilePart: 'layer',
   profileLog: false,
+  epoch: 0,
+  epochWidth: 'time',
 };
 
 const parts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
@@ -82,6 +88,8 @@ export function readViewState(saved: unknown): ViewState {
     profileCompare: text(saved['profileCompare']),
     profilePart: oneOf(parts, saved['profilePart']) ?? initialViewState.profilePart,
     profileLog: flag(saved['profileLog'], initialViewState.profileLog),
+    epoch: isIndex(saved['epoch']) ? saved['epoch'] : initialViewState.epoch,
+    epochWidth: oneOf(epochWidths, saved['epochWidth']) ?? initialViewState.epochWidth,
   };
 }
 

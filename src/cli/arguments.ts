@@ -9,7 +9,7 @@ import { orList, quoted } from '../core/text';
 import type { ExportOptions } from './commands/export';
 import { exportFormats, exportNames, type ExportName } from './export-formats';
 
-export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'solve', 'simulate', 'export'] as const;
+export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'elastic', 'solve', 'simulate', 'export'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 /** A command line, understood. */
@@ -68,6 +68,7 @@ Commands
   check PATH...   everything wrong in the configs of files and folders
   inspect FILE    what a config says, with the defaults of its format
   profile FILE    measure the config's layer on this machine with ONNX Runtime
+  elastic FILE    a run that freezes layers: pipelines, replicas and time of every epoch
   solve FILE      the optimal slicing of a raw problem (batch, tokens, unit, stages, cost)
   simulate FILE   a schedule, ours or PyTorch's CSV, of a raw problem: times, bubble, order
   export FILE     the plan as a launcher's file, as changes to yours, as a report, or its
@@ -108,6 +109,17 @@ ${exportHelp}
                       patch -p0 takes; comments and layout of the file are kept
   --out PATH          write to a file that is not there yet, instead of printing
   --write             with --into, change EXISTING itself; with --out, replace PATH
+
+A problem of solve is JSON: batch, tokens, unit, stages and cost, which is a formula
+({"fixed": ms, "perToken": ms, "tile", "perTokenSquared", "perContext",
+"perTokenContext"}) or a table. It may also hold
+  minimumTokens       fewest tokens in a slice
+  multiples           numbers that slices are multiples of, as [64, 8]
+  stageFactors        how much longer than cost each stage takes, one number a stage
+  maximumInFlight     most slices in flight; a larger batch runs in rounds
+  oneScheme           true: all chunks of the batch are cut alike
+  forwardOnly         true: cost is of the forward alone (prefill)
+  tolerance           gap to the bound at which to stop, as 0.001 (0: only when proved)
 
 Exit status: 0 fine, 1 a finding of severity error or a plan that does not fit,
 2 bad input, 3 internal error.

@@ -1,4 +1,6 @@
 import { CancelledError, ExpectedError, messageOf } from '../core/errors';
+import { formatDuration, formatPercent } from '../core/format';
+import type { Standing } from '../core/solver/solve';
 import { applyOverrides } from '../core/config/overrides';
 import type { Run } from '../core/config/run';
 import { printable } from '../core/text';
@@ -6,6 +8,7 @@ import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import { errorJson, errorLine, type Answer } from './answer';
 import { helpText, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
+import { elasticAnswer } from './commands/elastic';
 import { exportAnswer } from './commands/export';
 import { inspectAnswer } from './commands/inspect';
 import { launcherAnswer } from './commands/inspect-launcher';
@@ -84,7 +87,7 @@ async function answerTo(command: Command, texts: Map<string, string>, terminal: 
   const source = await readInto(texts, path);
   if (name === 'simulate') return simulateAnswer(source, (from, csv) => referencedInto(texts, from, csv));
   if (name === 'inspect' && isScheduleFile(source)) return scheduleAnswer(source);
-  if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, terminal.clock));
+  if (name === 'solve') return solvedAnswer(runSolve(source.text, source.file, terminal.clock, standingLine(terminal), terminal.signal));
   const config = await readConfig(
     source,
     { sets, shell: terminal.shell, withProfile: name !== 'profile' && command.profile === null },
@@ -120,11 +123,28 @@ async function answerForConfig(
       const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);
       return exportAnswer(planned, command.exporting, { shell: terminal.shell, err: terminal.err, texts });
     }
+    case 'elastic':
+      return elasticAnswer(run, defaults, texts);
     case 'profile':
       return profiling.importFrom === null
         ? profileAnswer(run, command, terminal)
         : importAnswer(run, command, await readInto(texts, profiling.importFrom), terminal.now());
   }
+}
+
+/** Milliseconds between two lines on how far a solution is. */
+const standingEveryMs = 500;
+
+/** Says how far a long solution is: nothing on short ones. */
+function standingLine({ clock, progress }: Terminal): (standing: Standing) => void {
+  let saidMs = clock();
+  return ({ latencyMs, lowerBoundMs }) => {
+    if (clock() - saidMs < standingEveryMs) return;
+    saidMs = clock();
+    progress(
+      `best ${formatDuration(latencyMs)}, at least ${formatDuration(lowerBoundMs)}, gap ${formatPercent(1 - lowerBoundMs / latencyMs)}`,
+    );
+  };
 }
 
 /** An ONNX model: binary, and read in pieces. */

@@ -38,3 +38,13 @@ export interface CancelSignal {
 export function throwIfCancelled(signal: CancelSignal | undefined): void {
   if (signal?.aborted === true) throw new CancelledError();
 }
+
+/** Runs an action whose expected errors get a place where they have none. @throws what the action throws. */
+export function placed<T>(place: Place | undefined, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof ExpectedError) || error.place !== undefined || place === undefined) throw error;
+    throw new ExpectedError(error.code, error.message, error.remedy, place);
+  }
+}

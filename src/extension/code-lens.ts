@@ -9,13 +9,13 @@ class ConfigLens extends vscode.CodeLens {
   constructor(
     range: vscode.Range,
     readonly file: string,
-    readonly part: 'run' | 'plan' | 'memory' | 'profile',
+    readonly part: 'run' | 'plan' | 'memory' | 'profile' | 'elastic',
   ) {
     super(range);
   }
 }
 
-/** Lenses over every config: a launcher's totals, step time and bubble, memory of the worst stage, the profile or the way to one. Where they stand is cheap; what they say is asked when they show. */
+/** Lenses over every config: a launcher's totals, step time and bubble, memory of the worst stage, the profile or the way to one, what freezing layers gains. Where they stand is cheap; what they say is asked when they show. */
 export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
   const said = new Map<string, string>();
@@ -30,11 +30,13 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       const place = state?.launcher?.place ?? state?.run?.place;
       const range = state !== undefined && place?.file === uri.toString() ? rangeOf(place, state.texts) : new vscode.Range(0, 0, 0, 0);
       const planned = (state?.plan ?? null) !== null;
+      const isElastic = (state?.elastic ?? null) !== null;
       const hasTotals = state !== undefined && lensTexts(state, vscode.l10n.t).run !== null;
       return [
         ...(hasTotals ? [new ConfigLens(range, file, 'run')] : []),
-        new ConfigLens(range, file, 'plan'),
+        ...(planned || !isElastic || state?.error !== null ? [new ConfigLens(range, file, 'plan')] : []),
         ...(planned ? (['memory', 'profile'] as const).map((part) => new ConfigLens(range, file, part)) : []),
+        ...(isElastic ? [new ConfigLens(range, file, 'elastic')] : []),
       ];
     },
     resolveCodeLens: (lens) => {
@@ -45,6 +47,8 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       const measures = lens.part === 'profile' && (state?.plan?.request.profile ?? null) === null;
       if (lens.part === 'run')
         lens.command = { title, command: 'terapipe.explorer.focus', tooltip: vscode.l10n.t('Show models and plans') };
+      else if (lens.part === 'elastic')
+        lens.command = { title, command: 'terapipe.openElastic', arguments: arguments_, tooltip: vscode.l10n.t('Open elastic plan') };
       else if (measures)
         lens.command = { title, command: 'terapipe.profile', arguments: arguments_, tooltip: vscode.l10n.t('Measure this layer here') };
       else
@@ -63,8 +67,8 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
     }),
     sessions.onDidChange((state) => {
-      const { plan, memory, profile, run } = lensTexts(state, vscode.l10n.t);
-      const text = [plan, memory, profile, run].join('\n');
+      const { plan, memory, profile, run, elastic } = lensTexts(state, vscode.l10n.t);
+      const text = [plan, memory, profile, run, elastic].join('\n');
       if (said.get(state.file) === text) return;
       said.set(state.file, text);
       changed.fire();

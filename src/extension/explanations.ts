@@ -1,6 +1,8 @@
+import type { ElasticPlan } from '../core/elastic/plan';
 import { formatBytes, formatCount, formatDuration, formatPercent, formatTokens, plural } from '../core/format';
 import { chosenOf, type Plan } from '../core/planner/plan';
 import type { Translate } from './translate';
+import { elasticExplanations } from './elastic-explanations';
 import { worstStageOf } from './summary';
 
 /** What one value means for the pipeline: a sentence, and what follows from it in this plan. */
@@ -8,6 +10,8 @@ export interface Explanation {
   readonly meaning: (t: Translate) => string;
   /** Lines with numbers of the plan; none when the plan has nothing to add. */
   readonly derived?: (plan: Plan, t: Translate) => readonly string[];
+  /** The same of a run that freezes layers. */
+  readonly elastic?: (plan: ElasticPlan, t: Translate) => readonly string[];
 }
 
 /** By key as `terapipe.json` has it; a model config's keys are mapped to these by its reader. */
@@ -169,6 +173,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'cost.issueFloorUs': { meaning: (t) => t('No operation takes less than this many microseconds.') },
   'cost.memoryEfficiency': { meaning: (t) => t('Share of the memory bandwidth that element-wise kernels reach.') },
   'cost.table': { meaning: (t) => t('Measured slice times: they replace the analytic model.') },
+  ...elasticExplanations,
 };
 
 /** `704, 688, 656`; runs of equal lengths as `112 x 6`, the paper's way. */

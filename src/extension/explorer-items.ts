@@ -3,7 +3,7 @@ import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from
 import { chosenOf, type Candidate } from '../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from './launcher-outline';
 import type { SessionState } from './plan-sessions';
-import { memoryText, summaryOf } from './summary';
+import { elasticText, memoryText, summaryOf } from './summary';
 import type { Translate } from './translate';
 
 /** A row of the tree of models and plans, as data. */
@@ -22,10 +22,11 @@ export function configItems(state: SessionState, t: Translate): readonly Explore
 
 /** The numbers of a plan, or what stops it. */
 export function planItems(state: SessionState, t: Translate): readonly ExplorerItem[] {
-  const { file, plan, error } = state;
+  const { file, plan, elastic, error } = state;
   const number = (label: string, value: string, icon: string): ExplorerItem => ({ kind: 'number', file, label, value, icon });
   const problem = error === null ? [] : [number(t('Error'), error.message, 'error')];
-  if (plan === null) return problem;
+  const freezing = elastic === null ? [] : [number(t('Elastic'), elasticText(elastic.plan, t), 'layers')];
+  if (plan === null) return [...problem, ...freezing];
   const chosen = chosenOf(plan);
   const summary = summaryOf(plan);
   const { layout, cluster, profile } = plan.request;
@@ -39,6 +40,7 @@ export function planItems(state: SessionState, t: Translate): readonly ExplorerI
     number(t('Cluster'), t('{0} of {1} {2}', plural(cluster.nodes, 'node'), cluster.gpusPerNode, cluster.gpu.name), 'server-environment'),
     number(t('Throughput'), t('{0} a second', formatTokens(Math.round(chosen.tokensPerSecond))), 'dashboard'),
     ...(profile === null ? [] : [number(t('Profile'), profile.profile.device.name, 'pulse')]),
+    ...freezing,
     { kind: 'stages', file, label: plural(chosen.memory.stages.length, 'stage') },
   ];
 }

@@ -9,7 +9,7 @@ import type { PlanSessions } from './plan-sessions';
 import { rangeOf } from './ranges';
 import { reportBug } from './run-command';
 import { nameOf } from './sources';
-import { summaryOf } from './summary';
+import { elasticText, summaryOf } from './summary';
 
 export interface Explorer {
   readonly dispose: () => void;
@@ -194,6 +194,7 @@ function configItem({ file, format }: Extract<ExplorerItem, { kind: 'config' }>,
   row.tooltip = vscode.workspace.asRelativePath(uri);
   row.command = { title: vscode.l10n.t('Open'), command: 'vscode.open', arguments: [uri] };
   if (plan !== null) row.description = vscode.l10n.t('{0} / step', summaryOf(plan).stepText);
+  else if (state !== undefined && state.elastic !== null) row.description = elasticText(state.elastic.plan, vscode.l10n.t);
   else if (state !== undefined && launcher !== null) row.description = totalsText(factsOfRun(state), launcher, vscode.l10n.t) ?? '';
   return row;
 }

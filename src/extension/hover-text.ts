@@ -43,15 +43,23 @@ export function hoverAt(state: SessionState, file: string, text: string, offset:
   const explanation = explanations[key];
   if (explanation === undefined) return null;
   const plan = state.staleEdits === 0 ? state.plan : null;
+  const elastic = state.staleEdits === 0 && state.elastic !== null ? state.elastic.plan : null;
   const derived = plan === null ? [] : (explanation.derived?.(plan, t) ?? []);
-  return { range: property.range, title: `${key}: ${valueText(located.value)}`, lines: [explanation.meaning(t), ...derived] };
+  const frozen = elastic === null ? [] : (explanation.elastic?.(elastic, t) ?? []);
+  return { range: property.range, title: `${key}: ${valueText(located.value)}`, lines: [explanation.meaning(t), ...derived, ...frozen] };
 }
 
 /** A whole section (`"training": {...}`, or `"model": "config.json"`): what it leaves out and what was taken instead. */
-function sectionHover({ plan, staleEdits }: SessionState, path: readonly string[], range: TextRange, t: Translate): HoverText | null {
+function sectionHover(
+  { plan, elastic, staleEdits }: SessionState,
+  path: readonly string[],
+  range: TextRange,
+  t: Translate,
+): HoverText | null {
   const [section] = path;
-  if (plan === null || staleEdits > 0 || path.length !== 1 || section === undefined) return null;
-  const assumed = plan.request.assumptions.filter(({ key }) => key.startsWith(`${section}.`));
+  const request = section === 'elastic' ? elastic?.plan.request : (plan?.request ?? elastic?.plan.request);
+  if (request === undefined || staleEdits > 0 || path.length !== 1 || section === undefined) return null;
+  const assumed = request.assumptions.filter(({ key }) => key.startsWith(`${section}.`));
   if (assumed.length === 0) return null;
   return { range, title: t('{0}: what the files leave out', section), lines: assumed.map((assumption) => assumptionText(assumption, t)) };
 }

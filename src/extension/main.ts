@@ -64,6 +64,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       resolvePath,
       shell: shellReader(context.extensionUri),
       plan: planner.plan,
+      planElastic: planner.planElastic,
       profiles: (file) => profiles.found(file),
       defaults: (file) => planDefaults(vscode.Uri.parse(file), log),
       delayMs: planDelayMs,

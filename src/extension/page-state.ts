@@ -1,6 +1,7 @@
 import type { Run } from '../core/config/run';
 import type { Located, Place } from '../core/located';
-import type { PageKind, PageState, ProfileState } from '../protocol/page';
+import type { ElasticAnswer } from '../core/elastic/answer';
+import type { PageElastic, PageKind, PageState, ProfileState } from '../protocol/page';
 import { lineColumnAt } from '../core/text';
 import type { CandidateId, Plan } from '../core/planner/plan';
 import type { SessionState } from './plan-sessions';
@@ -33,6 +34,7 @@ export function pageStateOf(
       file: null,
       plan: null,
       schedule: null,
+      elastic: null,
       progress: null,
       staleEdits: 0,
       error: null,
@@ -52,6 +54,7 @@ export function pageStateOf(
     plan: session.plan === null ? null : withoutTimelines(session.plan, withheld),
     withheld: page === 'tab' ? withheld : [],
     schedule: page === 'tab' ? session.schedule : null,
+    elastic: session.elastic === null ? null : pageElasticOf(session.elastic, page),
     progress: session.progress,
     staleEdits: session.staleEdits,
     error:
@@ -67,6 +70,17 @@ export function pageStateOf(
     findings: session.findings.map((finding) => ({ ...finding, placeText: placeText(finding.place) })),
     places: session.run === null ? {} : placesOf(session.run),
     profile: page === 'tab' ? profile : null,
+  };
+}
+
+/** Without what pages do not draw: logs and profiles, which may be large, and all that is told by spans. */
+export function pageElasticOf({ plan, spans, steps }: ElasticAnswer, page: PageKind): PageElastic {
+  const { request, parameters, freezing, variants, totalMs, speedup, cost, reasons } = plan;
+  const shown = { ...request, freezing: undefined, profile: undefined };
+  return {
+    plan: { request: shown, parameters, freezing, variants, totalMs, speedup, cost, reasons },
+    spans: page === 'side' ? spans.map((span) => ({ ...span, step: null })) : spans,
+    steps: page === 'side' ? [] : steps,
   };
 }
 
@@ -99,6 +113,7 @@ export function locatedValues(run: Run): (readonly [key: string, located: Locate
     ['training.', run.training],
     ['layout.', run.layout],
     ['cost.', run.constants],
+    ['elastic.', run.elastic ?? {}],
   ];
   const values: [string, Located<unknown>][] = groups.flatMap(([prefix, fields]) =>
     Object.entries(fields as Record<string, Located<unknown> | undefined>).flatMap(([key, located]): [string, Located<unknown>][] =>

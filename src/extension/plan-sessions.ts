@@ -1,6 +1,10 @@
 import type { LauncherFile, LauncherReader } from '../core/config/facts';
 import type { ConfigFormat, ReadReferenced, Run } from '../core/config/run';
-import { CancelledError, ExpectedError, throwIfCancelled } from '../core/errors';
+import type { ElasticAnswer } from '../core/elastic/answer';
+import { readNamedNorms } from '../core/elastic/named-norms';
+import type { ElasticRequest } from '../core/elastic/request';
+import { resolveElastic } from '../core/elastic/resolve';
+import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { loadConfig } from '../core/launch/load-config';
 import { isLauncher, recogniseConfig } from '../core/launch/readers';
@@ -28,9 +32,11 @@ export interface SessionState {
   readonly plan: Plan | null;
   /** The last that could run, of a schedule file; aged as `plan`. */
   readonly schedule: SteppedSchedule | null;
+  /** As `plan`, for a run that freezes layers: of a file with an `elastic` section, and of encoders, which are planned in no other way. */
+  readonly elastic: ElasticAnswer | null;
   /** 0..1 while planning, else null. */
   readonly progress: number | null;
-  /** Edits since `plan` or `schedule` was made. */
+  /** Edits since `plan`, `schedule` and `elastic` were made. */
   readonly staleEdits: number;
   readonly error: ExpectedError | null;
   readonly findings: readonly Finding[];
@@ -50,6 +56,7 @@ export interface SessionWorld {
     request: PlanRequest,
     options: { readonly signal: AbortSignal; readonly onProgress: (fraction: number) => void },
   ) => Promise<Plan>;
+  readonly planElastic: (request: ElasticRequest, options: { readonly signal: AbortSignal }) => Promise<ElasticAnswer>;
   readonly defaults: (file: string) => ResolveDefaults;
   /** Profiles that lie near a config. Never rejects. */
   readonly profiles: (file: string) => Promise<readonly NamedProfile[]>;
@@ -94,9 +101,9 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
 
   function update(session: Session, change: Partial<SessionState>): void {
     if (sessions.get(session.state.file) !== session) return;
-    const { plan, schedule } = { ...session.state, ...change };
-    const staleEdits = plan === null && schedule === null ? 0 : session.edits - session.plannedEdits;
-    session.state = { ...session.state, ...change, staleEdits };
+    const now = { ...session.state, ...change };
+    const isNew = now.plan === null && now.schedule === null && now.elastic === null;
+    session.state = { ...now, staleEdits: isNew ? 0 : session.edits - session.plannedEdits };
     for (const listener of listeners) listener(session.state);
   }
 
@@ -108,6 +115,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       launcher: null,
       plan: null,
       schedule: null,
+      elastic: null,
       progress: null,
       staleEdits: 0,
       error: null,
@@ -163,24 +171,29 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       throwIfCancelled(signal);
       const { run, launcher } = config;
       const judged = (plan: Plan | null): readonly Finding[] =>
-        run === null || isLauncher(format) ? config.findings : findingsOf(run, planToJudge(run, plan));
+        run === null || isLauncher(format) ? config.findings : findingsOf(run, planToJudge(run, plan)).filter(isTrueOf(run));
       if (run !== null) session.reads = tried;
       update(session, { run, launcher, texts, format, findings: judged(null), error: config.noRun });
       if (run === null) {
-        update(session, { plan: null, progress: null });
+        update(session, { plan: null, elastic: null, progress: null });
         return session.state;
       }
       const found = await world.profiles(file);
       throwIfCancelled(signal);
-      const plan = await world.plan(resolveRun(run, world.defaults(file), found), {
-        signal,
-        onProgress: (progress) => {
-          if (!signal.aborted) update(session, { progress });
-        },
-      });
+      const isAlsoElastic = isElastic(run);
+      if (!isAlsoElastic || run.unplanned === undefined) {
+        const onProgress = (progress: number): void => {
+          if (!signal.aborted) update(session, { progress: isAlsoElastic ? progress / 2 : progress });
+        };
+        const plan = await world.plan(resolveRun(run, world.defaults(file), found), { signal, onProgress });
+        throwIfCancelled(signal);
+        session.plannedEdits = edits;
+        update(session, { plan, findings: judged(plan) });
+      } else update(session, { plan: null });
+      const elastic = isAlsoElastic ? await elasticOf(run, found, { signal, read: readReferenced }) : null;
       throwIfCancelled(signal);
       session.plannedEdits = edits;
-      update(session, { plan, findings: judged(plan), error: null, progress: null });
+      update(session, { elastic, error: null, progress: null });
     } catch (error) {
       fail(session, signal, error, texts);
     }
@@ -195,6 +208,21 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     const error = drawn === null ? errorOfFinding(findings[0]) : null;
     update(session, { texts: new Map([[file, text]]), findings, error, progress: null, ...(drawn === null ? {} : { schedule: drawn }) });
     return session.state;
+  }
+
+  async function elasticOf(
+    run: Run,
+    found: readonly NamedProfile[],
+    { signal, read }: { readonly signal: AbortSignal; readonly read: ReadReferenced },
+  ): Promise<ElasticAnswer> {
+    const norms = await readNamedNorms(run, read);
+    throwIfCancelled(signal);
+    const request = placed(run.place, () => resolveElastic(run, world.defaults(run.file), norms, found));
+    return world.planElastic(request, { signal }).catch((error: unknown) =>
+      placed(run.place, () => {
+        throw error;
+      }),
+    );
   }
 
   function fail(session: Session, signal: AbortSignal, error: unknown, texts: ReadonlyMap<string, string>): void {
@@ -266,6 +294,15 @@ function errorOfFinding(finding: Finding | undefined): ExpectedError | null {
 /** A model config alone says nothing of the GPUs it must fit: the cluster is an assumption, and no reason for remarks on the file. */
 function planToJudge({ format }: Run, plan: Plan | null): Plan | null {
   return format === 'huggingface' ? null : plan;
+}
+
+function isElastic({ elastic, encoder }: Run): boolean {
+  return elastic !== undefined || encoder !== undefined;
+}
+
+/** That a model is not planned is no news of one that is, as a run that freezes layers. */
+function isTrueOf(run: Run): (finding: Finding) => boolean {
+  return ({ code }) => code !== 'model-not-planned' || !isElastic(run);
 }
 
 /** What a page shows for a failure that is our fault; the details are in the log. */

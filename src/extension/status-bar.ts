@@ -3,7 +3,7 @@ import { isOfAnotherKind as isErrorOfAnotherKind } from '../core/planner/finding
 import { isEnabled } from './settings';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import type { ShownConfig } from './shown-config';
-import { memoryText, planText, summaryOf } from './summary';
+import { elasticText, memoryText, planText, summaryOf } from './summary';
 import { displayPath } from './sources';
 
 /** One item: the step time of the shown config, red only when planning is stopped by an error. */
@@ -19,7 +19,8 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
     }
     item.text = textOf(state);
     item.tooltip = tooltipOf(state);
-    item.command = { title: vscode.l10n.t('Open timeline'), command: 'terapipe.openTimeline', arguments: [vscode.Uri.parse(state.file)] };
+    const command = state.plan === null && state.elastic !== null ? 'terapipe.openElastic' : 'terapipe.openTimeline';
+    item.command = { title: vscode.l10n.t('Open timeline'), command, arguments: [vscode.Uri.parse(state.file)] };
     item.backgroundColor = state.error === null ? undefined : new vscode.ThemeColor('statusBarItem.errorBackground');
     item.show();
   }
@@ -41,15 +42,16 @@ function isOfAnotherKind({ plan, error }: SessionState): boolean {
   return plan === null && error !== null && isErrorOfAnotherKind(error);
 }
 
-function textOf({ plan, progress, error }: SessionState): string {
+function textOf({ plan, elastic, progress, error }: SessionState): string {
   const icon =
     progress !== null ? '$(sync~spin)' : error !== null ? '$(error)' : plan !== null && !summaryOf(plan).fits ? '$(warning)' : '$(graph)';
+  if (plan === null && elastic !== null) return `${icon} ${elasticText(elastic.plan, vscode.l10n.t)}`;
   if (plan === null) return progress === null ? `${icon} TeraPipe` : `${icon} ${vscode.l10n.t('Planning')}`;
   const { stepText, bubbleText } = summaryOf(plan);
   return `${icon} ${vscode.l10n.t('{0} / step, bubble {1}', stepText, bubbleText)}`;
 }
 
-function tooltipOf({ file, plan, error, staleEdits }: SessionState): vscode.MarkdownString {
+function tooltipOf({ file, plan, elastic, error, staleEdits }: SessionState): vscode.MarkdownString {
   const tooltip = new vscode.MarkdownString('', true);
   const line = (text: string): void => {
     tooltip.appendText(text);
@@ -60,8 +62,9 @@ function tooltipOf({ file, plan, error, staleEdits }: SessionState): vscode.Mark
     const summary = summaryOf(plan);
     line(planText(summary, vscode.l10n.t));
     line(vscode.l10n.t('Memory: {0}', memoryText(summary, vscode.l10n.t)));
-    if (staleEdits > 0) line(vscode.l10n.t('From before the last edits'));
   }
+  if (elastic !== null) line(vscode.l10n.t('Elastic: {0}', elasticText(elastic.plan, vscode.l10n.t)));
+  if (staleEdits > 0) line(vscode.l10n.t('From before the last edits'));
   if (error !== null) line(`${error.message}; ${error.remedy}`);
   return tooltip;
 }

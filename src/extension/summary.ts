@@ -1,4 +1,5 @@
-import { formatBytesOf, formatDuration, formatPercent } from '../core/format';
+import type { ElasticPlan } from '../core/elastic/plan';
+import { formatBytesOf, formatDuration, formatNumber, formatPercent } from '../core/format';
 import type { StageMemory } from '../core/memory/profile';
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import type { Translate } from './translate';
@@ -44,4 +45,10 @@ export function planText({ stepText, bubbleText }: PlanSummary, t: Translate): s
 /** `9.1 / 16 GB, stage 0 of 96`: counted from 0, as launchers do. */
 export function memoryText({ memoryText: used, worstStage, stages, fits }: PlanSummary, t: Translate): string {
   return fits ? t('{0}, stage {1} of {2}', used, worstStage, stages) : t('{0}, stage {1} of {2} does not fit', used, worstStage, stages);
+}
+
+/** `2.8x over 10 epochs`: against no freezing. */
+export function elasticText({ speedup, variants }: Pick<ElasticPlan, 'speedup' | 'variants'>, t: Translate): string {
+  const epochs = variants[0]?.epochMs.length ?? 0;
+  return epochs === 1 ? t('{0}x over 1 epoch', formatNumber(speedup)) : t('{0}x over {1} epochs', formatNumber(speedup), epochs);
 }

@@ -118,7 +118,7 @@ export function createCellTimer(parts: CellTimerParts): (part: TimedPart, cell: 
 }
 
 /** A slice shorter than this is run several times in one measurement: a single run of a fraction of a millisecond is mostly the noise of the scheduler. */
-const longEnoughMs = 8;
+const longEnoughMs = 16;
 const mostRuns = 16;
 
 /** Least time of one run, or of as many as fit into `longEnoughMs`. */

@@ -1,3 +1,6 @@
+import type { ElasticAnswer } from '../core/elastic/answer';
+import type { ElasticPlan } from '../core/elastic/plan';
+import type { ElasticRequest } from '../core/elastic/request';
 import type { Finding } from '../core/findings';
 import type { CandidateId, Plan } from '../core/planner/plan';
 import type { Profile } from '../core/profile/profile';
@@ -7,7 +10,7 @@ import type { SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
 
-export const tabs = ['timeline', 'memory', 'slices', 'compare', 'profile'] as const;
+export const tabs = ['timeline', 'memory', 'slices', 'compare', 'profile', 'elastic'] as const;
 export type TabId = (typeof tabs)[number];
 
 /** An expected error as a page shows it; `place` makes it clickable. */
@@ -43,6 +46,11 @@ export interface ProfileState {
   readonly error: PageError | null;
 }
 
+/** A run that freezes layers, told once for epochs that run alike. */
+export interface PageElastic extends Pick<ElasticAnswer, 'spans' | 'steps'> {
+  readonly plan: Omit<ElasticPlan, 'request' | 'epochs' | 'balances'> & { readonly request: Omit<ElasticRequest, 'freezing' | 'profile'> };
+}
+
 /** Everything a page shows. Always sent whole: a hidden page may have missed any earlier one. */
 export interface PageState {
   readonly page: PageKind;
@@ -56,9 +64,11 @@ export interface PageState {
   readonly withheld?: readonly CandidateId[];
   /** A schedule file instead of a config: what it does in steps; null for configs, and while it could never run. */
   readonly schedule: SteppedSchedule | null;
+  /** Without its `steps` in the side view. */
+  readonly elastic: PageElastic | null;
   /** Solving now; 0..1, or null when idle. The old plan stays on screen. */
   readonly progress: number | null;
-  /** Edits since `plan` or `schedule` was made: 0 when it is current. */
+  /** Edits since `plan`, `schedule` and `elastic` were made: 0 when they are current. */
   readonly staleEdits: number;
   readonly error: PageError | null;
   readonly findings: readonly (Finding & { readonly placeText: string })[];
@@ -78,6 +88,7 @@ export type HostMessage =
 /** Commands a page may ask for; the host refuses others. */
 export const pageCommands = [
   'terapipe.openTimeline',
+  'terapipe.openElastic',
   'terapipe.openSample',
   'terapipe.createConfig',
   'terapipe.chooseCluster',

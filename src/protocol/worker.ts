@@ -1,4 +1,7 @@
 import * as v from 'valibot';
+import type { ElasticAnswer } from '../core/elastic/answer';
+import type { ElasticRequest } from '../core/elastic/request';
+import type { Place } from '../core/located';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 
@@ -9,11 +12,9 @@ export interface WorkerData {
 }
 
 /** Client to worker. One at a time: the next only after the last was answered. */
-export interface WorkerRequest {
-  readonly type: 'plan';
-  readonly id: number;
-  readonly request: PlanRequest;
-}
+export type WorkerRequest =
+  | { readonly type: 'plan'; readonly id: number; readonly request: PlanRequest }
+  | { readonly type: 'elastic'; readonly id: number; readonly request: ElasticRequest };
 
 /** A failure as it crosses threads; `expected` ones keep code and remedy, the others are bugs and keep their stack. */
 export interface WorkerFailure {
@@ -21,6 +22,8 @@ export interface WorkerFailure {
   readonly code: string;
   readonly message: string;
   readonly remedy: string;
+  /** Where in which file, for expected ones that come from one. */
+  readonly place: Place | null;
   readonly stack: string | null;
 }
 
@@ -28,6 +31,7 @@ export interface WorkerFailure {
 export type WorkerReply =
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number }
   | { readonly type: 'plan'; readonly id: number; readonly plan: Plan }
+  | { readonly type: 'elastic'; readonly id: number; readonly answer: ElasticAnswer }
   | { readonly type: 'cancelled'; readonly id: number }
   | { readonly type: 'error'; readonly id: number; readonly error: WorkerFailure };
 
@@ -37,17 +41,36 @@ const planRequest = v.custom<PlanRequest>((value) =>
   v.is(v.looseObject({ model: v.object({}), training: v.object({}), layout: v.object({}) }), value),
 );
 const plan = v.custom<Plan>((value) => v.is(v.looseObject({ chosen: v.string(), candidates: v.array(v.object({})) }), value));
+const elasticRequest = v.custom<ElasticRequest>((value) =>
+  v.is(v.looseObject({ model: v.object({}), cluster: v.object({}), freezing: v.object({}), epochs: v.number() }), value),
+);
+const answer = v.custom<ElasticAnswer>((value) =>
+  v.is(v.looseObject({ plan: v.object({}), spans: v.array(v.object({})), steps: v.array(v.object({})) }), value),
+);
+
+const failure = v.object({
+  expected: v.boolean(),
+  code: v.string(),
+  message: v.string(),
+  remedy: v.string(),
+  place: v.nullable(v.object({ file: v.string(), range: v.object({ start: v.number(), end: v.number() }) })),
+  stack: v.nullable(v.string()),
+});
 
 const workerData = v.object({ cancelFlag: v.instance(SharedArrayBuffer) });
-const workerRequest = v.object({ type: v.literal('plan'), id, request: planRequest });
+const workerRequest = v.variant('type', [
+  v.object({ type: v.literal('plan'), id, request: planRequest }),
+  v.object({ type: v.literal('elastic'), id, request: elasticRequest }),
+]);
 const workerReply = v.variant('type', [
   v.object({ type: v.literal('progress'), id, fraction: v.pipe(v.number(), v.minValue(0), v.maxValue(1)) }),
   v.object({ type: v.literal('plan'), id, plan }),
+  v.object({ type: v.literal('elastic'), id, answer }),
   v.object({ type: v.literal('cancelled'), id }),
   v.object({
     type: v.literal('error'),
     id,
-    error: v.object({ expected: v.boolean(), code: v.string(), message: v.string(), remedy: v.string(), stack: v.nullable(v.string()) }),
+    error: failure,
   }),
 ]);
 

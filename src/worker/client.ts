@@ -1,5 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../core/errors';
+import type { ElasticAnswer } from '../core/elastic/answer';
+import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 import { parseWorkerReply, type WorkerData, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
@@ -17,16 +19,20 @@ export interface PlannerClient {
    * `worker-crashed` when the thread stopped (the next request gets a fresh one), or with the planner's own error, its stack kept, for a bug.
    */
   readonly plan: (request: PlanRequest, options?: PlanJobOptions) => Promise<Plan>;
+  /** The same for a run that freezes layers. */
+  readonly planElastic: (request: ElasticRequest, options?: PlanJobOptions) => Promise<ElasticAnswer>;
   /** Stops the thread and cancels what is left. */
   readonly dispose: () => Promise<void>;
 }
 
+/** The reply that ends a job well. */
+type Answer = Extract<WorkerReply, { readonly type: WorkerRequest['type'] }>;
+
 interface Job {
-  readonly id: number;
-  readonly request: PlanRequest;
+  readonly message: WorkerRequest;
   readonly onProgress: ((fraction: number) => void) | undefined;
   /** Settles the promise and lets go of the signal. */
-  readonly resolve: (plan: Plan) => void;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -74,8 +80,7 @@ export function createPlannerClient(workerFile: string): PlannerClient {
     try {
       worker ??= startWorker();
       worker.ref();
-      const message: WorkerRequest = { type: 'plan', id: job.id, request: job.request };
-      worker.postMessage(message);
+      worker.postMessage(job.message);
     } catch (error) {
       finish((failed) => {
         failed.reject(asError(error));
@@ -113,18 +118,18 @@ export function createPlannerClient(workerFile: string): PlannerClient {
       return;
     }
     const job = running;
-    if (reply.id !== job?.id) return;
+    if (reply.id !== job?.message.id) return;
     switch (reply.type) {
       case 'progress':
         job.onProgress?.(reply.fraction);
         return;
-      case 'plan': {
-        const { plan } = reply;
-        const cancelled = Atomics.load(cancelFlag, 0) === job.id;
+      case 'plan':
+      case 'elastic': {
+        const cancelled = Atomics.load(cancelFlag, 0) === job.message.id;
         finish(() => {
           // Finished in the moment it was given up: whoever gave it up expects no plan.
           if (cancelled) job.reject(new CancelledError());
-          else job.resolve(plan);
+          else job.resolve(reply);
         });
         return;
       }
@@ -149,7 +154,7 @@ export function createPlannerClient(workerFile: string): PlannerClient {
       job.reject(new CancelledError());
       return;
     }
-    Atomics.store(cancelFlag, 0, job.id);
+    Atomics.store(cancelFlag, 0, job.message.id);
     clearTimeout(patience);
     patience = setTimeout(() => {
       void stopWorker();
@@ -159,33 +164,39 @@ export function createPlannerClient(workerFile: string): PlannerClient {
     }, patienceMs);
   };
 
+  const ask = <T extends WorkerRequest['type']>(
+    message: Extract<WorkerRequest, { readonly type: T }>,
+    { signal, onProgress }: PlanJobOptions,
+  ): Promise<Extract<Answer, { readonly type: T }>> =>
+    new Promise((resolve, reject) => {
+      if (disposed || signal?.aborted === true) {
+        reject(new CancelledError());
+        return;
+      }
+      const onAbort = (): void => {
+        cancel(job);
+      };
+      const job: Job = {
+        message,
+        onProgress,
+        resolve: (answer) => {
+          signal?.removeEventListener('abort', onAbort);
+          if (isOf(message.type, answer)) resolve(answer);
+          else reject(new Error(`the planner answered a ${message.type} request with a ${answer.type}`));
+        },
+        reject: (error) => {
+          signal?.removeEventListener('abort', onAbort);
+          reject(error);
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      waiting.push(job);
+      startNext();
+    });
+
   return {
-    plan: (request, { signal, onProgress } = {}) =>
-      new Promise((resolve, reject) => {
-        if (disposed || signal?.aborted === true) {
-          reject(new CancelledError());
-          return;
-        }
-        const onAbort = (): void => {
-          cancel(job);
-        };
-        const job: Job = {
-          id: ++lastId,
-          request,
-          onProgress,
-          resolve: (plan) => {
-            signal?.removeEventListener('abort', onAbort);
-            resolve(plan);
-          },
-          reject: (error) => {
-            signal?.removeEventListener('abort', onAbort);
-            reject(error);
-          },
-        };
-        signal?.addEventListener('abort', onAbort, { once: true });
-        waiting.push(job);
-        startNext();
-      }),
+    plan: async (request, options = {}) => (await ask<'plan'>({ type: 'plan', id: ++lastId, request }, options)).plan,
+    planElastic: async (request, options = {}) => (await ask<'elastic'>({ type: 'elastic', id: ++lastId, request }, options)).answer,
     dispose: async () => {
       disposed = true;
       for (const job of waiting.splice(0)) job.reject(new CancelledError());
@@ -198,8 +209,12 @@ export function createPlannerClient(workerFile: string): PlannerClient {
   };
 }
 
-function failureToError({ expected, code, message, remedy, stack }: WorkerFailure): Error {
-  const error = expected ? new ExpectedError(code, message, remedy) : new Error(message);
+function isOf<T extends Answer['type']>(type: T, answer: Answer): answer is Extract<Answer, { readonly type: T }> {
+  return answer.type === type;
+}
+
+function failureToError({ expected, code, message, remedy, place, stack }: WorkerFailure): Error {
+  const error = expected ? new ExpectedError(code, message, remedy, place ?? undefined) : new Error(message);
   if (stack !== null) error.stack = stack;
   return error;
 }

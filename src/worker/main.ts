@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { answerElastic } from '../core/elastic/answer';
 import { makePlan } from '../core/planner/make-plan';
 import { servePlanner } from './serve';
 
 if (parentPort === null) throw new Error('the planner runs on a worker thread');
-servePlanner(parentPort, workerData, makePlan);
+servePlanner(parentPort, workerData, { plan: makePlan, elastic: (request, { signal }) => answerElastic(request, signal) });

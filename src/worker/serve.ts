@@ -1,23 +1,31 @@
 import type { MessagePort } from 'node:worker_threads';
 import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors';
+import type { ElasticAnswer } from '../core/elastic/answer';
+import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 import { parseWorkerData, parseWorkerRequest, type WorkerFailure, type WorkerReply } from '../protocol/worker';
 
-/** A synchronous planner that looks at its signal often. */
-export type Planner = (
-  request: PlanRequest,
-  options: { readonly signal: CancelSignal; readonly onProgress: (fraction: number) => void },
-) => Plan;
+interface PlannerOptions {
+  readonly signal: CancelSignal;
+  readonly onProgress: (fraction: number) => void;
+}
+
+/** Synchronous planners, one a kind of request, that look at their signal often. */
+export interface Planners {
+  readonly plan: (request: PlanRequest, options: PlannerOptions) => Plan;
+  readonly elastic: (request: ElasticRequest, options: PlannerOptions) => ElasticAnswer;
+}
 
 /**
- * Answers plan requests on `port` with `planner`, one after the other. Typed arrays of the plan are moved, not copied.
+ * Answers requests on `port` with `planners`, one after the other. Typed arrays of the answers are moved, not copied.
  * @throws ValiError when `data` is not `WorkerData`.
  */
-export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planner: Planner): void {
+export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planners: Planners): void {
   const cancelFlag = new Int32Array(parseWorkerData(data).cancelFlag);
   port.on('message', (message: unknown) => {
-    const { id, request } = parseWorkerRequest(message);
+    const request = parseWorkerRequest(message);
+    const { id } = request;
     const reply = (answer: WorkerReply, transfer: ArrayBuffer[] = []): void => {
       port.postMessage(answer, transfer);
     };
@@ -27,13 +35,19 @@ export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data
       },
     };
     try {
-      const plan = planner(request, {
+      const options = {
         signal,
-        onProgress: (fraction) => {
+        onProgress: (fraction: number): void => {
           reply({ type: 'progress', id, fraction: Math.min(1, Math.max(0, fraction)) });
         },
-      });
-      reply({ type: 'plan', id, plan }, buffersIn(plan));
+      };
+      if (request.type === 'plan') {
+        const plan = planners.plan(request.request, options);
+        reply({ type: 'plan', id, plan }, buffersIn(plan));
+      } else {
+        const answer = planners.elastic(request.request, options);
+        reply({ type: 'elastic', id, answer }, buffersIn(answer));
+      }
     } catch (error) {
       reply(error instanceof CancelledError ? { type: 'cancelled', id } : { type: 'error', id, error: failureOf(error) });
     }
@@ -42,9 +56,12 @@ export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data
 
 function failureOf(error: unknown): WorkerFailure {
   if (error instanceof ExpectedError)
-    return { expected: true, code: error.code, message: error.message, remedy: error.remedy, stack: error.stack ?? null };
+    return {
+      ...{ expected: true, code: error.code, message: error.message, remedy: error.remedy },
+      ...{ place: error.place ?? null, stack: error.stack ?? null },
+    };
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  return { expected: false, code: 'internal', message, remedy: '', stack: stack ?? null };
+  return { expected: false, code: 'internal', message, remedy: '', place: null, stack: stack ?? null };
 }
 
 /** The distinct buffers under all typed arrays of a tree of plain data. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { bruteForce } from '../../src/core/solver/brute-force';
-import { latencyOf, type SlicingProblem } from '../../src/core/solver/problem';
+import { latencyOf, unitOf, type SlicingProblem } from '../../src/core/solver/problem';
 import { solveSlicing } from '../../src/core/solver/solve';
 
 const seed = 20261121;
@@ -54,6 +54,54 @@ const problems = fc
     };
   });
 
+/** What else a problem may ask for; one of the kinds at a time, as limits in rounds exclude the others. */
+const options = fc.oneof(
+  fc.record({ factors: fc.array(fc.constantFrom(1, 1.25, 2, 3), { minLength: 8, maxLength: 8 }) }),
+  fc.record({ maximumInFlight: fc.integer({ min: 1, max: 8 }) }),
+  fc.record({ multiples: fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 2 }), oneScheme: fc.boolean() }),
+  fc.record({ forwardOnly: fc.constant(true), maximumInFlight: fc.constant(1) }),
+);
+
+interface Options {
+  readonly factors?: readonly number[];
+  readonly maximumInFlight?: number;
+  readonly multiples?: readonly number[];
+  readonly oneScheme?: boolean;
+  readonly forwardOnly?: boolean;
+}
+
+/** The problem with options, small enough for the many orders and groupings that the oracle tries. */
+function withOptions(problem: SlicingProblem, { factors, ...chosen }: Options): SlicingProblem {
+  const batch = Math.min(3, problem.batch);
+  const stages = factors === undefined ? problem.stages : Math.min(5, problem.stages);
+  return { ...problem, ...chosen, batch, stages, ...(factors === undefined ? {} : { stageFactors: factors.slice(0, stages) }) };
+}
+
+const pieces = fc.record({
+  bends: fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { maxLength: 3 }),
+  salt: fc.integer(),
+  steep: fc.constantFrom(0, 0.05, 1),
+});
+
+/** A drawn time for every batch and length, and between bends a drawn slope, so that it is continuous and may fall. */
+function affinePieces(
+  bends: readonly number[],
+  { salt, steep }: { readonly salt: number; readonly steep: number },
+): SlicingProblem['cost'] {
+  const drawn = arbitraryCost(salt, 0);
+  const sorted = bends.toSorted((a, b) => a - b);
+  return (batch, tokens, context) => {
+    let ms = 60 * steep + drawn(batch, tokens, 0);
+    let from = 0;
+    for (const [index, to] of [...sorted, Infinity].entries()) {
+      ms += (drawn(batch, tokens, index + 1) / 100 - 0.5) * steep * (Math.min(to, context) - from);
+      from = to;
+      if (context <= to) break;
+    }
+    return ms;
+  };
+}
+
 describe('solver against brute force', () => {
   it('finds and proves the optimum of any small problem, monotone or not', () => {
     fc.assert(
@@ -101,6 +149,78 @@ describe('solver against brute force', () => {
     );
   });
 
+  it('takes the fewest slices among equally fast schemes', () => {
+    const whole = fc.tuple(
+      fc.integer({ min: 0, max: 3 }),
+      fc.integer({ min: 0, max: 3 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.nat({ max: 1 }),
+    );
+    const tied = fc.record({
+      batch: fc.integer({ min: 1, max: 2 }),
+      tokens: fc.integer({ min: 1, max: 6 }),
+      unit: fc.constantFrom(1, 2),
+      stages: fc.constantFrom(1, 2, 5),
+      cost: whole.map(([fixed, perToken, tile, perContext]) => formulaCost(fixed, perToken, tile, perContext)),
+    });
+    fc.assert(
+      fc.property(tied, (problem) => {
+        const { scheme, latencyMs } = solveSlicing(problem);
+        const oracle = bruteForce(problem);
+        assert.ok(oracle !== null);
+        assert.ok(Math.abs(latencyMs - oracle.latencyMs) <= 1e-9 * Math.max(1, latencyMs));
+        assert.equal(
+          scheme.reduce((sum, { tokens }) => sum + tokens.length, 0),
+          oracle.slices,
+        );
+      }),
+      { seed, numRuns: 600 },
+    );
+  });
+
+  it('finds the optimum of any small problem under limits, on stages that differ, with one scheme for all chunks', () => {
+    fc.assert(
+      fc.property(problems, options, (plain, chosen) => {
+        const problem = withOptions(plain, chosen);
+        const oracle = bruteForce(problem);
+        if (oracle === null) {
+          assert.throws(() => solveSlicing(problem), { code: 'slicing-infeasible' });
+          return;
+        }
+        const { scheme, latencyMs, lowerBoundMs, exact, rounds } = solveSlicing(problem);
+        const slack = 1e-9 * Math.max(1, oracle.latencyMs);
+        assert.equal(exact, true);
+        assert.equal(lowerBoundMs, latencyMs);
+        assert.ok(Math.abs(latencyMs - oracle.latencyMs) <= slack, `${latencyMs} against ${oracle.latencyMs}`);
+        const unit = unitOf(problem);
+        for (const { tokens } of scheme) assert.ok(tokens.slice(0, -1).every((length) => length % unit === 0));
+        if (problem.oneScheme === true) assert.equal(new Set(scheme.map(({ tokens }) => String(tokens))).size, 1);
+        let from = 0;
+        for (const chunks of rounds) {
+          const slices = scheme.slice(from, (from += chunks)).reduce((sum, { tokens }) => sum + tokens.length, 0);
+          assert.ok(rounds.length === 1 || slices <= (problem.maximumInFlight ?? Infinity));
+        }
+        assert.equal(from, scheme.length);
+      }),
+      { seed, numRuns: 1500 },
+    );
+  });
+
+  it('needs no table of a cost that says where it is affine in the context', () => {
+    fc.assert(
+      fc.property(problems, pieces, (plain, { bends, ...drawn }) => {
+        const cost = affinePieces(bends, drawn);
+        const problem = { ...plain, cost };
+        const known = solveSlicing({ ...problem, contextKinks: bends });
+        const slack = 1e-9 * Math.max(1, known.latencyMs);
+        assert.equal(known.exact, true);
+        assert.ok(Math.abs(known.latencyMs - solveSlicing(problem).latencyMs) <= slack);
+        assert.ok(Math.abs(known.latencyMs - (bruteForce(problem)?.latencyMs ?? NaN)) <= slack);
+      }),
+      { seed, numRuns: 1000 },
+    );
+  });
+
   it('agrees with solving every threshold on problems too large to enumerate', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer({ min: 2, max: 4 }), fc.constantFrom(2, 5, 24), (salt, batch, stages) => {
@@ -108,6 +228,36 @@ describe('solver against brute force', () => {
         assert.ok(Math.abs(solveSlicing(problem).latencyMs - everyThreshold(problem)) <= 1e-9 * everyThreshold(problem));
       }),
       { seed, numRuns: 15 },
+    );
+  });
+
+  it('does so too where the cost says that it is affine in the context, and slices are dropped on the way', () => {
+    const coefficients = fc.record({
+      fixed: fc.double({ min: 0, max: 3, noNaN: true }),
+      perToken: fc.double({ min: 0, max: 1, noNaN: true }),
+      tile: fc.integer({ min: 1, max: 8 }),
+      perContext: fc.double({ min: 0, max: 0.01, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(
+        coefficients,
+        fc.integer(),
+        fc.integer({ min: 1, max: 3 }),
+        fc.integer({ min: 2, max: 60 }),
+        (drawn, salt, batch, stages) => {
+          const noise = arbitraryCost(salt, 0);
+          const smooth = formulaCost(drawn.fixed, drawn.perToken, drawn.tile, drawn.perContext);
+          const cost: SlicingProblem['cost'] = (size, tokens, context) => smooth(size, tokens, context) + noise(size, tokens, 0) / 1000;
+          const problem: SlicingProblem = { batch, tokens: 48, unit: 1, stages, cost };
+          const optimumMs = everyThreshold(problem);
+          for (const known of [problem, { ...problem, contextKinks: [] }]) {
+            const { latencyMs, lowerBoundMs } = solveSlicing(known);
+            assert.ok(Math.abs(latencyMs - optimumMs) <= 1e-9 * optimumMs, `${latencyMs} against ${optimumMs}`);
+            assert.equal(lowerBoundMs, latencyMs);
+          }
+        },
+      ),
+      { seed, numRuns: 12 },
     );
   });
 });

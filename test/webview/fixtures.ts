@@ -95,6 +95,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     file: plan === null ? null : 'gpt3-175b/terapipe.json',
     plan,
     schedule: null,
+    elastic: null,
     progress: null,
     staleEdits: 0,
     error: null,

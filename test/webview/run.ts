@@ -4,6 +4,7 @@ import process from 'node:process';
 import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
 import { compareCases } from './compare';
+import { elasticCases } from './elastic';
 import { performanceCases } from './performance';
 import { takePictures } from './pictures';
 import { profileCases } from './profile';
@@ -35,9 +36,10 @@ export async function runWebviewTests({
   const notes: string[] = [];
   const only = process.env['WEBVIEW_ONLY'];
   const asked = ({ name }: Case): boolean => only === undefined || name.includes(only);
-  const together = [...sideCases, ...stateCases, ...tabCases, ...compareCases, ...timelineCases, ...scheduleCases, ...profileCases].filter(
-    asked,
-  );
+  const together = [
+    ...[...sideCases, ...stateCases, ...tabCases, ...compareCases, ...timelineCases],
+    ...[...scheduleCases, ...profileCases, ...elasticCases],
+  ].filter(asked);
   const alone = performanceCases.filter(asked);
   const run = async (oneCase: Case): Promise<void> => {
     const outcome = await runCase(stage, oneCase, screenshotsDir);

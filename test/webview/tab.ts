@@ -22,7 +22,7 @@ export const tabCases: readonly Case[] = [
       assert.equal(await page.getByRole('tab', { name: 'Memory' }).getAttribute('aria-selected'), 'true');
       await page.getByRole('tabpanel', { name: 'Memory' }).waitFor();
       await page.keyboard.press('End');
-      await page.getByRole('tabpanel', { name: 'Profile' }).waitFor();
+      await page.getByRole('tabpanel', { name: 'Elastic' }).waitFor();
       await page.getByRole('tab', { name: 'Slices' }).click();
       await page.getByRole('tabpanel', { name: 'Slices' }).waitFor();
       assert.equal(await page.getByRole('tabpanel').count(), 1);

@@ -74,7 +74,7 @@ function memoryFigure({ memory }: Candidate): HTMLElement {
 
 type Tone = 'plain' | 'warning' | 'error';
 
-/** One number with its unit and name; `tooltip` says what it rests on. */
+/** A large number with its unit and name; the tooltip says what it rests on. */
 export function figure({ value, unit }: Quantity, name: string, after: string | null, tooltip: string, tone: Tone): HTMLElement {
   return h(
     'div',

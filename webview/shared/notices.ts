@@ -52,9 +52,9 @@ function errorNotice(error: PageError, host: Host): HTMLElement {
   );
 }
 
-/** A quiet word that the plan or schedule is older than the file; null when it is not. */
-export function staleness({ plan, schedule, staleEdits }: PageState): HTMLElement | null {
-  if ((plan === null && schedule === null) || staleEdits === 0) return null;
+/** A quiet word that what is shown is older than the file; null when it is not. */
+export function staleness({ plan, schedule, elastic, staleEdits }: PageState): HTMLElement | null {
+  if ((plan === null && schedule === null && elastic === null) || staleEdits === 0) return null;
   return h('span', { class: 'stale', role: 'status' }, t('from {0} ago', plural(staleEdits, t('edit'), t('edits'))));
 }
 

@@ -8,7 +8,7 @@ import { capitalised } from './notices';
 import { t } from '../strings';
 
 /** Why this plan: one line each. */
-export function reasonList({ reasons }: Plan): HTMLElement | null {
+export function reasonList({ reasons }: Pick<Plan, 'reasons'>): HTMLElement | null {
   if (reasons.length === 0) return null;
   return h('ul', { class: 'reasons' }, ...reasons.map((reason) => h('li', {}, capitalised(reason))));
 }
@@ -63,7 +63,11 @@ export function findingCount({ findings }: PageState): string {
 }
 
 /** Everything no file said, with its reason, each a link to where it can be set. */
-export function assumptionList(plan: Plan, state: PageState, host: Host): HTMLElement | null {
+export function assumptionList(
+  plan: { readonly request: Pick<Plan['request'], 'assumptions'> },
+  state: PageState,
+  host: Host,
+): HTMLElement | null {
   const { assumptions } = plan.request;
   if (assumptions.length === 0) return null;
   return h(

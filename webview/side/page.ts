@@ -1,8 +1,9 @@
-import { formatBytes, formatCount, plural } from '../../src/core/format';
+import { formatBytes, formatCount, formatNumber, plural } from '../../src/core/format';
 import type { Candidate } from '../../src/core/planner/plan';
 import { chosenOf } from '../../src/core/planner/plan';
 import type { TabId } from '../../src/protocol/page';
 import { fill, h } from '../dom';
+import { elasticFigures, elasticSetting } from '../elastic/head';
 import { makeBars } from '../memory/bars';
 import { worstStage } from '../memory/summary';
 import { makeProfileButton } from '../profile/actions';
@@ -68,13 +69,38 @@ export function sidePage(root: HTMLElement, store: Store): void {
   );
   const page = h('div', { class: 'page page-side' }, head, numbers, strips, actions, foot);
   const empty = h('div', { class: 'page page-empty' });
-  root.replaceChildren(page, empty);
+  const elasticHead = h('div', { class: 'side-head' });
+  const elasticNumbers = h('div', { class: 'side-numbers' });
+  const elasticFoot = h('div', { class: 'side-foot' });
+  const openElastic = button({ label: t('Open elastic plan'), onClick: () => open('elastic') });
+  const elasticPage = h(
+    'div',
+    { class: 'page page-side page-side-elastic' },
+    elasticHead,
+    elasticNumbers,
+    h('div', { class: 'side-actions' }, openElastic),
+    elasticFoot,
+  );
+  root.replaceChildren(page, elasticPage, empty);
 
   const update = (): void => {
     const state = store.state();
-    const { plan } = state;
+    const { plan, elastic } = state;
     page.hidden = plan === null;
-    empty.hidden = plan !== null;
+    elasticPage.hidden = plan !== null || elastic === null;
+    empty.hidden = plan !== null || elastic !== null;
+    if (plan === null && elastic !== null) {
+      fill(
+        elasticHead,
+        progressBar(state.progress),
+        h('h1', { title: elastic.plan.request.title }, elastic.plan.request.title),
+        h('p', { class: 'setting' }, ...elasticSetting(elastic).map((part) => h('span', {}, part)), staleness(state)),
+        ...notices(state, store.host),
+      );
+      fill(elasticNumbers, elasticFigures(elastic));
+      fill(elasticFoot, reasonList(elastic.plan), findingList(state, store.host));
+      return;
+    }
     if (plan === null) {
       fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
       return;
@@ -101,6 +127,13 @@ export function sidePage(root: HTMLElement, store: Store): void {
       foot,
       reasonList(plan),
       state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
+      elastic === null
+        ? null
+        : h(
+            'button',
+            { class: 'link', type: 'button', 'data-focus': 'elastic', onclick: () => open('elastic') },
+            t('Elastic: {0} times as fast with layers that freeze', formatNumber(elastic.plan.speedup)),
+          ),
       provenance(plan),
       assumptions === null
         ? null

@@ -2,7 +2,9 @@ import { formatCount } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
 import { tabs, type TabId } from '../../src/protocol/page';
 import { makeCompareView } from '../compare/view';
-import { fill, h } from '../dom';
+import { fill, h, type Child } from '../dom';
+import { elasticSetting } from '../elastic/head';
+import { makeElasticView } from '../elastic/view';
 import { makeInspector } from '../inspector/inspector';
 import { makeMemoryView } from '../memory/view';
 import { makeProfileView } from '../profile/view';
@@ -39,6 +41,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     slices: makeSlicesView(store),
     compare: makeCompareView(store),
     profile: makeProfileView(store),
+    elastic: makeElasticView(store),
   };
   const bar = makeTabBar(store);
   const viewBar = h('div', { class: 'view-bar' }, bar.element, toolbar.view);
@@ -57,78 +60,46 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const update = (change: Change | null): void => {
     const state = store.state();
     const view = store.view();
-    page.hidden = state.plan === null;
-    empty.hidden = state.plan !== null || state.schedule !== null;
+    const { plan } = state;
+    const isEmpty = plan === null && state.elastic === null;
+    page.hidden = isEmpty;
+    empty.hidden = !isEmpty || state.schedule !== null;
     if (schedulePage !== null) schedulePage.element.hidden = state.schedule === null;
     if (state.schedule !== null) {
       if (schedulePage === null) root.append((schedulePage = makeSchedulePage(store)).element);
       schedulePage.update(change, state.schedule);
       return;
     }
-    if (state.plan === null) {
+    if (isEmpty) {
       fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
       return;
     }
-    askForTimelines(store, state.plan);
+    if (plan !== null) askForTimelines(store, plan);
     if (change !== null && !change.state && isMove(change.before, view)) {
-      views[view.tab].update(change);
+      views[shownTab(store)].update(change);
       return;
     }
-    const candidate = shownCandidate(state.plan, view);
     if (change === null || change.state || change.before.candidate !== view.candidate) {
       fill(progress, progressBar(state.progress));
       fill(noticeArea, ...notices(state, store.host));
-      fill(
-        header,
-        h(
-          'div',
-          { class: 'header-title' },
-          h('h1', { title: state.plan.request.title }, state.plan.request.title),
-          h('p', { class: 'setting' }, ...setting(state.plan, formatCount).map((part) => h('span', {}, part))),
-          h(
-            'p',
-            { class: 'setting' },
-            h(
-              'span',
-              {},
-              capitalised(
-                candidate.id === state.plan.chosen ? t('{0}, chosen', candidate.name) : t('{0}, not the chosen plan', candidate.name),
-              ),
-            ),
-            staleness(state),
-            state.findings.length > 0
-              ? h(
-                  'span',
-                  {},
-                  h(
-                    'button',
-                    {
-                      class: `link finding-note finding-note-${state.findings[0]?.severity ?? 'information'}`,
-                      type: 'button',
-                      'data-focus': 'finding-note',
-                      onclick: () => store.look({ inspector: true }),
-                    },
-                    findingCount(state),
-                  ),
-                )
-              : null,
-          ),
-        ),
-        figures(state.plan, candidate),
-        h('div', { class: 'header-reasons' }, reasonList(state.plan)),
-      );
+      fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
+    const tab = shownTab(store);
+    // A run that is planned as an elastic one alone has no single step to set or to look into.
+    toolbar.plan.hidden = plan === null;
+    toolbar.view.hidden = plan === null;
+    const inspects = view.inspector && plan !== null && tab !== 'elastic';
     toolbar.update();
     bar.update();
-    page.classList.toggle('with-inspector', view.inspector);
-    inspector.element.hidden = !view.inspector;
+    page.classList.toggle('with-inspector', inspects);
+    inspector.element.hidden = !inspects;
     inspector.update();
     tabs.forEach((id, index) => {
       const panel = panels[index];
-      if (panel !== undefined) panel.hidden = id !== view.tab;
+      if (panel !== undefined) panel.hidden = id !== tab;
     });
     const turned = change?.before.tab !== view.tab;
-    views[view.tab].update(turned ? null : change);
+    views[tab].update(turned ? null : change);
   };
   store.subscribe(update);
   update(null);
@@ -157,6 +128,68 @@ function isMove(before: ViewState, view: ViewState): boolean {
   return (Object.keys(view) as (keyof ViewState)[]).every((key) => key === 'viewport' || before[key] === view[key]);
 }
 
+/** The tab on screen: an elastic run that is planned in no other way has one alone. */
+function shownTab(store: Store): TabId {
+  return store.state().plan === null ? 'elastic' : store.view().tab;
+}
+
+function elasticHeader(store: Store): Child[] {
+  const state = store.state();
+  const { elastic } = state;
+  if (elastic === null) return [];
+  const { title } = elastic.plan.request;
+  return [
+    h(
+      'div',
+      { class: 'header-title' },
+      h('h1', { title }, title),
+      h('p', { class: 'setting' }, ...elasticSetting(elastic).map((part) => h('span', {}, part)), staleness(state)),
+    ),
+    findingList(state, store.host),
+  ];
+}
+
+function planHeader(store: Store, plan: Plan): Child[] {
+  const state = store.state();
+  const candidate = shownCandidate(plan, store.view());
+  return [
+    h(
+      'div',
+      { class: 'header-title' },
+      h('h1', { title: plan.request.title }, plan.request.title),
+      h('p', { class: 'setting' }, ...setting(plan, formatCount).map((part) => h('span', {}, part))),
+      h(
+        'p',
+        { class: 'setting' },
+        h(
+          'span',
+          {},
+          capitalised(candidate.id === plan.chosen ? t('{0}, chosen', candidate.name) : t('{0}, not the chosen plan', candidate.name)),
+        ),
+        staleness(state),
+        state.findings.length > 0
+          ? h(
+              'span',
+              {},
+              h(
+                'button',
+                {
+                  class: `link finding-note finding-note-${state.findings[0]?.severity ?? 'information'}`,
+                  type: 'button',
+                  'data-focus': 'finding-note',
+                  onclick: () => store.look({ inspector: true }),
+                },
+                findingCount(state),
+              ),
+            )
+          : null,
+      ),
+    ),
+    figures(plan, candidate),
+    h('div', { class: 'header-reasons' }, reasonList(plan)),
+  ];
+}
+
 function makeTabBar(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const names: Readonly<Record<TabId, string>> = {
     timeline: t('Timeline'),
@@ -164,6 +197,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
     slices: t('Slices'),
     compare: t('Compare'),
     profile: t('Profile'),
+    elastic: t('Elastic'),
   };
   const buttons = tabs.map((id) =>
     h(
@@ -181,6 +215,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
   );
   const element = h('div', { class: 'tab-bar', role: 'tablist', 'aria-label': t('Views of the plan') }, ...buttons);
   element.addEventListener('keydown', (event) => {
+    if (store.state().plan === null) return;
     const at = tabs.indexOf(store.view().tab);
     const moves: Readonly<Record<string, number>> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 };
     const to = moves[event.key];
@@ -192,7 +227,8 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
   });
   const update = (): void =>
     buttons.forEach((button, index) => {
-      const isShown = tabs[index] === store.view().tab;
+      const isShown = tabs[index] === shownTab(store);
+      button.hidden = store.state().plan === null && !isShown;
       button.setAttribute('aria-selected', String(isShown));
       button.tabIndex = isShown ? 0 : -1;
     });

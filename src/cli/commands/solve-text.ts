@@ -1,18 +1,36 @@
-import { formatDuration, plural } from '../../core/format';
+import { formatDuration, formatPercent, plural } from '../../core/format';
 import type { Answer } from '../answer';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
-import type { SolveAnswer } from './solve';
+import type { BaselineAnswer, SolveAnswer } from './solve';
 
 /** `terapipe solve` in words beside its JSON. */
 export function solvedAnswer(solved: SolveAnswer): Answer {
-  const { whole, uniform } = solved.baselines;
+  const { whole, uniform, equalTime, equalWork, dynamicChunks } = solved.baselines;
+  const row = (name: string, baseline: BaselineAnswer | null): string[][] =>
+    baseline === null ? [] : [[name, formatDuration(baseline.latencyMs), plural(baseline.slices, 'slice')]];
   const rows = [
-    ['latency', formatDuration(solved.latencyMs), solved.exact ? 'proved optimal' : `at least ${formatDuration(solved.lowerBoundMs)}`],
+    ['latency', formatDuration(solved.latencyMs), proofOf(solved)],
     ['whole sequences', formatDuration(whole), ''],
-    ['best uniform', formatDuration(uniform.latencyMs), plural(uniform.slices, 'slice')],
+    ...row('best uniform', uniform),
+    ...row('equal time', equalTime),
+    ...row('equal arithmetic', equalWork),
+    ...row('dynamic chunks', dynamicChunks),
     ['slowest slice', formatDuration(solved.slowestMs), ''],
   ];
   const effort = `${plural(solved.evaluations, 'threshold')} in ${formatDuration(solved.elapsedMs)}`;
-  return { json: solved, text: [schemeText(solved.scheme), '', indented(table(rows, [2])), '', effort].join('\n'), exitCode: 0 };
+  const lines = [...schemesOf(solved), '', indented(table(rows, [2])), '', effort];
+  return { json: solved, text: lines.join('\n'), exitCode: 0 };
+}
+
+function proofOf({ exact, judgedBy, latencyMs, lowerBoundMs }: SolveAnswer): string {
+  const proof = exact ? 'proved optimal' : `at least ${formatDuration(lowerBoundMs)}, gap ${formatPercent(1 - lowerBoundMs / latencyMs)}`;
+  return judgedBy === 'simulation' ? `simulated, ${proof}` : proof;
+}
+
+/** One line, or one per round. */
+function schemesOf({ scheme, rounds }: SolveAnswer): string[] {
+  if (rounds.length === 1) return [schemeText(scheme)];
+  let from = 0;
+  return rounds.map((chunks, index) => `round ${index + 1}: ${schemeText(scheme.slice(from, (from += chunks)))}`);
 }

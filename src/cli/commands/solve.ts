@@ -1,19 +1,38 @@
-import { solveSlicing } from '../../core/solver/solve';
+import type { CancelSignal } from '../../core/errors';
+import type { Baseline } from '../../core/solver/baselines';
+import { solveSlicing, type Standing } from '../../core/solver/solve';
 import type { Scheme } from '../../core/solver/slicing';
 import { readSolveProblem } from './solve-problem';
+
+/** A way to cut every sequence alike, and its latency. */
+export interface BaselineAnswer {
+  readonly slices: number;
+  readonly latencyMs: number;
+}
 
 /** What `terapipe solve --json` prints. Times in ms, lengths in tokens. */
 export interface SolveAnswer {
   readonly version: 1;
+  /** With `forwardOnly` the time to the first token. */
   readonly latencyMs: number;
   /** Equal to `latencyMs` when `exact`. */
   readonly lowerBoundMs: number;
   readonly totalMs: number;
   readonly slowestMs: number;
   readonly exact: boolean;
+  /** `formula`: eq. 5, which is the time itself; `simulation`: stages differ so that only simulating them tells it. */
+  readonly judgedBy: 'formula' | 'simulation';
   readonly scheme: Scheme;
-  /** Sequence by sequence: whole, and in the best number of equal slices. */
-  readonly baselines: { readonly whole: number; readonly uniform: { readonly slices: number; readonly latencyMs: number } };
+  /** Chunks of `scheme` in each round; more than one where `maximumInFlight` asks for it. */
+  readonly rounds: readonly number[];
+  /** Sequence by sequence: whole, in the best number of equal slices, in slices of equal time, of equal arithmetic (a formula's), and, for prefill, in SGLang's dynamic chunks. */
+  readonly baselines: {
+    readonly whole: number;
+    readonly uniform: BaselineAnswer;
+    readonly equalTime: BaselineAnswer;
+    readonly equalWork: BaselineAnswer | null;
+    readonly dynamicChunks: BaselineAnswer | null;
+  };
   /** Thresholds solved. */
   readonly evaluations: number;
   readonly elapsedMs: number;
@@ -21,13 +40,19 @@ export interface SolveAnswer {
 
 /**
  * Solves the problem in `text`, read from `file`; `clock` gives ms.
- * @throws ExpectedError as `readSolveProblem`.
+ * @throws ExpectedError as `readSolveProblem` and `solveSlicing`; CancelledError.
  */
-export function runSolve(text: string, file: string, clock: () => number): SolveAnswer {
+export function runSolve(
+  text: string,
+  file: string,
+  clock: () => number,
+  onStanding?: (standing: Standing) => void,
+  signal?: CancelSignal,
+): SolveAnswer {
   const problem = readSolveProblem(text, file);
   const startMs = clock();
-  const { latencyMs, lowerBoundMs, totalMs, slowestMs, exact, scheme, baselines, evaluations } = solveSlicing(problem);
-  const { slices, latencyMs: uniformMs } = baselines.uniform;
+  const { baselines, ...solution } = solveSlicing(problem, { onStanding, signal });
+  const { latencyMs, lowerBoundMs, totalMs, slowestMs, exact, judgedBy, scheme, rounds, evaluations } = solution;
   return {
     version: 1,
     latencyMs,
@@ -35,9 +60,21 @@ export function runSolve(text: string, file: string, clock: () => number): Solve
     totalMs,
     slowestMs,
     exact,
+    judgedBy,
     scheme,
-    baselines: { whole: baselines.wholeMs, uniform: { slices, latencyMs: uniformMs } },
+    rounds,
+    baselines: {
+      whole: baselines.wholeMs,
+      uniform: answerOf(baselines.uniform),
+      equalTime: answerOf(baselines.equalTime),
+      equalWork: baselines.equalWork === null ? null : answerOf(baselines.equalWork),
+      dynamicChunks: baselines.dynamicChunks === null ? null : answerOf(baselines.dynamicChunks),
+    },
     evaluations,
     elapsedMs: clock() - startMs,
   };
+}
+
+function answerOf({ slices, latencyMs }: Baseline): BaselineAnswer {
+  return { slices, latencyMs };
 }

@@ -1,7 +1,9 @@
 import type { Finding } from '../findings';
 import type { LocatedFields } from '../located';
+import type { EncoderSizes } from '../model/ends';
 import { completeFamily } from './families';
 import type { FactName, Facts, LauncherFile } from './facts';
+import { readEncoder } from './huggingface/encoder';
 import { findModel } from './huggingface/find-model';
 import { readFacts, unsaidOf } from './huggingface/read-facts';
 import { remarksOn, unplannedOf } from './huggingface/remarks';
@@ -24,6 +26,8 @@ export interface HuggingFaceModel {
   readonly unsaid: readonly (FactName & keyof WrittenModel)[];
   /** Why planning would be of another model than this one. */
   readonly unplanned: Unplanned | null;
+  /** Null but for encoders. */
+  readonly encoder: EncoderSizes | null;
   readonly remarks: readonly Finding[];
 }
 
@@ -39,12 +43,21 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
   const facts = readFacts(found, model);
   const unplanned = unplannedOf(found, facts);
   const remarks = remarksOn(found, facts, unplanned);
-  return { document, model, traits: traitsOf(facts, familyTraits(found)), facts, unsaid: unsaidOf(found, model), unplanned, remarks };
+  return {
+    ...{ document, model, traits: traitsOf(facts, familyTraits(found)), facts, unsaid: unsaidOf(found, model) },
+    ...{ unplanned, encoder: readEncoder(found), remarks },
+  };
 }
 
 /** What a run takes over from the config of its model, beside the sizes. */
-export function aboutModel({ facts, traits, unsaid, unplanned }: HuggingFaceModel): Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits'> {
-  return { facts, traits, unsaid, ...(unplanned === null ? {} : { unplanned }) };
+export function aboutModel({
+  facts,
+  traits,
+  unsaid,
+  unplanned,
+  encoder,
+}: HuggingFaceModel): Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits' | 'encoder'> {
+  return { facts, traits, unsaid, ...(unplanned === null ? {} : { unplanned }), ...(encoder === null ? {} : { encoder }) };
 }
 
 /**

@@ -20,7 +20,7 @@ interface LoadedModel {
   readonly model: LocatedFields<WrittenModel>;
   readonly texts: ReadonlyMap<string, string>;
   readonly remarks: readonly Finding[];
-  readonly about: Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits'>;
+  readonly about: Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits' | 'encoder'>;
 }
 
 /**
@@ -48,7 +48,7 @@ export async function loadRun(file: string, text: string, read: ReadReferenced, 
   const { profile: namedProfile, ...cost } = own.cost;
   const profile = namedProfile === undefined || !withProfile ? undefined : await loadProfile(file, namedProfile, read, own.place);
   const texts = new Map([[file, own.document.text], ...loaded.texts, ...(profile?.texts ?? [])]);
-  const { cluster, training, layout, schedule, unit, scheme, calibration } = own;
+  const { cluster, training, layout, schedule, unit, scheme, calibration, elastic } = own;
   return {
     ...{ file, files: [...texts.keys()], format, title: titleOf(file), place: own.place },
     model: loaded.model,
@@ -58,6 +58,7 @@ export async function loadRun(file: string, text: string, read: ReadReferenced, 
     ...(schedule === undefined ? {} : { schedule }),
     ...(unit === undefined ? {} : { unit }),
     ...(scheme === undefined ? {} : { scheme }),
+    ...(elastic === undefined ? {} : { elastic }),
     ...cost,
     ...(profile === undefined ? {} : { profile: profile.profile }),
     remarks: [...own.remarks, ...loaded.remarks],

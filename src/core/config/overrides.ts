@@ -20,6 +20,7 @@ import {
   trainingFields,
   type Fields,
 } from './fields';
+import { elasticFields } from './elastic-section';
 import { overrideModel } from './inline-model';
 import { checkByRule, type Rule } from './rules';
 import type { Run } from './run';
@@ -55,6 +56,7 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ...sectionSetters('training', trainingFields, (run, given) => ({ ...run, training: { ...run.training, ...given } })),
   ...sectionSetters('layout', layoutFields, (run, given) => ({ ...run, layout: { ...run.layout, ...given } })),
   ...sectionSetters('cost', constantFields, (run, given) => ({ ...run, constants: { ...run.constants, ...given } })),
+  ...sectionSetters('elastic', elasticFields, (run, given) => ({ ...run, elastic: { ...run.elastic, ...given } })),
   ...sectionSetters('cluster', clusterFields, (run, given) => ({ ...run, ...given })),
   ...sectionSetters<Omit<WrittenModel, 'modelType'>>('model', modelFields, (run, given) => ({
     ...run,

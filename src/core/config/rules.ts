@@ -31,6 +31,13 @@ export function positive(maximum: number): Rule<number> {
   };
 }
 
+/** A fraction: above 0 and below 1. */
+export const fraction: Rule<number> = {
+  schema: v.pipe(v.number(), v.gtValue(0), v.ltValue(1)),
+  type: 'number',
+  expects: 'a number above 0 and below 1',
+};
+
 /** A number from 0 to `maximum`. */
 export function nonNegative(maximum: number): Rule<number> {
   return {

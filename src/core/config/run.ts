@@ -4,9 +4,11 @@ import type { CostTable } from '../cost/slice-cost';
 import type { Finding } from '../findings';
 import type { Located, LocatedFields, Place } from '../located';
 import type { NamedProfile } from '../profile/profile';
+import type { EncoderSizes } from '../model/ends';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
+import type { GivenElastic } from './elastic-section';
 import type { FactName, Facts } from './facts';
 import type { ModelTraits, WrittenModel } from './written-model';
 
@@ -63,6 +65,10 @@ export interface Run {
   readonly unsaid?: readonly (FactName & keyof WrittenModel)[];
   /** Why planning would be of another model than this one. */
   readonly unplanned?: Unplanned;
+  /** Ends of an encoder, whose sequence cannot be sliced but whose layers can freeze. */
+  readonly encoder?: EncoderSizes;
+  /** What is said of a run that freezes layers. */
+  readonly elastic?: GivenElastic;
   /** What the readers noticed: unknown keys with a likely meaning, parts of the file that planning does not model. */
   readonly remarks?: readonly Finding[];
   /** Text of each of `files`, for quick fixes that insert or remove. */

@@ -5,6 +5,7 @@ import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import { clusterKeys, gpuKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
 import { costKeys, readCost, type GivenCost } from './cost-section';
+import { elasticFields, type GivenElastic } from './elastic-section';
 import { configError } from './errors';
 import {
   calibrationFields,
@@ -25,7 +26,18 @@ import { openChild, openSection, readField, readFields, type Section } from './s
 import type { WrittenModel } from './written-model';
 
 /** Keys of the root of a terapipe.json. */
-export const rootKeys = ['$schema', 'model', 'cluster', 'training', 'layout', 'schedule', 'slicing', 'cost', 'calibration'] as const;
+export const rootKeys = [
+  '$schema',
+  'model',
+  'cluster',
+  'training',
+  'layout',
+  'schedule',
+  'slicing',
+  'cost',
+  'calibration',
+  'elastic',
+] as const;
 
 /** Every object of a terapipe.json by its path, with the keys it may have; the JSON schema is held against this. */
 export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
@@ -43,6 +55,7 @@ export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
   cost: costKeys,
   'cost.table': Object.keys(tableFields),
   calibration: Object.keys(calibrationFields),
+  elastic: Object.keys(elasticFields),
 };
 
 /** What `model` says: another config to start from, numbers, or both (the numbers win). */
@@ -66,6 +79,7 @@ export interface TerapipeFile {
   readonly scheme?: Located<Scheme>;
   readonly cost: GivenCost;
   readonly calibration: Given<CalibrationGiven>;
+  readonly elastic?: GivenElastic;
   readonly remarks: readonly Finding[];
 }
 
@@ -82,6 +96,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
   const schedule = readField(root, 'schedule', scheduleRule);
   const slicing = readFields(openChild(root, 'slicing', Object.keys(slicingFields)), slicingFields);
   const model = readModel(root, place);
+  const elastic = openChild(root, 'elastic', Object.keys(elasticFields));
   return {
     document,
     place,
@@ -94,6 +109,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
     ...(slicing.scheme === undefined ? {} : { scheme: { ...slicing.scheme, value: schemeOf(slicing.scheme.value) } }),
     cost: readCost(root),
     calibration: readFields(openChild(root, 'calibration', Object.keys(calibrationFields)), calibrationFields),
+    ...(elastic === undefined ? {} : { elastic: readFields(elastic, elasticFields) }),
     remarks,
   };
 }

@@ -34,3 +34,28 @@ function along(points: readonly number[], position: number, value: (index: numbe
   if (beyond && end < start) return end;
   return start + ((position - from) / (to - from)) * (end - start);
 }
+
+/**
+ * Contexts between which `tableCost` is affine in the context, for every length: those of the table, and beyond the longest length those where the last cell's line begins or
+ * ceases to fall.
+ */
+export function tableKinks({ tokens, contexts, forwardMs, backwardMs }: CostTable): readonly number[] {
+  const kinks = new Set(contexts);
+  const last = tokens.length - 1;
+  if (last < 1) return [...kinks];
+  for (const rows of [forwardMs, backwardMs]) {
+    const at = (row: number, context: number): number => along(contexts, context, (index) => rows[row]?.[index] ?? 0);
+    const rise = (context: number): number => at(last, context) - at(last - 1, context);
+    // Past the last context both lines go on, so one step further tells where they meet.
+    const end = contexts.at(-1) ?? 0;
+    const points = [...contexts, end + 1];
+    points.forEach((from, index) => {
+      const to = points[index + 1];
+      const [before, after] = [rise(from), rise(to ?? from)];
+      if (before === after) return;
+      const crossing = from + (before / (before - after)) * ((to ?? from) - from);
+      if (crossing > from && (from === end || crossing < (to ?? from))) kinks.add(crossing);
+    });
+  }
+  return [...kinks].sort((a, b) => a - b);
+}

@@ -1,7 +1,5 @@
-import Papa from 'papaparse';
-import { ExpectedError } from '../errors';
+import { cellRange, csvError, csvNumber, headerOf, lineAt, readCsv, type Csv } from '../csv';
 import { formatCount } from '../format';
-import type { TextRange } from '../located';
 import { orList, quoted } from '../text';
 import { fitErrors, fitPart } from './fit';
 import type { Profile, Sample } from './profile';
@@ -10,14 +8,11 @@ import { mostSamples } from './schema';
 /** What a table of times does not say of itself. */
 export type ImportDescription = Pick<Profile, 'title' | 'measuredAt' | 'device' | 'tensor' | 'shape' | 'precision' | 'attention'>;
 
-/** UTF-16 units; 100,000 rows of five numbers stay below. */
-const maximumSize = 16 * 2 ** 20;
-const maximumRows = 100_000;
 const fewestLengths = 3;
 /** What a backward takes that nobody measured: two GEMMs for each of the forward's. */
 const assumedBackward = 2;
 
-/** Columns by name without case and punctuation, so that `forward_ms`, `forwardMs` and `Forward (ms)` are one. */
+/** Columns by name, as `headerOf` gives it. */
 const columnNames = { tokens: 'tokens', context: 'context', batch: 'batch', forwardMs: 'forwardms', backwardMs: 'backwardms' } as const;
 type Column = keyof typeof columnNames;
 const written: Readonly<Record<Column, string>> = {
@@ -28,19 +23,6 @@ const written: Readonly<Record<Column, string>> = {
   backwardMs: 'backward_ms',
 };
 
-interface Row {
-  readonly cells: readonly string[];
-  /** Offset of the row or of comments and empty lines before it. */
-  readonly start: number;
-}
-
-interface Csv {
-  readonly file: string;
-  readonly text: string;
-  readonly delimiter: string;
-  readonly rows: readonly Row[];
-}
-
 /**
  * A profile of slice times that were measured elsewhere (from PyTorch, say). CSV with comma, semicolon or tab; a header with `tokens`, `forward_ms`, and where there are any `backward_ms`,
  * `context` (else 0) and `batch` (else 1); times in ms of one layer, lengths in tokens. Lines from `#` are comments, other columns are ignored. A cell that occurs again counts as another round:
@@ -50,7 +32,7 @@ interface Csv {
  * lengths of batch 1 without context).
  */
 export function importTimes(text: string, file: string, description: ImportDescription): Profile {
-  const csv = readCsv(text, file);
+  const csv = readCsv(text, file, 'tokens and forward_ms');
   const columns = columnsOf(csv);
   const samples = samplesOf(csv, columns);
   const lengths = samples.filter(({ batch, context }) => batch === 1 && context === 0).length;
@@ -80,49 +62,8 @@ export function importTimes(text: string, file: string, description: ImportDescr
   };
 }
 
-function readCsv(text: string, file: string): Csv {
-  const clean = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  const shift = text.length - clean.length;
-  const header = clean.split(/\r\n|\r|\n/, 1_000).find((line) => line.trim() !== '' && !line.startsWith('#')) ?? '';
-  const delimiter = [',', ';', '\t'].reduce((best, candidate) =>
-    header.split(candidate).length > header.split(best).length ? candidate : best,
-  );
-  const rows: Row[] = [];
-  const csv: Csv = { file, text, delimiter, rows };
-  if (text.length > maximumSize)
-    throw csvError(csv, 'csv-too-large', 'The file is over 16 MB', 'import a smaller table', { start: 0, end: 0 });
-  let start = shift;
-  Papa.parse<string[]>(clean, {
-    delimiter,
-    comments: '#',
-    skipEmptyLines: 'greedy',
-    step: ({ data, meta, errors }, parser) => {
-      const [error] = errors;
-      if (error !== undefined)
-        throw csvError(csv, 'csv-syntax', `CSV error: ${error.message}`, 'close the quotes', lineAt(csv, shift + (error.index ?? 0)));
-      rows.push({ cells: data, start });
-      start = shift + meta.cursor;
-      if (rows.length > maximumRows + 1) parser.abort();
-    },
-  });
-  if (rows.length > maximumRows + 1)
-    throw csvError(
-      csv,
-      'csv-too-large',
-      `The file has over ${formatCount(maximumRows)} rows`,
-      'import a smaller table',
-      lineAt(csv, rows.at(-1)?.start ?? 0),
-    );
-  if (rows.length === 0)
-    throw csvError(csv, 'csv-syntax', 'The file is empty', 'write a header with tokens and forward_ms, and a row for each slice', {
-      start: 0,
-      end: 0,
-    });
-  return csv;
-}
-
 function columnsOf(csv: Csv): Partial<Readonly<Record<Column, number>>> {
-  const header = csv.rows[0]?.cells.map((cell) => cell.toLowerCase().replace(/[^a-z]/g, '')) ?? [];
+  const header = headerOf(csv);
   const columns: Partial<Record<Column, number>> = {};
   for (const column of Object.keys(columnNames) as Column[]) {
     const found = header.indexOf(columnNames[column]);
@@ -190,7 +131,7 @@ function wholeFrom(least: number) {
 
 function readNumber(csv: Csv, row: number, index: number, column: Column): number {
   const text = (csv.rows[row]?.cells[index] ?? '').trim();
-  const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
+  const value = csvNumber(text);
   if (ranges[column].fits(value)) return value;
   const comma = /^\d+,\d+$/.test(text) ? ', with a decimal point' : '';
   throw csvError(
@@ -200,46 +141,4 @@ function readNumber(csv: Csv, row: number, index: number, column: Column): numbe
     `write ${ranges[column].words}${comma}`,
     cellRange(csv, row, index),
   );
-}
-
-function csvError({ file }: Csv, code: string, message: string, remedy: string, range: TextRange): ExpectedError {
-  return new ExpectedError(code, message, remedy, { file, range });
-}
-
-/** From an offset to the end of its line. */
-function lineAt({ text }: Csv, start: number): TextRange {
-  const length = text.slice(start).search(/[\r\n]/);
-  return { start: Math.min(start, text.length), end: length === -1 ? text.length : start + length };
-}
-
-/** Where a cell of a row stands, quotes and blanks included; the row's end where the row has no such cell. */
-function cellRange(csv: Csv, row: number, index: number): TextRange {
-  const { text, delimiter } = csv;
-  let start = csv.rows[row]?.start ?? 0;
-  for (
-    let line = lineAt(csv, start);
-    start < text.length && isSkipped(text.slice(line.start, line.end), delimiter);
-    line = lineAt(csv, start)
-  )
-    start = text.startsWith('\r\n', line.end) ? line.end + 2 : line.end + 1;
-  for (let cell = 0; ; cell++) {
-    const end = cellEnd(text, start, delimiter);
-    if (cell === index || text[end] !== delimiter) return { start: cell === index ? start : end, end };
-    start = end + 1;
-  }
-}
-
-/** A comment, or a line of blanks and delimiters, which hold no row. */
-function isSkipped(line: string, delimiter: string): boolean {
-  return line.startsWith('#') || line.replaceAll(delimiter, '').trim() === '';
-}
-
-function cellEnd(text: string, start: number, delimiter: string): number {
-  let inQuotes = false;
-  for (let at = start; at < text.length; at++) {
-    const character = text[at];
-    if (character === '"') inQuotes = !inQuotes;
-    else if (!inQuotes && (character === delimiter || character === '\n' || character === '\r')) return at;
-  }
-  return text.length;
 }

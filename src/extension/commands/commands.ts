@@ -7,12 +7,13 @@ import { planCommand } from './plan';
 import { importProfileCommand } from './import-profile';
 import { profileCommand, type ProfileCommands } from './profile';
 import { exportPlanCommand } from './save';
-import { timelineTargetOf } from './target';
+import { targetOf, timelineTargetOf } from './target';
 
 /** Every command we contribute, with what it takes: a file (URI, path or tree row) where it acts on one. */
 export interface Commands {
   readonly 'terapipe.plan': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openTimeline': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.openElastic': (config?: unknown) => Promise<void>;
   readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openSample': (folder?: unknown) => Promise<void>;
@@ -34,6 +35,8 @@ export function createCommands(services: CommandServices): Commands {
   return {
     'terapipe.plan': (config) => planCommand(services, config),
     'terapipe.openTimeline': async (config) => services.panels.open(await timelineTargetOf(services.shown, config)),
+    'terapipe.openElastic': async (config) =>
+      services.panels.open(await targetOf(services.shown, config), { tab: 'elastic', candidate: null }),
     'terapipe.createConfig': (model) => createConfigCommand(services, model),
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
     'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { runSolve, type SolveAnswer } from '../../../src/cli/commands/solve';
 import { ExpectedError } from '../../../src/core/errors';
+import { bruteForce } from '../../../src/core/solver/brute-force';
+import type { SlicingProblem } from '../../../src/core/solver/problem';
 import { golden } from '../../golden/shared';
 
 const problem = { batch: 2, tokens: 512, unit: 8, stages: 8, cost: { fixed: 0.5, perToken: 0.01, tile: 64, perTokenContext: 1e-6 } };
@@ -34,7 +36,9 @@ describe('terapipe solve', () => {
       'totalMs',
       'slowestMs',
       'exact',
+      'judgedBy',
       'scheme',
+      'rounds',
       'baselines',
       'evaluations',
       'elapsedMs',
@@ -149,9 +153,70 @@ describe('terapipe solve', () => {
     assert.equal(refusal({ ...problem, batch: 100_000_000, tokens: 8 }).code, 'solve-too-large');
   });
 
-  it('says what it cannot do yet', () => {
-    assert.equal(refusal({ ...problem, stageFactors: [1, 1, 1, 1, 1, 1, 1, 2] }).code, 'solve-unsupported');
-    assert.equal(refusal({ ...problem, maximumInFlight: 1 }).code, 'solve-unsupported');
+  const slow = { batch: 3, tokens: 32, unit: 8, stages: 3, cost: { fixed: 1, perToken: 0.1, perTokenContext: 0.002 } };
+  const slowCost: SlicingProblem['cost'] = (batch, tokens, context) => 1 + 0.1 * batch * tokens + 0.002 * batch * tokens * context;
+  const options: readonly Partial<SlicingProblem>[] = [
+    { stageFactors: [1, 1, 2] },
+    { stageFactors: [3, 1, 2] },
+    { stageFactors: [1.5, 1, 1.5] },
+    { maximumInFlight: 1 },
+    { maximumInFlight: 2 },
+    { maximumInFlight: 2, stageFactors: [2, 1, 2] },
+    { multiples: [16] },
+    { multiples: [3, 2] },
+    { oneScheme: true },
+    { forwardOnly: true, maximumInFlight: 1 },
+    { minimumTokens: 16, stageFactors: [1, 2, 1] },
+  ];
+  for (const option of options)
+    it(`finds the enumerated optimum with ${JSON.stringify(option)}`, () => {
+      const answer = solve({ ...slow, ...option });
+      const optimumMs = bruteForce({ ...slow, cost: slowCost, ...option })?.latencyMs ?? NaN;
+      assert.ok(Math.abs(answer.latencyMs - optimumMs) <= 1e-9 * optimumMs, `${answer.latencyMs} against ${optimumMs}`);
+      assert.equal(answer.lowerBoundMs, answer.latencyMs);
+    });
+
+  it('says whether a formula or the simulation judges stages that differ', () => {
+    assert.equal(solve({ ...slow, stageFactors: [2, 1, 2] }).judgedBy, 'formula');
+    assert.equal(solve({ ...slow, stageFactors: [1, 1, 2] }).judgedBy, 'simulation');
+  });
+
+  it('stops at a gap within the tolerance and says how far it may be', () => {
+    const fine = { ...problem, tokens: 4096, stages: 64 };
+    const exact = solve(fine);
+    const { latencyMs, lowerBoundMs } = solve({ ...fine, tolerance: 0.05 });
+    assert.ok(lowerBoundMs <= exact.latencyMs && exact.latencyMs <= latencyMs && latencyMs <= lowerBoundMs / 0.95);
+  });
+
+  it('sets chunks of serving engines beside a prefill', () => {
+    const { baselines, latencyMs } = solve({ ...problem, batch: 1, tokens: 4096, forwardOnly: true });
+    assert.ok(baselines.dynamicChunks !== null && latencyMs <= baselines.dynamicChunks.latencyMs);
+    assert.equal(solve(problem).baselines.dynamicChunks, null);
+  });
+
+  it('points at options that do not fit', () => {
     assert.equal(refusal({ ...problem, stageFactors: [1] }).code, 'config-inconsistent');
+    for (const [key, json] of [
+      ['stageFactors', '[0,1]'],
+      ['maximumInFlight', '0'],
+      ['multiples', '[]'],
+      ['oneScheme', '1'],
+      ['tolerance', '1'],
+    ] as const)
+      // prettier-ignore
+      assert.equal(refusal(JSON.stringify({ ...problem, [key]: '@' }).replace('"@"', json)).at, json, key);
+  });
+
+  it('solves a million tokens in units of 64 without a table', () => {
+    const long = {
+      batch: 1,
+      tokens: 2 ** 20,
+      unit: 64,
+      stages: 64,
+      cost: { fixed: 0.95, perToken: 0.01, perTokenSquared: 1e-7, perTokenContext: 2e-7 },
+    };
+    const { exact, latencyMs, baselines } = solve(long);
+    assert.equal(exact, true);
+    assert.ok(latencyMs < baselines.equalTime.latencyMs && latencyMs < baselines.uniform.latencyMs);
   });
 });

@@ -2,6 +2,8 @@ import type { LauncherReader } from '../../../src/core/config/facts';
 import { CancelledError } from '../../../src/core/errors';
 import { configError } from '../../../src/core/config/errors';
 import { makePlan } from '../../../src/core/planner/make-plan';
+import { answerElastic } from '../../../src/core/elastic/answer';
+import type { ElasticRequest } from '../../../src/core/elastic/request';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/planner/request';
 import { createPlanSessions, type PlanSessions, type SessionWorld } from '../../../src/extension/plan-sessions';
@@ -32,6 +34,7 @@ export interface TestWorld {
   readonly files: Map<string, string>;
   readonly sessions: PlanSessions;
   readonly requests: PlanRequest[];
+  readonly elasticRequests: ElasticRequest[];
   readonly bugs: unknown[];
   /** Lets the oldest waiting request finish. */
   readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;
@@ -40,6 +43,7 @@ export interface TestWorld {
 export function testWorld(files: Readonly<Record<string, string>>, delayMs: number | null = 1, shell = noShell): TestWorld {
   const stored = new Map(Object.entries(files).map(([name, text]) => [uri(name), text]));
   const requests: PlanRequest[] = [];
+  const elasticRequests: ElasticRequest[] = [];
   const waiting: { request: PlanRequest; resolve: (plan: Plan) => void; reject: (error: unknown) => void }[] = [];
   const bugs: unknown[] = [];
   const world: SessionWorld = {
@@ -57,6 +61,10 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
         waiting.push({ request, resolve, reject });
         signal.addEventListener('abort', () => reject(new CancelledError()));
       }),
+    planElastic: (request, { signal }) => {
+      elasticRequests.push(request);
+      return nextTurn().then(() => answerElastic(request, signal));
+    },
     defaults: () => ({ gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 }),
     profiles: () => Promise.resolve([]),
     shell,
@@ -67,6 +75,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
     files: stored,
     sessions: createPlanSessions(world),
     requests,
+    elasticRequests,
     bugs,
     finish: async (how = (request) => makePlan(request)) => {
       while (waiting.length === 0) await nextTurn();

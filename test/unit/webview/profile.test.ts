@@ -302,6 +302,7 @@ describe('profiles between host and page', () => {
       file: 'file:///a/terapipe.json',
       run: null,
       plan: null,
+      elastic: null,
       progress: null,
       staleEdits: 0,
       error: null,

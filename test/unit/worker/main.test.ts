@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { makePlan } from '../../../src/core/planner/make-plan';
+import { answerElastic } from '../../../src/core/elastic/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { gpt, request } from '../../golden/requests';
+import { requestOf, vitBase } from '../core/elastic/models';
 import { bundleWorker, type BundledWorker } from './bundle';
 
 const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {
@@ -17,6 +19,12 @@ const long = {
   }),
   slicing: { unit: 8, scheme: null },
 };
+
+/** A ViT that freezes a hundredth of its layers after each epoch. */
+function freezing({ layers, epochs } = { layers: 12, epochs: 5 }) {
+  const model = { ...vitBase, spec: { ...vitBase.spec, layers } };
+  return requestOf({ model, epochs, freezing: { kind: 'alpha', alpha: 0.01 }, microBatches: 'search', balance: 'time' });
+}
 
 describe('planner worker', () => {
   let worker: BundledWorker;
@@ -37,6 +45,36 @@ describe('planner worker', () => {
 
   it('returns it again, since nothing it keeps went away with the first answer', async () => {
     assert.deepEqual(await client.plan(small), await client.plan(small));
+  });
+
+  it('returns the plan of a run that freezes layers', async () => {
+    assert.deepEqual(await client.planElastic(freezing()), answerElastic(freezing()));
+  });
+
+  it('places what is wrong in a log', async () => {
+    const norms = {
+      file: 'file:///w/norms.csv',
+      norms: new Map(),
+      places: new Map(),
+      end: { file: 'file:///w/norms.csv', range: { start: 3, end: 4 } },
+    };
+    await assert.rejects(client.planElastic({ ...freezing(), freezing: { kind: 'gradients', alpha: 0.5, norms } }), {
+      code: 'elastic-norms',
+      place: norms.end,
+    });
+  });
+
+  it('gives up a long run that freezes layers in under 200 ms when cancelled, and keeps the thread', async () => {
+    const abort = new AbortController();
+    let cancelledAt = 0;
+    setTimeout(() => {
+      cancelledAt = performance.now();
+      abort.abort();
+    }, 50);
+    await assert.rejects(client.planElastic(freezing({ layers: 1000, epochs: 1000 }), { signal: abort.signal }), {
+      name: 'CancelledError',
+    });
+    assert.ok(cancelledAt > 0 && performance.now() - cancelledAt < 200);
   });
 
   it('gives up a long search in under 200 ms when cancelled', async () => {

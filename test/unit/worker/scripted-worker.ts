@@ -1,34 +1,38 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
+import type { ElasticAnswer } from '../../../src/core/elastic/answer';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/planner/request';
 import { servePlanner } from '../../../src/worker/serve';
 
 /** A planner thread that does what the title of a request says. */
 if (parentPort !== null)
-  servePlanner(parentPort, workerData, (request, { signal, onProgress }): Plan => {
-    switch (request.title) {
-      case 'heeds cancel':
-        onProgress(0.25);
-        while (!signal.aborted);
-        throw new CancelledError();
-      case 'deaf':
-        onProgress(0.25);
-        for (;;);
-      case 'dies':
-        return process.exit(7);
-      case 'refuses':
-        throw new ExpectedError('plan-too-large', 'The step is too large', 'Make it smaller');
-      case 'has a bug':
-        throw new TypeError('x is not a function');
-      case 'finishes when cancelled':
-        onProgress(0.25);
-        while (!signal.aborted);
-        return planOf(request);
-      default:
-        onProgress(0.5);
-        return planOf(request);
-    }
+  servePlanner(parentPort, workerData, {
+    elastic: (request) => ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
+    plan: (request, { signal, onProgress }): Plan => {
+      switch (request.title) {
+        case 'heeds cancel':
+          onProgress(0.25);
+          while (!signal.aborted);
+          throw new CancelledError();
+        case 'deaf':
+          onProgress(0.25);
+          for (;;);
+        case 'dies':
+          return process.exit(7);
+        case 'refuses':
+          throw new ExpectedError('plan-too-large', 'The step is too large', 'Make it smaller');
+        case 'has a bug':
+          throw new TypeError('x is not a function');
+        case 'finishes when cancelled':
+          onProgress(0.25);
+          while (!signal.aborted);
+          return planOf(request);
+        default:
+          onProgress(0.5);
+          return planOf(request);
+      }
+    },
   });
 
 function planOf(request: PlanRequest): Plan {

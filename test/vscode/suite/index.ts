@@ -12,6 +12,7 @@ export async function run(): Promise<void> {
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test');
   await import('./editor.test');
+  await import('./elastic.test');
   await import('./launchers.test');
   await import('./profile.test');
   await import('./schedules.test');

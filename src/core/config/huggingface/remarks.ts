@@ -39,7 +39,10 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
     message: `Models of type ${type} are read but not planned: ${reason}`,
     remedy: inlineRemedy,
   });
-  if (family.kind === 'encoder') return because('an encoder attends to both sides, so its sequence cannot be cut in slices');
+  if (family.kind === 'encoder') {
+    const reason = because('an encoder attends to both sides, so its sequence cannot be cut in slices');
+    return { ...reason, remedy: `plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
+  }
   if (family.kind === 'encoder-decoder') return because('encoder and decoder have layers of different kinds');
   const other = facts.attentionKinds?.value.find((kind) => !isAttention(kind));
   if (other !== undefined) return because(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));

@@ -61,7 +61,8 @@ describe('families of HuggingFace configs', () => {
     const dense = await count({ ...small, mlp_only_layers: [1], decoder_sparse_step: 2 });
     // Layers 0, 1 and 2 are dense: one network instead of 60 experts, their router, and the shared expert (as wide as it) with its gate.
     assert.equal(Number(sparse) - Number(dense), 3 * (60 * 3 * 16 * 1408 + 16 * 60 + 16));
-    assert.equal(await count({ model_type: 'bert' }), null);
+    assert.equal(await count({ model_type: 'bert' }), 109_482_240);
+    assert.equal(await count({ model_type: 't5' }), null);
     assert.equal(await count({ ...small, layer_types: Array(4).fill('linear_attention') }), null);
     const hybrid = {
       model_type: 'x',

@@ -20,6 +20,7 @@ import {
   tableFields,
   trainingFields,
 } from '../../../../src/core/config/fields';
+import { elasticFields } from '../../../../src/core/config/elastic-section';
 import { path as pathRule, type Rule } from '../../../../src/core/config/rules';
 import { terapipeKeys } from '../../../../src/core/config/terapipe';
 import { defaultConstants } from '../../../../src/core/cost/constants';
@@ -79,6 +80,7 @@ describe('terapipe.schema.json', () => {
       slicing: slicingFields,
       cost: { ...constantFields, profile: pathRule },
       'cost.table': tableFields,
+      elastic: elasticFields,
       '': { schedule: scheduleRule },
     };
     const bounds = [1, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
@@ -98,8 +100,29 @@ describe('terapipe.schema.json', () => {
       [[1, []]],
       [[1.5, [2]]],
       [['a', [1]]],
+      [[0, 8, 430]],
+      [[0, 0, 430]],
+      [[0, 8, 0]],
+      [[0, 8, 1, 1]],
     ];
-    const probes: unknown[] = [...numbers, ...words, 'layernorm', 'rmsnorm', 'TeraPipe', '1F1B', 'GPipe', ...lists, true, false, null, {}];
+    const probes: unknown[] = [
+      ...numbers,
+      ...words,
+      'layernorm',
+      'rmsnorm',
+      'TeraPipe',
+      '1F1B',
+      'GPipe',
+      'scaled',
+      'alpha',
+      'greedy',
+      'search',
+      ...lists,
+      true,
+      false,
+      null,
+      {},
+    ];
     for (const [section, fields] of Object.entries(tables))
       for (const [key, rule] of Object.entries(fields)) {
         const validate = validator(`${definition(section)}/properties/${key}`);

@@ -3,7 +3,7 @@ import { CancelledError } from '../../../../src/core/errors';
 import { uniformLengths } from '../../../../src/core/solver/baselines';
 import { bruteForce } from '../../../../src/core/solver/brute-force';
 import { latencyOf, type SlicingProblem } from '../../../../src/core/solver/problem';
-import { solveSlicing } from '../../../../src/core/solver/solve';
+import { solveSlicing, type Standing } from '../../../../src/core/solver/solve';
 
 /** Flat up to 256 tokens, then linear, with a little attention: the shape of TeraPipe's Fig. 3. */
 const kneeCost: SlicingProblem['cost'] = (batch, tokens, context) =>
@@ -125,9 +125,56 @@ describe('solveSlicing', () => {
     assert.ok(calls < 6000);
   });
 
+  it('looks at the signal again and again while it solves a million tokens', () => {
+    const cost: SlicingProblem['cost'] = (_, tokens, context) => 1 + 0.01 * tokens + 2e-7 * tokens * context;
+    const problem: SlicingProblem = { batch: 1, tokens: 2 ** 20, unit: 64, stages: 64, cost, contextKinks: [] };
+    for (const most of [10, 300, 1000]) {
+      let looks = 0;
+      const signal = {
+        get aborted() {
+          return ++looks > most;
+        },
+      };
+      assert.throws(() => solveSlicing(problem, { signal }), CancelledError);
+      assert.equal(looks, most + 1);
+    }
+  });
+
+  it('streams the best so far with a bound that closes', () => {
+    const standings: Standing[] = [];
+    const problem: SlicingProblem = { batch: 2, tokens: 2048, unit: 8, stages: 48, cost: kneeCost };
+    const { latencyMs } = solveSlicing(problem, { onStanding: (standing) => standings.push(standing) });
+    assert.ok(standings.length > 3);
+    for (const standing of standings) {
+      assert.ok(standing.lowerBoundMs <= latencyMs * (1 + 1e-9) && latencyMs <= standing.latencyMs * (1 + 1e-9));
+      const simulatedMs = latencyOf(standing.scheme, problem.stages, kneeCost).latencyMs;
+      assert.ok(Math.abs(standing.latencyMs - simulatedMs) <= 1e-9 * simulatedMs);
+    }
+    const gaps = standings.map((standing) => standing.latencyMs - standing.lowerBoundMs);
+    assert.ok((gaps.at(-1) ?? NaN) <= 1e-9 * latencyMs && (gaps[0] ?? NaN) > 0);
+  });
+
+  it('holds a declared structure to its word', () => {
+    const bent: SlicingProblem['cost'] = (_, tokens, context) => tokens + Math.max(0, context - 32);
+    const problem: SlicingProblem = { batch: 1, tokens: 64, unit: 1, stages: 4, cost: bent };
+    assert.throws(() => solveSlicing({ ...problem, contextKinks: [] }), RangeError);
+    assert.equal(solveSlicing({ ...problem, contextKinks: [32] }).latencyMs, solveSlicing(problem).latencyMs);
+  });
+
   it('refuses sizes that are not positive integers and costs that are no times', () => {
     const problem: SlicingProblem = { batch: 1, tokens: 8, unit: 1, stages: 2, cost: () => 1 };
-    for (const wrong of [{ batch: 0 }, { tokens: 1.5 }, { unit: -8 }, { stages: NaN }, { minimumTokens: 9 }])
+    for (const wrong of [
+      { batch: 0 },
+      { tokens: 1.5 },
+      { unit: -8 },
+      { stages: NaN },
+      { minimumTokens: 9 },
+      { multiples: [0] },
+      { maximumInFlight: 0 },
+      { stageFactors: [1] },
+      { stageFactors: [1, -1] },
+      { tolerance: 1 },
+    ])
       assert.throws(() => solveSlicing({ ...problem, ...wrong }), RangeError);
     assert.throws(() => solveSlicing({ ...problem, cost: () => NaN }), RangeError);
     assert.throws(() => solveSlicing({ ...problem, cost: () => -1 }), RangeError);

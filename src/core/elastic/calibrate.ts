@@ -1,0 +1,84 @@
+import { placePipelines } from './auto-dp';
+import { cacheSize } from './auto-cache';
+import type { Throughput } from './request';
+import { frozenForwardMs, modelledStep, type ModelledStep, type StepQuestion, type Workshop } from './workshop';
+
+/** A step as modelled, with what the frozen layers take in it. */
+export interface UncalibratedStep extends StepQuestion {
+  readonly step: ModelledStep;
+  /** The frozen layers in this epoch, and when their outputs are read from the cache. */
+  readonly frozenMs: number;
+  readonly readMs: number;
+  /** Whether the frozen layers are computed, not read. */
+  readonly computes: boolean;
+}
+
+export interface StepTimes {
+  readonly frozenMs: number;
+  readonly pipelineMs: number;
+  readonly allReduceMs: number;
+  readonly optimizerMs: number;
+  readonly stepMs: number;
+  readonly calibration: number;
+}
+
+/** Times of a step, measured rates taken into account. */
+export type Calibration = (step: UncalibratedStep) => StepTimes;
+
+/**
+ * Scales modelled steps by measured rates. A steady rate for just this number of frozen layers and GPUs gives the step itself; elsewhere the model's step is scaled as at the nearest measured
+ * one (same pipeline length before others, then fewest layers apart). Computing the frozen layers is scaled as the first epoch's step is. A rate of a first epoch after a change replaces the
+ * step of that epoch where frozen layers are computed. Without rates the model stands as it is.
+ */
+export function calibrationOf(shop: Workshop): Calibration {
+  const { throughputs, fillingThroughputs, firstLength } = shop.request;
+  const speed = throughputs.length === 0 ? 1 : factorAt(shop, nearestOf(throughputs, 0, firstLength));
+  return ({ step, frozenMs, readMs, computes, ...question }) => {
+    const { frozenLayers, pipelineLength, batch, replicas } = question;
+    const factor = throughputs.length === 0 ? 1 : factorAt(shop, nearestOf(throughputs, frozenLayers, pipelineLength));
+    const scaled = {
+      frozenMs: computes ? speed * frozenMs : factor * readMs,
+      pipelineMs: factor * step.pipelineMs,
+      allReduceMs: factor * step.allReduceMs,
+      optimizerMs: factor * step.optimizerMs,
+    };
+    const stepMs = scaled.frozenMs + scaled.pipelineMs + scaled.allReduceMs + scaled.optimizerMs;
+    const filling = computes
+      ? fillingThroughputs.find((rate) => rate.frozenLayers === frozenLayers && rate.pipelineLength === pipelineLength)
+      : undefined;
+    if (filling === undefined || replicas !== replicasAt(shop, pipelineLength)) return { ...scaled, stepMs, calibration: factor };
+    const measuredMs = (1e3 * batch * replicas) / filling.samplesPerSecond;
+    const rest = stepMs - scaled.frozenMs;
+    return { ...scaled, frozenMs: Math.max(0, measuredMs - rest), stepMs: measuredMs, calibration: factor };
+  };
+}
+
+/** Replicas that were there when a rate was measured: all that fit. */
+function replicasAt({ request }: Workshop, pipelineLength: number): number {
+  return placePipelines(request.cluster, request.firstLength, pipelineLength).replicas;
+}
+
+function nearestOf(throughputs: readonly Throughput[], frozenLayers: number, pipelineLength: number): Throughput | undefined {
+  const distance = (rate: Throughput): number =>
+    1e6 * Math.abs(Math.log2(rate.pipelineLength / pipelineLength)) + Math.abs(rate.frozenLayers - frozenLayers);
+  return throughputs.reduce<Throughput | undefined>(
+    (best, rate) => (best === undefined || distance(rate) < distance(best) ? rate : best),
+    undefined,
+  );
+}
+
+/** Measured over modelled step at a measured rate, the frozen layers read from the cache as a plan has them in the steady state. */
+function factorAt(shop: Workshop, rate: Throughput | undefined): number {
+  if (rate === undefined) return 1;
+  const { request } = shop;
+  const { frozenLayers, pipelineLength } = rate;
+  const placement = placePipelines(request.cluster, request.firstLength, pipelineLength);
+  const first = placePipelines(request.cluster, request.firstLength, request.firstLength).replicas;
+  const batch = request.batchScaling === 'scaled' ? request.batch : Math.max(1, Math.floor((request.batch * first) / placement.replicas));
+  const step = modelledStep(shop, { frozenLayers, ...placement, balance: request.balance, batch });
+  const forwardMs = frozenForwardMs(shop, 0, frozenLayers, batch);
+  const { movedMs, diskBytes } = cacheSize(request, { batch, replicasPerNode: placement.replicasPerNode });
+  const reads = request.cache.enabled && diskBytes <= request.cache.diskBytes && movedMs < forwardMs;
+  const modelledMs = step.pipelineMs + step.allReduceMs + step.optimizerMs + (reads ? movedMs : forwardMs);
+  return (1e3 * batch * placement.replicas) / rate.samplesPerSecond / modelledMs;
+}

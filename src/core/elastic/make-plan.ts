@@ -1,0 +1,182 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
+import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../format';
+import type { Timeline } from '../schedule/schedule';
+import { balanceNames } from '../config/elastic-names';
+import { stageSums } from './balance';
+import { alphaPolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
+import { normsOf } from './norm-table';
+import { simulateStep } from './pipeline';
+import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
+import type { ElasticRequest } from './request';
+import { runEpochs, type Mechanisms } from './run-epochs';
+import { activeUnits, cutUnits, modelledStep, workshopOf, type Workshop } from './workshop';
+
+/** The policy that a request names. @throws ExpectedError as the policies. */
+export function policyOf({ freezing, model }: ElasticRequest): FreezePolicy {
+  const { layers } = model.spec;
+  switch (freezing.kind) {
+    case 'alpha':
+      return alphaPolicy(layers, freezing.alpha);
+    case 'gradients':
+      return gradientPolicy(layers, freezing.alpha, normsOf(freezing.norms));
+    case 'given':
+      return givenPolicy(layers, freezing.frozenLayers);
+  }
+}
+
+const mechanisms: Readonly<Record<Exclude<VariantId, 'none'>, Mechanisms>> = {
+  freezing: { pipe: false, replicas: false, cache: false },
+  pipe: { pipe: true, replicas: false, cache: false },
+  'pipe-cache': { pipe: true, replicas: false, cache: true },
+  'pipe-dp': { pipe: true, replicas: true, cache: false },
+  all: { pipe: true, replicas: true, cache: true },
+};
+
+/**
+ * Plans a run that freezes layers: for every epoch how many are frozen, how the others are cut into a shorter pipeline, how many replicas that makes room for, whether the frozen layers' outputs
+ * are cached, and how long it takes; beside it the same run with fewer of these. Frozen layers run apart, for the whole batch, on the first GPU of a pipeline (released code of
+ * arXiv 2102.03161), which is why freezing alone does not help.
+ * @param policy another rule than the request's for how many layers freeze.
+ * @throws ExpectedError `elastic-replicas`, `elastic-norms` and others of the policy; CancelledError.
+ */
+export function planElastic(request: ElasticRequest, policy: FreezePolicy = policyOf(request), signal?: CancelSignal): ElasticPlan {
+  const shop = workshopOf(request);
+  const frozen = frozenByEpoch(request, policy);
+  const none = runEpochs(shop, frozen.map(() => 0), mechanisms.freezing, signal); // prettier-ignore
+  const runs = Object.entries(mechanisms).map(([id, switches]) => ({
+    id: id as VariantId,
+    epochs: runEpochs(shop, frozen, switches, signal),
+  }));
+  const epochs = runs.find(({ id }) => id === 'all')?.epochs ?? none;
+  const baselineMs = totalOf(none);
+  const variants = [{ id: 'none' as const, epochs: none }, ...runs].map((run) => variantOf(run, baselineMs));
+  const totalMs = totalOf(epochs);
+  const plan = {
+    request,
+    parameters: shop.units.reduce((sum, unit) => sum + unit.parameters, 0),
+    freezing: policy.description,
+    ...{ epochs, balances: balancesByEpoch(shop, epochs, signal), variants, totalMs, speedup: baselineMs / totalMs },
+    cost: provenanceOf(request),
+  };
+  return { ...plan, reasons: reasonsOf(plan) };
+}
+
+/** Ascending, and never more than there are layers. */
+function frozenByEpoch({ epochs, model }: ElasticRequest, policy: FreezePolicy): number[] {
+  let previous = 0;
+  return Array.from({ length: epochs }, (_, epoch) => {
+    previous = Math.min(model.spec.layers, Math.max(previous, policy.frozenLayers(epoch, previous)));
+    return previous;
+  });
+}
+
+function totalOf(epochs: readonly ElasticEpoch[]): number {
+  return epochs.reduce((sum, { epochMs }) => sum + epochMs, 0);
+}
+
+function variantOf(
+  { id, epochs }: { readonly id: VariantId; readonly epochs: readonly ElasticEpoch[] },
+  baselineMs: number,
+): ElasticVariant {
+  const totalMs = totalOf(epochs);
+  return { id, totalMs, speedup: baselineMs / totalMs, epochMs: Float64Array.from(epochs, ({ epochMs }) => epochMs) };
+}
+
+/** Epochs that run alike share one answer. */
+function balancesByEpoch(shop: Workshop, epochs: readonly ElasticEpoch[], signal?: CancelSignal): ElasticPlan['balances'] {
+  const known = new Map<string, readonly BalanceChoice[]>();
+  return epochs.map((epoch) => {
+    throwIfCancelled(signal);
+    const key = `${epoch.frozenLayers},${epoch.pipelineLength}`;
+    const choices = known.get(key) ?? balancesOf(shop, epoch);
+    known.set(key, choices);
+    return choices;
+  });
+}
+
+/** The three ways to cut one epoch's units for its pipeline length; without those that fit no GPU. */
+function balancesOf(shop: Workshop, epoch: ElasticEpoch): BalanceChoice[] {
+  const { frozenLayers, pipelineLength, batch } = epoch;
+  const parameters = activeUnits(shop, frozenLayers).map((unit) => unit.parameters);
+  return balanceNames.flatMap((name) => {
+    if (cutUnits(shop, name, frozenLayers, pipelineLength, batch) === null) return [];
+    const { stageUnits, pipelineMs } = modelledStep(shop, { ...epoch, balance: name });
+    const largestParameters = Math.max(...stageSums(parameters, stageUnits));
+    return [{ name, stageUnits, largestParameters, pipelineMs: pipelineMs * epoch.calibration }];
+  });
+}
+
+function provenanceOf({ throughputs, fillingThroughputs, cluster, profile }: ElasticRequest): ElasticPlan['cost'] {
+  const rates = throughputs.length + fillingThroughputs.length;
+  const model =
+    profile === null ? `analytic step-time model for ${cluster.gpu.name}` : `layer times profiled on ${profile.profile.device.name}`;
+  if (rates > 0) return { kind: 'throughputs', description: `${plural(rates, 'measured rate')}; between them scaled: ${model}` };
+  return { kind: profile === null ? 'roofline' : 'profile', description: model };
+}
+
+/** One epoch's step as events, for drawing. */
+export interface EpochTimeline {
+  /** The pipeline part of one step, from 0. Its units are micro-batches. */
+  readonly timeline: Timeline;
+  /** Before it on the first GPU: the frozen layers, computed or read. After it: gradient exchange and optimizer. */
+  readonly frozenMs: number;
+  readonly allReduceMs: number;
+  readonly optimizerMs: number;
+}
+
+/**
+ * Events of one step of an epoch of a plan, on every pipeline alike. Times add up to the epoch's `stepMs`.
+ * @throws RangeError for an epoch that the plan does not have.
+ */
+export function elasticTimeline(plan: ElasticPlan, epoch: number): EpochTimeline {
+  const found = plan.epochs[epoch];
+  if (found === undefined) throw new RangeError(`the plan has no epoch ${epoch}`);
+  const shop = workshopOf(plan.request);
+  const { frozenLayers, stageUnits, batch, microBatches, frozenMs, allReduceMs, optimizerMs, calibration } = found;
+  const active = activeUnits(shop, frozenLayers);
+  const timeline = simulateStep({ inputs: shop.inputs, costs: shop.costs, active, stageUnits, batch, microBatches });
+  const scaled = {
+    ...timeline,
+    startMs: timeline.startMs.map((ms) => ms * calibration),
+    endMs: timeline.endMs.map((ms) => ms * calibration),
+    makespanMs: timeline.makespanMs * calibration,
+  };
+  return { timeline: scaled, frozenMs, allReduceMs, optimizerMs };
+}
+
+function reasonsOf({ epochs, balances, variants, speedup, totalMs }: Omit<ElasticPlan, 'reasons'>): string[] {
+  const speedupOf = (id: VariantId) => formatNumber(variants.find((variant) => variant.id === id)?.speedup ?? NaN);
+  const last = epochs.at(-1);
+  const cached = epochs.find(({ cache }) => cache.used);
+  const unfit = epochs.find(({ fits }) => !fits);
+  return [
+    `${formatNumber(speedup)} times as fast as without freezing: ${formatDuration(totalMs)} in all`,
+    `Freezing alone: ${speedupOf('freezing')} times; with shorter pipelines ${speedupOf('pipe')}, with the cache too ${speedupOf('pipe-cache')}, with more replicas instead ${speedupOf('pipe-dp')}`,
+    ...(last === undefined
+      ? []
+      : [
+          `Ends with ${plural(last.frozenLayers, 'frozen layer')} on ${plural(last.replicas, 'pipeline')} of ${plural(last.pipelineLength, 'GPU')}`,
+        ]),
+    balanceReason(epochs, balances),
+    ...(cached === undefined
+      ? []
+      : [
+          `Caching pays from epoch ${cached.epoch} on, ${formatBytes(cached.cache.sampleBytes)} a sample: ${formatBytes(cached.cache.hostBytes)} of host memory${cached.cache.diskBytes > 0 ? ` and ${formatBytes(cached.cache.diskBytes)} of disk` : ''} on every node`,
+        ]),
+    ...(unfit === undefined
+      ? []
+      : [`Does not fit the GPUs' memory in epoch ${formatCount(unfit.epoch)}: give a smaller batch, or recompute`]),
+  ];
+}
+
+/** What the best cut gains over PipeTransformer's over the whole run, pipeline parts alone. */
+function balanceReason(epochs: readonly ElasticEpoch[], balances: ElasticPlan['balances']): string {
+  const total = (pick: (choices: readonly BalanceChoice[]) => number) =>
+    epochs.reduce((sum, { steps }, index) => sum + steps * pick(balances[index] ?? []), 0);
+  const greedyMs = total((choices) => choices.find(({ name }) => name === 'greedy')?.pipelineMs ?? 0);
+  const bestMs = total((choices) => Math.min(...choices.map(({ pipelineMs }) => pipelineMs)));
+  const share = 1 - bestMs / greedyMs;
+  return share < 0.005
+    ? 'The greedy balance is as fast as the exact ones'
+    : `The best balance takes ${formatNumber(100 * share)} % less pipeline time than the greedy one`;
+}

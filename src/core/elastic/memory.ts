@@ -1,0 +1,60 @@
+import { elementBytes, type CostInputs } from '../cost/rates';
+import type { UnitCosts } from './unit-costs';
+import type { Unit } from './units';
+
+/** Bytes of a GPU by what they hold. */
+export interface StageBytes {
+  readonly weights: number;
+  readonly gradients: number;
+  readonly optimizer: number;
+  readonly activations: number;
+  /** Frozen layers on the first stage: their weights, and what one pass of them holds. */
+  readonly frozen: number;
+}
+
+/** Kept free for the CUDA context and the libraries' buffers: PipeTransformer measured 867 MiB for the context alone. */
+export const contextBytes = 2 ** 30;
+
+/**
+ * Bytes that active units `from` to `to - 1` take on their GPU when `batch` samples pass in micro-batches of which all are in flight (GPipe without recompute). Frozen layers have no
+ * gradients, no optimizer state and keep no activations.
+ */
+export function activeBytes(
+  inputs: CostInputs,
+  costs: UnitCosts,
+  active: readonly Unit[],
+  [from, to]: readonly [number, number],
+  batch: number,
+): StageBytes {
+  const { training } = inputs;
+  const element = elementBytes(training);
+  const held = active.slice(from, to);
+  const parameters = held.reduce((sum, unit) => sum + unit.parameters, 0);
+  const master = training.precision === 'fp32' ? 0 : 4;
+  const state = training.optimizer === 'adam' ? master + 8 : training.optimizer === 'sgd' ? master + 4 : 0;
+  const cost = costs(batch);
+  return {
+    weights: element * parameters,
+    gradients: (training.fp32Gradients ? 4 : element) * parameters,
+    optimizer: state * parameters,
+    activations: held.reduce((sum, { kind }) => sum + cost[kind].savedBytes, 0),
+    frozen: 0,
+  };
+}
+
+/** Bytes of the frozen prefix on the first GPU of a pipeline: weights, and the widest step of a pass of the whole batch. */
+export function frozenBytes(inputs: CostInputs, frozen: readonly Unit[], batch: number): number {
+  if (frozen.length === 0) return 0;
+  const { model, training } = inputs;
+  const element = elementBytes(training);
+  const rows = batch * training.sequenceLength;
+  return (
+    element *
+    (frozen.reduce((sum, { parameters }) => sum + parameters, 0) + rows * (2 * model.hidden + (model.gatedMlp ? 2 : 1) * model.ffn))
+  );
+}
+
+/** All of it. */
+export function totalBytes({ weights, gradients, optimizer, activations, frozen }: StageBytes): number {
+  return weights + gradients + optimizer + activations + frozen;
+}

@@ -1,0 +1,255 @@
+import type { Located } from '../located';
+import { ExpectedError, placed } from '../errors';
+import type { Place } from '../located';
+import type { WrittenElastic } from '../config/elastic-section';
+import type { Given, Run } from '../config/run';
+import { modelSpecOf } from '../config/written-model';
+import { bytesPerGB, formatCount, formatNumber } from '../format';
+import { decoderEnds, encoderEnds, type ModelEnds } from '../model/ends';
+import { resolveRun, type ResolveDefaults } from '../planner/resolve';
+import type { Assumption } from '../planner/request';
+import { placePipelines } from './auto-dp';
+import type { NormTable } from './norm-table';
+import { givenPolicy } from './freeze';
+import { greedyBalance } from './balance';
+import type { BalanceName, ElasticRequest, Freezing, Throughput } from './request';
+import { unitsOf, type ElasticModel } from './units';
+
+type FoundProfiles = Parameters<typeof resolveRun>[2];
+
+/** Values taken when no file says, each with the reason that is shown. */
+const defaults = {
+  alpha: [1 / 3, "PipeTransformer's conservative choice"],
+  batchScaling: ['scaled', 'as PipeTransformer does: every pipeline keeps its batch'],
+  microBatches: ['search', 'the fastest from K to 6 K, as PipeTransformer profiles them'],
+  cache: [true, 'where it pays'],
+  hostMemoryGB: [256, 'usual for a node of 8 GPUs'],
+  diskGB: [1000, 'a usual local disk'],
+  diskGBps: [2, 'a usual local disk'],
+  hostLinkGBps: [12, 'PCIe 3.0 x16, of which about three quarters are reached'],
+  transitionSeconds: [12, 'the CIFAR-10 log of PipeTransformer: 11, 14 and 11 s'],
+  epochs: [10, "as PipeTransformer's CIFAR-10 runs"],
+  datasetSize: [50_000, 'as CIFAR-10; set it'],
+} as const satisfies { readonly [K in keyof WrittenElastic]?: readonly [WrittenElastic[K], string] };
+
+/** Beyond any model, and what is planned in seconds. */
+const mostLayers = 1000;
+const mostStages = 256;
+
+/** Samples a pipeline takes in one step when no file says: images as in PipeTransformer's CIFAR-10 runs, and texts. */
+const defaultBatches = { images: 320, texts: 32 } as const;
+
+/**
+ * Fills in what the files leave open of a run that freezes layers, and says what was filled.
+ * @param found profiles near the config, one of which is used if it matches.
+ * @param norms the log that `elastic.gradientNorms` names, read; null when it names none.
+ * @throws ExpectedError, placed where a file says it: `elastic-model` for models whose layers differ or have experts, `elastic-training`, `elastic-pipeline-length`, `elastic-throughputs`,
+ * `elastic-frozen-layers`, `elastic-norms` (asked for and not given), and those of `resolveRun`.
+ */
+export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable | null, found: FoundProfiles = []): ElasticRequest {
+  const elastic: Given<WrittenElastic> = run.elastic ?? {};
+  const model = modelOf(run, elastic.classes?.value);
+  refuseOtherParallelism(run);
+  const assumptions: Assumption[] = [];
+  const take = <K extends keyof typeof defaults>(key: K): WrittenElastic[K] => {
+    const given: Located<WrittenElastic[K]> | undefined = elastic[key];
+    if (given !== undefined) return given.value;
+    const [value, because] = defaults[key];
+    assumptions.push({ key: `elastic.${key}`, value: typeof value === 'number' ? formatNumber(value) : String(value), because });
+    return value as WrittenElastic[K];
+  };
+  const resolved = resolvedRun(run, model.ends, face, found);
+  const { cluster, training } = resolved;
+  const firstLength = lengthOf(run, cluster.gpusPerNode, assumptions);
+  const batch = batchOf(run, model, placePipelines(cluster, firstLength, firstLength).replicas, assumptions);
+  const freezing = freezingOf(elastic, model.spec.layers, norms, () => take('alpha'));
+  const check = (rates: Located<WrittenElastic['throughputs']> | undefined) => throughputsOf(rates, model.spec.layers, firstLength);
+  const request = {
+    title: run.title,
+    ...{ model, cluster, freezing, firstLength, batch, constants: resolved.constants, profile: resolved.profile },
+    training: { ...training, microBatch: 1, globalBatch: batch, sequenceParallel: false },
+    ...{ epochs: epochsOf(elastic, freezing) ?? take('epochs'), datasetSize: take('datasetSize'), batchScaling: take('batchScaling') },
+    ...{
+      microBatches: take('microBatches'),
+      balance: balanceOf(elastic, model, firstLength, assumptions),
+      transitionMs: 1e3 * take('transitionSeconds'),
+    },
+    cache: {
+      enabled: take('cache'),
+      hostMemoryBytes: bytesPerGB * take('hostMemoryGB'),
+      diskBytes: bytesPerGB * take('diskGB'),
+      diskBytesPerSecond: 1e9 * take('diskGBps'),
+      hostLinkBytesPerSecond: 1e9 * take('hostLinkGBps'),
+    },
+    throughputs: check(elastic.throughputs),
+    fillingThroughputs: check(elastic.fillingThroughputs),
+  };
+  return { ...request, assumptions: [...resolved.assumptions, ...assumptions] };
+}
+
+/** As many epochs as the list of frozen layers or the log of norms tells of, unless the files say. */
+function epochsOf({ epochs }: Given<WrittenElastic>, freezing: Freezing): number | null {
+  if (epochs !== undefined || freezing.kind === 'alpha') return null;
+  return freezing.kind === 'given' ? freezing.frozenLayers.length : freezing.norms.places.size + 1;
+}
+
+/** A decoder or an encoder of equal dense layers. */
+function modelOf(run: Run, classes: number | undefined): ElasticModel {
+  const spec = modelSpecOf(run.model);
+  if (spec.experts !== null)
+    throw new ExpectedError('elastic-model', 'Layers with experts are not planned to freeze', 'plan a dense model', run.place);
+  if (spec.layers > mostLayers)
+    throw new ExpectedError(
+      'elastic-model',
+      `The model has over ${formatCount(mostLayers)} layers`,
+      'plan a model of fewer layers',
+      run.place,
+    );
+  if (run.encoder !== undefined) return { spec, ends: encoderEnds(spec, { ...run.encoder, classes: classes ?? run.encoder.classes }) };
+  if (run.unplanned === undefined) return { spec, ends: decoderEnds(spec) };
+  throw new ExpectedError('elastic-model', run.unplanned.message, 'name a ViT, a BERT or a dense decoder', run.unplanned.place);
+}
+
+/** Cluster and training as any plan resolves them, for one GPU a stage; assumptions of a layout are none of an elastic run. */
+function resolvedRun(run: Run, ends: ModelEnds, face: ResolveDefaults, found: FoundProfiles) {
+  const one: Located<number> = { value: 1, source: { kind: 'default', because: 'one GPU a stage' } };
+  const nodes = run.nodes ?? located(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : 'the default of the settings');
+  const tokens = ends.tokens === null ? run.training.sequenceLength : located(ends.tokens, 'the patches of an image and the class token');
+  const training = {
+    zeroStage: located(0 as const, 'replicas are whole'),
+    ...run.training,
+    ...(tokens === undefined ? {} : { sequenceLength: tokens }),
+    globalBatch: one,
+  };
+  const layout = { tensor: one, pipeline: one, data: one, context: one };
+  // Profiles are of layers that attend to earlier tokens only.
+  const profile = ends.causal ? {} : { profile: located(null, 'profiles are of causal layers') };
+  const request = resolveRun({ ...asDecoder(run), nodes, training, layout, ...profile }, face, found);
+  return { ...request, assumptions: request.assumptions.filter(({ key }) => !key.startsWith('layout.') && !ignored.has(key)) };
+}
+
+/** Without the reason why it cannot be cut in token slices, which no elastic run does. */
+function asDecoder(run: Run): Run {
+  return Object.fromEntries(Object.entries(run).filter(([key]) => key !== 'unplanned')) as unknown as Run;
+}
+
+/** Settings of a plan that an elastic run has no use for. */
+const ignored = new Set(['training.sequenceParallel', 'training.microBatch', 'training.zeroStage']);
+
+function located<T>(value: T, because: string): Located<T> {
+  return { value, source: { kind: 'default', because } };
+}
+
+function refuseOtherParallelism({ layout, training, place }: Run): void {
+  for (const size of ['tensor', 'context', 'virtualStages'] as const) {
+    const given = layout[size];
+    if (given === undefined || given.value === 1) continue;
+    throw new ExpectedError(
+      'elastic-training',
+      `Elastic pipelines have one GPU a stage, but layout.${size} is ${given.value}`,
+      'leave it out',
+      placeOf(given) ?? place,
+    );
+  }
+  const { recompute } = training;
+  if (recompute?.value === 'selective')
+    throw new ExpectedError(
+      'elastic-training',
+      'Selective recompute is not planned for elastic pipelines',
+      'set recompute to "none" or "full"',
+      placeOf(recompute) ?? place,
+    );
+}
+
+function placeOf({ source }: Located<unknown>): Place | undefined {
+  return source.kind === 'file' ? source.place : undefined;
+}
+
+/** GPUs of a pipeline at the start; pipelines never span machines. */
+function lengthOf({ elastic, layout, place }: Run, gpusPerNode: number, assumptions: Assumption[]): number {
+  const given = elastic?.pipelineLength ?? layout.pipeline;
+  if (given === undefined)
+    assumptions.push({ key: 'elastic.pipelineLength', value: String(Math.min(gpusPerNode, mostStages)), because: 'all GPUs of a node' });
+  const length = given?.value ?? Math.min(gpusPerNode, mostStages);
+  if (length > mostStages)
+    throw new ExpectedError(
+      'elastic-pipeline-length',
+      `Pipelines of ${formatCount(length)} GPUs are not planned`,
+      `give elastic.pipelineLength 1 to ${formatCount(mostStages)}`,
+      (given === undefined ? undefined : placeOf(given)) ?? place,
+    );
+  if (length <= gpusPerNode) return length;
+  throw new ExpectedError(
+    'elastic-pipeline-length',
+    `Pipelines do not span machines, but ${formatCount(length)} GPUs of a pipeline are more than the ${formatCount(gpusPerNode)} of a node`,
+    `give elastic.pipelineLength 1 to ${formatCount(gpusPerNode)}, or more cluster.gpusPerNode`,
+    (given === undefined ? undefined : placeOf(given)) ?? place,
+  );
+}
+
+function batchOf({ elastic, training }: Run, { ends }: ElasticModel, replicas: number, assumptions: Assumption[]): number {
+  if (elastic?.batch !== undefined) return elastic.batch.value;
+  if (training.globalBatch !== undefined) return Math.max(1, Math.floor(training.globalBatch.value / replicas));
+  const images = ends.patchWidth !== null;
+  const batch = images ? defaultBatches.images : defaultBatches.texts;
+  const because = images ? "as PipeTransformer's CIFAR-10 runs, on every pipeline" : 'a usual number of texts on every pipeline; set it';
+  assumptions.push({ key: 'elastic.batch', value: String(batch), because });
+  return batch;
+}
+
+/** PipeTransformer's rule, where it uses all GPUs: it adds a variance in squared millions to millions, which large layers inflate. */
+function balanceOf({ balance }: Given<WrittenElastic>, model: ElasticModel, stages: number, assumptions: Assumption[]): BalanceName {
+  if (balance !== undefined) return balance.value;
+  const parameters = unitsOf(model).map((unit) => unit.parameters);
+  const wastes = parameters.length >= stages && greedyBalance(parameters, stages).includes(0);
+  const value = wastes ? 'parameters' : 'greedy';
+  assumptions.push({
+    key: 'elastic.balance',
+    value,
+    because: wastes ? "PipeTransformer's greedy rule would leave GPUs without layers" : "PipeTransformer's own",
+  });
+  return value;
+}
+
+function freezingOf(elastic: Given<WrittenElastic>, layers: number, norms: NormTable | null, alpha: () => number): Freezing {
+  const { freezing, frozenLayers, gradientNorms } = elastic;
+  const kind = freezing?.value ?? (gradientNorms !== undefined ? 'gradients' : frozenLayers !== undefined ? 'given' : 'alpha');
+  const place = freezing === undefined ? undefined : placeOf(freezing);
+  switch (kind) {
+    case 'alpha':
+      return { kind, alpha: alpha() };
+    case 'gradients':
+      if (norms !== null) return { kind, alpha: alpha(), norms };
+      throw new ExpectedError(
+        'elastic-norms',
+        'Freezing by gradients needs a log of gradient norms',
+        'name one with elastic.gradientNorms',
+        place,
+      );
+    case 'given':
+      if (frozenLayers === undefined)
+        throw new ExpectedError(
+          'elastic-frozen-layers',
+          'No frozen layers are given',
+          'list them, one number an epoch, as elastic.frozenLayers',
+          place,
+        );
+      return placed(placeOf(frozenLayers), () => {
+        givenPolicy(layers, frozenLayers.value);
+        return { kind, frozenLayers: frozenLayers.value };
+      });
+  }
+}
+
+function throughputsOf(rates: Located<WrittenElastic['throughputs']> | undefined, layers: number, firstLength: number): Throughput[] {
+  return (rates?.value ?? []).map(([frozenLayers, pipelineLength, samplesPerSecond]) => {
+    if (rates !== undefined && (frozenLayers > layers || pipelineLength > firstLength))
+      throw new ExpectedError(
+        'elastic-throughputs',
+        `A rate is given for ${frozenLayers} frozen layers and pipelines of ${pipelineLength} GPUs, which the run never has`,
+        `give at most ${layers} frozen layers and ${firstLength} GPUs`,
+        placeOf(rates),
+      );
+    return { frozenLayers, pipelineLength, samplesPerSecond };
+  });
+}

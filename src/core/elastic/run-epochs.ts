@@ -1,0 +1,164 @@
+import { networkBandwidth } from '../cost/collectives';
+import { elementBytes } from '../cost/rates';
+import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
+import { formatCount } from '../format';
+import { decideCaches, type CacheDecision, type Span } from './auto-cache';
+import { placePipelines, type Placement } from './auto-dp';
+import { compressedLength } from './auto-pipe';
+import { calibrationOf, type Calibration } from './calibrate';
+import type { ElasticEpoch } from './plan';
+import { contextBytes, totalBytes } from './memory';
+import type { ElasticRequest } from './request';
+import { activeUnits, cutUnits, frozenForwardMs, modelledStep, stageBytesOf, type StepQuestion, type Workshop } from './workshop';
+import { stageSums } from './balance';
+
+/** Which mechanisms run. */
+export interface Mechanisms {
+  readonly pipe: boolean;
+  readonly replicas: boolean;
+  readonly cache: boolean;
+}
+
+/** Where and how an epoch runs, before its times are known. */
+interface Setting {
+  readonly frozenLayers: number;
+  readonly placement: Placement;
+  readonly batch: number;
+  readonly steps: number;
+}
+
+/** All epochs of a run with frozen layers as given, one number an epoch, ascending. @throws ExpectedError `elastic-replicas`; CancelledError. */
+export function runEpochs(shop: Workshop, frozen: readonly number[], mechanisms: Mechanisms, signal?: CancelSignal): ElasticEpoch[] {
+  const spans = spansOf(settingsOf(shop, frozen, mechanisms, signal));
+  const caches = decideCaches(
+    shop.request,
+    spans.map((span, index) => cacheSpan(shop, span, spans[index - 1])),
+    mechanisms.cache,
+  );
+  const calibration = calibrationOf(shop);
+  return spans.flatMap(({ first, epochs, setting }, span) => {
+    throwIfCancelled(signal);
+    const cache = caches[span];
+    const before = spans[span - 1];
+    if (cache === undefined) return [];
+    const transitionMs = before === undefined ? 0 : transitionOf(shop, before.setting, setting);
+    const opening = epochOf(shop, calibration, { epoch: first, setting, cache, state: cache.used ? 'fill' : 'none', transitionMs });
+    if (epochs === 1) return [opening];
+    const later = epochOf(shop, calibration, { epoch: first, setting, cache, state: cache.used ? 'read' : 'none', transitionMs: 0 });
+    return [opening, ...Array.from({ length: epochs - 1 }, (_, index) => ({ ...later, epoch: first + 1 + index }))];
+  });
+}
+
+/** Epochs in a row with one setting. */
+interface SettingSpan {
+  readonly first: number;
+  epochs: number;
+  readonly setting: Setting;
+}
+
+function spansOf(settings: readonly Setting[]): SettingSpan[] {
+  const spans: SettingSpan[] = [];
+  settings.forEach((setting, first) => {
+    const last = spans.at(-1);
+    if (last !== undefined && alike(last.setting, setting)) last.epochs += 1;
+    else spans.push({ first, epochs: 1, setting });
+  });
+  return spans;
+}
+
+function alike(one: Setting, other: Setting): boolean {
+  return one.frozenLayers === other.frozenLayers && one.placement.pipelineLength === other.placement.pipelineLength;
+}
+
+function settingsOf(shop: Workshop, frozen: readonly number[], { pipe, replicas: grow }: Mechanisms, signal?: CancelSignal): Setting[] {
+  const { request } = shop;
+  const { firstLength, balance, cluster } = request;
+  // By time the memory itself is counted, of which parameters are PipeTransformer's proxy: any cut that fits will do.
+  const largest = balance === 'time' ? Infinity : (cutUnits(shop, balance, 0, firstLength, request.batch)?.largest ?? Infinity);
+  let pipelineLength = firstLength;
+  return frozen.map((frozenLayers) => {
+    throwIfCancelled(signal);
+    if (pipe && frozenLayers > 0)
+      pipelineLength = compressedLength(pipelineLength, (stages) => cutUnits(shop, balance, frozenLayers, stages, request.batch), largest);
+    const placement = placePipelines(cluster, firstLength, pipelineLength, grow);
+    const batch = batchOf(request, placement.replicas, placePipelines(cluster, firstLength, firstLength).replicas);
+    return { frozenLayers, placement, batch, steps: Math.ceil(request.datasetSize / (batch * placement.replicas)) };
+  });
+}
+
+/** Samples of a step on one of `replicas` pipelines. @throws ExpectedError `elastic-replicas` when some would have none. */
+function batchOf({ batch, batchScaling, datasetSize }: ElasticRequest, replicas: number, firstReplicas: number): number {
+  const own = batchScaling === 'scaled' ? batch : Math.floor((batch * firstReplicas) / replicas);
+  if (replicas <= datasetSize && own >= 1) return own;
+  const [what, remedy] =
+    own >= 1
+      ? [`an epoch of ${formatCount(datasetSize)} samples`, 'give a larger datasetSize, or fewer nodes']
+      : [`a step of ${formatCount(batch * firstReplicas)} samples`, 'give a larger batch, or let it grow with batchScaling "scaled"'];
+  throw new ExpectedError('elastic-replicas', `There are more replicas than data: ${formatCount(replicas)} pipelines for ${what}`, remedy);
+}
+
+function cacheSpan(shop: Workshop, { epochs, setting }: SettingSpan, before: SettingSpan | undefined): Span {
+  const { frozenLayers, placement, batch, steps } = setting;
+  const old = before?.setting;
+  return {
+    ...{ epochs, steps, batch, replicasPerNode: placement.replicasPerNode },
+    forwardMs: frozenForwardMs(shop, 0, frozenLayers, batch),
+    advanceMs: frozenForwardMs(shop, old?.frozenLayers ?? 0, frozenLayers, batch),
+    follows: old?.placement.replicas === placement.replicas,
+  };
+}
+
+/**
+ * What a change costs before the next epoch. Other pipelines or replicas: the fixed transition, and the weights sent to new replicas over the network and to the GPUs over the host's link. The
+ * same pipelines with more frozen layers: the weights alone move.
+ */
+function transitionOf({ request, units, inputs }: Workshop, old: Setting, { placement }: Setting): number {
+  const { cache, cluster, transitionMs } = request;
+  const bytes = elementBytes(inputs.training) * units.reduce((sum, { parameters }) => sum + parameters, 0);
+  const loadMs = (1e3 * bytes) / cache.hostLinkBytesPerSecond;
+  const sameGroups = old.placement.replicas === placement.replicas && old.placement.pipelineLength === placement.pipelineLength;
+  if (sameGroups) return loadMs;
+  const sent = placement.replicas > old.placement.replicas && cluster.nodes > 1 ? (1e3 * bytes) / networkBandwidth(cluster.links) : 0;
+  return transitionMs + sent + loadMs;
+}
+
+interface EpochQuestion {
+  readonly epoch: number;
+  readonly setting: Setting;
+  readonly cache: CacheDecision;
+  readonly state: 'none' | 'fill' | 'read';
+  readonly transitionMs: number;
+}
+
+function epochOf(shop: Workshop, calibration: Calibration, { epoch, setting, cache, state, transitionMs }: EpochQuestion): ElasticEpoch {
+  const { frozenLayers, placement, batch, steps } = setting;
+  const question: StepQuestion = { frozenLayers, ...placement, balance: shop.request.balance, batch };
+  const step = modelledStep(shop, question);
+  const active = activeUnits(shop, frozenLayers);
+  const { stageUnits } = step;
+  const stageBytes = stageBytesOf(shop, question, stageUnits);
+  const times = calibration({
+    ...question,
+    readMs: cache.movedMs,
+    frozenMs: state === 'none' ? frozenForwardMs(shop, 0, frozenLayers, batch) : state === 'fill' ? cache.fillMs : cache.movedMs,
+    computes: state !== 'read',
+    step,
+  });
+  const trainMs = steps * times.stepMs;
+  const largestBytes = Math.max(...stageBytes.map(totalBytes));
+  return {
+    ...placement,
+    ...{ epoch, frozenLayers, batch, steps, stageUnits, stageBytes, transitionMs, trainMs },
+    microBatches: step.microBatches,
+    stageParameters: stageSums(
+      active.map(({ parameters }) => parameters),
+      stageUnits,
+    ),
+    fits: largestBytes + contextBytes <= shop.request.cluster.gpu.memoryBytes,
+    ...times,
+    bubbleRate: step.bubbleRate,
+    cache: { ...cache, state },
+    epochMs: trainMs + transitionMs,
+    samplesPerSecond: (1e3 * batch * placement.replicas) / times.stepMs,
+  };
+}

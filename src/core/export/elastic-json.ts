@@ -1,0 +1,37 @@
+import { totalBytes } from '../elastic/memory';
+import type { ElasticEpoch, ElasticPlan } from '../elastic/plan';
+
+/** A plan as `terapipe elastic --json` prints it: everything but its request's log and timelines. Times ms, memory bytes; fields are added, never renamed. */
+export function elasticJson(plan: ElasticPlan): object {
+  const { request, epochs, balances, variants, speedup, totalMs, parameters, freezing, cost, reasons } = plan;
+  return {
+    version: 1,
+    title: request.title,
+    epochs: epochs.map((epoch, index) => ({
+      ...epochJson(epoch),
+      balances: (balances[index] ?? []).map(({ stageUnits, ...choice }) => ({ ...choice, stageLayers: stageUnits })),
+    })),
+    ...{ speedup, totalMs },
+    variants: variants.map(({ id, totalMs: variantMs, speedup: times, epochMs }) => ({
+      ...{ id, totalMs: variantMs, speedup: times, epochMs: [...epochMs] },
+    })),
+    ...{ freezing, cost, reasons, parameters },
+    model: request.model,
+    training: request.training,
+    cluster: request.cluster,
+    ...{ datasetSize: request.datasetSize, pipelineLength: request.firstLength, balance: request.balance },
+    assumptions: request.assumptions,
+  };
+}
+
+function epochJson(epoch: ElasticEpoch): object {
+  const { stageUnits, stageBytes, cache, ...rest } = epoch;
+  const { state, because, hostBytes, diskBytes, sampleBytes } = cache;
+  // Layers as torch's Pipe has them and the logs print them: attention and feed-forward each, and the ends.
+  return {
+    ...rest,
+    stageLayers: stageUnits,
+    peakBytes: stageBytes.map(totalBytes),
+    cache: { state, because, hostBytes, diskBytes, sampleBytes },
+  };
+}

@@ -1,0 +1,104 @@
+/** Rules by which others cut a sequence, as baselines: slices of equal arithmetic (Seq1F1B) and chunks that shrink as the context grows (serving engines). */
+
+/** Arithmetic of a slice of x tokens after c: `perToken x + perTokenContext (x c + x^2 / 2)`, in any unit. */
+export interface SliceWork {
+  readonly perToken: number;
+  readonly perTokenContext: number;
+}
+
+/** Sizes of a model as Seq1F1B counts them. */
+export interface WorkShape {
+  readonly layers: number;
+  readonly hidden: number;
+  readonly ffn: number;
+  readonly heads: number;
+  readonly headDim: number;
+  readonly vocab: number;
+}
+
+/** FLOPs of a forward, as Seq1F1B's `get_prefix_tflops` counts them: N [(4 d + 3) a (x c + x^2 / 2) + 8 x h a d + 4 x h ffn] + 4 x h V. */
+export function workOf({ layers, hidden, ffn, heads, headDim, vocab }: WorkShape): SliceWork {
+  return {
+    perToken: layers * (8 * hidden * heads * headDim + 4 * hidden * ffn) + 4 * hidden * vocab,
+    perTokenContext: layers * (4 * headDim + 3) * heads,
+  };
+}
+
+/**
+ * `slices` slices of equal work, solved from the end of the sequence and rounded down to multiples of `multiple`; the first one takes the rest (Seq1F1B, `uniform_comp`).
+ * Null when a slice would be empty.
+ */
+export function equalWorkLengths(
+  tokens: number,
+  slices: number,
+  multiple: number,
+  { perToken, perTokenContext }: SliceWork,
+): number[] | null {
+  const share = (perToken * tokens + (perTokenContext * tokens * tokens) / 2) / slices;
+  const lengths: number[] = [];
+  let left = tokens;
+  for (let index = 1; index < slices; index++) {
+    // The smaller root of perTokenContext x^2 / 2 - (perToken + perTokenContext left) x + share = 0, in the form that also holds without context.
+    const linear = perToken + perTokenContext * left;
+    const root = (2 * share) / (linear + Math.sqrt(Math.max(0, linear * linear - 2 * perTokenContext * share)));
+    const length = Math.floor(root / multiple) * multiple;
+    if (length < 1 || length >= left) return null;
+    lengths.push(length);
+    left -= length;
+  }
+  return [left, ...lengths.reverse()];
+}
+
+/** Share of the computed change of a chunk that is followed, and the least chunk as a share of the first (SGLang's defaults). */
+const smoothing = 0.75;
+const leastShare = 0.25;
+
+/**
+ * Chunks of a prompt as SGLang chooses them: the time R(L) of a whole prompt is fitted by a quadratic, the next chunk d after L tokens solves R(L + d) - R(L) = R(first),
+ * followed by three quarters, no less than a quarter of the first, rounded down to multiples of `multiple`.
+ * @param wholeMs time of a prompt of so many tokens at once, ms.
+ */
+export function dynamicChunks(tokens: number, first: number, multiple: number, wholeMs: (tokens: number) => number): number[] {
+  const { linear, square } = fittedQuadratic(tokens, multiple, wholeMs);
+  const rounded = (length: number): number => Math.max(multiple, Math.floor(length / multiple) * multiple);
+  const lengths: number[] = [];
+  for (let done = 0; done < tokens;) {
+    const slope = linear + 2 * square * done;
+    const target = linear * first + square * first * first;
+    const root = square > 0 ? (2 * target) / (slope + Math.sqrt(slope * slope + 4 * square * target)) : first;
+    const length = Math.min(tokens - done, rounded(Math.max(leastShare * first, first + smoothing * (root - first))));
+    lengths.push(length);
+    done += length;
+  }
+  return lengths;
+}
+
+/** Prompts that the quadratic is fitted to. */
+const fitted = 16;
+
+/** Least squares of `constant + linear L + square L^2` through evenly spaced lengths; neither term negative. */
+function fittedQuadratic(
+  tokens: number,
+  multiple: number,
+  wholeMs: (tokens: number) => number,
+): { readonly linear: number; readonly square: number } {
+  const points = Array.from({ length: fitted }, (_, index) =>
+    Math.min(tokens, multiple * Math.max(1, Math.round(((index + 1) * tokens) / fitted / multiple))),
+  );
+  const times = points.map(wholeMs);
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [x, y, t] = [points, points.map((point) => point * point), times].map((values) => {
+    const average = mean(values);
+    return values.map((value) => value - average);
+  });
+  const dot = (a: readonly number[] = [], b: readonly number[] = []): number =>
+    a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
+  const determinant = dot(x, x) * dot(y, y) - dot(x, y) ** 2;
+  const square = determinant > 0 ? (dot(y, t) * dot(x, x) - dot(x, t) * dot(x, y)) / determinant : 0;
+  if (square > 0) {
+    const linear = (dot(x, t) - square * dot(x, y)) / dot(x, x);
+    if (linear >= 0) return { linear, square };
+    return { linear: 0, square: dot(y, t) / dot(y, y) };
+  }
+  return { linear: dot(x, x) > 0 ? Math.max(0, dot(x, t) / dot(x, x)) : 1, square: 0 };
+}

@@ -1,0 +1,131 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
+import { composeBatch } from './batch-program';
+import { pathGrowth, type PathGrowth } from './flow-shop';
+import type { FoundPlan } from './search';
+import { emptyRow, type SliceRows } from './slice-rows';
+import { cheapestCut, cheapestRests, tokenScratch } from './token-program';
+
+/** A plan begun: its chunks and slices so far, and the longest paths through them. */
+interface Label {
+  readonly state: Float64Array;
+  readonly slices: number;
+  readonly parent: Label | null;
+  /** The slice that led here; a chunk of kind `kind` begins where `start` is 0. */
+  readonly kind: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface FlowShopProblem {
+  readonly kinds: readonly SliceRows[];
+  readonly sequences: number;
+  readonly factors: readonly number[];
+  /** Only plans faster than this are looked for, ms. */
+  readonly capMs: number;
+  /** Labels after which to give up. */
+  readonly maximumLabels: number;
+}
+
+export interface FlowShopResult {
+  /** The fastest plan, in order; null: none is faster than the cap (where `complete`). */
+  readonly chunks: FoundPlan['chunks'] | null;
+  /** All plans were looked at or ruled out. */
+  readonly complete: boolean;
+}
+
+/**
+ * The fastest plan on stages that differ by factors, chunks in any order: a label for every begun plan that no other at the same place beats on all paths and that the
+ * cheapest rest could still bring under the cap.
+ * @throws CancelledError
+ */
+export function searchFlowShop(
+  { kinds, sequences, factors, capMs, maximumLabels }: FlowShopProblem,
+  signal: CancelSignal | undefined,
+): FlowShopResult {
+  const growth = pathGrowth(factors);
+  const units = kinds[0]?.units ?? 0;
+  const scratch = tokenScratch(units);
+  const cuts = kinds.map((rows) => cheapestCut(rows, Infinity, scratch, signal));
+  const sizes = kinds.map((rows) => rows.sequences);
+  const { totals } = composeBatch(sequences, sizes, cuts);
+  const rests = kinds.map((rows) => {
+    cheapestRests(rows, Infinity, scratch, signal);
+    return scratch.totals.slice();
+  });
+  const row = emptyRow();
+  const next = new Float64Array(growth.size);
+  let made = 0;
+  const done: Label[][] = Array.from({ length: sequences + 1 }, () => []);
+  done[0] = [{ state: new Float64Array(growth.size), slices: 0, parent: null, kind: 0, start: 0, end: 0 }];
+  for (let before = 0; before < sequences; before++)
+    for (const [kind, rows] of kinds.entries()) {
+      const after = before + rows.sequences;
+      if (after > sequences) continue;
+      const at: Label[][] = Array.from({ length: units + 1 }, () => []);
+      at[0] = done[before] ?? [];
+      const laterMs = totals[sequences - after] ?? Infinity;
+      for (let start = 0; start < units; start++) {
+        throwIfCancelled(signal);
+        const labels = at[start] ?? [];
+        if (labels.length === 0) continue;
+        rows.read(start, Infinity, row);
+        for (let index = 0; index < row.length; index++) {
+          const ms = row.ms[row.offset + index] ?? Infinity;
+          const end = start + 1 + index;
+          const restMs = (rests[kind]?.[end] ?? Infinity) + laterMs;
+          if (ms === Infinity || restMs === Infinity) continue;
+          for (const parent of labels) {
+            if (++made > maximumLabels) return { chunks: null, complete: false };
+            growth.grow(parent.state, ms, next);
+            if (leastMs(growth, next, restMs) >= capMs) continue;
+            keep(end === units ? (done[after] ?? []) : (at[end] ?? []), {
+              state: next,
+              slices: parent.slices + 1,
+              parent,
+              kind,
+              start,
+              end,
+            });
+          }
+        }
+      }
+    }
+  const last = growth.size - 1;
+  const finished = (done[sequences] ?? []).toSorted((a, b) => (a.state[last] ?? 0) - (b.state[last] ?? 0) || a.slices - b.slices);
+  return { chunks: finished[0] === undefined ? null : chunksOf(finished[0], sizes), complete: true };
+}
+
+/** What a begun plan takes at least: staying on one stage for all that is left. */
+function leastMs({ size, stay }: PathGrowth, state: Float64Array, restMs: number): number {
+  let least = 0;
+  for (let index = 0; index < size; index++) least = Math.max(least, (state[index] ?? 0) + (stay[index] ?? 0) * restMs);
+  return least;
+}
+
+/** Adds a label unless another is nowhere longer; drops those that it makes needless. The label's state is copied. */
+function keep(labels: Label[], label: Label): void {
+  for (let index = labels.length - 1; index >= 0; index--) {
+    const other = labels[index];
+    if (other === undefined) continue;
+    if (nowhereLonger(other.state, label.state) && (other.slices <= label.slices || !nowhereLonger(label.state, other.state))) return;
+    if (nowhereLonger(label.state, other.state)) labels.splice(index, 1);
+  }
+  labels.push({ ...label, state: label.state.slice() });
+}
+
+function nowhereLonger(state: Float64Array, than: Float64Array): boolean {
+  for (let index = 0; index < state.length; index++) if ((state[index] ?? 0) > (than[index] ?? 0)) return false;
+  return true;
+}
+
+function chunksOf(finished: Label, sizes: readonly number[]): FoundPlan['chunks'] {
+  const chunks: { sequences: number; ends: number[] }[] = [];
+  let ends: number[] = [];
+  for (let label = finished; label.parent !== null; label = label.parent) {
+    ends.push(label.end);
+    if (label.start > 0) continue;
+    chunks.push({ sequences: sizes[label.kind] ?? 1, ends: ends.reverse() });
+    ends = [];
+  }
+  return chunks.reverse().map((chunk) => ({ sequences: chunk.sequences, ends: Uint32Array.from(chunk.ends) }));
+}

@@ -1,0 +1,205 @@
+import { ExpectedError, type CancelSignal } from '../errors';
+import { plural } from '../format';
+import type { Baselines } from './baselines';
+import { boundsOf, flowShopMs, type Objective } from './flow-shop';
+import { searchFlowShop } from './flow-shop-search';
+import { jointRows, partitionsOf } from './one-scheme';
+import type { SlicingProblem } from './problem';
+import { solveRounds } from './rounds';
+import { roundingSlack, searchThresholds, type FoundPlan, type SearchOptions } from './search';
+import { emptyRow, type SliceRows } from './slice-rows';
+
+/** Chunks of every round, and what is proved of them: `boundMs` in the problem's ms. */
+export interface Solved {
+  readonly rounds: readonly FoundPlan['chunks'][];
+  readonly boundMs: number;
+  readonly exact: boolean;
+  readonly evaluations: number;
+}
+
+export interface MethodOptions {
+  readonly signal: CancelSignal | undefined;
+  /** The best plan, the bound, and the gap there was at first; times over the largest stage factor. */
+  readonly onMove: (best: FoundPlan | null, boundMs: number, startGapMs: number) => void;
+}
+
+/** Thresholds solved when nothing else limits them. */
+const defaultEvaluations = 100_000;
+/** Labels of begun plans before the flow shop is left to its bounds: about a second. */
+const mostLabels = 1_000_000;
+/** Visits of slices that solving rounds may take, over all of them. */
+const roundVisits = 2e9;
+
+/** Solves by what the problem asks for: the thresholds alone, one scheme for all chunks, rounds, or stages that differ. Null: every scheme holds a forbidden slice. */
+export function chooseMethod(
+  problem: SlicingProblem,
+  kinds: readonly SliceRows[],
+  formula: Objective,
+  judgedBy: 'formula' | 'simulation',
+  baselines: Baselines,
+  options: MethodOptions,
+): Solved | null {
+  const { batch, maximumInFlight = Infinity, forwardOnly = false, oneScheme = false } = problem;
+  const search = (searched: readonly SliceRows[], sequences: number, objective: Objective, capMs: number): Solved | null =>
+    searched.length === 0 ? null : searchedPlan(problem, searched, sequences, objective, capMs, baselines, options);
+  const unlimited = search(kinds, batch, formula, Math.min(baselines.uniform.latencyMs, baselines.equalTime.latencyMs));
+  if (unlimited === null) return null;
+  const shared = oneScheme ? withOneScheme(problem, kinds, formula, unlimited, search) : unlimited;
+  const slices = shared.rounds.flat().reduce((sum, { ends }) => sum + ends.length, 0);
+  if (forwardOnly || slices <= maximumInFlight)
+    return judgedBy === 'simulation' ? onFlowShop(problem, kinds, shared, search, options.signal) : shared;
+  if (oneScheme)
+    throw new ExpectedError(
+      'slicing-unsupported',
+      `One scheme for all chunks in rounds of at most ${plural(maximumInFlight, 'slice')} in flight cannot be solved`,
+      'leave oneScheme or maximumInFlight out',
+    );
+  const limited = inRounds(problem, kinds, formula, options);
+  if (judgedBy === 'formula' || limited === null) return limited;
+  const bounds = boundsOf(problem.stageFactors ?? []).map((bound) => inRounds(problem, kinds, bound, options));
+  const ms = limited.rounds.reduce((sum, chunks) => sum + flowShopMs(timesOf(kinds, chunks), problem.stageFactors ?? []), 0);
+  const boundMs = Math.min(ms, Math.max(...bounds.map((bound) => bound?.boundMs ?? 0)));
+  return { ...limited, boundMs, exact: boundMs >= ms * (1 - roundingSlack) };
+}
+
+function searchedPlan(
+  problem: SlicingProblem,
+  kinds: readonly SliceRows[],
+  sequences: number,
+  objective: Objective,
+  capMs: number,
+  baselines: Baselines,
+  { signal, onMove }: MethodOptions,
+): Solved | null {
+  const { equalTime, uniform } = baselines;
+  let startGapMs = 0;
+  const searchOptions: SearchOptions = {
+    signal,
+    maximumEvaluations: problem.maximumEvaluations ?? defaultEvaluations,
+    tolerance: problem.tolerance ?? 0,
+    onMove: (best, boundMs) => {
+      if (best !== null && startGapMs === 0) startGapMs = best.objectiveMs - boundMs;
+      onMove(best, boundMs, startGapMs);
+    },
+  };
+  const hintMs = equalTime.latencyMs < uniform.latencyMs ? equalTime.slowestMs : uniform.slowestMs;
+  const weight = objective.slowest / objective.sum;
+  const { best, boundMs, exact, evaluations } = searchThresholds(
+    { kinds, sequences, weight, capMs: capMs / objective.sum, hintMs },
+    searchOptions,
+  );
+  return best === null ? null : { rounds: [best.chunks], boundMs: boundMs * objective.sum, exact, evaluations };
+}
+
+type Search = (kinds: readonly SliceRows[], sequences: number, objective: Objective, capMs: number) => Solved | null;
+
+/** All chunks cut alike: the unlimited optimum where it is, else the best over partitions of the batch, each of them one chunk with summed times. */
+function withOneScheme(
+  { batch, maximumBatchSlice = batch }: SlicingProblem,
+  kinds: readonly SliceRows[],
+  formula: Objective,
+  unlimited: Solved,
+  search: Search,
+): Solved {
+  const chunks = unlimited.rounds.flat();
+  if (new Set(chunks.map(({ ends }) => ends.join())).size === 1) return unlimited;
+  const { partitions, complete } = partitionsOf(batch, Math.min(batch, maximumBatchSlice));
+  let best: Solved | null = null;
+  let bestMs = Infinity;
+  let boundMs = Infinity;
+  let { evaluations } = unlimited;
+  for (const sizes of partitions) {
+    const joint = search([jointRows(kinds, sizes)], batch, formula, bestMs);
+    if (joint === null) continue;
+    const ends = joint.rounds[0]?.[0]?.ends ?? new Uint32Array(0);
+    evaluations += joint.evaluations;
+    boundMs = Math.min(boundMs, joint.boundMs);
+    const ms = objectiveOf(
+      kinds,
+      sizes.map((sequences) => ({ sequences, ends })),
+      formula,
+    );
+    if (ms >= bestMs) continue;
+    bestMs = ms;
+    best = { ...joint, rounds: [sizes.map((sequences) => ({ sequences, ends }))] };
+  }
+  if (best === null) return unlimited;
+  const proved = complete ? Math.min(boundMs, bestMs) : unlimited.boundMs;
+  return { ...best, boundMs: proved, exact: proved >= bestMs * (1 - roundingSlack), evaluations };
+}
+
+function inRounds(problem: SlicingProblem, kinds: readonly SliceRows[], objective: Objective, { signal }: MethodOptions): Solved | null {
+  const { batch, maximumInFlight = Infinity, maximumEvaluations } = problem;
+  const units = kinds[0]?.units ?? 1;
+  const maximumSlices = Math.min(maximumInFlight, batch * units);
+  const visits = (kinds.length * units * units * Math.min(maximumSlices, units)) / 2;
+  const { rounds, boundMs, exact, evaluations } = solveRounds(
+    {
+      kinds,
+      sequences: batch,
+      weight: objective.slowest / objective.sum,
+      maximumSlices,
+      maximumEvaluations: maximumEvaluations ?? Math.max(2, Math.floor(roundVisits / visits / batch)),
+    },
+    signal,
+  );
+  return rounds === null ? null : { rounds: rounds.map(({ chunks }) => chunks), boundMs: boundMs * objective.sum, exact, evaluations };
+}
+
+/**
+ * Stages that differ so that eq. 5 is only an upper bound: the plan best by it and those best by lower bounds are simulated, and the fastest is improved until none better
+ * is left, or until that takes too long; then the bounds say how far it may be.
+ */
+function onFlowShop(
+  problem: SlicingProblem,
+  kinds: readonly SliceRows[],
+  first: Solved,
+  search: Search,
+  signal: CancelSignal | undefined,
+): Solved {
+  const { batch, stageFactors: factors = [], oneScheme = false } = problem;
+  const simulate = (chunks: FoundPlan['chunks']): number => flowShopMs(timesOf(kinds, chunks), factors);
+  let chunks: FoundPlan['chunks'] = first.rounds.flat();
+  let ms = simulate(chunks);
+  let { evaluations } = first;
+  let boundMs = 0;
+  const offer = (other: FoundPlan['chunks']): void => {
+    const otherMs = simulate(other);
+    if (otherMs >= ms) return;
+    [chunks, ms] = [other, otherMs];
+  };
+  offer(chunks.toReversed());
+  for (const bound of boundsOf(factors)) {
+    const found = search(kinds, batch, bound, ms);
+    if (found === null) continue;
+    evaluations += found.evaluations;
+    boundMs = Math.max(boundMs, found.boundMs);
+    if (!oneScheme) offer(found.rounds.flat());
+  }
+  let exact = boundMs >= ms * (1 - roundingSlack);
+  if (!exact && !oneScheme) {
+    const labels = problem.maximumEvaluations === undefined ? mostLabels : 0;
+    const better = searchFlowShop({ kinds, sequences: batch, factors, capMs: ms * (1 - roundingSlack), maximumLabels: labels }, signal);
+    if (better.chunks !== null) offer(better.chunks);
+    exact = better.complete;
+  }
+  return { rounds: [chunks], boundMs: exact ? ms : Math.min(boundMs, ms), exact, evaluations };
+}
+
+/** Times of all slices in order, ms. */
+function timesOf(kinds: readonly SliceRows[], chunks: FoundPlan['chunks']): number[] {
+  const row = emptyRow();
+  return chunks.flatMap(({ sequences, ends }) => {
+    const rows = kinds[sequences - 1];
+    return Array.from(ends, (end, index) => {
+      const start = index === 0 ? 0 : (ends[index - 1] ?? 0);
+      rows?.read(start, Infinity, row);
+      return row.ms[row.offset + end - start - 1] ?? Infinity;
+    });
+  });
+}
+
+function objectiveOf(kinds: readonly SliceRows[], chunks: FoundPlan['chunks'], { sum, slowest }: Objective): number {
+  const times = timesOf(kinds, chunks);
+  return sum * times.reduce((total, ms) => total + ms, 0) + slowest * times.reduce((most, ms) => Math.max(most, ms), 0);
+}

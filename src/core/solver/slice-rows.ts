@@ -1,0 +1,70 @@
+import type { CancelSignal } from '../errors';
+
+/**
+ * A view on the slices that start at one unit, into columns that belong to whoever filled it: entries `offset` to `offset + length - 1`. `to` holds where each slice
+ * ends; null: they end at the next units in turn.
+ */
+export interface SliceRow {
+  /** What the slice adds to the sum, ms. `Infinity`: forbidden. */
+  ms: Float64Array;
+  /** What the slice adds to the slowest, ms; the same column as `ms` unless one cut is for chunks of several sizes. */
+  peakMs: Float64Array;
+  to: Uint32Array | null;
+  offset: number;
+  length: number;
+}
+
+/** For every unit the cheapest rest of the sequence from it: its sum in ms (`Infinity`: none), number of slices, the end of its first slice and that slice's peak. */
+export interface Rests {
+  readonly totals: Float64Array;
+  readonly counts: Uint32Array;
+  readonly next: Uint32Array;
+  readonly peaks: Float64Array;
+}
+
+/** All slices of one kind of chunk, row by row. */
+export interface SliceRows {
+  /** Sequences that such a chunk takes from the batch. */
+  readonly sequences: number;
+  /** Units in a sequence: slices lead from unit 0 to unit `units`. */
+  readonly units: number;
+  /** Shows the slices from unit `start` in `row`: at least all with a peak up to `limitMs`. Valid until the next call. */
+  readonly read: (start: number, limitMs: number, row: SliceRow) => void;
+  /** A lower bound on the sum of any cut with no peak above `limitMs`, at once; null where only the dynamic program tells. */
+  readonly floorMs: ((limitMs: number) => number) | null;
+  /** The columns, where the slices are kept in some. */
+  readonly graph: SliceGraph | null;
+  /** A faster way to do what `cheapestRests` does, where there is one; returns the slices visited. */
+  readonly rests?: (limitMs: number, rests: Rests, signal: CancelSignal | undefined) => number;
+}
+
+export function emptyRow(): SliceRow {
+  const nothing = new Float64Array(0);
+  return { ms: nothing, peakMs: nothing, to: null, offset: 0, length: 0 };
+}
+
+/** Slices of one kind kept in columns: those from unit i at entries `rowStart[i]` to `rowStart[i + 1] - 1`. */
+export interface SliceGraph {
+  readonly rowStart: Uint32Array;
+  readonly to: Uint32Array;
+  readonly ms: Float64Array;
+  readonly peakMs: Float64Array;
+}
+
+/** The slices of `graph` as rows. */
+export function graphRows(sequences: number, graph: SliceGraph): SliceRows {
+  const { rowStart, to, ms, peakMs } = graph;
+  return {
+    graph,
+    sequences,
+    units: rowStart.length - 1,
+    floorMs: null,
+    read: (start, _limitMs, row) => {
+      row.ms = ms;
+      row.peakMs = peakMs;
+      row.to = to;
+      row.offset = rowStart[start] ?? 0;
+      row.length = (rowStart[start + 1] ?? 0) - row.offset;
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import type { CancelSignal } from '../errors';
+import { composeBatch, kindsUsed, type BatchProgram } from './batch-program';
+import type { SliceRows } from './slice-rows';
+import { cheapestCut, noCut, tokenScratch, type ChunkCut, type TokenScratch } from './token-program';
+
+/**
+ * What is known of one threshold t. Where S(t) of eq. 7 for the whole batch is solved, it is the same for every threshold from `slowestMs` to t, because the plan found
+ * keeps to both: a solved threshold is a whole step of the staircase.
+ */
+export interface Step {
+  readonly limitMs: number;
+  /** S(t), or less where it is not solved; `Infinity`: no plan that is looked for keeps to t. */
+  readonly totalMs: number;
+  readonly slowestMs: number;
+  /** Per kind of chunk the cheapest cut, where `solved`; else something no dearer and of no more slices. */
+  readonly cuts: readonly ChunkCut[];
+  readonly solved: readonly boolean[];
+  readonly batch: BatchProgram;
+}
+
+/** Where a threshold lies: between two steps, and how much the slices of a plan that is looked for may add up to, ms. */
+export interface Surroundings {
+  readonly below: Step | null;
+  readonly above: Step;
+  readonly spareMs: number;
+}
+
+/** Solves thresholds over kinds of chunks, of which null ones are not used. */
+export interface StepSolver {
+  kinds: (SliceRows | null)[];
+  /** The step at a threshold by what needs no program. */
+  readonly floor: (limitMs: number) => Step;
+  readonly solve: (limitMs: number, between: Surroundings) => Step;
+  /** Working memory that all kinds share. */
+  readonly scratch: TokenScratch;
+}
+
+export function stepSolver(all: readonly SliceRows[], sequences: number, signal: CancelSignal | undefined): StepSolver {
+  const sizes = all.map((rows) => rows.sequences);
+  const floors = all.map((rows) => rows.floorMs);
+  const scratch = tokenScratch(all[0]?.units ?? 0);
+  const solver: StepSolver = {
+    kinds: [...all],
+    scratch,
+    floor: (limitMs) => {
+      const cuts = solver.kinds.map((rows) => (rows === null ? noCut : { ...noCut, totalMs: rows.floorMs?.(limitMs) ?? 0, slices: 1 }));
+      const batch = composeBatch(sequences, sizes, cuts);
+      return { limitMs, totalMs: batch.totals[sequences] ?? Infinity, slowestMs: 0, cuts, solved: cuts.map(() => false), batch };
+    },
+    solve: (limitMs, { below, above, spareMs }) => {
+      const cuts = [...above.cuts];
+      const solved = solver.kinds.map((rows, kind) => rows === null || hasSameCut(below, above, kind));
+      solver.kinds.forEach((rows, kind) => {
+        if (rows === null) cuts[kind] = noCut;
+        else if (solved[kind] === true) cuts[kind] = below?.cuts[kind] ?? noCut;
+        else cuts[kind] = raised(cuts[kind] ?? noCut, floors[kind]?.(limitMs) ?? 0);
+      });
+      // Only kinds that the cheapest composition would take need to be solved: the others cannot make it cheaper than they are already thought to be.
+      for (;;) {
+        const batch = composeBatch(sequences, sizes, cuts);
+        const totalMs = batch.totals[sequences] ?? Infinity;
+        if (totalMs === Infinity || totalMs > spareMs) return { limitMs, totalMs: Infinity, slowestMs: 0, cuts, solved, batch };
+        const used = new Set(kindsUsed(batch, sequences, sizes));
+        if ([...used].every((kind) => solved[kind] === true)) {
+          const slowestMs = Math.max(...[...used].map((kind) => cuts[kind]?.slowestMs ?? 0));
+          return { limitMs, totalMs, slowestMs, cuts, solved, batch };
+        }
+        // Those with a lower bound per sequence no dearer than the dearest one used will be used in turn.
+        const perSequence = (kind: number): number => (cuts[kind]?.totalMs ?? Infinity) / (sizes[kind] ?? 1);
+        const dearest = Math.max(...[...used].map(perSequence));
+        for (const kind of sizes.keys()) {
+          if (solved[kind] === true || perSequence(kind) > dearest) continue;
+          const rows = solver.kinds[kind] ?? null;
+          cuts[kind] = rows === null ? noCut : cheapestCut(rows, limitMs, scratch, signal);
+          solved[kind] = true;
+        }
+      }
+    },
+  };
+  return solver;
+}
+
+/** The same as an estimate that is no lower than a floor. */
+function raised(cut: ChunkCut, floorMs: number): ChunkCut {
+  return floorMs > cut.totalMs ? { ...noCut, totalMs: floorMs, slices: cut.slices } : cut;
+}
+
+/** Whether the steps around a threshold agree on the cheapest cut of a kind. */
+function hasSameCut(below: Step | null, above: Step, kind: number): boolean {
+  const known = below?.cuts[kind];
+  const least = above.cuts[kind];
+  return below?.solved[kind] === true && known !== undefined && known.totalMs === least?.totalMs && known.slices === least.slices;
+}

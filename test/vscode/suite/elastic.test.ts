@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { until } from '../until';
+
+const folder = vscode.workspace.workspaceFolders![0]!.uri;
+const target = vscode.Uri.joinPath(folder, 'vit-elastic');
+const run = vscode.Uri.joinPath(target, 'terapipe.json');
+
+describe('a run that freezes layers', () => {
+  before(async () => {
+    const samples = vscode.Uri.file(process.env['TERAPIPE_TEST_SAMPLE']!);
+    await vscode.workspace.fs.copy(vscode.Uri.joinPath(samples, '../vit-elastic'), target, { overwrite: true });
+  });
+  after(() => vscode.commands.executeCommand('workbench.action.closeAllEditors'));
+
+  async function elasticLens(): Promise<vscode.CodeLens> {
+    return until('an elastic lens', async () => {
+      const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', run, 10);
+      return lenses.find(({ command }) => command?.title.startsWith('Elastic: ') === true);
+    });
+  }
+
+  it('has a lens with what it gains, and no error', async () => {
+    await vscode.window.showTextDocument(run);
+    assert.match((await elasticLens()).command?.title ?? '', /^Elastic: [\d.]+x over 10 epochs$/);
+    assert.deepEqual(
+      vscode.languages.getDiagnostics(run).filter(({ severity }) => severity === vscode.DiagnosticSeverity.Error),
+      [],
+    );
+  });
+
+  it('opens the Elastic tab from the lens', async () => {
+    const { command } = await elasticLens();
+    await vscode.commands.executeCommand(command!.command, ...(command!.arguments as unknown[]));
+    await until('the tab', () => {
+      const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+      return Promise.resolve(input instanceof vscode.TabInputWebview ? input : undefined);
+    });
+  });
+
+  it('plans again after an edit, and says what each key means', async () => {
+    const editor = await vscode.window.showTextDocument(run, { viewColumn: vscode.ViewColumn.One });
+    const text = editor.document.getText();
+    const at = text.indexOf('"epochs": 10');
+    await editor.edit((edit) =>
+      edit.replace(new vscode.Range(editor.document.positionAt(at), editor.document.positionAt(at + 12)), '"epochs": 12'),
+    );
+    await until('the new plan', async () => (await elasticLens()).command?.title.endsWith('over 12 epochs') === true || undefined);
+    const position = editor.document.positionAt(at + 2);
+    const hovers = await until('a hover', async () => {
+      const found = await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', run, position);
+      return found.length > 0 ? found : undefined;
+    });
+    const words = hovers
+      .flatMap(({ contents }) =>
+        contents.map((content) => (content instanceof vscode.MarkdownString ? content.value : JSON.stringify(content))),
+      )
+      .join('\n');
+    assert.match(words, /Passes over the data set/);
+  });
+});

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { answerElastic } from '../../src/core/elastic/answer';
+import type { ElasticRequest } from '../../src/core/elastic/request';
+import { pageElasticOf } from '../../src/extension/page-state';
+import type { PageElastic, PageState } from '../../src/protocol/page';
+import { requestOf } from '../unit/core/elastic/models';
+import type { OpenOptions, OpenPage } from './browser';
+import { show, until, type Case } from './cases';
+import { planOf, stateOf } from './fixtures';
+
+const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900 };
+const narrow: OpenOptions = { ...wide, width: 480, height: 1200 };
+const hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'&';
+
+/** A real plan of ViT-B/16 on two nodes of eight GPUs, with changes. */
+export function elasticOf(changes: Partial<ElasticRequest> = {}): PageElastic {
+  const request = requestOf({ freezing: { kind: 'given', frozenLayers: [0, 0, 6, 8, 8, 8, 10, 10, 12, 12] }, ...changes });
+  return pageElasticOf(answerElastic(request), 'tab');
+}
+
+/** A page of a run that is planned as an elastic one alone. */
+export function elasticState(elastic: PageElastic, change: Partial<PageState> = {}): PageState {
+  return stateOf('tab', null, { elastic, file: 'vit-elastic/terapipe.json', ...change });
+}
+
+const vit = elasticOf();
+
+async function epochTitle({ page }: OpenPage): Promise<string> {
+  return page.locator('.elastic-step h2').innerText();
+}
+
+/** How many colours a canvas holds: one or two are an empty one. */
+async function drawnColors({ page }: OpenPage, selector: string): Promise<number> {
+  return page.evaluate<number>(`(() => {
+    const canvas = document.querySelector('${selector}');
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+    const colors = new Set();
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) colors.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
+    return colors.size;
+  })()`);
+}
+
+/** Nothing on the page is wider than the page. */
+async function overflows({ page }: OpenPage): Promise<boolean> {
+  return page.evaluate<boolean>(`document.documentElement.scrollWidth > window.innerWidth`);
+}
+
+/** The Elastic tab: what a person sees and does in it. */
+export const elasticCases: readonly Case[] = [
+  {
+    name: 'elastic: a run planned in no other way shows its numbers, mechanisms, epochs and nothing else',
+    options: wide,
+    state: () => elasticState(vit),
+    steps: async (open) => {
+      const { page } = open;
+      assert.deepEqual(await page.getByRole('tab').allInnerTexts(), ['Elastic']);
+      const text = (await page.locator('.elastic-view').innerText()).replaceAll('\u00a0', ' ');
+      const rounded = String(Number(vit.plan.speedup.toPrecision(3)));
+      assert.ok(text.includes(`${rounded} ×`) || text.includes(rounded), rounded);
+      assert.deepEqual(await page.locator('.mechanisms tbody th').allInnerTexts(), [
+        'No freezing',
+        'Freezing only',
+        '+ shorter pipelines',
+        '+ shorter pipelines, cache',
+        '+ shorter pipelines, replicas',
+        'All',
+      ]);
+      assert.match(String(await page.locator('.elastic-view .figure').first().getAttribute('title')), /instead of .*\nFrom: analytic/);
+      assert.ok((await drawnColors(open, '.epochs')) > 4);
+      assert.ok((await drawnColors(open, '.step-pane .lanes')) > 4);
+      assert.equal(await page.locator('.toolbar').locator('visible=true').count(), 0);
+      assert.equal(await overflows(open), false);
+      return undefined;
+    },
+  },
+  {
+    name: 'elastic: the table has every epoch with what the plan says of it',
+    options: wide,
+    state: () => elasticState(vit),
+    steps: async ({ page }) => {
+      const rows = await page.locator('.elastic-view .table-twin tbody tr').allInnerTexts();
+      assert.equal(rows.length, 10);
+      const cells = rows.map((row) => row.split('\t').map((cell) => cell.trim()));
+      assert.deepEqual(
+        cells.map(([, frozen]) => frozen),
+        ['0', '0', '6', '8', '8', '8', '10', '10', '12', '12'],
+      );
+      assert.deepEqual(
+        cells.map(([, , stages]) => stages),
+        ['8', '8', '4', '4', '4', '4', '2', '2', '1', '1'],
+      );
+      assert.deepEqual(
+        cells.map(([, , , replicas]) => replicas),
+        ['2', '2', '4', '4', '4', '4', '8', '8', '16', '16'],
+      );
+      assert.ok(cells.some((row) => row.includes('fill')) && cells.some((row) => row.includes('read')));
+      await page.locator('.elastic-view .table-twin tbody tr').nth(6).click();
+      await page.getByRole('heading', { name: 'Step of epoch 6' }).waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'elastic: a click and the keyboard pick epochs, Enter leads to the step, whose operations arrows walk',
+    options: wide,
+    state: () => elasticState(vit),
+    steps: async (open) => {
+      const { page } = open;
+      const chart = page.locator('.epoch-chart');
+      await chart.focus();
+      await page.keyboard.press('ArrowRight');
+      assert.equal(await epochTitle(open), 'Step of epoch 1');
+      await page.keyboard.press('PageDown');
+      assert.equal(await epochTitle(open), 'Step of epoch 2');
+      await page.keyboard.press('End');
+      assert.equal(await epochTitle(open), 'Step of epoch 9');
+      assert.match(String(await chart.getAttribute('aria-label')), /10 epochs over 16 GPUs, epoch 9 selected/);
+      await page.keyboard.press('Home');
+      await page.keyboard.press('Enter');
+      assert.equal(await page.evaluate(`document.activeElement.className`), 'step-pane');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      await until('an operation said', async () =>
+        /Forward of micro-batch \d+.* stage 0/.test(String(await page.locator('.step-pane [role=status]').textContent())),
+      );
+      const box = (await chart.boundingBox())!;
+      await page.mouse.click(box.x + box.width - 20, box.y + 30);
+      assert.equal(await epochTitle(open), 'Step of epoch 8');
+      return undefined;
+    },
+  },
+  {
+    name: 'elastic: tooltips say what runs on a GPU and where the number comes from',
+    options: wide,
+    state: () => elasticState(vit),
+    steps: async ({ page }) => {
+      const box = (await page.locator('.epoch-chart').boundingBox())!;
+      await page.mouse.move(box.x + 120, box.y + 112);
+      const tooltip = page.locator('.epoch-chart .tooltip');
+      await until('a stage named', async () => (await tooltip.innerText()).includes('Epoch 0 · pipeline 0 of 2, stage 0 of 8'));
+      assert.match(
+        await tooltip.innerText(),
+        /GPU 0 of node 0[\s\S]*Embedding[\s\S]*Memory: [\s\S]*From: analytic step-time model for V100/,
+      );
+      await page.mouse.move(box.x + box.width - 30, box.y + 40);
+      await until('frozen layers named', async () => (await tooltip.innerText()).includes('12 of 12 layers frozen'));
+      return undefined;
+    },
+  },
+  {
+    name: 'elastic: epochs are as wide as they take, or alike, and the choice stays',
+    options: wide,
+    state: () => elasticState(vit),
+    steps: async (open) => {
+      const { page } = open;
+      const chart = page.locator('.epoch-chart');
+      const at = async (share: number): Promise<string> => {
+        const box = (await chart.boundingBox())!;
+        await page.mouse.click(box.x + 72 + share * (box.width - 84), box.y + 30);
+        return epochTitle(open);
+      };
+      const long = await at(0.45);
+      await page.getByRole('checkbox', { name: 'Epochs of equal width' }).click();
+      assert.equal(await at(0.45), 'Step of epoch 4');
+      assert.notEqual(long, 'Step of epoch 4');
+      return undefined;
+    },
+  },
+  {
+    name: 'elastic: both balances of an epoch are shown, with what the better one gains',
+    options: wide,
+    state: () => elasticState(vit),
+    steps: async ({ page }) => {
+      const names = await page.locator('.balances tbody th').allInnerTexts();
+      assert.deepEqual(
+        names.map((name) => name.replace(/\s*used/, '')),
+        ['Greedy', 'Exact by parameters', 'Exact by time'],
+      );
+      assert.match(await page.locator('.elastic-detail .hint').innerText(), /less pipeline time than the greedy cut|as fast as the exact/);
+      return undefined;
+    },
+  },
+  {
+    name: 'elastic: beside a plan of a step it is one more tab, without a run it says how to get one',
+    options: { ...wide, savedState: { tab: 'elastic' } },
+    state: () => stateOf('tab', planOf({ unit: 128 })),
+    steps: async ({ page, send }) => {
+      await page.getByText('Layers that converge early can freeze').waitFor();
+      assert.equal(await page.getByRole('tab').count(), 6);
+      await send(show(stateOf('tab', planOf({ unit: 128 }), { elastic: vit })));
+      await page.locator('.mechanisms').waitFor();
+      await page.getByRole('tab', { name: 'Timeline' }).click();
+      await page.getByText('96 stages × TP 4').waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'elastic: one epoch on one GPU, 100 epochs on 256 GPUs, and names that are markup',
+    options: narrow,
+    state: () => {
+      const cluster = { ...requestOf({}).cluster, nodes: 1, gpusPerNode: 1 };
+      return elasticState(
+        elasticOf({ title: hostile, cluster, firstLength: 1, epochs: 1, batch: 8, freezing: { kind: 'alpha', alpha: 0.3 } }),
+      );
+    },
+    steps: async (open) => {
+      const { page, send } = open;
+      assert.equal(await page.locator('h1').innerText(), hostile);
+      assert.equal(await page.evaluate('window.hacked'), undefined);
+      assert.equal(await overflows(open), false);
+      const cluster = { ...requestOf({}).cluster, nodes: 32, gpusPerNode: 8 };
+      const many = elasticOf({ cluster, epochs: 100, freezing: { kind: 'alpha', alpha: 0.02 } });
+      await send(show(elasticState(many, { document: 'file:///other', file: 'other' })));
+      await until('100 epochs', async () =>
+        String(await page.locator('.epoch-chart').getAttribute('aria-label')).includes('100 epochs over 256 GPUs'),
+      );
+      assert.ok((await drawnColors(open, '.epochs')) > 4);
+      assert.equal(await page.locator('.elastic-view .table-twin tbody tr').count(), 50);
+      assert.equal(await overflows(open), false);
+      return undefined;
+    },
+  },
+  {
+    name: 'elastic: the side view of such a run shows its speed-up and opens the tab',
+    options: { kind: 'side', width: 300 },
+    state: () => stateOf('side', null, { elastic: vit, file: 'vit-elastic/terapipe.json' }),
+    steps: async (open) => {
+      const { page, messages } = open;
+      await page.getByText('speed-up', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Open elastic plan' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'openTab', tab: 'elastic', candidate: null });
+      assert.equal(await overflows(open), false);
+      return undefined;
+    },
+  },
+];
