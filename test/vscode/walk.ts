@@ -84,6 +84,8 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
       act: async () => {
         await retype(page, '"pipeline": 96', '6', '0');
         await page.locator('.monaco-editor .squiggly-error').first().waitFor();
+        // The plan of the edit brings findings of its own, and VS Code closes an open menu of fixes when they come.
+        await figuresOnBoth(page, (shown) => !same(shown));
         await picture('squiggle');
         await page.keyboard.press('ArrowLeft');
         await page.keyboard.press('Control+.');

@@ -55,7 +55,8 @@ describe('a run that freezes layers', () => {
       .flatMap(({ contents }) =>
         contents.map((content) => (content instanceof vscode.MarkdownString ? content.value : JSON.stringify(content))),
       )
-      .join('\n');
+      .join('\n')
+      .replaceAll('&nbsp;', ' ');
     assert.match(words, /Passes over the data set/);
   });
 });
