@@ -34,6 +34,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     plan: null,
     schedule: null,
     progress: null,
+    standing: null,
     staleEdits: 0,
     error: null,
     findings: [],

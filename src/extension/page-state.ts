@@ -34,6 +34,7 @@ export function pageStateOf(
       plan: null,
       schedule: null,
       progress: null,
+      standing: null,
       staleEdits: 0,
       error: null,
       findings: [],
@@ -53,6 +54,7 @@ export function pageStateOf(
     withheld: page === 'tab' ? withheld : [],
     schedule: page === 'tab' ? session.schedule : null,
     progress: session.progress,
+    standing: session.standing,
     staleEdits: session.staleEdits,
     error:
       error === null
@@ -73,7 +75,7 @@ export function pageStateOf(
 /** Whether a page that shows `before` needs no more than the progress of `now`: the plan and all that points into the file are the same. */
 export function differsInProgressOnly(now: SessionState, before: SessionState | null): boolean {
   if (before === null) return false;
-  const told: readonly (keyof SessionState)[] = ['progress', 'staleEdits'];
+  const told: readonly (keyof SessionState)[] = ['progress', 'standing', 'staleEdits'];
   return (Object.keys(now) as (keyof SessionState)[]).every((key) => told.includes(key) || now[key] === before[key]);
 }
 

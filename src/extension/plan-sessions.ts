@@ -9,6 +9,7 @@ import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 import { resolveRun, type ResolveDefaults } from '../core/planner/resolve';
 import type { NamedProfile } from '../core/profile/profile';
+import type { StandingTimes } from '../core/solver/solve';
 import { isScheduleCsv } from '../core/schedule/pytorch/cells';
 import { readScheduleFile, type SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
 
@@ -30,6 +31,8 @@ export interface SessionState {
   readonly schedule: SteppedSchedule | null;
   /** 0..1 while planning, else null. */
   readonly progress: number | null;
+  /** The best slices so far while they are solved for, else null. */
+  readonly standing: StandingTimes | null;
   /** Edits since `plan` or `schedule` was made. */
   readonly staleEdits: number;
   readonly error: ExpectedError | null;
@@ -48,7 +51,11 @@ export interface SessionWorld {
   readonly shell: () => Promise<LauncherReader>;
   readonly plan: (
     request: PlanRequest,
-    options: { readonly signal: AbortSignal; readonly onProgress: (fraction: number) => void },
+    options: {
+      readonly signal: AbortSignal;
+      readonly onProgress: (fraction: number) => void;
+      readonly onStanding: (standing: StandingTimes) => void;
+    },
   ) => Promise<Plan>;
   readonly defaults: (file: string) => ResolveDefaults;
   /** Profiles that lie near a config. Never rejects. */
@@ -96,7 +103,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     if (sessions.get(session.state.file) !== session) return;
     const now = { ...session.state, ...change };
     const staleEdits = now.plan === null && now.schedule === null ? 0 : session.edits - session.plannedEdits;
-    session.state = { ...now, staleEdits };
+    session.state = { ...now, staleEdits, standing: now.progress === null ? null : now.standing };
     for (const listener of listeners) listener(session.state);
   }
 
@@ -109,6 +116,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       plan: null,
       schedule: null,
       progress: null,
+      standing: null,
       staleEdits: 0,
       error: null,
       findings: [],
@@ -149,7 +157,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       texts.set(path, text);
       return text;
     };
-    update(session, { progress: 0 });
+    update(session, { progress: 0, standing: null });
     try {
       const text = await read(file);
       throwIfCancelled(signal);
@@ -176,6 +184,9 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
         signal,
         onProgress: (progress) => {
           if (!signal.aborted) update(session, { progress });
+        },
+        onStanding: (standing) => {
+          if (!signal.aborted) update(session, { standing });
         },
       });
       throwIfCancelled(signal);

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
+import type { StandingTimes } from '../core/solver/solve';
 
 /** What a planner thread is started with. */
 export interface WorkerData {
@@ -24,9 +25,9 @@ export interface WorkerFailure {
   readonly stack: string | null;
 }
 
-/** Worker to client. Any number of `progress`, then one of the others. */
+/** Worker to client. Any number of `progress`, with the best slices so far when they are what is new, then one of the others. */
 export type WorkerReply =
-  | { readonly type: 'progress'; readonly id: number; readonly fraction: number }
+  | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly standing: StandingTimes | null }
   | { readonly type: 'plan'; readonly id: number; readonly plan: Plan }
   | { readonly type: 'cancelled'; readonly id: number }
   | { readonly type: 'error'; readonly id: number; readonly error: WorkerFailure };
@@ -41,7 +42,12 @@ const plan = v.custom<Plan>((value) => v.is(v.looseObject({ chosen: v.string(), 
 const workerData = v.object({ cancelFlag: v.instance(SharedArrayBuffer) });
 const workerRequest = v.object({ type: v.literal('plan'), id, request: planRequest });
 const workerReply = v.variant('type', [
-  v.object({ type: v.literal('progress'), id, fraction: v.pipe(v.number(), v.minValue(0), v.maxValue(1)) }),
+  v.object({
+    type: v.literal('progress'),
+    id,
+    fraction: v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+    standing: v.nullable(v.object({ latencyMs: v.number(), lowerBoundMs: v.number() })),
+  }),
   v.object({ type: v.literal('plan'), id, plan }),
   v.object({ type: v.literal('cancelled'), id }),
   v.object({

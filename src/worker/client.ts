@@ -2,12 +2,15 @@ import { Worker } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../core/errors';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
+import type { StandingTimes } from '../core/solver/solve';
 import { parseWorkerReply, type WorkerData, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
 
 export interface PlanJobOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with growing fractions, 0..1. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
+  /** Called with the best slices so far while they are solved for. */
+  readonly onStanding?: ((standing: StandingTimes) => void) | undefined;
 }
 
 export interface PlannerClient {
@@ -24,7 +27,8 @@ export interface PlannerClient {
 interface Job {
   readonly id: number;
   readonly request: PlanRequest;
-  readonly onProgress: ((fraction: number) => void) | undefined;
+  readonly onProgress: PlanJobOptions['onProgress'];
+  readonly onStanding: PlanJobOptions['onStanding'];
   /** Settles the promise and lets go of the signal. */
   readonly resolve: (plan: Plan) => void;
   readonly reject: (error: Error) => void;
@@ -116,7 +120,8 @@ export function createPlannerClient(workerFile: string): PlannerClient {
     if (reply.id !== job?.id) return;
     switch (reply.type) {
       case 'progress':
-        job.onProgress?.(reply.fraction);
+        if (reply.standing === null) job.onProgress?.(reply.fraction);
+        else job.onStanding?.(reply.standing);
         return;
       case 'plan': {
         const { plan } = reply;
@@ -160,7 +165,7 @@ export function createPlannerClient(workerFile: string): PlannerClient {
   };
 
   return {
-    plan: (request, { signal, onProgress } = {}) =>
+    plan: (request, { signal, onProgress, onStanding } = {}) =>
       new Promise((resolve, reject) => {
         if (disposed || signal?.aborted === true) {
           reject(new CancelledError());
@@ -173,6 +178,7 @@ export function createPlannerClient(workerFile: string): PlannerClient {
           id: ++lastId,
           request,
           onProgress,
+          onStanding,
           resolve: (plan) => {
             signal?.removeEventListener('abort', onAbort);
             resolve(plan);

@@ -2,12 +2,17 @@ import type { MessagePort } from 'node:worker_threads';
 import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
+import type { StandingTimes } from '../core/solver/solve';
 import { parseWorkerData, parseWorkerRequest, type WorkerFailure, type WorkerReply } from '../protocol/worker';
 
 /** A synchronous planner that looks at its signal often. */
 export type Planner = (
   request: PlanRequest,
-  options: { readonly signal: CancelSignal; readonly onProgress: (fraction: number) => void },
+  options: {
+    readonly signal: CancelSignal;
+    readonly onProgress: (fraction: number) => void;
+    readonly onStanding: (standing: StandingTimes) => void;
+  },
 ) => Plan;
 
 /**
@@ -26,11 +31,16 @@ export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data
         return Atomics.load(cancelFlag, 0) === id;
       },
     };
+    let reached = 0;
     try {
       const plan = planner(request, {
         signal,
         onProgress: (fraction) => {
-          reply({ type: 'progress', id, fraction: Math.min(1, Math.max(0, fraction)) });
+          reached = Math.min(1, Math.max(0, fraction));
+          reply({ type: 'progress', id, fraction: reached, standing: null });
+        },
+        onStanding: ({ latencyMs, lowerBoundMs }) => {
+          reply({ type: 'progress', id, fraction: reached, standing: { latencyMs, lowerBoundMs } });
         },
       });
       reply({ type: 'plan', id, plan }, buffersIn(plan));

@@ -96,6 +96,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     plan,
     schedule: null,
     progress: null,
+    standing: null,
     staleEdits: 0,
     error: null,
     findings: [],

@@ -82,7 +82,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
     const chosen = chosenOf(plan);
     fill(
       head,
-      progressBar(state.progress),
+      progressBar(state),
       h('h1', { title: plan.request.title }, plan.request.title),
       h('p', { class: 'setting' }, ...setting(plan, formatCount).map((part) => h('span', {}, part)), staleness(state)),
       ...notices(state, store.host),

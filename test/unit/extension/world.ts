@@ -4,6 +4,7 @@ import { configError } from '../../../src/core/config/errors';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/planner/request';
+import type { StandingTimes } from '../../../src/core/solver/solve';
 import { createPlanSessions, type PlanSessions, type SessionWorld } from '../../../src/extension/plan-sessions';
 
 /** A model small enough to plan in a few milliseconds. */
@@ -33,6 +34,8 @@ export interface TestWorld {
   readonly sessions: PlanSessions;
   readonly requests: PlanRequest[];
   readonly bugs: unknown[];
+  /** Tell the best so far of each of `requests`. */
+  readonly standings: readonly ((standing: StandingTimes) => void)[];
   /** Lets the oldest waiting request finish. */
   readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;
 }
@@ -40,6 +43,7 @@ export interface TestWorld {
 export function testWorld(files: Readonly<Record<string, string>>, delayMs: number | null = 1, shell = noShell): TestWorld {
   const stored = new Map(Object.entries(files).map(([name, text]) => [uri(name), text]));
   const requests: PlanRequest[] = [];
+  const standings: ((standing: StandingTimes) => void)[] = [];
   const waiting: { request: PlanRequest; resolve: (plan: Plan) => void; reject: (error: unknown) => void }[] = [];
   const bugs: unknown[] = [];
   const world: SessionWorld = {
@@ -51,9 +55,10 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
       );
     },
     resolvePath: (from, path) => new URL(path, from).href,
-    plan: (request, { signal }) =>
+    plan: (request, { signal, onStanding }) =>
       new Promise((resolve, reject) => {
         requests.push(request);
+        standings.push(onStanding);
         waiting.push({ request, resolve, reject });
         signal.addEventListener('abort', () => reject(new CancelledError()));
       }),
@@ -67,6 +72,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
     files: stored,
     sessions: createPlanSessions(world),
     requests,
+    standings,
     bugs,
     finish: async (how = (request) => makePlan(request)) => {
       while (waiting.length === 0) await nextTurn();

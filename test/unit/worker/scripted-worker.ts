@@ -6,12 +6,17 @@ import { servePlanner } from '../../../src/worker/serve';
 
 /** A planner thread that does what the title of a request says. */
 if (parentPort !== null)
-  servePlanner(parentPort, workerData, (request, { signal, onProgress }): Plan => {
+  servePlanner(parentPort, workerData, (request, { signal, onProgress, onStanding }): Plan => {
     switch (request.title) {
       case 'heeds cancel':
         onProgress(0.25);
         while (!signal.aborted);
         throw new CancelledError();
+      case 'streams':
+        onProgress(0.25);
+        onStanding({ latencyMs: 3, lowerBoundMs: 2 });
+        onProgress(0.5);
+        return planOf(request);
       case 'deaf':
         onProgress(0.25);
         for (;;);

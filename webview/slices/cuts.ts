@@ -1,0 +1,59 @@
+import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
+import type { Candidate, Certificate, Cut } from '../../src/core/planner/plan';
+import type { TableContent } from '../paged-table';
+import { t } from '../strings';
+
+/** One way to cut the batch and what it takes by the objective that was solved for. */
+export interface CutRow {
+  readonly rule: Cut['rule'] | 'solved';
+  /** Fewest and most slices of a sequence. */
+  readonly slices: readonly [fewest: number, most: number];
+  readonly latencyMs: number;
+  /** Share by which it takes longer than the solved one. */
+  readonly longer: number;
+}
+
+/** The cuts of others as they come, and last the one solved for. */
+export function cutRows({ cuts, optimumMs }: Certificate, scheme: Candidate['scheme']): CutRow[] {
+  const counts = scheme.map(({ tokens }) => tokens.length);
+  return [
+    ...cuts.map(({ rule, tokens, latencyMs }): CutRow => ({
+      rule,
+      slices: [tokens.length, tokens.length],
+      latencyMs,
+      longer: latencyMs / optimumMs - 1,
+    })),
+    { rule: 'solved', slices: [Math.min(...counts), Math.max(...counts)], latencyMs: optimumMs, longer: 0 },
+  ];
+}
+
+/** `cutRows` as a table. */
+export function cutTable(rows: readonly CutRow[]): TableContent {
+  const names: Readonly<Record<CutRow['rule'], string>> = {
+    whole: t('Whole sequence'),
+    uniform: t('Best equal slices'),
+    'equal-work': t('Equal work (Seq1F1B)'),
+    'equal-time': t('Equal time'),
+    solved: t('Solved for'),
+  };
+  return {
+    caption: t('Cuts of others, by the same objective'),
+    columns: [
+      { title: t('Cut'), numeric: false },
+      { title: t('Slices'), numeric: true },
+      { title: t('Latency'), numeric: true },
+      { title: t('Longer by'), numeric: true },
+    ],
+    total: rows.length,
+    rows: ({ first, end }) =>
+      rows
+        .slice(first, end)
+        .map(({ rule, slices: [fewest, most], latencyMs, longer }) => [
+          names[rule],
+          fewest === most ? formatCount(most) : `${formatCount(fewest)}–${formatCount(most)}`,
+          formatDuration(latencyMs),
+          rule === 'solved' ? '–' : formatPercent(Math.max(0, longer)),
+        ]),
+    marked: rows.findIndex(({ rule }) => rule === 'solved'),
+  };
+}
