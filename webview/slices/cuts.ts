@@ -1,6 +1,5 @@
 import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
 import type { Candidate, Certificate, Cut } from '../../src/core/planner/plan';
-import type { TableContent } from '../paged-table';
 import { t } from '../strings';
 
 /** One way to cut the batch and what it takes by the objective that was solved for. */
@@ -27,8 +26,8 @@ export function cutRows({ cuts, optimumMs }: Certificate, scheme: Candidate['sch
   ];
 }
 
-/** `cutRows` as a table. */
-export function cutTable(rows: readonly CutRow[]): TableContent {
+/** Cells of a row: name, slices, latency, how much longer. */
+export function cutCells({ rule, slices: [fewest, most], latencyMs, longer }: CutRow): string[] {
   const names: Readonly<Record<CutRow['rule'], string>> = {
     whole: t('Whole sequence'),
     uniform: t('Best equal slices'),
@@ -36,24 +35,10 @@ export function cutTable(rows: readonly CutRow[]): TableContent {
     'equal-time': t('Equal time'),
     solved: t('Solved for'),
   };
-  return {
-    caption: t('Cuts of others, by the same objective'),
-    columns: [
-      { title: t('Cut'), numeric: false },
-      { title: t('Slices'), numeric: true },
-      { title: t('Latency'), numeric: true },
-      { title: t('Longer by'), numeric: true },
-    ],
-    total: rows.length,
-    rows: ({ first, end }) =>
-      rows
-        .slice(first, end)
-        .map(({ rule, slices: [fewest, most], latencyMs, longer }) => [
-          names[rule],
-          fewest === most ? formatCount(most) : `${formatCount(fewest)}–${formatCount(most)}`,
-          formatDuration(latencyMs),
-          rule === 'solved' ? '–' : formatPercent(Math.max(0, longer)),
-        ]),
-    marked: rows.findIndex(({ rule }) => rule === 'solved'),
-  };
+  return [
+    names[rule],
+    fewest === most ? formatCount(most) : `${formatCount(fewest)}–${formatCount(most)}`,
+    formatDuration(latencyMs),
+    rule === 'solved' ? '–' : formatPercent(Math.max(0, longer)),
+  ];
 }

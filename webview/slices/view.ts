@@ -8,7 +8,7 @@ import { t } from '../strings';
 import { shownCandidate, type Store } from '../store';
 import { place } from '../timeline/pane';
 import { makeSliceBar, sliceAt } from './bar';
-import { cutRows, cutTable } from './cuts';
+import { cutCells, cutRows, type CutRow } from './cuts';
 import { busiestStage, groupScheme, schemeText, sliceRows, type SchemeGroup, type SliceRow } from './groups';
 
 /** More different chunks than this are only listed in the table. */
@@ -58,7 +58,7 @@ export function makeSlicesView(store: Store): { readonly element: HTMLElement; r
     const { certificate } = candidate;
     fill(proof, ...proofOf(certificate));
     cutSection.hidden = certificate === null;
-    if (certificate !== null) cuts.show(cutTable(cutRows(certificate, candidate.scheme)));
+    if (certificate !== null) showCuts(cuts, cutRows(certificate, candidate.scheme));
     showTable(table, rows, stage, groups.length > 1);
   };
   return { element, update };
@@ -121,6 +121,21 @@ function proofOf(certificate: Certificate | null): HTMLElement[] {
     ),
     h('p', { class: 'hint' }, sentence(note)),
   ];
+}
+
+function showCuts(table: ReturnType<typeof makePagedTable>, rows: readonly CutRow[]): void {
+  table.show({
+    caption: t('Cuts of others, by the same objective'),
+    columns: [
+      { title: t('Cut'), numeric: false },
+      { title: t('Slices'), numeric: true },
+      { title: t('Latency'), numeric: true },
+      { title: t('Longer by'), numeric: true },
+    ],
+    total: rows.length,
+    rows: ({ first, end }) => rows.slice(first, end).map(cutCells),
+    marked: rows.findIndex(({ rule }) => rule === 'solved'),
+  });
 }
 
 function showTable(table: ReturnType<typeof makePagedTable>, rows: readonly SliceRow[], stage: number, several: boolean): void {

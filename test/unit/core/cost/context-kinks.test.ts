@@ -30,10 +30,14 @@ function assertKinks(time: Time, kinks: readonly number[], to: number): void {
 
 describe('contexts between which a cost is affine', () => {
   const fused = (change: Partial<PlanRequest['training']> = {}): PlanRequest =>
-    request('A100-80GB', llama3('8b', 2), {
-      training: { globalBatch: 2, sequenceLength: 4096, attention: 'flash', ...change },
-      layout: { tensor: 2, pipeline: 2 },
-    });
+    request(
+      'A100-80GB',
+      { ...llama3('70b', 8), layers: 8 },
+      {
+        training: { globalBatch: 2, sequenceLength: 4096, attention: 'flash', ...change },
+        layout: { tensor: 2, pipeline: 2 },
+      },
+    );
 
   it('of fused attention are where it leaves the issue floor, forward and backward', () => {
     for (const recompute of ['none', 'selective', 'full'] as const) {
@@ -41,8 +45,8 @@ describe('contexts between which a cost is affine', () => {
       const cost = stageCost(inputs, 4, { first: true, last: false });
       for (const [batch, tokens] of [
         [1, 64],
-        [1, 96],
-        [2, 64],
+        [1, 256],
+        [2, 128],
         [3, 512],
       ] as const) {
         const kinks = analyticKinks(inputs, batch, [tokens]);
@@ -53,7 +57,7 @@ describe('contexts between which a cost is affine', () => {
         };
         assertKinks(time, kinks, 3000);
       }
-      assert.ok(analyticKinks(inputs, 1, [96])?.some((kink) => kink > 2 && kink < 2998));
+      assert.ok(analyticKinks(inputs, 1, [256])?.some((kink) => kink > 2 && kink < 2998));
     }
   });
 
@@ -84,7 +88,7 @@ describe('contexts between which a cost is affine', () => {
   it('of a profile are unknown where a recompute follows the analytic model', () => {
     const layer = { forward: fit({}), backward: fit({}) };
     const profile = { fit: { layer, embedding: null, head: null } } as unknown as Parameters<typeof profileKinks>[1];
-    const { inputs } = pipelineOf(request('V100-16GB', gpt(4, 1024, 16, 0), { training: { recompute: 'selective' } }));
+    const { inputs } = pipelineOf(request('V100-16GB', gpt(4, 1024, 16, 0), { training: {}, layout: {} }));
     const unfused = { ...inputs, training: { ...inputs.training, attention: 'unfused' as const, recompute: 'selective' as const } };
     assert.equal(profileKinks(unfused, profile, 1, [64]), null);
     assert.ok(profileKinks({ ...unfused, training: { ...unfused.training, recompute: 'full' } }, profile, 1, [64])?.includes(1));

@@ -10,7 +10,7 @@ import { gpt, llama3, request } from '../../../golden/requests';
 function long(sequenceLength: number, unit: number, globalBatch: number, layers = 8): PlanRequest {
   const wanted = request(
     'A100-80GB',
-    { ...llama3('8b', 8), layers },
+    { ...llama3('70b', 8), layers },
     {
       training: { globalBatch, sequenceLength, attention: 'flash' },
       layout: { tensor: 8, pipeline: 4 },
