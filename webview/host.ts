@@ -30,7 +30,7 @@ export function connect(onMessage: (message: HostMessage) => void): Host {
 export function isHostMessage(value: unknown): value is HostMessage {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   if (value.type === 'show') return 'tab' in value;
-  if (value.type === 'progress') return 'progress' in value && 'staleEdits' in value;
+  if (value.type === 'progress') return 'progress' in value && 'standing' in value && 'staleEdits' in value;
   if (value.type === 'profile') return 'profile' in value && typeof value.profile === 'object' && value.profile !== null;
   return value.type === 'state' && 'state' in value && typeof value.state === 'object' && value.state !== null;
 }

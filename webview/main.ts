@@ -20,7 +20,7 @@ function start(): void {
     if (message.type === 'state') store?.receive(message.state);
     else if (message.type === 'show') store?.look({ tab: message.tab, candidate: message.candidate });
     else if (message.type === 'profile') store?.receive({ ...store.state(), profile: message.profile });
-    else store?.receive({ ...store.state(), progress: message.progress, staleEdits: message.staleEdits });
+    else store?.receive({ ...store.state(), progress: message.progress, standing: message.standing, staleEdits: message.staleEdits });
   });
   const report = (error: unknown): void =>
     host.post({

@@ -35,6 +35,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     schedule: null,
     elastic: null,
     progress: null,
+    standing: null,
     staleEdits: 0,
     error: null,
     findings: [],

@@ -65,7 +65,8 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     const trusted = vscode.workspace.isTrusted;
     const profile = source.page === 'tab' && session !== null ? profiles.stateOf(session.file) : null;
     if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session)) {
-      if (session !== posted.session) send({ type: 'progress', progress: session.progress, staleEdits: session.staleEdits });
+      const { progress, standing, staleEdits } = session;
+      if (session !== posted.session) send({ type: 'progress', progress, standing, staleEdits });
       if (profilesChanged && profile !== null) send({ type: 'profile', profile });
     } else send({ type: 'state', state: transferable(pageStateOf(session, { page: source.page, trusted, displayPath, profile, drawn })) });
     posted = { session, trusted };

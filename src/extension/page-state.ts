@@ -36,6 +36,7 @@ export function pageStateOf(
       schedule: null,
       elastic: null,
       progress: null,
+      standing: null,
       staleEdits: 0,
       error: null,
       findings: [],
@@ -56,6 +57,7 @@ export function pageStateOf(
     schedule: page === 'tab' ? session.schedule : null,
     elastic: session.elastic === null ? null : pageElasticOf(session.elastic, page),
     progress: session.progress,
+    standing: session.standing,
     staleEdits: session.staleEdits,
     error:
       error === null
@@ -87,7 +89,7 @@ export function pageElasticOf({ plan, spans, steps }: ElasticAnswer, page: PageK
 /** Whether a page that shows `before` needs no more than the progress of `now`: the plan and all that points into the file are the same. */
 export function differsInProgressOnly(now: SessionState, before: SessionState | null): boolean {
   if (before === null) return false;
-  const told: readonly (keyof SessionState)[] = ['progress', 'staleEdits'];
+  const told: readonly (keyof SessionState)[] = ['progress', 'standing', 'staleEdits'];
   return (Object.keys(now) as (keyof SessionState)[]).every((key) => told.includes(key) || now[key] === before[key]);
 }
 

@@ -13,6 +13,7 @@ import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 import { resolveRun, type ResolveDefaults } from '../core/planner/resolve';
 import type { NamedProfile } from '../core/profile/profile';
+import type { StandingTimes } from '../core/solver/solve';
 import { isScheduleCsv } from '../core/schedule/pytorch/cells';
 import { readScheduleFile, type SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
 
@@ -36,6 +37,8 @@ export interface SessionState {
   readonly elastic: ElasticAnswer | null;
   /** 0..1 while planning, else null. */
   readonly progress: number | null;
+  /** The best slices so far while they are solved for, else null. */
+  readonly standing: StandingTimes | null;
   /** Edits since `plan`, `schedule` and `elastic` were made. */
   readonly staleEdits: number;
   readonly error: ExpectedError | null;
@@ -54,7 +57,11 @@ export interface SessionWorld {
   readonly shell: () => Promise<LauncherReader>;
   readonly plan: (
     request: PlanRequest,
-    options: { readonly signal: AbortSignal; readonly onProgress: (fraction: number) => void },
+    options: {
+      readonly signal: AbortSignal;
+      readonly onProgress: (fraction: number) => void;
+      readonly onStanding: (standing: StandingTimes) => void;
+    },
   ) => Promise<Plan>;
   readonly planElastic: (request: ElasticRequest, options: { readonly signal: AbortSignal }) => Promise<ElasticAnswer>;
   readonly defaults: (file: string) => ResolveDefaults;
@@ -103,7 +110,8 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     if (sessions.get(session.state.file) !== session) return;
     const now = { ...session.state, ...change };
     const isNew = now.plan === null && now.schedule === null && now.elastic === null;
-    session.state = { ...now, staleEdits: isNew ? 0 : session.edits - session.plannedEdits };
+    const standing = now.progress === null ? null : now.standing;
+    session.state = { ...now, standing, staleEdits: isNew ? 0 : session.edits - session.plannedEdits };
     for (const listener of listeners) listener(session.state);
   }
 
@@ -117,6 +125,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       schedule: null,
       elastic: null,
       progress: null,
+      standing: null,
       staleEdits: 0,
       error: null,
       findings: [],
@@ -157,7 +166,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       texts.set(path, text);
       return text;
     };
-    update(session, { progress: 0 });
+    update(session, { progress: 0, standing: null });
     try {
       const text = await read(file);
       throwIfCancelled(signal);
@@ -182,10 +191,15 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       throwIfCancelled(signal);
       const isAlsoElastic = isElastic(run);
       if (!isAlsoElastic || run.unplanned === undefined) {
-        const onProgress = (progress: number): void => {
-          if (!signal.aborted) update(session, { progress: isAlsoElastic ? progress / 2 : progress });
-        };
-        const plan = await world.plan(resolveRun(run, world.defaults(file), found), { signal, onProgress });
+        const plan = await world.plan(resolveRun(run, world.defaults(file), found), {
+          signal,
+          onProgress: (progress) => {
+            if (!signal.aborted) update(session, { progress: isAlsoElastic ? progress / 2 : progress });
+          },
+          onStanding: (standing) => {
+            if (!signal.aborted) update(session, { standing });
+          },
+        });
         throwIfCancelled(signal);
         session.plannedEdits = edits;
         update(session, { plan, findings: judged(plan) });

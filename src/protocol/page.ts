@@ -6,6 +6,7 @@ import type { CandidateId, Plan } from '../core/planner/plan';
 import type { Profile } from '../core/profile/profile';
 import type { Place } from '../core/located';
 import type { SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
+import type { StandingTimes } from '../core/solver/solve';
 
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
@@ -68,6 +69,8 @@ export interface PageState {
   readonly elastic: PageElastic | null;
   /** Solving now; 0..1, or null when idle. The old plan stays on screen. */
   readonly progress: number | null;
+  /** The best slices so far, and what none is faster than, while they are solved for; else null. */
+  readonly standing: StandingTimes | null;
   /** Edits since `plan`, `schedule` and `elastic` were made: 0 when they are current. */
   readonly staleEdits: number;
   readonly error: PageError | null;
@@ -81,7 +84,7 @@ export interface PageState {
 /** Host to page. `progress` and `profile` change a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }
-  | { readonly type: 'progress'; readonly progress: number | null; readonly staleEdits: number }
+  | { readonly type: 'progress'; readonly progress: number | null; readonly standing: StandingTimes | null; readonly staleEdits: number }
   | { readonly type: 'profile'; readonly profile: ProfileState }
   | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null };
 

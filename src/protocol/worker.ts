@@ -4,6 +4,7 @@ import type { ElasticRequest } from '../core/elastic/request';
 import type { Place } from '../core/located';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
+import type { StandingTimes } from '../core/solver/solve';
 
 /** What a planner thread is started with. */
 export interface WorkerData {
@@ -27,9 +28,9 @@ export interface WorkerFailure {
   readonly stack: string | null;
 }
 
-/** Worker to client. Any number of `progress`, then one of the others. */
+/** Worker to client. Any number of `progress`, with the best slices so far when they are what is new, then one of the others. */
 export type WorkerReply =
-  | { readonly type: 'progress'; readonly id: number; readonly fraction: number }
+  | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly standing: StandingTimes | null }
   | { readonly type: 'plan'; readonly id: number; readonly plan: Plan }
   | { readonly type: 'elastic'; readonly id: number; readonly answer: ElasticAnswer }
   | { readonly type: 'cancelled'; readonly id: number }
@@ -63,7 +64,12 @@ const workerRequest = v.variant('type', [
   v.object({ type: v.literal('elastic'), id, request: elasticRequest }),
 ]);
 const workerReply = v.variant('type', [
-  v.object({ type: v.literal('progress'), id, fraction: v.pipe(v.number(), v.minValue(0), v.maxValue(1)) }),
+  v.object({
+    type: v.literal('progress'),
+    id,
+    fraction: v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+    standing: v.nullable(v.object({ latencyMs: v.number(), lowerBoundMs: v.number() })),
+  }),
   v.object({ type: v.literal('plan'), id, plan }),
   v.object({ type: v.literal('elastic'), id, answer }),
   v.object({ type: v.literal('cancelled'), id }),

@@ -4,12 +4,15 @@ import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
+import type { StandingTimes } from '../core/solver/solve';
 import { parseWorkerReply, type WorkerData, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
 
 export interface PlanJobOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with growing fractions, 0..1. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
+  /** Called with the best slices so far while they are solved for. */
+  readonly onStanding?: ((standing: StandingTimes) => void) | undefined;
 }
 
 export interface PlannerClient {
@@ -30,7 +33,8 @@ type Answer = Extract<WorkerReply, { readonly type: WorkerRequest['type'] }>;
 
 interface Job {
   readonly message: WorkerRequest;
-  readonly onProgress: ((fraction: number) => void) | undefined;
+  readonly onProgress: PlanJobOptions['onProgress'];
+  readonly onStanding: PlanJobOptions['onStanding'];
   /** Settles the promise and lets go of the signal. */
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
@@ -121,7 +125,8 @@ export function createPlannerClient(workerFile: string): PlannerClient {
     if (reply.id !== job?.message.id) return;
     switch (reply.type) {
       case 'progress':
-        job.onProgress?.(reply.fraction);
+        if (reply.standing === null) job.onProgress?.(reply.fraction);
+        else job.onStanding?.(reply.standing);
         return;
       case 'plan':
       case 'elastic': {
@@ -166,7 +171,7 @@ export function createPlannerClient(workerFile: string): PlannerClient {
 
   const ask = <T extends WorkerRequest['type']>(
     message: Extract<WorkerRequest, { readonly type: T }>,
-    { signal, onProgress }: PlanJobOptions,
+    { signal, onProgress, onStanding }: PlanJobOptions,
   ): Promise<Extract<Answer, { readonly type: T }>> =>
     new Promise((resolve, reject) => {
       if (disposed || signal?.aborted === true) {
@@ -179,6 +184,7 @@ export function createPlannerClient(workerFile: string): PlannerClient {
       const job: Job = {
         message,
         onProgress,
+        onStanding,
         resolve: (answer) => {
           signal?.removeEventListener('abort', onAbort);
           if (isOf(message.type, answer)) resolve(answer);

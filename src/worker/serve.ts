@@ -4,11 +4,13 @@ import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
+import type { StandingTimes } from '../core/solver/solve';
 import { parseWorkerData, parseWorkerRequest, type WorkerFailure, type WorkerReply } from '../protocol/worker';
 
 interface PlannerOptions {
   readonly signal: CancelSignal;
   readonly onProgress: (fraction: number) => void;
+  readonly onStanding: (standing: StandingTimes) => void;
 }
 
 /** Synchronous planners, one a kind of request, that look at their signal often. */
@@ -34,11 +36,16 @@ export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data
         return Atomics.load(cancelFlag, 0) === id;
       },
     };
+    let reached = 0;
     try {
       const options = {
         signal,
         onProgress: (fraction: number): void => {
-          reply({ type: 'progress', id, fraction: Math.min(1, Math.max(0, fraction)) });
+          reached = Math.min(1, Math.max(0, fraction));
+          reply({ type: 'progress', id, fraction: reached, standing: null });
+        },
+        onStanding: ({ latencyMs, lowerBoundMs }: StandingTimes): void => {
+          reply({ type: 'progress', id, fraction: reached, standing: { latencyMs, lowerBoundMs } });
         },
       };
       if (request.type === 'plan') {

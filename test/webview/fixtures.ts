@@ -97,6 +97,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     schedule: null,
     elastic: null,
     progress: null,
+    standing: null,
     staleEdits: 0,
     error: null,
     findings: [],

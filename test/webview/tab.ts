@@ -84,7 +84,10 @@ export const tabCases: readonly Case[] = [
       await page.getByRole('tab', { name: 'Slices' }).click();
       assert.match(await page.locator('.lead').innerText(), /^\[\(1, \[[\d ×,]+\]\)\] × 2$/);
       assert.match(await page.locator('.proof').innerText(), /Proved optimal[\s\S]*Lower bound[\s\S]*Gap\s+0 %/);
-      const rows = page.locator('.panel-slices tbody tr');
+      const cuts = page.locator('.cuts tbody tr');
+      assert.equal(await cuts.count(), plan().candidates[0]!.certificate!.cuts.length + 1);
+      assert.match(await cuts.last().innerText(), /^Solved for\s/);
+      const rows = page.locator('.slice-table tbody tr');
       const scheme = plan().candidates[0]!.scheme;
       assert.equal(await rows.count(), scheme[0]!.tokens.length);
       assert.equal(await rows.nth(1).locator('td').nth(1).innerText(), String(scheme[0]!.tokens[1]));

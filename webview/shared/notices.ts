@@ -4,10 +4,17 @@ import { h, icon } from '../dom';
 import type { Host } from '../host';
 import { t } from '../strings';
 import { button } from '../ui';
+import { standingText } from './standing';
 
-/** A thin bar while a new plan is solved; the old one stays on screen. */
-export function progressBar(progress: number | null): HTMLElement {
-  const bar = h('progress', { class: 'progress', max: 1, 'aria-label': t('Planning'), hidden: progress === null });
+/** A thin bar while a new plan is solved, whose tooltip says how good the best slices so far are; the old plan stays on screen. */
+export function progressBar({ progress, standing }: Pick<PageState, 'progress' | 'standing'>): HTMLElement {
+  const bar = h('progress', {
+    class: 'progress',
+    max: 1,
+    'aria-label': t('Planning'),
+    title: standingText(standing),
+    hidden: progress === null,
+  });
   if (progress !== null && progress > 0) bar.value = Math.min(1, progress);
   return bar;
 }
@@ -71,7 +78,13 @@ function restrictedNotice(): HTMLElement {
 export function emptyPage(state: PageState, host: Host, findings: HTMLElement | null): HTMLElement {
   if (state.error !== null) return h('div', { class: 'empty' }, ...notices(state, host), findings);
   if (state.progress !== null || state.file !== null)
-    return h('div', { class: 'empty' }, h('p', {}, t('Planning {0}', state.file ?? '')), progressBar(state.progress ?? 0));
+    return h(
+      'div',
+      { class: 'empty' },
+      h('p', {}, t('Planning {0}', state.file ?? '')),
+      progressBar({ progress: state.progress ?? 0, standing: state.standing }),
+      h('p', { class: 'hint' }, standingText(state.standing)),
+    );
   return h(
     'div',
     { class: 'empty' },

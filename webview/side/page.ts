@@ -92,7 +92,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
     if (plan === null && elastic !== null) {
       fill(
         elasticHead,
-        progressBar(state.progress),
+        progressBar(state),
         h('h1', { title: elastic.plan.request.title }, elastic.plan.request.title),
         h('p', { class: 'setting' }, ...elasticSetting(elastic).map((part) => h('span', {}, part)), staleness(state)),
         ...notices(state, store.host),
@@ -108,7 +108,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
     const chosen = chosenOf(plan);
     fill(
       head,
-      progressBar(state.progress),
+      progressBar(state),
       h('h1', { title: plan.request.title }, plan.request.title),
       h('p', { class: 'setting' }, ...setting(plan, formatCount).map((part) => h('span', {}, part)), staleness(state)),
       ...notices(state, store.host),

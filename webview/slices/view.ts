@@ -3,10 +3,12 @@ import type { Candidate, Certificate } from '../../src/core/planner/plan';
 import { fill, h, icon } from '../dom';
 import { makePagedTable } from '../paged-table';
 import { sentence } from '../shared/notices';
+import { isProved } from '../shared/standing';
 import { t } from '../strings';
 import { shownCandidate, type Store } from '../store';
 import { place } from '../timeline/pane';
 import { makeSliceBar, sliceAt } from './bar';
+import { cutCells, cutRows, type CutRow } from './cuts';
 import { busiestStage, groupScheme, schemeText, sliceRows, type SchemeGroup, type SliceRow } from './groups';
 
 /** More different chunks than this are only listed in the table. */
@@ -16,13 +18,16 @@ const mostBars = 12;
 export function makeSlicesView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const bars = h('div', { class: 'slice-groups' });
   const proof = h('div', { class: 'proof' });
+  const cuts = makePagedTable();
+  const cutSection = h('section', { class: 'table-twin cuts', 'aria-label': t('Cuts of others') }, cuts.element);
   const table = makePagedTable();
   const element = h(
     'div',
     { class: 'slices-view' },
     bars,
     proof,
-    h('section', { class: 'table-twin', 'aria-label': t('Slices') }, table.element),
+    cutSection,
+    h('section', { class: 'table-twin slice-table', 'aria-label': t('Slices') }, table.element),
   );
   let shown: Candidate | null = null;
   const update = (): void => {
@@ -50,7 +55,10 @@ export function makeSlicesView(store: Store): { readonly element: HTMLElement; r
         ),
       ),
     );
-    fill(proof, ...proofOf(candidate.certificate));
+    const { certificate } = candidate;
+    fill(proof, ...proofOf(certificate));
+    cutSection.hidden = certificate === null;
+    if (certificate !== null) showCuts(cuts, cutRows(certificate, candidate.scheme));
     showTable(table, rows, stage, groups.length > 1);
   };
   return { element, update };
@@ -96,26 +104,38 @@ export function sliceLines({ slice, tokens, context, forwardMs, backwardMs }: Sl
 
 function proofOf(certificate: Certificate | null): HTMLElement[] {
   if (certificate === null) return [h('p', { class: 'hint' }, t('This scheme was not solved for; there is nothing to prove.'))];
-  const { optimumMs, lowerBoundMs, evaluations, note } = certificate;
-  const gap = optimumMs > 0 ? Math.max(0, 1 - lowerBoundMs / optimumMs) : 0;
+  const { optimumMs, lowerBoundMs, evaluations, judgedBy, note } = certificate;
+  const proved = isProved(optimumMs, lowerBoundMs);
+  const gap = proved ? 0 : 1 - lowerBoundMs / optimumMs;
   const pair = (name: string, value: string): HTMLElement => h('div', { class: 'pair' }, h('dt', {}, name), h('dd', {}, value));
   return [
-    h(
-      'h2',
-      {},
-      icon(gap < 1e-9 ? 'check' : 'information'),
-      gap < 1e-9 ? t('Proved optimal') : t('Within {0} of the optimum', formatPercent(gap)),
-    ),
+    h('h2', {}, icon(proved ? 'check' : 'information'), proved ? t('Proved optimal') : t('Within {0} of the optimum', formatPercent(gap))),
     h(
       'dl',
       { class: 'pairs' },
       pair(t('Found'), formatDuration(optimumMs)),
       pair(t('Lower bound'), formatDuration(lowerBoundMs)),
-      pair(t('Gap'), gap < 1e-9 ? '0 %' : formatPercent(gap)),
+      pair(t('Gap'), proved ? '0 %' : formatPercent(gap)),
+      pair(t('Judged by'), judgedBy === 'formula' ? t('equation 5') : t('simulation')),
       pair(t('Thresholds solved'), formatCount(evaluations)),
     ),
     h('p', { class: 'hint' }, sentence(note)),
   ];
+}
+
+function showCuts(table: ReturnType<typeof makePagedTable>, rows: readonly CutRow[]): void {
+  table.show({
+    caption: t('Cuts of others, by the same objective'),
+    columns: [
+      { title: t('Cut'), numeric: false },
+      { title: t('Slices'), numeric: true },
+      { title: t('Latency'), numeric: true },
+      { title: t('Longer by'), numeric: true },
+    ],
+    total: rows.length,
+    rows: ({ first, end }) => rows.slice(first, end).map(cutCells),
+    marked: rows.findIndex(({ rule }) => rule === 'solved'),
+  });
 }
 
 function showTable(table: ReturnType<typeof makePagedTable>, rows: readonly SliceRow[], stage: number, several: boolean): void {

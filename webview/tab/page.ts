@@ -11,6 +11,7 @@ import { makeProfileView } from '../profile/view';
 import { figures, setting } from '../shared/figures';
 import { capitalised, emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { findingCount, findingList, reasonList } from '../shared/reasons';
+import { standingText } from '../shared/standing';
 import { makeSchedulePage, type SchedulePage } from '../schedule/page';
 import { makeSlicesView } from '../slices/view';
 import { t } from '../strings';
@@ -47,12 +48,14 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const viewBar = h('div', { class: 'view-bar' }, bar.element, toolbar.view);
   const header = h('header', { class: 'header' });
   const noticeArea = h('div', { class: 'notices' });
-  const progress = h('div', { class: 'progress-area' });
+  const progress = h('div');
+  const standing = h('span', { class: 'standing', hidden: true });
+  const progressArea = h('div', { class: 'progress-area' }, progress, standing);
   const panels = tabs.map((id) =>
     h('div', { class: `panel panel-${id}`, id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}` }, views[id].element),
   );
   const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels), inspector.element);
-  const page = h('div', { class: 'page page-tab' }, progress, header, noticeArea, toolbar.plan, viewBar, main, help.element, status);
+  const page = h('div', { class: 'page page-tab' }, progressArea, header, noticeArea, toolbar.plan, viewBar, main, help.element, status);
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty);
   let schedulePage: SchedulePage | null = null;
@@ -80,7 +83,9 @@ export function tabPage(root: HTMLElement, store: Store): void {
       return;
     }
     if (change === null || change.state || change.before.candidate !== view.candidate) {
-      fill(progress, progressBar(state.progress));
+      fill(progress, progressBar(state));
+      standing.textContent = standingText(state.standing);
+      standing.hidden = state.standing === null;
       fill(noticeArea, ...notices(state, store.host));
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }

@@ -72,7 +72,7 @@ export function readSolveProblem(text: string, file: string): SlicingProblem {
       placeIn(stageFactors),
     );
   const maximumInFlight = readField(section, 'maximumInFlight', size);
-  const problem: SlicingProblem = {
+  const problem = {
     batch: batch.value,
     tokens: tokens.value,
     unit: unit.value,
@@ -90,7 +90,7 @@ export function readSolveProblem(text: string, file: string): SlicingProblem {
   return problem;
 }
 
-type SliceCostFields = Pick<SlicingProblem, 'cost' | 'contextKinks' | 'maximumBatchSlice' | 'work'>;
+type SliceCostFields = Pick<SlicingProblem, 'cost' | 'maximumBatchSlice' | 'work'> & { readonly contextKinks: readonly number[] };
 
 function readSliceCost(section: Section): SliceCostFields {
   const child = openChild(section, 'cost', [...coefficientKeys, 'table']);
@@ -125,8 +125,8 @@ function readFormula(section: Section): SliceCostFields {
   return { cost, contextKinks: [], work: { perToken, perTokenContext } };
 }
 
-function refuseTooLarge(problem: SlicingProblem, place: Place | undefined): void {
-  const { batch, maximumBatchSlice = batch, contextKinks = [] } = problem;
+function refuseTooLarge(problem: Omit<SlicingProblem, 'contextKinks'> & SliceCostFields, place: Place | undefined): void {
+  const { batch, maximumBatchSlice = batch, contextKinks } = problem;
   const units = unitCount({ tokens: problem.tokens, unit: unitOf(problem) });
   const kinds = Math.min(batch, maximumBatchSlice);
   if (units > maximumUnits || units * kinds * (contextKinks.length + 1) > maximumLengths || batch * kinds > maximumSteps)

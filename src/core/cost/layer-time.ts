@@ -220,7 +220,7 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
 }
 
 /** Elements of a head over which scores are summed, and of the values it sums. */
-function headSizes({ latent, headDim }: ModelSpec): readonly [number, number] {
+export function headSizes({ latent, headDim }: ModelSpec): readonly [number, number] {
   return latent ? [latent.nopeHeadDim + latent.ropeHeadDim, latent.vHeadDim] : [headDim, headDim];
 }
 

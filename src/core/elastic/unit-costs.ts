@@ -162,10 +162,9 @@ function attentionBytes({ model, training }: CostInputs, batch: number): number 
   const tokens = training.sequenceLength;
   const query = heads * headDim;
   const qkv = query + 2 * kvHeads * headDim;
-  const rotated = model.positions === 'rotary' ? qkv : 0;
   const flash = training.attention === 'flash';
   const scores = flash ? 0 : batch * heads * tokens * tokens * (training.dropout ? 2 * element + 1 : element);
-  return batch * tokens * (element * (qkv + rotated + query) + (flash ? 4 * heads : 0)) + scores;
+  return batch * tokens * (element * (qkv + query) + (flash ? 4 * heads : 0)) + scores;
 }
 
 /** Patches by a product without a gradient of the image, tokens by look-up and scatter. */

@@ -1,13 +1,12 @@
-import { ExpectedError, type CancelSignal } from '../errors';
+import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
 import { scheduleKinds } from '../schedule/registry';
 import { otherSchedules, type ScheduleName } from '../schedule/schedule';
-import { uniformScheme } from '../solver/baselines';
 import type { Scheme } from '../solver/slicing';
-import { solveSlicing } from '../solver/solve';
-import { operationCount, slicingCost, type CandidateSpec, type Pipeline } from './predict';
-import { defaultUnit, type PlanRequest } from './request';
+import { operationCount, type CandidateSpec, type Pipeline } from './predict';
+import type { PlanRequest } from './request';
 import { chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
+import { slicedSpecs, type SlicingEar } from './sliced';
 
 /** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
 export const maximumOperations = 8_000_000;
@@ -15,26 +14,13 @@ export const maximumOperations = 8_000_000;
 const maximumOtherOperations = 100_000;
 /** The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as simulating. */
 const maximumPlannedOperations = 1_000;
-/** Chunks of more sequences than this are not tried: far beyond where a GPU is saturated. */
-const maximumBatchSlice = 8;
-/** A sequence is cut into at most so many units; a finer `slicing.unit` is coarsened to a multiple, and the certificate says so. */
-const maximumUnits = 1024;
-/** Slice times tabulated at most: bounds time and memory of one plan. */
-const maximumSliceTimes = 2 ** 19;
-/** Slice times the solver may look at: about a second on one core. */
-const visitBudget = 6e8;
 
 /**
  * The usual ways to run a request: slices as given, TeraPipe's three, 1F1B (interleaved over virtual stages) and GPipe, as far as they fit the layout and the most operations.
  *
  * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
  */
-export function candidateSpecs(
-  request: PlanRequest,
-  pipeline: Pipeline,
-  signal: CancelSignal | undefined,
-  onProgress: (fraction: number) => void,
-): CandidateSpec[] {
+export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, ear: SlicingEar): CandidateSpec[] {
   const { training, layout, slicing } = request;
   const batch = training.globalBatch / layout.data;
   const { sequenceLength } = training;
@@ -49,7 +35,7 @@ export function candidateSpecs(
     layout.virtualStages === 1 &&
     (layout.pipeline > 1 || request.schedule === 'TeraPipe' || request.schedule === 'Seq1F1B')
   )
-    specs.push(...slicedSpecs(request, pipeline, batch, signal, onProgress));
+    specs.push(...slicedSpecs(request, pipeline, batch, ear));
   const microBatchCount = batch / training.microBatch;
   if (Number.isInteger(microBatchCount) && microBatchCount <= affordableUnits) {
     const microBatches = repeated(training.microBatch, [sequenceLength], microBatchCount);
@@ -63,69 +49,6 @@ export function candidateSpecs(
     if (layout.virtualStages === 1) specs.push({ id: 'gpipe', name: 'GPipe', schedule: 'GPipe', scheme: microBatches, certificate: null });
   }
   return specs;
-}
-
-/** TeraPipe's own: solved, best uniform and whole sequences. */
-function slicedSpecs(
-  request: PlanRequest,
-  pipeline: Pipeline,
-  batch: number,
-  signal: CancelSignal | undefined,
-  onProgress: (fraction: number) => void,
-): CandidateSpec[] {
-  const { training, layout, slicing, costTable, profile } = request;
-  const tokens = training.sequenceLength;
-  const asked = slicing.unit ?? defaultUnit(tokens);
-  const unit = asked * Math.ceil(tokens / asked / maximumUnits);
-  const units = Math.ceil(tokens / unit);
-  const affordable = Math.max(1, Math.floor(maximumSliceTimes / ((units * (units + 1)) / 2)));
-  const measuredBatch = costTable !== null ? 1 : (profile?.profile.largestBatch ?? maximumBatchSlice);
-  const largestChunk = Math.min(batch, maximumBatchSlice, affordable, measuredBatch);
-  const solution = solveSlicing(
-    {
-      batch,
-      tokens,
-      unit,
-      stages: layout.pipeline,
-      cost: slicingCost(pipeline),
-      maximumBatchSlice: largestChunk,
-      maximumEvaluations: Math.max(16, Math.floor(visitBudget / ((units * units * largestChunk) / 2))),
-    },
-    { signal, onProgress },
-  );
-  const { slices } = solution.baselines.uniform;
-  return [
-    {
-      id: 'terapipe',
-      name: 'TeraPipe',
-      schedule: 'TeraPipe',
-      scheme: solution.scheme,
-      certificate: {
-        optimumMs: solution.latencyMs,
-        lowerBoundMs: solution.lowerBoundMs,
-        evaluations: solution.evaluations,
-        note: certificateNote(pipeline, solution.exact, unit, largestChunk, batch),
-      },
-    },
-    {
-      id: 'uniform',
-      name: `best uniform, ${plural(slices, 'slice')}`,
-      schedule: 'TeraPipe',
-      scheme: uniformScheme({ batch, tokens, unit }, slices),
-      certificate: null,
-    },
-    { id: 'whole', name: 'whole sequences', schedule: 'TeraPipe', scheme: repeated(1, [tokens], batch), certificate: null },
-  ];
-}
-
-/** What was proved, for which slices. */
-function certificateNote(pipeline: Pipeline, exact: boolean, unit: number, largestChunk: number, batch: number): string {
-  const limits = `slices in multiples of ${unit} tokens${largestChunk < batch ? `, at most ${plural(largestChunk, 'sequence')} at a time` : ''}`;
-  const uneven =
-    new Set(pipeline.costs).size > 1
-      ? "; stages differ at the ends, so this is the bottleneck stage's optimum and the simulation judges it"
-      : '';
-  return `${exact ? 'proved optimal' : 'best found, bound not closed'} for equal stages, ${limits}${uneven}`;
 }
 
 function repeated(batch: number, tokens: readonly number[], times: number): Scheme {
@@ -171,7 +94,21 @@ export function otherSpecs({ layout, slicing, schedule: asked }: PlanRequest, us
     const isPlanned = schedule === 'ZeroBubble' || schedule === 'ZeroBubbleV';
     const most = schedule === asked ? maximumOperations : isPlanned ? maximumPlannedOperations : maximumOtherOperations;
     if (operations > most) skipped.push(schedule);
-    else specs.push({ id: schedule, name: schedule, schedule, scheme, certificate: null });
+    else {
+      specs.push({ id: schedule, name: schedule, schedule, scheme, certificate: null });
+      if (schedule === 'Seq1F1B') specs.push(...equalWorkSpecs(usual, scheme, maximumOtherOperations / 2 / layout.pipeline));
+    }
   }
   return { specs, skipped };
+}
+
+/** Seq1F1B with its own cut, slices of equal arithmetic, where that is another than the one solved for and has no more units than are affordable. */
+function equalWorkSpecs(usual: readonly CandidateSpec[], scheme: Scheme, affordableUnits: number): CandidateSpec[] {
+  const certificate = usual.find(({ id }) => id === 'terapipe')?.certificate ?? null;
+  const tokens = certificate?.cuts.find(({ rule }) => rule === 'equal-work')?.tokens ?? [];
+  const batch = scheme.reduce((sequences, chunk) => sequences + chunk.batch, 0);
+  const isSame = scheme.every((chunk) => chunk.batch === 1 && chunk.tokens.join() === tokens.join());
+  if (tokens.length < 2 || isSame || tokens.length * batch > affordableUnits) return [];
+  const name = `Seq1F1B, ${plural(tokens.length, 'slice')} of equal work`;
+  return [{ id: 'equal-work', name, schedule: 'Seq1F1B', scheme: repeated(1, tokens, batch), certificate: null }];
 }

@@ -14,12 +14,10 @@ import { operationCount, pipelineOf, predict, type CandidateSpec, type Pipeline 
 import { againstAnalytic, fasterElsewhere, notCompared, reasonsFor, sameMemory, tie } from './reasons';
 import type { PlanRequest } from './request';
 import { chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
+import type { SlicingEar } from './sliced';
 
-export interface PlanOptions {
-  readonly signal?: CancelSignal | undefined;
-  /** Called with 0..1. */
-  readonly onProgress?: ((fraction: number) => void) | undefined;
-}
+/** `onStanding` hears of the best slices so far while they are solved for. */
+export type PlanOptions = SlicingEar;
 
 /** Times that differ by less than this share are the same. */
 const rounding = 1e-9;
@@ -34,10 +32,10 @@ export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan 
   return planAmong(request, options, otherSpecs);
 }
 
-function planAmong(request: PlanRequest, { signal, onProgress }: PlanOptions, addOthers: typeof otherSpecs): Plan {
+function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: PlanOptions, addOthers: typeof otherSpecs): Plan {
   requireRunnable(request);
   const pipeline = pipelineOf(request);
-  const usual = candidateSpecs(request, pipeline, signal, (fraction) => onProgress?.(0.7 * fraction));
+  const usual = candidateSpecs(request, pipeline, { signal, onStanding, onProgress: (fraction) => onProgress?.(0.7 * fraction) });
   const { specs: others, skipped } = addOthers(request, usual);
   const specs = [...usual, ...others];
   const outcomes = specs.map((spec, index) => {
@@ -140,7 +138,7 @@ function judgedBySimulation(candidates: readonly Candidate[]): readonly Candidat
     )
       return candidate;
     const note = `${candidate.certificate.note}; simulated, equal slices are faster by ${formatDuration(candidate.pipelineMs - uniform.pipelineMs)} and taken`;
-    return { ...uniform, id: candidate.id, name: candidate.name, certificate: { ...candidate.certificate, note } };
+    return { ...uniform, id: candidate.id, name: candidate.name, certificate: { ...candidate.certificate, judgedBy: 'simulation', note } };
   });
 }
 

@@ -6,8 +6,8 @@ import { otherSchedules, type ScheduleName, type Timeline } from '../schedule/sc
 import type { Scheme } from '../solver/slicing';
 import type { PlanRequest } from './request';
 
-/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. The others by their schedule. */
-export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given', ...otherSchedules] as const;
+/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. equal-work: Seq1F1B with slices of equal arithmetic. The others by their schedule. */
+export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given', ...otherSchedules, 'equal-work'] as const;
 export type CandidateId = (typeof candidateIds)[number];
 
 /** One way to run the step, predicted. Times in ms; the timeline covers the pipeline part, gradient exchange and optimizer follow it. */
@@ -47,7 +47,19 @@ export interface Certificate {
   readonly lowerBoundMs: number;
   /** Thresholds solved. */
   readonly evaluations: number;
+  /** What says how long the scheme takes: eq. 5, or the simulation where stages differ, for which the bound is of the slowest stage alone. */
+  readonly judgedBy: 'formula' | 'simulation';
+  /** How others cut a sequence, by the same objective. */
+  readonly cuts: readonly Cut[];
   readonly note: string;
+}
+
+/** Every sequence by itself, cut alike: not at all, in the best number of equal slices, in slices of equal arithmetic (Seq1F1B) or of equal time. */
+export interface Cut {
+  readonly rule: 'whole' | 'uniform' | 'equal-work' | 'equal-time';
+  readonly tokens: readonly number[];
+  /** Objective of eq. 5; `Infinity` where a slice is forbidden. */
+  readonly latencyMs: number;
 }
 
 /** The choice of another cost model, as far as it is shown beside the plan. */

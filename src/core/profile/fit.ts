@@ -59,6 +59,22 @@ export function timeFunction({ rows, square, context: terms }: TimeFit): (batch:
   };
 }
 
+/**
+ * Contexts between which `timeFunction` is affine in the context for slices of a batch and length: 1, as only slices with context take the context terms, and where the least time of a slice
+ * with context begins or ceases to hold. Null with a square term of the context.
+ */
+export function timeKinks(fit: TimeFit): ((batch: number, tokens: number) => readonly number[]) | null {
+  const { constant, perRow, perContext, perRowContext, perContextSquare } = fit.context;
+  if (perContextSquare !== 0) return null;
+  const timeOf = timeFunction(fit);
+  return (batch, tokens) => {
+    const n = batch * tokens;
+    const rise = perContext * batch + perRowContext * n;
+    const above = (1 - leastWithContext) * timeOf(batch, tokens, 0) + constant + perRow * n;
+    return rise === 0 ? [1] : [1, -above / rise];
+  };
+}
+
 /** Slope of each segment; from the last point on the last segment's, or level if that falls (then it is noise). */
 function segmentSlopes(lengths: readonly number[], times: readonly number[]): Float64Array {
   const slopes = new Float64Array(lengths.length);

@@ -21,9 +21,9 @@ export interface SlicingProblem {
   readonly minimumTokens?: number;
   /**
    * Contexts between which `cost` is affine in the context for every batch and length; empty: everywhere (TeraPipe eq. 9). The solver then needs two numbers per length
-   * instead of one per slice, and checks the middle of every piece. Left out: nothing is known of the cost.
+   * instead of one per slice, and checks the middle of every piece. A function gives those of chunks of so many sequences. Left out: nothing is known of the cost.
    */
-  readonly contextKinks?: readonly number[];
+  readonly contextKinks?: readonly number[] | ((batch: number) => readonly number[]);
   /** Slices are multiples of these numbers of tokens as well, but the rest at the end: the tile of a kernel, the tensor-parallel size. */
   readonly multiples?: readonly number[];
   /** How much longer than `cost` a slice takes on each stage, `stages` entries above 0; all 1 when left out. */

@@ -38,6 +38,9 @@ export interface Standing {
   readonly lowerBoundMs: number;
 }
 
+/** What is said of the best so far while it is looked for. */
+export type StandingTimes = Pick<Standing, 'latencyMs' | 'lowerBoundMs'>;
+
 export interface SolveOptions {
   readonly signal?: CancelSignal | undefined;
   /** Called with growing fractions of the work, 0..1. */
@@ -110,8 +113,8 @@ function kindsOf(problem: SlicingProblem, signal: CancelSignal | undefined, onPr
   const largest = Math.min(problem.batch, problem.maximumBatchSlice ?? problem.batch);
   return Array.from({ length: largest }, (_, index) => {
     throwIfCancelled(signal);
-    const rows =
-      contextKinks === undefined ? tabulatedRows(problem, index + 1, signal) : affineRows(problem, index + 1, contextKinks, signal);
+    const kinks = typeof contextKinks === 'function' ? contextKinks(index + 1) : contextKinks;
+    const rows = kinks === undefined ? tabulatedRows(problem, index + 1, signal) : affineRows(problem, index + 1, kinks, signal);
     onProgress((index + 1) / largest);
     return rows;
   });

@@ -116,7 +116,10 @@ describe('page state', () => {
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();
     const session = await planned;
-    assert.equal(differsInProgressOnly({ ...session, progress: 0.5, staleEdits: 1 }, session), true);
+    assert.equal(
+      differsInProgressOnly({ ...session, progress: 0.5, standing: { latencyMs: 3, lowerBoundMs: 2 }, staleEdits: 1 }, session),
+      true,
+    );
     assert.equal(differsInProgressOnly({ ...session, findings: [] }, session), false);
     assert.equal(differsInProgressOnly(session, null), false);
   });

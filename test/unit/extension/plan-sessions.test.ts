@@ -41,6 +41,23 @@ describe('plan sessions', () => {
     assert.equal(sessions.get(run)?.progress, null);
   });
 
+  it('tell the best so far while planning, and no longer', async () => {
+    const { sessions, finish, requests, standings, files } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const standing = { latencyMs: 3, lowerBoundMs: 2 };
+    const planned = sessions.ensure(run, 'terapipe');
+    while (requests.length < 1) await nextTurn();
+    standings[0]?.(standing);
+    assert.deepEqual(sessions.get(run)?.standing, standing);
+    await finish();
+    assert.equal((await planned).standing, null);
+    files.set(run, smallRun({ training: { sequenceLength: 128, globalBatch: 4 } }));
+    sessions.changed(run);
+    while (requests.length < 2) await nextTurn();
+    standings[0]?.(standing);
+    assert.equal(sessions.get(run)?.standing, null);
+    await finish();
+  });
+
   it('plan again once for many quick edits, and when a referenced file changes', async () => {
     const { sessions, finish, files, requests } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     void sessions.ensure(run, 'terapipe');

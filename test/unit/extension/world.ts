@@ -6,6 +6,7 @@ import { answerElastic } from '../../../src/core/elastic/answer';
 import type { ElasticRequest } from '../../../src/core/elastic/request';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/planner/request';
+import type { StandingTimes } from '../../../src/core/solver/solve';
 import { createPlanSessions, type PlanSessions, type SessionWorld } from '../../../src/extension/plan-sessions';
 
 /** A model small enough to plan in a few milliseconds. */
@@ -36,6 +37,8 @@ export interface TestWorld {
   readonly requests: PlanRequest[];
   readonly elasticRequests: ElasticRequest[];
   readonly bugs: unknown[];
+  /** Tell the best so far of each of `requests`. */
+  readonly standings: readonly ((standing: StandingTimes) => void)[];
   /** Lets the oldest waiting request finish. */
   readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;
 }
@@ -44,6 +47,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
   const stored = new Map(Object.entries(files).map(([name, text]) => [uri(name), text]));
   const requests: PlanRequest[] = [];
   const elasticRequests: ElasticRequest[] = [];
+  const standings: ((standing: StandingTimes) => void)[] = [];
   const waiting: { request: PlanRequest; resolve: (plan: Plan) => void; reject: (error: unknown) => void }[] = [];
   const bugs: unknown[] = [];
   const world: SessionWorld = {
@@ -55,9 +59,10 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
       );
     },
     resolvePath: (from, path) => new URL(path, from).href,
-    plan: (request, { signal }) =>
+    plan: (request, { signal, onStanding }) =>
       new Promise((resolve, reject) => {
         requests.push(request);
+        standings.push(onStanding);
         waiting.push({ request, resolve, reject });
         signal.addEventListener('abort', () => reject(new CancelledError()));
       }),
@@ -76,6 +81,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
     sessions: createPlanSessions(world),
     requests,
     elasticRequests,
+    standings,
     bugs,
     finish: async (how = (request) => makePlan(request)) => {
       while (waiting.length === 0) await nextTurn();

@@ -65,6 +65,15 @@ describe('planner client', () => {
     });
   });
 
+  it('tells the best so far beside the progress', async () => {
+    const told: unknown[] = [];
+    await client.plan(titled('streams'), {
+      onProgress: (fraction) => told.push(fraction),
+      onStanding: (standing) => told.push(standing),
+    });
+    assert.deepEqual(told, [0.25, { latencyMs: 3, lowerBoundMs: 2 }, 0.5]);
+  });
+
   it('cancels a running request in under 200 ms and keeps the thread', async () => {
     const abort = new AbortController();
     const { started, done } = running('heeds cancel', abort.signal);

@@ -9,12 +9,17 @@ import { servePlanner } from '../../../src/worker/serve';
 if (parentPort !== null)
   servePlanner(parentPort, workerData, {
     elastic: (request) => ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
-    plan: (request, { signal, onProgress }): Plan => {
+    plan: (request, { signal, onProgress, onStanding }): Plan => {
       switch (request.title) {
         case 'heeds cancel':
           onProgress(0.25);
           while (!signal.aborted);
           throw new CancelledError();
+        case 'streams':
+          onProgress(0.25);
+          onStanding({ latencyMs: 3, lowerBoundMs: 2 });
+          onProgress(0.5);
+          return planOf(request);
         case 'deaf':
           onProgress(0.25);
           for (;;);
