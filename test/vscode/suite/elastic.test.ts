@@ -16,7 +16,9 @@ describe('a run that freezes layers', () => {
   async function elasticLens(): Promise<vscode.CodeLens> {
     return until('an elastic lens', async () => {
       const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', run, 10);
-      return lenses.find(({ command }) => command?.title.startsWith('Elastic: ') === true);
+      const titled = lenses.find(({ command }) => command?.title.startsWith('Elastic: ') === true);
+      // Copying the sample counts as an edit, after which it is planned once more.
+      return titled?.command?.title.includes('before the last edits') === true ? undefined : titled;
     });
   }
 
