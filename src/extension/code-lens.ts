@@ -15,10 +15,19 @@ class ConfigLens extends vscode.CodeLens {
   }
 }
 
+const refreshAgainMs = 1000;
+
 /** Lenses over every config: a launcher's totals, step time and bubble, memory of the worst stage, the profile or the way to one, what freezing layers gains. Where they stand is cheap; what they say is asked when they show. */
 export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
   const said = new Map<string, string>();
+  let again: ReturnType<typeof setTimeout> | undefined;
+  /** Twice: a change that comes while VS Code still asks for the lenses of a file that was just opened can be lost. */
+  const refresh = (): void => {
+    changed.fire();
+    clearTimeout(again);
+    again = setTimeout(() => changed.fire(), refreshAgainMs);
+  };
 
   const provider: vscode.CodeLensProvider<ConfigLens> = {
     onDidChangeCodeLenses: changed.event,
@@ -62,6 +71,7 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
 
   return vscode.Disposable.from(
     changed,
+    { dispose: () => clearTimeout(again) },
     vscode.languages.registerCodeLensProvider(selector, provider),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
@@ -71,7 +81,7 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       const text = [plan, memory, profile, run, elastic].join('\n');
       if (said.get(state.file) === text) return;
       said.set(state.file, text);
-      changed.fire();
+      refresh();
     }),
   );
 }
