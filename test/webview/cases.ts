@@ -24,3 +24,16 @@ export async function until(what: string, holds: () => Promise<boolean>): Promis
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }
+
+/** How many colours the canvas at `selector` holds: one or two are an empty one. */
+export async function drawnColors({ page }: OpenPage, selector: string): Promise<number> {
+  return page.evaluate<number>(`(() => {
+    const canvas = document.querySelector('${selector}');
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+    const colors = new Set();
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) colors.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
+    return colors.size;
+  })()`);
+}

@@ -5,7 +5,7 @@ import { pageElasticOf } from '../../src/extension/page-state';
 import type { PageElastic, PageState } from '../../src/protocol/page';
 import { requestOf } from '../unit/core/elastic/models';
 import type { OpenOptions, OpenPage } from './browser';
-import { show, until, type Case } from './cases';
+import { drawnColors, show, until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900 };
@@ -27,19 +27,6 @@ const vit = elasticOf();
 
 async function epochTitle({ page }: OpenPage): Promise<string> {
   return page.locator('.elastic-step h2').innerText();
-}
-
-/** How many colours a canvas holds: one or two are an empty one. */
-async function drawnColors({ page }: OpenPage, selector: string): Promise<number> {
-  return page.evaluate<number>(`(() => {
-    const canvas = document.querySelector('${selector}');
-    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
-    copy.drawImage(canvas, 0, 0);
-    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
-    const colors = new Set();
-    for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) colors.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
-    return colors.size;
-  })()`);
 }
 
 /** Nothing on the page is wider than the page. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Profile } from '../../src/core/profile/profile';
 import type { ProfileState } from '../../src/protocol/page';
 import type { OpenOptions, OpenPage } from './browser';
-import { show, until, type Case } from './cases';
+import { drawnColors, show, until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
 import { known, profileOf, profilesOf, simulatedSamples } from './profiles';
 
@@ -35,19 +35,6 @@ async function howOf({ page }: OpenPage): Promise<string> {
 
 async function commandsOf({ messages }: OpenPage): Promise<string[]> {
   return (await messages()).flatMap((message) => (message.type === 'command' ? [message.command] : []));
-}
-
-/** How many colours a chart's canvas holds: one or two are an empty one. */
-async function drawnColors({ page }: OpenPage, chart: string): Promise<number> {
-  return page.evaluate<number>(`(() => {
-    const canvas = document.querySelector('.${chart}-canvas canvas');
-    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
-    copy.drawImage(canvas, 0, 0);
-    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
-    const colors = new Set();
-    for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) colors.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
-    return colors.size;
-  })()`);
 }
 
 const running = (most: number, doing: string, fraction: number): ProfileState =>
@@ -303,7 +290,7 @@ export const profileCases: readonly Case[] = [
       const box = page.getByRole('checkbox', { name: 'Logarithmic axes' });
       const pixels = (): Promise<string> => page.evaluate(`document.querySelector('.profile-time-canvas canvas').toDataURL()`);
       assert.equal(await box.getAttribute('aria-checked'), 'true');
-      await until('a drawing', async () => (await drawnColors(open, 'profile-time')) > 3);
+      await until('a drawing', async () => (await drawnColors(open, '.profile-time-canvas canvas')) > 3);
       const logarithmic = await pixels();
       await box.click();
       await until('another drawing', async () => (await pixels()) !== logarithmic);
@@ -485,7 +472,7 @@ export const profileCases: readonly Case[] = [
         await setTheme(theme);
         await page.waitForTimeout(100);
         for (const chart of ['profile-time', 'profile-throughput', 'profile-error'])
-          assert.ok((await drawnColors(open, chart)) > 3, `${theme} ${chart}`);
+          assert.ok((await drawnColors(open, `.${chart}-canvas canvas`)) > 3, `${theme} ${chart}`);
       }
       assert.doesNotMatch(await page.locator('.profile-note').first().innerText(), /fainter/);
       return undefined;

@@ -29,7 +29,7 @@ export interface SimulationProblem {
   readonly microBatches: number | null;
   readonly slices: number;
   readonly chunksPerStage: number;
-  /** Of one micro-batch (slice) on one whole stage; `null` entries never occur: `stages` copies of one number where the problem gives one. */
+  /** Of one micro-batch (slice) on one whole stage, ms, one entry for each of so many stages. */
   readonly times: (stages: number) => PassTimes;
   /** Null when the problem says nothing of memory. */
   readonly memory: PassMemory | null;

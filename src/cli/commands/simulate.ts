@@ -1,4 +1,4 @@
-import { ExpectedError } from '../../core/errors';
+import { ExpectedError, placed } from '../../core/errors';
 import { formatDuration, formatNumber, formatPercent } from '../../core/format';
 import type { PassMemory, PassTimes } from '../../core/schedule/kind';
 import { busyTimes } from '../../core/schedule/idle';
@@ -38,23 +38,24 @@ export interface SimulateAnswer {
  */
 export async function simulateAnswer(source: SourceText, read: (from: string, path: string) => Promise<SourceText>): Promise<Answer> {
   const problem = readSimulationProblem(source.text, source.file);
-  const schedule = await placedAt(problem, () => scheduleOf(problem, source.file, read));
+  const schedule = await scheduleOf(problem, source.file, read);
   const times = problem.times(schedule.stages);
-  const timeline = await placedAt(problem, () => simulate(schedule, durationsOf(schedule, times), transfersOf(schedule, times)));
+  const timeline = placed(problem.place, () => simulate(schedule, durationsOf(schedule, times), transfersOf(schedule, times)));
   const { busyMs, spanMs, bubbleRate } = busyTimes(timeline);
+  const chunks = chunksOfStages(schedule.stageOfChunk, schedule.stages);
   const stages = Array.from(busyMs, (busy, stage) => ({
     busyMs: busy,
     idleMs: timeline.makespanMs - busy,
     spanMs: spanMs[stage] ?? 0,
-    peakMemory: problem.memory === null ? null : peakMemory(timeline, stage, problem.memory),
+    peakMemory: problem.memory === null ? null : peakMemory(timeline, stage, problem.memory, 1 / (chunks[stage] ?? 1)),
   }));
-  const { name, makespanMs } = { name: schedule.name, makespanMs: timeline.makespanMs };
-  const json: SimulateAnswer = { version: 1, schedule: name, makespanMs, bubbleRate, stages, order: orderOf(schedule) };
+  const { makespanMs } = timeline;
+  const json: SimulateAnswer = { version: 1, schedule: schedule.name, makespanMs, bubbleRate, stages, order: orderOf(schedule) };
   return { json, text: textOf(json), exitCode: 0 };
 }
 
 async function scheduleOf(
-  { schedule, stages, microBatches, slices, chunksPerStage, times, memory }: SimulationProblem,
+  { schedule, stages, microBatches, slices, chunksPerStage, times, memory, place }: SimulationProblem,
   file: string,
   read: (from: string, path: string) => Promise<SourceText>,
 ): Promise<Schedule> {
@@ -70,17 +71,8 @@ async function scheduleOf(
   }
   const scheme = Array.from({ length: microBatches ?? 1 }, () => ({ batch: 1, tokens: Array.from({ length: slices }, () => 1) }));
   const stageCount = stages ?? 1;
-  return generateSchedule(schedule.name, problemOf(scheme, stageCount, chunksPerStage, times(stageCount), memory ?? undefined));
-}
-
-/** What a schedule cannot do is said where the problem names it. */
-async function placedAt<T>({ place }: SimulationProblem, work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ExpectedError) || error.place !== undefined) throw error;
-    throw new ExpectedError(error.code, error.message, error.remedy, place);
-  }
+  const problem = problemOf(scheme, stageCount, chunksPerStage, times(stageCount), memory ?? undefined);
+  return placed(place, () => generateSchedule(schedule.name, problem));
 }
 
 /** A chunk takes its share of what a pass takes on its whole stage. */
@@ -111,9 +103,8 @@ function transfersOf({ units }: Schedule, { sendMs }: PassTimes): Transfers {
   return { forwardMs: ms, backwardMs: ms, mode: 'edge' };
 }
 
-/** Most memory of a stage at once: passes take theirs when they start and give back when they end; a chunk its share. */
-function peakMemory({ stageOfChunk, stages, rowStart, kind }: Timeline, stage: number, memory: PassMemory): number {
-  const share = 1 / (chunksOfStages(stageOfChunk, stages)[stage] ?? 1);
+/** Most memory of a stage at once: passes take theirs when they start and give back when they end; a chunk takes its share. */
+function peakMemory({ rowStart, kind }: Timeline, stage: number, memory: PassMemory, share: number): number {
   const backward = memory.backwardInput + memory.backwardWeight;
   let live = 0;
   let most = 0;

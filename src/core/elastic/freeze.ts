@@ -67,9 +67,6 @@ export function givenPolicy(layers: number, listed: readonly number[]): FreezePo
   return { description: 'as listed', frozenLayers: (epoch) => listed[epoch] ?? last };
 }
 
-/** Nothing freezes. */
-export const noFreezing: FreezePolicy = { description: 'nothing freezes', frozenLayers: () => 0 };
-
 function requireFraction(alpha: number): void {
   if (alpha > 0 && alpha < 1) return;
   throw new ExpectedError('elastic-alpha', `alpha is ${formatNumber(alpha)}`, 'give it a number above 0 and below 1');

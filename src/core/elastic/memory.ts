@@ -1,4 +1,5 @@
 import { elementBytes, type CostInputs } from '../cost/rates';
+import { optimizerBytes } from '../model/optimizer';
 import type { UnitCosts } from './unit-costs';
 import type { Unit } from './units';
 
@@ -31,7 +32,7 @@ export function activeBytes(
   const held = active.slice(from, to);
   const parameters = held.reduce((sum, unit) => sum + unit.parameters, 0);
   const master = training.precision === 'fp32' ? 0 : 4;
-  const state = training.optimizer === 'adam' ? master + 8 : training.optimizer === 'sgd' ? master + 4 : 0;
+  const state = training.optimizer === 'none' ? 0 : master + optimizerBytes[training.optimizer].state;
   const cost = costs(batch);
   return {
     weights: element * parameters,

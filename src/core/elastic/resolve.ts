@@ -110,7 +110,7 @@ function modelOf(run: Run, classes: number | undefined): ElasticModel {
   throw new ExpectedError('elastic-model', run.unplanned.message, 'name a ViT, a BERT or a dense decoder', run.unplanned.place);
 }
 
-/** Cluster and training as any plan resolves them, for one GPU a stage; assumptions of a layout are none of an elastic run. */
+/** Cluster and training as every plan resolves them, for one GPU a stage; what a plan assumes of its layout is left out. */
 function resolvedRun(run: Run, ends: ModelEnds, face: ResolveDefaults, found: FoundProfiles) {
   const one: Located<number> = { value: 1, source: { kind: 'default', because: 'one GPU a stage' } };
   const nodes = run.nodes ?? located(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : 'the default of the settings');

@@ -79,6 +79,6 @@ export interface ModelSpec {
   readonly denseFfn?: number;
   /** Latent attention; then `kvHeads` and `headDim` mean nothing. Absent or null: heads as given. */
   readonly latent?: LatentAttention | null;
-  /** One per layer, from the first; absent: all alike, with experts where the model has any, and attending to all earlier tokens. */
+  /** One per layer, from the first; absent: all alike, with experts if the model has them, and attending to all earlier tokens. */
   readonly layerKinds?: readonly LayerKind[];
 }

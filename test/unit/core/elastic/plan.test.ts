@@ -166,11 +166,11 @@ describe('an elastic run', () => {
   });
 
   it("counts the optimizer's state of what trains", () => {
-    const stateOf = (optimizer: 'adam' | 'sgd' | 'none') =>
+    const stateOf = (optimizer: 'adam' | 'adam-8bit' | 'sgd' | 'none') =>
       planElastic(requestOf({ training: { ...trainingOf(197), optimizer } })).epochs.map(({ stageBytes, stageParameters }) =>
         stageBytes.map((stage, index) => stage.optimizer / (stageParameters[index] ?? NaN)),
       );
-    for (const [optimizer, bytes] of [['adam', 8], ['sgd', 4], ['none', 0]] as const) // prettier-ignore
+    for (const [optimizer, bytes] of [['adam', 8], ['adam-8bit', 2], ['sgd', 4], ['none', 0]] as const) // prettier-ignore
       assert.ok(stateOf(optimizer).flat().every((state) => state === bytes)); // prettier-ignore
   });
 
