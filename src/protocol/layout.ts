@@ -1,6 +1,7 @@
 import { usablePeakBytes } from '../core/memory/count';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
 import type { Assumption, Layout } from '../core/planner/request';
+import type { SearchStanding } from '../core/planner/search/answer';
 import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/planner/search/plans';
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/planner/search/result';
 import type { SearchCounts, SearchProgress } from '../core/planner/search/search';
@@ -52,6 +53,8 @@ export interface PageFound extends PageLayout {
   readonly why: string;
 }
 
+export type PageImprovement = Pick<Improvement, 'change' | 'speedup' | 'says'>;
+
 /** A `SearchResult` as far as a page draws it. */
 export interface LayoutAnswer {
   /** Another one for every search. */
@@ -70,7 +73,7 @@ export interface LayoutAnswer {
   readonly best: number;
   readonly notFitting: readonly NotFitting[];
   /** Most helpful first; empty while they are looked into. */
-  readonly improvements: readonly Pick<Improvement, 'change' | 'speedup' | 'says'>[];
+  readonly improvements: readonly PageImprovement[];
   readonly fixed: readonly SearchKey[];
   readonly assumed: readonly Assumption[];
   readonly cost: SearchResult['cost'];
@@ -110,7 +113,7 @@ export interface LayoutState {
   readonly opened: number | null;
 }
 
-/** A layout that no search was made for, as a page shows it. */
+/** Before any search; a state starts with this, and then follows the search by `withStanding`. */
 export const noLayoutState: LayoutState = { running: null, answer: null, staleEdits: 0, error: null, launched: null, opened: null };
 
 /** What a page gets of a result. @param id another one for every search. */
@@ -128,10 +131,14 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     usableBytes: usablePeakBytes(cluster.gpu.memoryBytes),
     plans: listed.map(pageFound),
     best: listed.findIndex(({ plan }) => plan === best),
-    improvements: improvements.map(({ change, speedup, says }) => ({ change, speedup, says })),
+    improvements: improvements.map(pageImprovement),
     assumed: assumedBy(result),
     gap: gapOf(result),
   };
+}
+
+function pageImprovement({ change, speedup, says }: Improvement): PageImprovement {
+  return { change, speedup, says };
 }
 
 function pageFound({ plan, roles, why }: ListedPlan): PageFound {
@@ -163,11 +170,34 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
   };
 }
 
-/** What a page gets of the progress of a search. */
-export function layoutRunningOf({ best, lowerBoundMs, counts }: SearchProgress): LayoutRunning {
+/** The state after what a running search tells; when it ends, the host sets `running` to null and `answer` to that of the whole result with the same id. @param id of the answer that it finds. */
+export function withStanding(state: LayoutState, standing: SearchStanding, id: string): LayoutState {
+  switch (standing.kind) {
+    case 'searching':
+      return { ...state, running: { ...progressOf(standing), change: null, fraction: null }, error: null };
+    case 'found': {
+      const running = { ...(state.running ?? nothingYet), change: null, fraction: null };
+      return { ...state, running, answer: layoutAnswerOf(standing.result, id), staleEdits: 0, opened: null };
+    }
+    case 'helping': {
+      const { change, index, count, improvements } = standing;
+      const running = { ...(state.running ?? nothingYet), change, fraction: index / count };
+      return {
+        ...state,
+        running,
+        answer: state.answer === null ? null : { ...state.answer, improvements: improvements.map(pageImprovement) },
+      };
+    }
+  }
+}
+
+/** A search that has just begun. */
+export const nothingYet: LayoutRunning = { best: null, lowerBoundMs: null, counts: null, change: null, fraction: null };
+
+function progressOf({ best, lowerBoundMs, counts }: SearchProgress): Pick<LayoutRunning, 'best' | 'lowerBoundMs' | 'counts'> {
   return {
     best: best === null ? null : { words: layoutText(best.point), iterationMs: best.iterationMs, peakBytes: best.peakBytes },
     lowerBoundMs: Number.isFinite(lowerBoundMs) ? lowerBoundMs : null,
-    ...{ counts, change: null, fraction: null },
+    counts,
   };
 }
