@@ -1,6 +1,6 @@
 import { usablePeakBytes } from '../core/memory/count';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
-import type { Assumption, Layout } from '../core/planner/request';
+import type { Assumption, Layout, TrainingSpec } from '../core/planner/request';
 import type { SearchStanding } from '../core/planner/search/answer';
 import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/planner/search/plans';
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/planner/search/result';
@@ -32,6 +32,8 @@ export interface PageLayout {
   readonly name: string;
   /** `none`, `full recompute`, `recompute of mlp`. */
   readonly recompute: string;
+  readonly zeroStage: number;
+  readonly offloadOptimizer: boolean;
   readonly iterationMs: number;
   readonly peakBytes: number;
   readonly fits: boolean;
@@ -151,9 +153,13 @@ function pageLayout({ point, name, iterationMs, peakBytes, fits, bubbleRate, tok
   return {
     ...{ layout, name, iterationMs, peakBytes, fits, bubbleRate, tokensPerSecond, mfu },
     words: layoutText(point),
-    microBatch: training.microBatch,
-    recompute: recomputeText(training),
+    ...trainingOf(training),
   };
+}
+
+function trainingOf(training: TrainingSpec): Pick<PageLayout, 'microBatch' | 'recompute' | 'zeroStage' | 'offloadOptimizer'> {
+  const { microBatch, zeroStage, offloadOptimizer = false } = training;
+  return { microBatch, zeroStage, offloadOptimizer, recompute: recomputeText(training) };
 }
 
 /** The layout of a plan with its chosen candidate, for `LayoutState.launched`. */
@@ -164,8 +170,7 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
   return {
     ...{ layout, name, iterationMs, fits, bubbleRate, tokensPerSecond, mfu },
     words: layoutText(plan.request),
-    microBatch: training.microBatch,
-    recompute: recomputeText(training),
+    ...trainingOf(training),
     peakBytes: peakBytesOf(candidate),
   };
 }

@@ -37,7 +37,11 @@ export function timeAxis(scale: Scale, least: number, greatest: number): Axis {
 
 /** Times in ms that are compared with each other: logarithmic where the greatest is several times the least, else the stretch between them. 0 < least <= greatest. */
 export function stretchedTimeAxis(least: number, greatest: number): Axis {
-  if (greatest > 3 * least) return timesBetween('log', bounds('log', least / 1.05, greatest * 1.05));
+  if (greatest > 3 * least) {
+    const axis = timesBetween('log', bounds('log', least / 1.05, greatest * 1.05));
+    const { marks } = timesBetween('linear', axis);
+    return greatest > 20 * least ? axis : { ...axis, marks };
+  }
   const room = Math.max(0.06 * (greatest - least), 0.01 * greatest);
   return timesBetween('linear', { min: least - room, max: greatest + room });
 }
