@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { searchJson } from '../../core/export/search-json';
 import {
   formatBytes,
@@ -13,13 +12,14 @@ import {
 import type { LoadedConfig } from '../../core/launch/load-config';
 import { findingsOf } from '../../core/planner/findings';
 import { resolveRun, type ResolveDefaults } from '../../core/planner/resolve';
-import { searchLayouts } from '../../core/planner/search/assemble';
-import { mostHelpful, whatIfs } from '../../core/planner/search/improvements';
-import { gapOf, stepPartNames, stepParts, type FoundPlan, type Improvement, type SearchResult } from '../../core/planner/search/result';
-import type { SearchProgress } from '../../core/planner/search/search';
-import { fixedBy, searchKeys, type SearchProblem } from '../../core/planner/search/space';
+import type { SearchStanding } from '../../core/planner/search/answer';
+import { launchedAgainstBest } from '../../core/planner/search/launched';
+import { searchProblemOf } from '../../core/planner/search/problem';
+import { assumedBy } from '../../core/planner/search/plans';
+import { gapOf, stepPartNames, stepParts, type FoundPlan, type SearchResult } from '../../core/planner/search/result';
 import { layoutText, stageLayersText } from '../../core/planner/search/words';
 import { printable } from '../../core/text';
+import { createPlannerClient } from '../../worker/client';
 import type { Answer } from '../answer';
 import type { SearchingOptions } from '../arguments';
 import { placed, requireRun } from '../planned';
@@ -27,16 +27,13 @@ import type { Terminal } from '../run-command';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
 
-type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock'>;
+type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock' | 'workerFile'>;
 
 /** Milliseconds between two lines of progress. */
 const reportEveryMs = 1000;
 /** Rows of the front, and of what would help, that are shown. */
 const shownFront = 12;
 const shownImprovements = 6;
-
-/** Assumptions that the search replaces by its choices. */
-const chosenKeys: ReadonlySet<string> = new Set(searchKeys.flatMap((key) => [`layout.${key}`, `training.${key}`]));
 
 /**
  * `terapipe plan --search`: the best layout for a run, what the files fix kept, beside the others.
@@ -49,23 +46,28 @@ export async function searchAnswer(
   watcher: Watcher,
 ): Promise<Answer> {
   const run = requireRun(config);
+  const planner = createPlannerClient(watcher.workerFile);
   try {
-    const problem = { request: resolveRun(run, defaults), fixed: fixedBy(run) };
-    const found = searchLayouts(problem, { signal: watcher.signal, tokenBudget: options.tokens, onProgress: reporter(watcher) });
-    const improvements = options.quick ? [] : await improvementsOf(problem, found, watcher);
-    const result = { ...found, improvements };
+    const problem = searchProblemOf(run, resolveRun(run, defaults), options.free);
+    const { tokens: tokenBudget, quick } = options;
+    const { signal } = watcher;
+    const result = await planner.search(problem, { signal, tokenBudget, improvements: !quick, onStanding: reporter(watcher) });
     return { json: searchJson(result), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
   } catch (error) {
     throw placed(error, run, () => findingsOf(run, null));
+  } finally {
+    await planner.dispose();
   }
 }
 
 /** Lines on how far the search is, now and then. */
-function reporter({ progress, clock }: Watcher): (at: SearchProgress) => void {
+function reporter({ progress, clock }: Watcher): (standing: SearchStanding) => void {
   let nextMs = clock() + reportEveryMs;
-  return ({ best, lowerBoundMs, counts }) => {
-    if (clock() < nextMs) return;
+  return (standing) => {
+    if (standing.kind === 'helping') progress(`searching with ${standing.change}`);
+    if (standing.kind !== 'searching' || clock() < nextMs) return;
     nextMs = clock() + reportEveryMs;
+    const { best, lowerBoundMs, counts } = standing;
     const found =
       best === null ? 'nothing that fits yet' : `best ${formatDuration(best.iterationMs)}, bound ${formatDuration(lowerBoundMs)}`;
     progress(
@@ -74,30 +76,18 @@ function reporter({ progress, clock }: Watcher): (at: SearchProgress) => void {
   };
 }
 
-async function improvementsOf(problem: SearchProblem, found: SearchResult, { progress, signal }: Watcher): Promise<Improvement[]> {
-  const improvements: Improvement[] = [];
-  for (const { change, look } of whatIfs(problem, found)) {
-    progress(`searching with ${change}`);
-    // lets an interrupt arrive
-    await setImmediate();
-    improvements.push(look(signal));
-  }
-  return mostHelpful(improvements);
-}
-
 function searchText(result: SearchResult): string {
   const { request, best, front, perSchedule, runnersUp, notFitting, improvements, cost, fixed } = result;
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
   const shown = improvements.slice(0, shownImprovements).map(({ says }) => says);
-  const assumed = request.assumptions
-    .filter(({ key }) => !chosenKeys.has(key) && !key.startsWith('model.'))
-    .map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
+  const assumed = assumedBy(result).map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
   return [
     printable(
       `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
     ),
     indented(table(bestRows(result), [1])),
+    ...section('As launched', launchedText(result)),
     ...section('Step time against memory', planTable(front.slice(0, shownFront))),
     ...section('Best of each schedule', planTable(perSchedule)),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`).join('\n')),
@@ -112,6 +102,12 @@ function searchText(result: SearchResult): string {
     ...section('Assumed', table(assumed, [1, 2])),
     ...(best.fits ? [] : ['Nothing fits: this is the layout with the least memory.']),
   ].join('\n\n');
+}
+
+function launchedText(result: SearchResult): string {
+  const against = launchedAgainstBest(result);
+  if (against === null) return '';
+  return [`${layoutText(against.launched.point)}, ${against.launched.name}`, against.title, against.says].join('\n');
 }
 
 function bestRows({ best, request, cost, tokenBudget }: SearchResult): string[][] {
