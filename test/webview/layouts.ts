@@ -24,7 +24,11 @@ export function searchedOf(variant: Variant = launched, improvements = true, fix
   const plan = planOf(variant);
   const told: SearchStanding[] = [];
   const onStanding = (standing: SearchStanding): void => void told.push(standing);
-  const result = answerSearch({ request: plan.request, fixed: new Set(fixed) }, { tokenBudget: null, improvements }, { onStanding });
+  const result = answerSearch(
+    { request: plan.request, fixed: new Set(fixed), launched: true },
+    { tokenBudget: null, improvements },
+    { onStanding },
+  );
   return { plan, result, told };
 }
 

@@ -1,8 +1,8 @@
 import { bytesOfQuantity, durationQuantity, formatBytes, formatCount, formatDuration, formatNumber } from '../../src/core/format';
-import type { LayoutAnswer, LayoutState, PageLayout } from '../../src/protocol/layout';
+import type { LayoutAnswer, PageLayout } from '../../src/protocol/layout';
 import { h } from '../dom';
 import { figure } from '../shared/figures';
-import { capitalised } from '../shared/notices';
+import { capitalised, sentence } from '../shared/notices';
 import { t } from '../strings';
 import { gpuHoursOf, tieMs, type LayoutRow } from './rows';
 import { proofSentence, tieSentence } from './words';
@@ -10,7 +10,7 @@ import { proofSentence, tieSentence } from './words';
 /** The best against the config's own in large numbers, then what the best is and how sure that is. */
 export function layoutHead(
   answer: LayoutAnswer,
-  launched: LayoutState['launched'],
+  launched: PageLayout | null,
   rows: readonly LayoutRow[],
   tokenBudget: number | null,
 ): HTMLElement | null {
@@ -46,6 +46,7 @@ export function layoutHead(
       'ul',
       { class: 'reasons layout-reasons' },
       h('li', { class: 'layout-best' }, `${capitalised(best.words)}; ${best.name}; ${best.stages}`),
+      answer.launched === null || answer.launched.why === '' ? null : h('li', {}, t('As launched: {0}', sentence(answer.launched.why))),
       h('li', {}, tieSentence(answer, ties)),
       h('li', {}, proofSentence(answer)),
     ),

@@ -6,9 +6,9 @@ import { settingsText, sizesText } from './words';
 export interface LayoutRow {
   readonly id: string;
   readonly plan: PageLayout;
-  /** Null for the config's own where the search did not find it. */
+  /** Null for the config's own by its plan. */
   readonly found: PageFound | null;
-  /** Into `LayoutAnswer.plans`; null without `found`. */
+  /** Into `LayoutAnswer.plans`; null for the config's own where it is none of them. */
   readonly index: number | null;
   readonly isBest: boolean;
   readonly isLaunched: boolean;
@@ -16,8 +16,13 @@ export interface LayoutRow {
   readonly tie: boolean;
 }
 
-/** All rows of an answer, fastest first. */
-export function rowsOf(answer: LayoutAnswer, launched: LayoutState['launched']): LayoutRow[] {
+/** The config's own layout: as the search predicts it, else by its plan. */
+export function launchedOf({ answer, launched }: Pick<LayoutState, 'answer' | 'launched'>): PageLayout | null {
+  return answer?.launched ?? launched;
+}
+
+/** All rows of an answer, fastest first; `launched` is the config's own. */
+export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): LayoutRow[] {
   const isLaunched = (plan: PageFound): boolean => launched !== null && isSame(plan, launched);
   const found = answer.plans.map((plan, index): LayoutRow => ({
     ...{ id: `found-${index}`, plan, found: plan, index, tie: plan.tie },
@@ -26,7 +31,7 @@ export function rowsOf(answer: LayoutAnswer, launched: LayoutState['launched']):
   }));
   if (launched === null || found.some((row) => row.isLaunched)) return found;
   const tie = launched.fits && launched.iterationMs <= tieMs(answer);
-  const own: LayoutRow = { id: 'launched', plan: launched, found: null, index: null, isBest: false, isLaunched: true, tie };
+  const own: LayoutRow = { id: 'launched', plan: launched, found: answer.launched, index: null, isBest: false, isLaunched: true, tie };
   return [...found, own].sort((a, b) => a.plan.iterationMs - b.plan.iterationMs);
 }
 

@@ -13,7 +13,7 @@ import { layoutDetail } from './detail';
 import { layoutFacts } from './facts';
 import { layoutHead } from './head';
 import { pressedColumn, type LayoutLook } from './look';
-import { parseTokens, rowsOf, schedulesOf, shownRows, type LayoutRow } from './rows';
+import { launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, type LayoutRow } from './rows';
 import { makeEmptyLayout, makeSearchStrip, searchButton } from './states';
 import { layoutTable } from './table';
 
@@ -98,14 +98,15 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
   const showAnswer = (answer: LayoutAnswer, state: LayoutState): void => {
     const view = store.view().layoutLook;
     const tokenBudget = view.tokenBudget ?? answer.tokenBudget;
-    const about = [answer.id, state.launched];
+    const launched = launchedOf(state);
+    const about = [answer.id, launched];
     changes.plot(about, () => {
-      rows = rowsOf(answer, state.launched);
+      rows = rowsOf(answer, launched);
       content = planContent(answer, rows);
       tokens.show(tokenBudget === null ? '' : formatCount(tokenBudget));
     });
     const now = picked();
-    changes.head([about, tokenBudget], () => fill(head, layoutHead(answer, state.launched, rows, tokenBudget)));
+    changes.head([about, tokenBudget], () => fill(head, layoutHead(answer, launched, rows, tokenBudget)));
     changes.detail([about, now?.id, tokenBudget], () =>
       fill(detail, ...(now === null ? [] : layoutDetail(answer, now, tokenBudget, () => open(picked()), store.host))),
     );
