@@ -1,4 +1,5 @@
 import type { SearchProblem } from './search';
+import type { SliceRows } from './slice-rows';
 
 /** Where the slowest slice of a plan within reach lies: above `lowMs`, not above `highMs`; and which kinds of chunk such a plan may have. */
 export interface ThresholdBounds {
@@ -10,39 +11,47 @@ export interface ThresholdBounds {
 }
 
 /** Bounds are taken as they are when another round moves them by less than this share. */
-const settled = 0.01;
-const rounds = 20;
+const settled = 0.002;
 
 /**
  * Bounds the threshold before anything is solved. A plan with slowest slice m takes at least (1 + weight) m, and at least the floor of its slices under m plus weight m.
  * @param withinMs what the plan may take at most.
  */
 export function thresholdBounds({ kinds, sequences, weight }: SearchProblem, withinMs: number): ThresholdBounds {
-  const perSequence = (limitMs: number): number =>
-    kinds.reduce((least, rows) => Math.min(least, (rows.floorMs?.(limitMs) ?? 0) / rows.sequences), Infinity);
-  const floor = (limitMs: number): number => sequences * perSequence(limitMs);
+  const perSequence = ({ floor, sequences: size }: SliceRows, limitMs: number): number => (floor?.(limitMs).totalMs ?? 0) / size;
+  const least = (limitMs: number): number => kinds.reduce((ms, rows) => Math.min(ms, perSequence(rows, limitMs)), Infinity);
   let highMs = withinMs / (1 + weight);
   let lowMs = -1;
-  const close = withinMs < Infinity && weight > 0 && kinds.every((rows) => rows.floorMs !== null);
+  const close = withinMs < Infinity && weight > 0 && kinds.every((rows) => rows.floor !== null);
   if (close) {
-    for (let round = 0; round < rounds; round++) {
-      const next = (withinMs - floor(highMs)) / weight;
-      if (next >= highMs * (1 - settled)) break;
-      highMs = Math.max(0, next);
+    for (;;) {
+      const next = Math.max(0, (withinMs - sequences * least(highMs)) / weight);
+      const moved = next < highMs * (1 - settled);
+      highMs = Math.min(next, highMs);
+      if (!moved) break;
     }
-    for (let round = 0; round < 2; round++) {
-      let high = highMs;
-      for (let halving = 0; halving < rounds; halving++) {
+    // The last one that still fits is the first to be asked: most often it fits again.
+    let fitting = kinds[0];
+    const fits = (limitMs: number, aboveMs: number): boolean => {
+      const mostMs = (withinMs - weight * Math.max(0, aboveMs)) / sequences;
+      if (fitting !== undefined && perSequence(fitting, limitMs) <= mostMs) return true;
+      fitting = kinds.find((rows) => perSequence(rows, limitMs) <= mostMs);
+      return fitting !== undefined;
+    };
+    // What is ruled out below lets the next round rule out more.
+    for (let beforeMs = -Infinity; lowMs > beforeMs + settled * highMs;) {
+      beforeMs = lowMs;
+      for (let high = highMs; high - Math.max(0, lowMs) > settled * highMs;) {
         const middle = (Math.max(0, lowMs) + high) / 2;
-        if (floor(middle) + weight * Math.max(0, lowMs) > withinMs) lowMs = middle;
-        else high = middle;
+        if (fits(middle, lowMs)) high = middle;
+        else lowMs = middle;
       }
     }
   }
-  const leastMs = perSequence(highMs);
+  const leastMs = least(highMs);
   const useful = kinds.map(
     (rows) =>
-      (rows.floorMs?.(highMs) ?? 0) + (sequences - rows.sequences) * (leastMs === Infinity ? 0 : leastMs) + weight * Math.max(0, lowMs) <=
+      (rows.floor?.(highMs).totalMs ?? 0) + (sequences - rows.sequences) * (leastMs === Infinity ? 0 : leastMs) + weight * Math.max(0, lowMs) <=
       withinMs,
   );
   return { lowMs, highMs, useful, close };

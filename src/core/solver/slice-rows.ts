@@ -20,6 +20,17 @@ export interface Rests {
   readonly counts: Uint32Array;
   readonly next: Uint32Array;
   readonly peaks: Float64Array;
+  /** Working memory: units from which there is a rest, descending. */
+  readonly stops: Uint32Array;
+}
+
+/** Rows between two looks at the signal. */
+export const rowsBetweenLooks = 128;
+
+/** A lower bound on cuts under a limit: their sum, ms, and their number of slices; `Infinity`: there is none. */
+export interface Floor {
+  readonly totalMs: number;
+  readonly slices: number;
 }
 
 /** All slices of one kind of chunk, row by row. */
@@ -30,12 +41,12 @@ export interface SliceRows {
   readonly units: number;
   /** Shows the slices from unit `start` in `row`: at least all with a peak up to `limitMs`. Valid until the next call. */
   readonly read: (start: number, limitMs: number, row: SliceRow) => void;
-  /** A lower bound on the sum of any cut with no peak above `limitMs`, at once; null where only the dynamic program tells. */
-  readonly floorMs: ((limitMs: number) => number) | null;
+  /** A lower bound on any cut with no peak above `limitMs`, at once; null where only the dynamic program tells. */
+  readonly floor: ((limitMs: number) => Floor) | null;
   /** The columns, where the slices are kept in some. */
   readonly graph: SliceGraph | null;
-  /** A faster way to do what `cheapestRests` does, where there is one; returns the slices visited. */
-  readonly rests?: (limitMs: number, rests: Rests, signal: CancelSignal | undefined) => number;
+  /** A faster way to do what `cheapestRests` does, where there is one: only for cuts of at most `withinMs`. Returns the slices visited. */
+  readonly rests?: (limitMs: number, withinMs: number, rests: Rests, signal: CancelSignal | undefined) => number;
 }
 
 export function emptyRow(): SliceRow {
@@ -58,7 +69,7 @@ export function graphRows(sequences: number, graph: SliceGraph): SliceRows {
     graph,
     sequences,
     units: rowStart.length - 1,
-    floorMs: null,
+    floor: null,
     read: (start, _limitMs, row) => {
       row.ms = ms;
       row.peakMs = peakMs;

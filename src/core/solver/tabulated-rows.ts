@@ -29,7 +29,7 @@ export function tabulatedRows(problem: SlicingProblem, sequences: number, signal
   return {
     sequences,
     units,
-    floorMs: null,
+    floor: null,
     graph: null,
     read: (start, _limitMs, row) => {
       row.ms = times;
@@ -46,7 +46,7 @@ function askedRows(problem: SlicingProblem, sequences: number, units: number): S
   return {
     sequences,
     units,
-    floorMs: null,
+    floor: null,
     graph: null,
     read: (start: number, _limitMs: number, row: SliceRow) => {
       askRow(problem, sequences, units, start, buffer);
