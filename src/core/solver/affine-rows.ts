@@ -1,8 +1,8 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { lineFloors } from './line-floors';
-import { linesFrom, reach, segmentFrom, type Lines, type Segment } from './lines';
+import { linesFrom, reach, reachFrom, segmentFrom, type Lines, type Segment } from './lines';
 import { checkedMs, unitCount, type SlicingProblem } from './problem';
-import { rowsBetweenLooks, type SliceRow, type SliceRows } from './slice-rows';
+import { rowsBetweenLooks, type SliceRow, type SliceRows, type SliceSpans } from './slice-rows';
 import { wantedRests, type CheapestFrom } from './wanted-rests';
 
 /** Relative deviation from a straight line that passes for rounding when a declared structure is checked. */
@@ -24,10 +24,12 @@ export function affineRows(problem: SlicingProblem, sequences: number, kinks: re
   const lines = linesFrom(units, segmentsOf(problem, sequences, units, kinks, signal), endTimes(problem, sequences, units));
   const floors = lineFloors(lines);
   const cheapest = cheapestOn(lines);
+  const segmentAt = segmentFinder(lines);
   return {
     sequences,
     units,
-    read: readerOf(lines),
+    read: readerOf(lines, segmentAt),
+    spans: spansIn(lines, segmentAt),
     floor: floors.at,
     graph: null,
     rests: (limitMs, withinMs, rests, looked) => wantedRests(lines, floors, limitMs, withinMs, rests, cheapest, looked),
@@ -35,12 +37,18 @@ export function affineRows(problem: SlicingProblem, sequences: number, kinks: re
   };
 }
 
-function readerOf({ units, segments, ends }: Lines): SliceRows['read'] {
-  const segmentOf = new Uint32Array(segments.length > 1 ? units : 0);
-  if (segments.length > 1) segments.forEach(({ first, last }, index) => segmentOf.fill(index, first, last + 1));
+/** The segment of every unit. */
+function segmentFinder({ units, segments }: Lines): (start: number) => Segment | undefined {
+  if (segments.length === 1) return () => segments[0];
+  const segmentOf = new Uint32Array(units);
+  segments.forEach(({ first, last }, index) => segmentOf.fill(index, first, last + 1));
+  return (start) => segments[segmentOf[start] ?? 0];
+}
+
+function readerOf({ units, ends }: Lines, segmentAt: (start: number) => Segment | undefined): SliceRows['read'] {
   const buffer = new Float64Array(units);
   return (start: number, limitMs: number, row: SliceRow): void => {
-    const segment = segments[segmentOf[start] ?? 0];
+    const segment = segmentAt(start);
     const longest = units - start;
     row.ms = buffer;
     row.peakMs = buffer;
@@ -53,6 +61,25 @@ function readerOf({ units, segments, ends }: Lines): SliceRows['read'] {
     fillRow(buffer, segment, start - segment.first, length);
     if (ends !== null && length === longest) buffer[longest - 1] = endMs;
     row.length = length;
+  };
+}
+
+function spansIn({ units, ends }: Lines, segmentAt: (start: number) => Segment | undefined): SliceSpans {
+  const ms = (start: number, length: number): number => {
+    if (ends !== null && length === units - start) return ends[start] ?? Infinity;
+    const segment = segmentAt(start);
+    return segment === undefined ? Infinity : (segment.base[length] ?? Infinity) + (segment.slope[length] ?? 0) * (start - segment.first);
+  };
+  return {
+    ms,
+    longest: (start, limitMs, guess) => {
+      const segment = segmentAt(start);
+      const most = units - start;
+      if (segment === undefined || (ends !== null && (ends[start] ?? Infinity) <= limitMs)) return most;
+      let length = reachFrom(segment, start, limitMs, ends === null ? most : most - 1, guess);
+      while (length > 0 && ms(start, length) > limitMs) length--;
+      return length;
+    },
   };
 }
 
@@ -127,6 +154,7 @@ function segmentOf(
   signal: CancelSignal | undefined,
 ): Segment {
   const { unit, tokens, cost, minimumTokens = 1 } = problem;
+  const ask = checkedMs;
   const base = new Float64Array(units + 1).fill(Infinity);
   const slope = new Float64Array(units + 1);
   const whole = Math.floor(tokens / unit);
@@ -137,16 +165,16 @@ function segmentOf(
       break;
     }
     if (length % rowsBetweenLooks === 0) throwIfCancelled(signal);
-    const near = checkedMs(cost, sequences, length * unit, first * unit);
+    const near = ask(cost, sequences, length * unit, first * unit);
     base[length] = near;
     // A length that can start at one place only goes on as the one before it, so that it does not level all least slopes.
     slope[length] = slope[length - 1] ?? 0;
     if (farthest === first || near === Infinity) continue;
-    const far = checkedMs(cost, sequences, length * unit, farthest * unit);
+    const far = ask(cost, sequences, length * unit, farthest * unit);
     const rise = (far - near) / (farthest - first);
     slope[length] = rise;
     const middle = (first + farthest) >> 1;
-    const off = checkedMs(cost, sequences, length * unit, middle * unit) - (near + rise * (middle - first));
+    const off = ask(cost, sequences, length * unit, middle * unit) - (near + rise * (middle - first));
     if (!(Math.abs(off) <= straight * Math.max(near, far)))
       throw new RangeError(
         `slice times of ${length * unit} tokens are not affine in the context from ${first * unit} to ${farthest * unit}`,

@@ -33,6 +33,14 @@ export interface Floor {
   readonly slices: number;
 }
 
+/** Single slices of one kind of chunk. */
+export interface SliceSpans {
+  /** Time of the slice of `length` units from unit `start`, ms. */
+  readonly ms: (start: number, length: number) => number;
+  /** Units of the longest slice from unit `start` that takes at most `limitMs`, quickly from a guess that is close; 0: none does. */
+  readonly longest: (start: number, limitMs: number, guess: number) => number;
+}
+
 /** All slices of one kind of chunk, row by row. */
 export interface SliceRows {
   /** Sequences that such a chunk takes from the batch. */
@@ -43,6 +51,8 @@ export interface SliceRows {
   readonly read: (start: number, limitMs: number, row: SliceRow) => void;
   /** A lower bound on any cut with no peak above `limitMs`, at once; null where only the dynamic program tells. */
   readonly floor: ((limitMs: number) => Floor) | null;
+  /** Single slices, where they are at hand without reading rows. */
+  readonly spans?: SliceSpans;
   /** The columns, where the slices are kept in some. */
   readonly graph: SliceGraph | null;
   /** A faster way to do what `cheapestRests` does, where there is one: only for cuts of at most `withinMs`. Returns the slices visited. */
@@ -52,6 +62,25 @@ export interface SliceRows {
 export function emptyRow(): SliceRow {
   const nothing = new Float64Array(0);
   return { ms: nothing, peakMs: nothing, to: null, offset: 0, length: 0 };
+}
+
+/** Single slices of rows that have to be read for them. */
+export function spansOf(rows: SliceRows): SliceSpans {
+  if (rows.spans !== undefined) return rows.spans;
+  const row = emptyRow();
+  const ms = (start: number, length: number): number => {
+    rows.read(start, Infinity, row);
+    return row.ms[row.offset + length - 1] ?? Infinity;
+  };
+  return {
+    ms,
+    longest: (start, limitMs) => {
+      rows.read(start, limitMs, row);
+      let { length } = row;
+      while (length > 0 && !((row.ms[row.offset + length - 1] ?? Infinity) <= limitMs)) length--;
+      return length;
+    },
+  };
 }
 
 /** Slices of one kind kept in columns: those from unit i at entries `rowStart[i]` to `rowStart[i + 1] - 1`. */
