@@ -46,7 +46,13 @@ function leastFromHere(values: Float64Array): Float64Array {
 }
 
 /** The longest slice from `start` that may stay within the limit, from a guess; none above `longest`. */
-export function reachFrom({ first, leastBase, leastSlope }: Segment, start: number, limitMs: number, longest: number, guess: number): number {
+export function reachFrom(
+  { first, leastBase, leastSlope }: Segment,
+  start: number,
+  limitMs: number,
+  longest: number,
+  guess: number,
+): number {
   const distance = start - first;
   let length = guess < longest ? guess : longest;
   while (length < longest && (leastBase[length + 1] ?? Infinity) + (leastSlope[length + 1] ?? 0) * distance <= limitMs) length++;

@@ -36,7 +36,10 @@ export function jointRows(kinds: readonly SliceRows[], sizes: readonly number[])
     units,
     graph: null,
     floor: members.every(({ rows }) => (rows?.floor ?? null) !== null)
-      ? (limitMs) => ({ totalMs: members.reduce((sum, { rows, count }) => sum + count * (rows?.floor?.(limitMs).totalMs ?? 0), 0), slices: 1 })
+      ? (limitMs) => ({
+          totalMs: members.reduce((sum, { rows, count }) => sum + count * (rows?.floor?.(limitMs).totalMs ?? 0), 0),
+          slices: 1,
+        })
       : null,
     read: (start: number, limitMs: number, row: SliceRow) => {
       for (const { rows, row: own } of members) rows?.read(start, limitMs, own);
