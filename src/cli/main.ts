@@ -24,6 +24,7 @@ void runCommand(process.argv.slice(2), {
   },
   signal: interrupted.signal,
   profilerFile: path.join(__dirname, 'profiler.js'),
+  workerFile: path.join(__dirname, 'worker.js'),
   shell: shellReaderIn(__dirname),
   debug: process.env['TERAPIPE_DEBUG'] === '1',
 }).then((exitCode) => {

@@ -41,6 +41,8 @@ export interface Terminal {
   readonly signal: AbortSignal;
   /** The bundled child that measures slices. */
   readonly profilerFile: string;
+  /** The bundled planner thread. */
+  readonly workerFile: string;
   /** The reader of shell scripts. */
   readonly shell: () => Promise<LauncherReader>;
   /** Print stacks of internal errors. */
@@ -164,7 +166,7 @@ async function referencedInto(texts: Map<string, string>, from: string, name: st
   return source;
 }
 
-const cancelled = new ExpectedError('cancelled', 'Cancelled before anything was measured', 'run it again');
+const cancelled = new ExpectedError('cancelled', 'Cancelled before there was an answer', 'run it again');
 
 function internalError(error: unknown): ExpectedError {
   const message = messageOf(error);

@@ -4,6 +4,9 @@ import type { ElasticRequest } from '../core/elastic/request';
 import type { Place } from '../core/located';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
+import type { SearchAsked, SearchStanding } from '../core/planner/search/answer';
+import type { SearchResult } from '../core/planner/search/result';
+import type { SearchProblem } from '../core/planner/search/space';
 import type { StandingTimes } from '../core/solver/solve';
 
 /** What a planner thread is started with. */
@@ -15,7 +18,8 @@ export interface WorkerData {
 /** Client to worker. One at a time: the next only after the last was answered. */
 export type WorkerRequest =
   | { readonly type: 'plan'; readonly id: number; readonly request: PlanRequest }
-  | { readonly type: 'elastic'; readonly id: number; readonly request: ElasticRequest };
+  | { readonly type: 'elastic'; readonly id: number; readonly request: ElasticRequest }
+  | ({ readonly type: 'search'; readonly id: number; readonly problem: SearchProblem } & SearchAsked);
 
 /** A failure as it crosses threads; `expected` ones keep code and remedy, the others are bugs and keep their stack. */
 export interface WorkerFailure {
@@ -28,11 +32,13 @@ export interface WorkerFailure {
   readonly stack: string | null;
 }
 
-/** Worker to client. Any number of `progress`, with the best slices so far when they are what is new, then one of the others. */
+/** Worker to client. Any number of `progress`, with the best slices so far when they are what is new, or, of a search, `searching`; then one of the others. */
 export type WorkerReply =
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly standing: StandingTimes | null }
+  | { readonly type: 'searching'; readonly id: number; readonly standing: SearchStanding }
   | { readonly type: 'plan'; readonly id: number; readonly plan: Plan }
   | { readonly type: 'elastic'; readonly id: number; readonly answer: ElasticAnswer }
+  | { readonly type: 'search'; readonly id: number; readonly result: SearchResult }
   | { readonly type: 'cancelled'; readonly id: number }
   | { readonly type: 'error'; readonly id: number; readonly error: WorkerFailure };
 
@@ -48,6 +54,9 @@ const elasticRequest = v.custom<ElasticRequest>((value) =>
 const answer = v.custom<ElasticAnswer>((value) =>
   v.is(v.looseObject({ plan: v.object({}), spans: v.array(v.object({})), steps: v.array(v.object({})) }), value),
 );
+const problem = v.custom<SearchProblem>((value) => v.is(v.looseObject({ request: planRequest, fixed: v.instance(Set) }), value));
+const standing = v.custom<SearchStanding>((value) => v.is(v.looseObject({ kind: v.picklist(['searching', 'found', 'helping']) }), value));
+const result = v.custom<SearchResult>((value) => v.is(v.looseObject({ best: v.object({}), front: v.array(v.object({})) }), value));
 
 const failure = v.object({
   expected: v.boolean(),
@@ -62,6 +71,7 @@ const workerData = v.object({ cancelFlag: v.instance(SharedArrayBuffer) });
 const workerRequest = v.variant('type', [
   v.object({ type: v.literal('plan'), id, request: planRequest }),
   v.object({ type: v.literal('elastic'), id, request: elasticRequest }),
+  v.object({ type: v.literal('search'), id, problem, tokenBudget: v.nullable(v.number()), improvements: v.boolean() }),
 ]);
 const workerReply = v.variant('type', [
   v.object({
@@ -70,8 +80,10 @@ const workerReply = v.variant('type', [
     fraction: v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
     standing: v.nullable(v.object({ latencyMs: v.number(), lowerBoundMs: v.number() })),
   }),
+  v.object({ type: v.literal('searching'), id, standing }),
   v.object({ type: v.literal('plan'), id, plan }),
   v.object({ type: v.literal('elastic'), id, answer }),
+  v.object({ type: v.literal('search'), id, result }),
   v.object({ type: v.literal('cancelled'), id }),
   v.object({
     type: v.literal('error'),

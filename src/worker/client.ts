@@ -4,6 +4,9 @@ import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
+import type { SearchAsked, SearchStanding } from '../core/planner/search/answer';
+import type { SearchResult } from '../core/planner/search/result';
+import type { SearchProblem } from '../core/planner/search/space';
 import type { StandingTimes } from '../core/solver/solve';
 import { parseWorkerReply, type WorkerData, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
 
@@ -15,6 +18,12 @@ export interface PlanJobOptions {
   readonly onStanding?: ((standing: StandingTimes) => void) | undefined;
 }
 
+export interface SearchJobOptions extends Partial<SearchAsked> {
+  readonly signal?: AbortSignal | undefined;
+  /** Called with how far it is: whenever a better layout is found, with the result before improvements are searched for, and with each of those. */
+  readonly onStanding?: ((standing: SearchStanding) => void) | undefined;
+}
+
 export interface PlannerClient {
   /**
    * Plans on the worker thread; requests wait for each other in order.
@@ -24,6 +33,8 @@ export interface PlannerClient {
   readonly plan: (request: PlanRequest, options?: PlanJobOptions) => Promise<Plan>;
   /** The same for a run that freezes layers. */
   readonly planElastic: (request: ElasticRequest, options?: PlanJobOptions) => Promise<ElasticAnswer>;
+  /** The same for a search of layouts: without GPU hours and improvements unless asked for. It takes seconds, so it wants a client of its own where plans are waited for. */
+  readonly search: (problem: SearchProblem, options?: SearchJobOptions) => Promise<SearchResult>;
   /** Stops the thread and cancels what is left. */
   readonly dispose: () => Promise<void>;
 }
@@ -31,10 +42,12 @@ export interface PlannerClient {
 /** The reply that ends a job well. */
 type Answer = Extract<WorkerReply, { readonly type: WorkerRequest['type'] }>;
 
+/** A reply before that. */
+type Told = Extract<WorkerReply, { readonly type: 'progress' | 'searching' }>;
+
 interface Job {
   readonly message: WorkerRequest;
-  readonly onProgress: PlanJobOptions['onProgress'];
-  readonly onStanding: PlanJobOptions['onStanding'];
+  readonly tell: (told: Told) => void;
   /** Settles the promise and lets go of the signal. */
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
@@ -125,11 +138,12 @@ export function createPlannerClient(workerFile: string): PlannerClient {
     if (reply.id !== job?.message.id) return;
     switch (reply.type) {
       case 'progress':
-        if (reply.standing === null) job.onProgress?.(reply.fraction);
-        else job.onStanding?.(reply.standing);
+      case 'searching':
+        job.tell(reply);
         return;
       case 'plan':
-      case 'elastic': {
+      case 'elastic':
+      case 'search': {
         const cancelled = Atomics.load(cancelFlag, 0) === job.message.id;
         finish(() => {
           // Finished in the moment it was given up: whoever gave it up expects no plan.
@@ -171,7 +185,8 @@ export function createPlannerClient(workerFile: string): PlannerClient {
 
   const ask = <T extends WorkerRequest['type']>(
     message: Extract<WorkerRequest, { readonly type: T }>,
-    { signal, onProgress, onStanding }: PlanJobOptions,
+    signal: AbortSignal | undefined,
+    tell: Job['tell'],
   ): Promise<Extract<Answer, { readonly type: T }>> =>
     new Promise((resolve, reject) => {
       if (disposed || signal?.aborted === true) {
@@ -183,8 +198,7 @@ export function createPlannerClient(workerFile: string): PlannerClient {
       };
       const job: Job = {
         message,
-        onProgress,
-        onStanding,
+        tell,
         resolve: (answer) => {
           signal?.removeEventListener('abort', onAbort);
           if (isOf(message.type, answer)) resolve(answer);
@@ -201,8 +215,17 @@ export function createPlannerClient(workerFile: string): PlannerClient {
     });
 
   return {
-    plan: async (request, options = {}) => (await ask<'plan'>({ type: 'plan', id: ++lastId, request }, options)).plan,
-    planElastic: async (request, options = {}) => (await ask<'elastic'>({ type: 'elastic', id: ++lastId, request }, options)).answer,
+    plan: async (request, options = {}) =>
+      (await ask<'plan'>({ type: 'plan', id: ++lastId, request }, options.signal, planTeller(options))).plan,
+    planElastic: async (request, options = {}) =>
+      (await ask<'elastic'>({ type: 'elastic', id: ++lastId, request }, options.signal, planTeller(options))).answer,
+    search: async (problem, { signal, onStanding, tokenBudget = null, improvements = false } = {}) => {
+      const message = { type: 'search' as const, id: ++lastId, problem, tokenBudget, improvements };
+      const tell = (told: Told): void => {
+        if (told.type === 'searching') onStanding?.(told.standing);
+      };
+      return (await ask<'search'>(message, signal, tell)).result;
+    },
     dispose: async () => {
       disposed = true;
       for (const job of waiting.splice(0)) job.reject(new CancelledError());
@@ -212,6 +235,14 @@ export function createPlannerClient(workerFile: string): PlannerClient {
       });
       await stopping;
     },
+  };
+}
+
+function planTeller({ onProgress, onStanding }: PlanJobOptions): Job['tell'] {
+  return (told) => {
+    if (told.type !== 'progress') return;
+    if (told.standing === null) onProgress?.(told.fraction);
+    else onStanding?.(told.standing);
   };
 }
 

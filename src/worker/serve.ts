@@ -4,6 +4,7 @@ import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
+import type { answerSearch, SearchStanding } from '../core/planner/search/answer';
 import type { StandingTimes } from '../core/solver/solve';
 import { parseWorkerData, parseWorkerRequest, type WorkerFailure, type WorkerReply } from '../protocol/worker';
 
@@ -17,6 +18,7 @@ interface PlannerOptions {
 export interface Planners {
   readonly plan: (request: PlanRequest, options: PlannerOptions) => Plan;
   readonly elastic: (request: ElasticRequest, options: PlannerOptions) => ElasticAnswer;
+  readonly search: typeof answerSearch;
 }
 
 /**
@@ -51,6 +53,15 @@ export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data
       if (request.type === 'plan') {
         const plan = planners.plan(request.request, options);
         reply({ type: 'plan', id, plan }, buffersIn(plan));
+      } else if (request.type === 'search') {
+        const { problem, tokenBudget, improvements } = request;
+        const watching = {
+          signal,
+          onStanding: (standing: SearchStanding): void => {
+            reply({ type: 'searching', id, standing });
+          },
+        };
+        reply({ type: 'search', id, result: planners.search(problem, { tokenBudget, improvements }, watching) });
       } else {
         const answer = planners.elastic(request.request, options);
         reply({ type: 'elastic', id, answer }, buffersIn(answer));

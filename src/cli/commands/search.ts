@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { searchJson } from '../../core/export/search-json';
 import {
   formatBytes,
@@ -13,13 +12,12 @@ import {
 import type { LoadedConfig } from '../../core/launch/load-config';
 import { findingsOf } from '../../core/planner/findings';
 import { resolveRun, type ResolveDefaults } from '../../core/planner/resolve';
-import { searchLayouts } from '../../core/planner/search/assemble';
-import { mostHelpful, whatIfs } from '../../core/planner/search/improvements';
-import { gapOf, stepPartNames, stepParts, type FoundPlan, type Improvement, type SearchResult } from '../../core/planner/search/result';
-import type { SearchProgress } from '../../core/planner/search/search';
-import { fixedBy, searchKeys, type SearchProblem } from '../../core/planner/search/space';
+import type { SearchStanding } from '../../core/planner/search/answer';
+import { gapOf, stepPartNames, stepParts, type FoundPlan, type SearchResult } from '../../core/planner/search/result';
+import { fixedBy, searchKeys } from '../../core/planner/search/space';
 import { layoutText, stageLayersText } from '../../core/planner/search/words';
 import { printable } from '../../core/text';
+import { createPlannerClient } from '../../worker/client';
 import type { Answer } from '../answer';
 import type { SearchingOptions } from '../arguments';
 import { placed, requireRun } from '../planned';
@@ -27,7 +25,7 @@ import type { Terminal } from '../run-command';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
 
-type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock'>;
+type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock' | 'workerFile'>;
 
 /** Milliseconds between two lines of progress. */
 const reportEveryMs = 1000;
@@ -49,40 +47,34 @@ export async function searchAnswer(
   watcher: Watcher,
 ): Promise<Answer> {
   const run = requireRun(config);
+  const planner = createPlannerClient(watcher.workerFile);
   try {
     const problem = { request: resolveRun(run, defaults), fixed: fixedBy(run) };
-    const found = searchLayouts(problem, { signal: watcher.signal, tokenBudget: options.tokens, onProgress: reporter(watcher) });
-    const improvements = options.quick ? [] : await improvementsOf(problem, found, watcher);
-    const result = { ...found, improvements };
+    const { tokens: tokenBudget, quick } = options;
+    const { signal } = watcher;
+    const result = await planner.search(problem, { signal, tokenBudget, improvements: !quick, onStanding: reporter(watcher) });
     return { json: searchJson(result), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
   } catch (error) {
     throw placed(error, run, () => findingsOf(run, null));
+  } finally {
+    await planner.dispose();
   }
 }
 
 /** Lines on how far the search is, now and then. */
-function reporter({ progress, clock }: Watcher): (at: SearchProgress) => void {
+function reporter({ progress, clock }: Watcher): (standing: SearchStanding) => void {
   let nextMs = clock() + reportEveryMs;
-  return ({ best, lowerBoundMs, counts }) => {
-    if (clock() < nextMs) return;
+  return (standing) => {
+    if (standing.kind === 'helping') progress(`searching with ${standing.change}`);
+    if (standing.kind !== 'searching' || clock() < nextMs) return;
     nextMs = clock() + reportEveryMs;
+    const { best, lowerBoundMs, counts } = standing;
     const found =
       best === null ? 'nothing that fits yet' : `best ${formatDuration(best.iterationMs)}, bound ${formatDuration(lowerBoundMs)}`;
     progress(
       `searching: ${found}; ${formatCount(counts.families + counts.considered)} looked at, ${formatCount(counts.evaluated)} predicted`,
     );
   };
-}
-
-async function improvementsOf(problem: SearchProblem, found: SearchResult, { progress, signal }: Watcher): Promise<Improvement[]> {
-  const improvements: Improvement[] = [];
-  for (const { change, look } of whatIfs(problem, found)) {
-    progress(`searching with ${change}`);
-    // lets an interrupt arrive
-    await setImmediate();
-    improvements.push(look(signal));
-  }
-  return mostHelpful(improvements);
 }
 
 function searchText(result: SearchResult): string {

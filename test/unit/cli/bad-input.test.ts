@@ -132,6 +132,7 @@ describe('terapipe on bad input', function () {
         progress: () => undefined,
         signal: new AbortController().signal,
         profilerFile: '',
+        workerFile: '',
         shell: () => Promise.reject(new Error('no shell here')),
         debug: false,
       };

@@ -19,15 +19,17 @@ export interface CommandLine {
   readonly dispose: () => void;
 }
 
-/** Bundles the terminal face as `npm run build` does, into a folder of its own. */
+const sources = path.join(import.meta.dirname, '../../../src');
+
+/** Bundles the terminal face and its planner thread as `npm run build` does, into a folder of its own. */
 export async function buildCommandLine(): Promise<CommandLine> {
   const home = mkdtempSync(path.join(tmpdir(), 'terapipe-cli-'));
-  const bundle = path.join(home, 'cli.cjs');
+  const bundle = path.join(home, 'cli.js');
   const folder = mkdtempSync(path.join(home, 'work-'));
   for (const open of [home, folder]) chmodSync(open, 0o755);
   await esbuild.build({
-    entryPoints: [path.join(import.meta.dirname, '../../../src/cli/main.ts')],
-    outfile: bundle,
+    entryPoints: { cli: path.join(sources, 'cli/main.ts'), worker: path.join(sources, 'worker/main.ts') },
+    outdir: home,
     bundle: true,
     platform: 'node',
     format: 'cjs',

@@ -15,7 +15,7 @@ async function run(...args: readonly string[]): Promise<{ readonly out: string; 
   const exitCode = await runCommand(['export', sample, ...small, ...args], {
     ...{ out: (text: string) => out.push(text), err: (text: string) => err.push(text), progress: () => undefined },
     ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
-    ...{ profilerFile: '', shell: () => Promise.reject(new Error('no shell here')), debug: false },
+    ...{ profilerFile: '', workerFile: '', shell: () => Promise.reject(new Error('no shell here')), debug: false },
   });
   return { out: out.join(''), err: err.join(''), exitCode };
 }

@@ -35,7 +35,7 @@ describe('terapipe export', function () {
     const exitCode = await runCommand(args, {
       ...{ out: (text: string) => out.push(text), err: (text: string) => err.push(text), progress: () => undefined },
       ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
-      ...{ profilerFile: '', shell: () => Promise.resolve(shell), debug: false },
+      ...{ profilerFile: '', workerFile: '', shell: () => Promise.resolve(shell), debug: false },
     });
     const said = (lines: readonly string[]): string => lines.join('').replaceAll(`${folder}/`, '');
     return { out: said(out), err: said(err), exitCode };

@@ -98,6 +98,7 @@ describe('terapipe inspect on launchers', () => {
         progress: () => undefined,
         signal: new AbortController().signal,
         profilerFile: '',
+        workerFile: '',
         shell: () => Promise.reject(new Error('no shell here')),
         debug: true,
       });

@@ -56,6 +56,7 @@ describe('terapipe profile', () => {
       },
       signal,
       profilerFile: child.file,
+      workerFile: '',
       shell: () => Promise.reject(new Error('no shell here')),
       debug: true,
     });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { PlanRequest } from '../../../src/core/planner/request';
+import type { SearchStanding } from '../../../src/core/planner/search/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { bundleWorker, type BundledWorker } from './bundle';
 
@@ -72,6 +73,18 @@ describe('planner client', () => {
       onStanding: (standing) => told.push(standing),
     });
     assert.deepEqual(told, [0.25, { latencyMs: 3, lowerBoundMs: 2 }, 0.5]);
+  });
+
+  it('brings back what a search found, and how far it was', async () => {
+    const problem = { request: titled('small'), fixed: new Set(['tensor' as const]) };
+    const told: SearchStanding[] = [];
+    const asked = { tokenBudget: 1e9, improvements: true };
+    const result = await client.search(problem, { ...asked, onStanding: (standing) => told.push(standing) });
+    assert.deepEqual([result.request.title, result.tokenBudget, result.improvements], ['small', 1e9, true]);
+    assert.deepEqual(
+      told.map((standing) => standing.kind === 'searching' && standing.lowerBoundMs),
+      [2],
+    );
   });
 
   it('cancels a running request in under 200 ms and keeps the thread', async () => {

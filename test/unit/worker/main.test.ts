@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/core/elastic/answer';
+import { answerSearch, type SearchStanding } from '../../../src/core/planner/search/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
-import { gpt, request } from '../../golden/requests';
+import { gpt, llama3, request } from '../../golden/requests';
 import { requestOf, vitBase } from '../core/elastic/models';
 import { bundleWorker, type BundledWorker } from './bundle';
 
@@ -25,6 +26,9 @@ function freezing({ layers, epochs } = { layers: 12, epochs: 5 }) {
   const model = { ...vitBase, spec: { ...vitBase.spec, layers } };
   return requestOf({ model, epochs, freezing: { kind: 'alpha', alpha: 0.01 }, microBatches: 'search', balance: 'time' });
 }
+
+/** In which standings of a search come. */
+const order: readonly SearchStanding['kind'][] = ['searching', 'found', 'helping'];
 
 describe('planner worker', () => {
   let worker: BundledWorker;
@@ -49,6 +53,40 @@ describe('planner worker', () => {
 
   it('returns the plan of a run that freezes layers', async () => {
     assert.deepEqual(await client.planElastic(freezing()), answerElastic(freezing()));
+  });
+
+  it('returns what a search finds and what would help, and tells how far it is', async () => {
+    const problem = { request: small, fixed: new Set(['tensor' as const, 'recompute' as const]) };
+    const asked = { tokenBudget: 1e9, improvements: true };
+    const told: SearchStanding[] = [];
+    const result = await client.search(problem, { ...asked, onStanding: (standing) => told.push(standing) });
+    assert.deepEqual(result, answerSearch(problem, asked));
+    assert.ok(result.improvements.length > 1);
+    const kinds = told.map(({ kind }) => kind);
+    assert.deepEqual(kinds, [...kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b))); // prettier-ignore
+    assert.deepEqual(new Set(kinds), new Set(order));
+    const helping = told.filter((standing) => standing.kind === 'helping');
+    assert.deepEqual(
+      helping.map(({ index, count, improvements }) => [index, count, improvements.length]),
+      result.improvements.map((_, index) => [index, result.improvements.length, index]),
+    );
+  });
+
+  it('gives up a search of a large cluster in under 200 ms when cancelled', async () => {
+    const large = request('H100-80GB', llama3('405b', 126), {
+      training: { globalBatch: 2048, sequenceLength: 8192 },
+      layout: { tensor: 8, pipeline: 16, data: 128 },
+    });
+    const abort = new AbortController();
+    const searched = client.search({ request: large, fixed: new Set() }, { signal: abort.signal });
+    const cancelledAt = await new Promise<number>((resolve) =>
+      setTimeout(() => {
+        abort.abort();
+        resolve(performance.now());
+      }, 400),
+    );
+    await assert.rejects(searched, { name: 'CancelledError' });
+    assert.ok(performance.now() - cancelledAt < 200);
   });
 
   it('places what is wrong in a log', async () => {

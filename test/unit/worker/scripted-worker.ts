@@ -3,12 +3,18 @@ import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { ElasticAnswer } from '../../../src/core/elastic/answer';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/planner/request';
+import type { SearchResult } from '../../../src/core/planner/search/result';
 import { servePlanner } from '../../../src/worker/serve';
 
 /** A planner thread that does what the title of a request says. */
 if (parentPort !== null)
   servePlanner(parentPort, workerData, {
     elastic: (request) => ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
+    search: ({ request }, asked, watching) => {
+      const counts = { families: 2, considered: 1, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0 };
+      watching?.onStanding?.({ kind: 'searching', best: null, lowerBoundMs: 2, counts });
+      return { request, best: {}, front: [], ...asked } as unknown as SearchResult;
+    },
     plan: (request, { signal, onProgress, onStanding }): Plan => {
       switch (request.title) {
         case 'heeds cancel':

@@ -30,6 +30,7 @@ async function inspect(file: string): Promise<Readonly<Record<string, unknown>>>
     progress: () => undefined,
     signal: new AbortController().signal,
     profilerFile: '',
+    workerFile: '',
     shell: () => Promise.reject(new Error('no shell here')),
     debug: false,
   });
