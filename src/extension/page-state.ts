@@ -89,7 +89,7 @@ export function pageElasticOf({ plan, spans, steps }: ElasticAnswer, page: PageK
 /** Whether a page that shows `before` needs no more than the progress of `now`: the plan and all that points into the file are the same. */
 export function differsInProgressOnly(now: SessionState, before: SessionState | null): boolean {
   if (before === null) return false;
-  const told: readonly (keyof SessionState)[] = ['progress', 'standing', 'staleEdits'];
+  const told: readonly (keyof SessionState)[] = ['progress', 'standing', 'staleEdits', 'edits'];
   return (Object.keys(now) as (keyof SessionState)[]).every((key) => told.includes(key) || now[key] === before[key]);
 }
 
