@@ -48,6 +48,8 @@ export interface LayoutSearches {
   readonly search: (file: string) => Promise<SearchResult>;
   /** The answer, searched for first where there is none that is current. @throws as `search`. */
   readonly current: (file: string) => Promise<{ readonly id: string; readonly result: SearchResult }>;
+  /** Whether a search for a person is under way. */
+  readonly isAsked: (file: string) => boolean;
   readonly cancel: (file: string) => void;
   /** Plans a plan of the answer whole; null: forgets it. @throws ExpectedError of the planner, `layout-outdated` for what is not in the answer `id`; CancelledError. */
   readonly open: (file: string, point: { readonly answer: string; readonly index: number } | null) => Promise<void>;
@@ -218,7 +220,7 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
       if (entry === undefined || result === undefined || state === undefined || state.run === null || entry.state.staleEdits > 0) return [];
       const of = [state.run, result];
       if (entry.findings === null || entry.findings.of.some((part, index) => part !== of[index]))
-        entry.findings = { of, list: searchFindings(state.run, result) };
+        entry.findings = { of, list: searchFindings(state.run, result.launched, result) };
       return entry.findings.list;
     },
     search: searched,
@@ -228,6 +230,7 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
       if (answer === null) throw new CancelledError();
       return answer;
     },
+    isAsked: (file) => entries.get(file)?.job?.background === false,
     cancel: (file) => entries.get(file)?.job?.abort.abort(),
     open: async (file, point) => {
       const entry = entryOf(file);

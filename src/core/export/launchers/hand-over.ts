@@ -2,6 +2,7 @@ import type { ModelSpec } from '../../model/spec';
 import { formatBytesOf, formatCount, formatDuration, formatNumber } from '../../format';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
 import type { PlanRequest } from '../../planner/request';
+import { requestOf } from '../../planner/search/request-of';
 import type { FoundPlan, SearchResult } from '../../planner/search/result';
 import { stageShapes } from '../../planner/stages';
 import type { Precision } from '../../cluster/spec';
@@ -57,10 +58,9 @@ export interface HandOver {
 export function handOverOf(plan: Plan): HandOver {
   const { request } = plan;
   const chosen = chosenOf(plan);
-  const { pipeline, virtualStages } = request.layout;
   return handOver(request, {
     ...chosen,
-    stageLayers: stageShapes(request.model.layers, pipeline * virtualStages).map(({ layers }) => layers),
+    stageLayers: stageLayersOf(request),
     peakBytes: peakBytesOf(chosen),
     capacityBytes: chosen.memory.capacityBytes,
     errorPercent: plan.cost.errorPercent,
@@ -69,11 +69,13 @@ export function handOverOf(plan: Plan): HandOver {
 
 /** The same of a layout that a search found. */
 export function handOverOfFound({ request, cost }: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): HandOver {
-  const { layout, training, schedule, stageLayers } = found.point;
-  return handOver(
-    { ...request, layout, training },
-    { ...found, schedule, stageLayers, capacityBytes: request.cluster.gpu.memoryBytes, errorPercent: cost.errorPercent },
-  );
+  const asked = requestOf(request, found);
+  const { schedule } = found.point;
+  return handOver(asked, { ...found, schedule, stageLayers: stageLayersOf(asked), capacityBytes: request.cluster.gpu.memoryBytes, errorPercent: cost.errorPercent });
+}
+
+function stageLayersOf({ model, layout: { pipeline, virtualStages, stageLayers } }: PlanRequest): readonly number[] {
+  return stageLayers ?? stageShapes(model.layers, pipeline * virtualStages).map(({ layers }) => layers);
 }
 
 /** What is told of a layout beside its request. */
