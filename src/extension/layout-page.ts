@@ -1,5 +1,13 @@
 import type { SearchResult } from '../core/planner/search/result';
-import { launchedLayoutOf, layoutAnswerOf, noLayoutState, nothingYet, withStanding, type LayoutAnswer, type LayoutState } from '../protocol/layout';
+import {
+  launchedLayoutOf,
+  layoutAnswerOf,
+  noLayoutState,
+  nothingYet,
+  withStanding,
+  type LayoutAnswer,
+  type LayoutState,
+} from '../protocol/layout';
 import type { PageError } from '../protocol/page';
 import type { LayoutSearch } from './layout-searches';
 import type { SessionState } from './plan-sessions';
@@ -19,7 +27,7 @@ export function pageLayoutOf(session: SessionState, search: LayoutSearch | null)
     error: error === null ? null : pageErrorOf(error),
     opened: opened?.index ?? null,
   };
-  return running == null ? state : withStanding(state, running, answer?.id ?? '');
+  return running === null || running === undefined ? state : withStanding(state, running, answer?.id ?? '');
 }
 
 function pageErrorOf({ code, message, remedy }: NonNullable<LayoutSearch['error']>): PageError {

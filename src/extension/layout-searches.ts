@@ -93,7 +93,9 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
   }
 
   /** What is asked of a session now that its plan is current; null while it is not. */
-  function questionOf(state: SessionState | undefined): { readonly problem: SearchProblem; readonly key: string; readonly edits: number } | null {
+  function questionOf(
+    state: SessionState | undefined,
+  ): { readonly problem: SearchProblem; readonly key: string; readonly edits: number } | null {
     if (state === undefined || state.plan === null || state.progress !== null || state.staleEdits > 0 || state.error !== null) return null;
     const problem = world.problemOf(state, state.plan);
     return { problem, key: keyOf(problem), edits: state.edits };
@@ -239,7 +241,7 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
         return;
       }
       const { answer } = entry.state;
-      const request = answer === null || answer.id !== point.answer ? null : world.requestAt(answer.result, point.index);
+      const request = answer?.id === point.answer ? world.requestAt(answer.result, point.index) : null;
       if (request === null) throw outdated();
       const plan = await world.plan(request);
       if (entry.state.answer?.id !== point.answer) throw outdated();
@@ -264,7 +266,8 @@ export function outdated(): ExpectedError {
 }
 
 function refuse(state: SessionState | undefined): never {
-  if (state?.error != null) throw state.error;
+  const error = state?.error ?? null;
+  if (error !== null) throw error;
   throw new ExpectedError('no-plan', 'There is nothing to search: the config has no plan', 'mend the config first');
 }
 

@@ -8,23 +8,21 @@ import { rangeOf } from './ranges';
 export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearches, selector: vscode.DocumentSelector): vscode.Disposable {
   const provider: vscode.CodeActionProvider = {
     provideCodeActions: (document, range, context) =>
-      sessions
-        .all()
-        .flatMap((state) => {
-          const isHere = ({ place }: Finding): boolean =>
-            place.file === document.uri.toString() && rangeOf(place, state.texts).intersection(range) !== undefined;
-          return [
-            ...state.findings
-              .filter(isHere)
-              .flatMap((finding) =>
-                finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context)),
-              ),
-            ...layouts
-              .findingsOf(state.file)
-              .filter(isHere)
-              .map((finding) => applyAction(finding, state, context)),
-          ];
-        }),
+      sessions.all().flatMap((state) => {
+        const isHere = ({ place }: Finding): boolean =>
+          place.file === document.uri.toString() && rangeOf(place, state.texts).intersection(range) !== undefined;
+        return [
+          ...state.findings
+            .filter(isHere)
+            .flatMap((finding) =>
+              finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context)),
+            ),
+          ...layouts
+            .findingsOf(state.file)
+            .filter(isHere)
+            .map((finding) => applyAction(finding, state, context)),
+        ];
+      }),
   };
   return vscode.languages.registerCodeActionsProvider(selector, provider, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] });
 }

@@ -36,7 +36,12 @@ export interface AppliedTo {
  * @param launched the layout that the file has now, by which it is told what this file never says; null: unknown.
  * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout, `apply-shared` where a value hangs on a variable that others take.
  */
-export function applyLayout({ run, launcher, read }: AppliedTo, result: SearchResult, found: FoundPlan, launched: FoundPlan | null): AppliedLayout {
+export function applyLayout(
+  { run, launcher, read }: AppliedTo,
+  result: SearchResult,
+  found: FoundPlan,
+  launched: FoundPlan | null,
+): AppliedLayout {
   const { format } = run;
   if (format === 'terapipe') return intoJson(run, found, requestOf(result.request, found).layout.stageLayers);
   if (launcher === null || read === null || !isLauncher(format) || !isEditable(format)) throw notThisFile(run);

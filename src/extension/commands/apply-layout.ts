@@ -43,7 +43,12 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
     return;
   }
   await commands.diffs.show(applied, vscode.l10n.t('{0}: as it is, and with {1}', nameOf(vscode.Uri.parse(file)), layoutText(found.point)));
-  offer(commands, result, found, applied.remarks.map(({ what, because }) => `${what}: ${because}`));
+  offer(
+    commands,
+    result,
+    found,
+    applied.remarks.map(({ what, because }) => `${what}: ${because}`),
+  );
 }
 
 /** Says what the change brings, with both answers; the diff's title has them too. Not awaited: the command is done when the diff is shown. */
@@ -54,7 +59,8 @@ function offer({ diffs }: ApplyCommands, { launched }: SearchResult, found: Foun
     launched === null
       ? vscode.l10n.t('{0} a step with this layout. Write it into the file?', after)
       : vscode.l10n.t('{0} a step as launched, {1} with this layout. Write it into the file?', formatDuration(launched.iterationMs), after);
-  const left = remarks.length === 0 ? '' : ` ${vscode.l10n.t('{0} left to you: {1}', plural(remarks.length, 'setting'), remarks.join('; '))}`;
+  const left =
+    remarks.length === 0 ? '' : ` ${vscode.l10n.t('{0} left to you: {1}', plural(remarks.length, 'setting'), remarks.join('; '))}`;
   void vscode.window.showInformationMessage(text + left, apply, discard).then((answer) => {
     if (answer === apply) void vscode.commands.executeCommand('terapipe.acceptLayout');
     else if (answer === discard) void diffs.discard(undefined);

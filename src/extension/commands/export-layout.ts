@@ -28,13 +28,21 @@ type Source = { readonly picked: PickedLayout } | { readonly plan: Plan };
  * Writes a layout as a new file of the launcher that is picked, unsaved, or as a report where the user says: the plan of `point`, else of the last answer's best, else the config's own plan.
  * @throws ExpectedError as `pickedLayout`, and what stopped the planning.
  */
-export async function exportLayoutCommand(commands: ExportLayoutCommands, argument: unknown, point: LayoutPoint | null = null): Promise<void> {
+export async function exportLayoutCommand(
+  commands: ExportLayoutCommands,
+  argument: unknown,
+  point: LayoutPoint | null = null,
+): Promise<void> {
   const file = await targetOf(commands.shown, argument);
   const state = await settled(commands, file);
   const source = await sourceOf(commands, state, point);
   const target = await askTarget();
   if (target === 'html') await report(commands, state, source);
-  else await openUnsaved(newLauncher('plan' in source ? handOverOf(source.plan) : handOverOfFound(source.picked.result, source.picked.found), target), target);
+  else
+    await openUnsaved(
+      newLauncher('plan' in source ? handOverOf(source.plan) : handOverOfFound(source.picked.result, source.picked.found), target),
+      target,
+    );
 }
 
 async function sourceOf(commands: ExportLayoutCommands, state: SessionState, point: LayoutPoint | null): Promise<Source> {
@@ -51,7 +59,10 @@ async function askTarget(): Promise<Target> {
     { target: 'deepspeed', label: 'DeepSpeed', description: vscode.l10n.t('a JSON') },
     { target: 'html', label: vscode.l10n.t('Report'), description: vscode.l10n.t('one HTML page to send around') },
   ];
-  const picked = await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Export layout'), placeHolder: vscode.l10n.t('What to write') });
+  const picked = await vscode.window.showQuickPick(items, {
+    title: vscode.l10n.t('Export layout'),
+    placeHolder: vscode.l10n.t('What to write'),
+  });
   if (picked === undefined) throw new CancelledError();
   return picked.target;
 }

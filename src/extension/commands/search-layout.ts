@@ -26,8 +26,8 @@ export async function openLayoutCommand(commands: LayoutCommands, argument: unkn
   const file = await targetOf(shown, argument);
   panels.open(file, { tab: 'layout', candidate: null });
   const known = layouts.stateOf(file);
-  const isWhole = known !== null && known.staleEdits === 0 && (known.answer?.result.improvements.length ?? 0) > 0;
-  const isRunning = known !== null && known.running !== undefined && layouts.isAsked(file);
+  const isWhole = known?.staleEdits === 0 && (known.answer?.result.improvements.length ?? 0) > 0;
+  const isRunning = layouts.isAsked(file);
   if (!isWhole && !isRunning) await withSearchProgress(commands, file, layouts.search(file));
 }
 
@@ -54,7 +54,7 @@ async function notified<T>({ layouts }: Pick<LayoutCommands, 'layouts'>, file: s
       token.onCancellationRequested(() => layouts.cancel(file)),
       layouts.onDidChange((changed) => {
         const running = changed === file ? layouts.stateOf(file)?.running : undefined;
-        if (running == null) return;
+        if (running === null || running === undefined) return;
         const fraction = running.kind === 'helping' ? running.index / running.count : 0;
         progress.report({ message: standingText(running), increment: 100 * Math.max(0, fraction - reached) });
         reached = Math.max(reached, fraction);

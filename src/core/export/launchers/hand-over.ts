@@ -71,7 +71,13 @@ export function handOverOf(plan: Plan): HandOver {
 export function handOverOfFound({ request, cost }: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): HandOver {
   const asked = requestOf(request, found);
   const { schedule } = found.point;
-  return handOver(asked, { ...found, schedule, stageLayers: stageLayersOf(asked), capacityBytes: request.cluster.gpu.memoryBytes, errorPercent: cost.errorPercent });
+  return handOver(asked, {
+    ...found,
+    schedule,
+    stageLayers: stageLayersOf(asked),
+    capacityBytes: request.cluster.gpu.memoryBytes,
+    errorPercent: cost.errorPercent,
+  });
 }
 
 function stageLayersOf({ model, layout: { pipeline, virtualStages, stageLayers } }: PlanRequest): readonly number[] {

@@ -15,9 +15,9 @@ const causes: Readonly<Record<StepPart, readonly string[]>> = {
   bubble: ['layout.pipeline', 'layout.virtualStages', 'schedule', 'training.microBatch', 'layout.data'],
   send: ['layout.pipeline', 'layout.virtualStages', 'training.microBatch'],
   recompute: ['training.recompute'],
-  math: ['training.microBatch', 'layout.tensor', 'layout.context'],
-  memory: ['training.microBatch', 'layout.tensor', 'training.offloadOptimizer'],
-  issue: ['training.microBatch', 'layout.tensor', 'layout.virtualStages'],
+  math: ['layout.tensor', 'training.microBatch', 'layout.context'],
+  memory: ['layout.tensor', 'training.microBatch', 'training.offloadOptimizer'],
+  issue: ['layout.tensor', 'training.microBatch', 'layout.virtualStages'],
   gradientExchange: ['layout.data', 'training.zeroStage', 'layout.pipeline', 'layout.tensor'],
   optimizer: ['training.offloadOptimizer', 'training.zeroStage', 'layout.data'],
 };
@@ -41,11 +41,9 @@ export function searchFindings(run: Run, launched: FoundPlan | null, { best, req
   const ratio = launched.iterationMs / best.iterationMs;
   if (ratio <= 1 + cost.errorPercent / 100) return [];
   const slower = ratio < 1.1 ? `${formatPercent(ratio - 1)} slower` : `${formatNumber(ratio)}x slower`;
-  const cause = costliest(run, launched, best);
+  const cause = costliest(run, launched, best, request.cluster.gpusPerNode);
   const message = `${causeText(launched, cause, request.cluster.gpusPerNode)}: ${slower} than ${layoutText(best.point)}`;
-  return [
-    findingAt(run, cause.key ?? '', 'layout-slower', ratio >= worthAWarning ? 'warning' : 'information', { message, remedy }),
-  ];
+  return [findingAt(run, cause.key ?? '', 'layout-slower', ratio >= worthAWarning ? 'warning' : 'information', { message, remedy })];
 }
 
 interface Cause {
@@ -56,8 +54,11 @@ interface Cause {
   readonly key: string | null;
 }
 
-/** The part of the step that is longer by most, of those that a setting of the files explains. */
-function costliest(run: Run, launched: FoundPlan, best: FoundPlan): Cause {
+/** The part of the step that is longer by most, of those that a setting of the files explains. Tensor parallelism across nodes comes before all: it lengthens several. */
+function costliest(run: Run, launched: FoundPlan, best: FoundPlan, gpusPerNode: number): Cause {
+  const exchange = launched.parts.exchange - best.parts.exchange;
+  if (launched.point.layout.tensor > gpusPerNode && blamed(run, launched, best, ['layout.tensor']) !== null)
+    return { part: 'exchange', ms: exchange, key: 'layout.tensor' };
   const longer = stepParts
     .map((part) => ({ part, ms: launched.parts[part] - best.parts[part] }))
     .sort((a, b) => b.ms - a.ms)
