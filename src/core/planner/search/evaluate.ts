@@ -2,7 +2,7 @@ import { gradientExchange, megatronBoundary, optimizerTime, stageCost, terapipeB
 import type { CostInputs } from '../../cost/rates';
 import type { SliceCost, WholeSliceTime } from '../../cost/slice-cost';
 import { stageShapesOf, usablePeakBytes } from '../../memory/count';
-import { type StageShape } from '../../memory/layer-tensors';
+import type { StageShape } from '../../memory/layer-tensors';
 import { savedBytes } from '../../memory/runtime';
 import { staticBytes, totalBytes } from '../../memory/static';
 import { layerGroups, layersByKind } from '../../model/layers';
