@@ -85,12 +85,15 @@ describe('searches of layouts', () => {
     await count(started, 1);
     assert.equal(started[0]?.improvements, false);
     assert.equal(layoutLensText(layouts.stateOf(file), english), 'Layouts: searching…');
-    await started[0]?.finish();
+    await started[0].finish();
     const state = layouts.stateOf(file);
     assert.equal(state?.running, undefined);
     assert.ok(state?.answer?.result.launched);
     assert.match(layoutLensText(state, english) ?? '', /^As launched [\d.]+ (µs|ms|s), /);
-    assert.deepEqual(layouts.findingsOf(file).map(({ code }) => code), ['layout-slower']);
+    assert.deepEqual(
+      layouts.findingsOf(file).map(({ code }) => code),
+      ['layout-slower'],
+    );
     const page = pageLayoutOf(sessions.get(file)!, state);
     assert.equal(page?.answer?.id, state.answer.id);
     assert.equal(page.running, null);
@@ -108,7 +111,7 @@ describe('searches of layouts', () => {
     const asked = own.layouts.search(config);
     await count(own.started, 1);
     assert.equal(own.started[0]?.improvements, true);
-    await own.started[0]?.finish();
+    await own.started[0].finish();
     assert.equal((await asked).best.point.layout.pipeline, 4, 'what the file fixes stays');
   });
 
@@ -122,7 +125,7 @@ describe('searches of layouts', () => {
     await finish();
     await count(started, 2);
     assert.equal(started[1]?.problem.request.training.globalBatch, 48);
-    await started[1]?.finish();
+    await started[1].finish();
   });
 
   it('age with edits, stay, and are current again when the question is the same', async () => {

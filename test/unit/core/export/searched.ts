@@ -41,7 +41,10 @@ export async function searched(name: string, text: string, others: Readonly<Reco
     shell,
     read: (from, path) => {
       const other = others[path];
-      const missing = configError('config-not-found', 'There is no such file', 'mend the path', { file: from, range: { start: 0, end: 0 } });
+      const missing = configError('config-not-found', 'There is no such file', 'mend the path', {
+        file: from,
+        range: { start: 0, end: 0 },
+      });
       return other === undefined ? Promise.reject(missing) : Promise.resolve({ file: new URL(path, from).href, text: other });
     },
   });
