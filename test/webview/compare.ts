@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { formatDuration } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import { scheduleKind } from '../../src/core/schedule/registry';
+import { scheduleAbouts } from '../../src/core/schedule/about';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
@@ -165,7 +165,7 @@ export const compareCases: readonly Case[] = [
       const names = await page.locator('vscode-dropdown[aria-label="Schedule"] vscode-option').allInnerTexts();
       assert.deepEqual(new Set(names.slice(1)), can);
       const title = await page.getByRole('option', { name: 'DualPipeV' }).getAttribute('title');
-      assert.equal(title, scheduleKind('DualPipeV').about);
+      assert.equal(title, scheduleAbouts['DualPipeV']);
       return undefined;
     },
   },

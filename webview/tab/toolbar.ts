@@ -1,7 +1,6 @@
 import { formatCount } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import type { ScheduleKind } from '../../src/core/schedule/kind';
-import { scheduleKinds } from '../../src/core/schedule/registry';
+import { scheduleAbouts } from '../../src/core/schedule/about';
 import { candidateIds } from '../../src/core/planner/plan';
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h } from '../dom';
@@ -84,7 +83,7 @@ function planControls(): readonly PlanControl[] {
       isNumber: false,
       choices: (plan) => [
         { value: automatic, text: plan.request.schedule === null ? t('Auto: {0}', chosenSchedule(plan)) : t('Auto') },
-        ...runnable(plan).map(({ name, about }) => ({ value: name, text: name, title: about })),
+        ...runnable(plan).map((name) => ({ value: name, text: name, title: scheduleAbouts[name] ?? name })),
       ],
       value: ({ request }) => request.schedule ?? automatic,
     },
@@ -135,9 +134,9 @@ function planControls(): readonly PlanControl[] {
 }
 
 /** Every schedule that can run on the layout, and the one asked for. */
-function runnable({ candidates, notCompared, request }: Plan): readonly ScheduleKind[] {
+function runnable({ candidates, notCompared, request }: Plan): readonly string[] {
   const names = new Set<string | null>([...candidates.map(({ schedule }) => schedule), ...notCompared, request.schedule]);
-  return scheduleKinds.filter(({ name }) => names.has(name));
+  return Object.keys(scheduleAbouts).filter((name) => names.has(name));
 }
 
 function chosenSchedule(plan: Plan): string {

@@ -43,12 +43,10 @@ export interface Unmet {
   readonly remedy: string;
 }
 
-/** A schedule that people use. Adding one: a file in `kinds/` that exports this, and its line in `registry.ts`. */
+/** A schedule that people use. Adding one: a file in `kinds/` that exports this, its line in `registry.ts` and its sentence in `about.ts`. */
 export interface ScheduleKind {
   /** As PyTorch, the papers and `terapipe.json` spell it. */
   readonly name: string;
-  /** One sentence: what it does and who published it. */
-  readonly about: string;
   readonly placement: Placement;
   /** Chunks (virtual stages) on each stage: a number where it is fixed, `several` for two and more. */
   readonly chunksPerStage: number | 'several';

@@ -12,6 +12,7 @@ import {
 } from '../../format';
 import type { Severity } from '../../findings';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../planner/plan';
+import { operationKind } from '../../schedule/schedule';
 import { stageLayersText } from '../../planner/search/words';
 import { printable } from '../../text';
 import { timelineSvg } from '../svg';
@@ -108,6 +109,20 @@ function numbersSection({ cost }: Plan, chosen: Candidate): string {
   return `<section class="numbers" aria-label="Step time, bubble and memory">\n${boxes.join('\n')}\n</section>`;
 }
 
+/** What the picture shows: class and name of each pass. */
+function passes(timeline: Candidate['timeline']): (readonly [className: string, name: string])[] {
+  if (timeline?.kind.includes(operationKind.backwardWeight) !== true)
+    return [
+      ['forward', 'forward'],
+      ['backward', 'backward'],
+    ];
+  return [
+    ['forward', 'forward'],
+    ['backward', 'backward of inputs'],
+    ['backward-weight', 'backward of weights'],
+  ];
+}
+
 function timelineSection(title: string, { timeline, name, pipelineMs, gradientExchangeMs, optimizerMs }: Candidate): string {
   const parts = [
     ['pipeline', pipelineMs],
@@ -123,7 +138,9 @@ function timelineSection(title: string, { timeline, name, pipelineMs, gradientEx
     timeline === null
       ? element('p', 'The schedule has too many operations to be drawn.')
       : `<div class="picture">${timelineSvg(timeline, { title: printable(`${title}: ${name}`), widthPx, colors, maximumRectangles })}</div>`;
-  const key = '<p class="key"><span class="swatch forward"></span>forward <span class="swatch backward"></span>backward</p>';
+  const key = `<p class="key">${passes(timeline)
+    .map(([className, name]) => `<span class="swatch ${className}"></span>${name}`)
+    .join(' ')}</p>`;
   return section(
     'Timeline',
     `${element('p', text(`One step: ${shown.join(' + ')}. The picture is of the pipeline, one row a stage.`))}\n${key}\n${picture}`,

@@ -32,7 +32,7 @@ thead th{font-weight:600;color:var(--muted)}
 .swatch{display:inline-block;width:12px;height:12px;margin:0 6px 0 12px;border-radius:2px;vertical-align:-1px}
 .key .swatch:first-child{margin-left:0}
 .key{color:var(--muted);font-size:13px;margin:4px 0 8px}
-.forward{background:var(--forward)}.backward{background:var(--backward)}.weights{background:var(--weights)}.gradients{background:var(--gradients)}
+.forward{background:var(--forward)}.backward{background:var(--backward)}.backward-weight{background:var(--backward-weight)}.weights{background:var(--weights)}.gradients{background:var(--gradients)}
 .optimizer{background:var(--optimizer)}.activations{background:var(--activations)}.other{background:var(--other)}
 .picture svg{display:block;max-width:100%;height:auto}
 ul{margin:0;padding-left:20px}

@@ -5,8 +5,6 @@ import { operationKind } from '../schedule';
 /** DualPipeV (DeepSeek's DualPipe of arXiv 2412.19437 folded into a V), in the order of PyTorch's ScheduleDualPipeV (torch 2.14). */
 export const dualPipeV: ScheduleKind = {
   name: 'DualPipeV',
-  about:
-    'Two chunks a stage in a V, the forward of one overlapped with the backward of the other to hide all-to-all behind computing (DeepSeek, 2025).',
   placement: 'v',
   chunksPerStage: 2,
   slices: false,

@@ -4,7 +4,6 @@ import { emitBackward, emitForward } from './micro-batch';
 /** GPipe (Huang et al. 2019, arXiv 1811.06965). Backward from the first micro-batch on, as PyTorch's ScheduleGPipe. */
 export const gpipe: ScheduleKind = {
   name: 'GPipe',
-  about: 'All micro-batches forward, then all backward (Huang et al. 2019).',
   placement: 'one',
   chunksPerStage: 1,
   slices: true,

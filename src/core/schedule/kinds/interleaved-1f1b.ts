@@ -5,8 +5,6 @@ import { operationKind } from '../schedule';
 /** Interleaved 1F1B (arXiv 2104.04473), in the order of PyTorch's ScheduleInterleaved1F1B (torch 2.14). */
 export const interleaved1F1B: ScheduleKind = {
   name: 'Interleaved1F1B',
-  about:
-    'One forward and one backward in turn over several chunks a stage, which shortens warm-up and drain at the price of more sends (Megatron-LM, 2021).',
   placement: 'loop',
   chunksPerStage: 'several',
   slices: false,

@@ -5,7 +5,6 @@ import { operationKind } from '../schedule';
 /** ZB1P over several chunks (arXiv 2401.10241), in the order of PyTorch's ScheduleInterleavedZeroBubble (torch 2.14). */
 export const interleavedZeroBubble: ScheduleKind = {
   name: 'InterleavedZeroBubble',
-  about: 'Interleaved 1F1B whose weight gradients wait for idle time, with half the warm-up (Zero Bubble, ZB1P, 2023).',
   placement: 'loop',
   chunksPerStage: 'several',
   slices: false,

@@ -4,8 +4,6 @@ import { operationKind } from '../schedule';
 /** Breadth-first pipeline (arXiv 2211.05953), in the order of PyTorch's ScheduleLoopedBFS (torch 2.14). */
 export const loopedBFS: ScheduleKind = {
   name: 'LoopedBFS',
-  about:
-    'All micro-batches through one chunk before the next, and back in reverse, so that sharded weights are gathered once a chunk (breadth-first, 2022).',
   placement: 'loop',
   chunksPerStage: 'several',
   slices: false,

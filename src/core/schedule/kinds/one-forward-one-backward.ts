@@ -4,8 +4,6 @@ import { emitBackward, emitForward } from './micro-batch';
 /** 1F1B, also called PipeDream-flush and DAPPLE: stage s runs `stages - s - 1` micro-batches ahead (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1). */
 export const oneForwardOneBackward: ScheduleKind = {
   name: '1F1B',
-  about:
-    'After a warm-up one micro-batch forward and one backward in turn, so that no more are in flight than there are stages (PipeDream-flush).',
   placement: 'one',
   chunksPerStage: 1,
   slices: true,

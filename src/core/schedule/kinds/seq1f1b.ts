@@ -8,7 +8,6 @@ import { operationKind } from '../schedule';
  */
 export const seq1f1b: ScheduleKind = {
   name: 'Seq1F1B',
-  about: '1F1B over token slices: one slice forward and one backward in turn, the last slice of a sequence first (Sun et al. 2024).',
   placement: 'one',
   chunksPerStage: 1,
   slices: true,

@@ -4,7 +4,6 @@ import { emitBackward, emitForward } from './micro-batch';
 /** TeraPipe (Li et al. 2021, arXiv 2102.07988): as its runtime runs, backward in exactly the reverse order of forward. */
 export const terapipe: ScheduleKind = {
   name: 'TeraPipe',
-  about: 'Token slices flow through the pipeline: all forward, then all backward in reverse (Li et al. 2021).',
   placement: 'one',
   chunksPerStage: 1,
   slices: true,

@@ -4,7 +4,6 @@ import { emitHandMade } from '../zero-bubble/hand-made';
 /** ZB-H1 (arXiv 2401.10241, section 2.2): with at least as many micro-batches as stages a bubble of (p - 1) (F + I - W), as many micro-batches in flight as 1F1B. */
 export const zbH1: ScheduleKind = {
   name: 'ZB-H1',
-  about: 'As 1F1B, with weight gradients put off to the drain: a third of its bubble in the same memory (Zero Bubble, 2023).',
   placement: 'one',
   chunksPerStage: 1,
   slices: false,

@@ -4,8 +4,6 @@ import { emitHandMade } from '../zero-bubble/hand-made';
 /** ZB-H2 (arXiv 2401.10241, section 2.3): with at least 2 p - 1 micro-batches a bubble of (p - 1) (F + I - 2 W), and 2 p - 1 micro-batches in memory. */
 export const zbH2: ScheduleKind = {
   name: 'ZB-H2',
-  about:
-    'Twice as many micro-batches ahead as 1F1B: no bubble where forward and both backward parts take the same time (Zero Bubble, 2023).',
   placement: 'one',
   chunksPerStage: 1,
   slices: false,

@@ -7,8 +7,6 @@ import { operationKind } from '../schedule';
  */
 export const zbvZeroBubble: ScheduleKind = {
   name: 'ZBVZeroBubble',
-  about:
-    'Two chunks a stage in a V and split backward: no bubble where forward and both backward parts take the same time (Zero Bubble, ZB-V, 2023).',
   placement: 'v',
   chunksPerStage: 2,
   slices: false,

@@ -4,7 +4,6 @@ import { plannedOrder, plannerUnmet } from '../zero-bubble/planned';
 /** Automatic scheduling of arXiv 2401.10241, section 3, by a search of our own (`../zero-bubble/plan`). */
 export const zeroBubble: ScheduleKind = {
   name: 'ZeroBubble',
-  about: 'Planned for the given times under the memory limit, backward split in two (the automatic schedules of Zero Bubble, 2023).',
   placement: 'one',
   chunksPerStage: 1,
   slices: false,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { faultsOf, faultText } from '../../../../src/core/schedule/complete';
-import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
+import { scheduleAbouts } from '../../../../src/core/schedule/about';
+import { generateSchedule, problemOf, scheduleNames } from '../../../../src/core/schedule/registry';
 import type { Schedule } from '../../../../src/core/schedule/schedule';
 import { noTransfers, simulate } from '../../../../src/core/schedule/simulate';
 
@@ -96,5 +97,12 @@ describe('generating a schedule', () => {
       codeOf(() => generateSchedule('GPipe', problemOf([], 2))),
       /^schedule-unmet: GPipe has no micro-batch to run/,
     );
+  });
+});
+
+describe('sentences about schedules', () => {
+  it('are there for every schedule, in the order of the registry', () => {
+    assert.deepEqual(Object.keys(scheduleAbouts), scheduleNames);
+    for (const about of Object.values(scheduleAbouts)) assert.match(about, /^[A-Z0-9].*\.$/);
   });
 });

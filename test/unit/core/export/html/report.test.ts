@@ -49,6 +49,15 @@ describe('a plan as an HTML page', () => {
     assert.equal((html.match(/<td class="bar">/g) ?? []).length > 0, true);
   });
 
+  it('names the passes that its picture has, weight gradients apart where the schedule splits them', () => {
+    const keyOf = (page: string): string => shownText(/<p class="key">.*?<\/p>/.exec(page)?.[0] ?? '').trim();
+    assert.equal(keyOf(html), 'forward backward');
+    const split = planHtml(makePlan({ ...plan.request, schedule: 'ZeroBubble' }), []);
+    assert.equal(keyOf(split), 'forward backward of inputs backward of weights');
+    assert.match(split, /<rect class="w\d"/);
+    assert.match(split, /\.backward-weight\{background:/);
+  });
+
   it('loads nothing, runs nothing and is well formed', () => {
     assertBalanced(html);
     assert.ok(!/<script|<link|<img|<iframe|<object|@import|url\(| on\w+=|javascript:/i.test(html));
