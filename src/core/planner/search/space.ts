@@ -50,9 +50,10 @@ export interface Family {
   readonly keys: FamilyKeys;
 }
 
-/** What families share: those of equal `time` take as long for a slice on a stage, and save as much of it; those of equal `holding` hold as much all the time, and exchange gradients as long. */
+/** What families share: those of equal `time` take as long for a slice on a stage, and save as much of it; of equal `sliced` also for all slices of a micro-batch; those of equal `holding` hold as much all the time, and exchange gradients as long. */
 export interface FamilyKeys {
   readonly time: string;
+  readonly sliced: string;
   readonly holding: string;
 }
 
@@ -106,7 +107,7 @@ export function* familiesOf(
     const batch = training.globalBatch / sizes.data;
     const held = optimizers
       .map((optimizer) => ({ optimizer, holding: Object.values({ ...sizes, ...optimizer }).join() }))
-      .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', holding } })); // prettier-ignore
+      .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', sliced: '', holding } })); // prettier-ignore
     const { tensor, context, expert, expertTensor } = sizes;
     const common = {
       ...contextExchangeOf(problem, sizes),
@@ -136,8 +137,11 @@ export function* familiesOf(
         ].join();
         for (const { optimizer, holding } of held) {
           const trained = { ...chosen, ...optimizer, ...common, microBatch };
-          const keys = { time, holding };
-          for (const { layout, name, slices } of alike) yield { layout, training: trained, schedule: name, slices, keys };
+          const whole = { time, sliced: time, holding };
+          for (const { layout, name, slices } of alike) {
+            const keys = slices === 1 ? whole : { time, sliced: `${time}/${slices}`, holding };
+            yield { layout, training: trained, schedule: name, slices, keys };
+          }
         }
       }
     }
