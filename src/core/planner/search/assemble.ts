@@ -197,11 +197,11 @@ function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchP
 }
 
 /** The fastest that memory rules out, one for each sizes of parallel groups, by the bound of its best cut. */
-function notFitting({ request }: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
+function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
   return excluded
     .flatMap(({ family }) => {
       const { layout } = family;
-      const [first] = cutsFor(request, layout)
+      const [first] = cutsFor(problem, layout)
         .map((stageLayers) => ({ ...family, stageLayers }))
         .map((point) => ({ point, bound: evaluator.pointBound(point) }))
         .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);

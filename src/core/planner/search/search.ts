@@ -126,7 +126,7 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
     look();
     if (bound === undefined || ruledOut(entry, bound)) continue;
     if (!('stageLayers' in entry)) {
-      for (const stageLayers of cutsFor(problem.request, entry.layout)) {
+      for (const stageLayers of cutsFor(problem, entry.layout)) {
         counts.considered++;
         const point = { ...entry, stageLayers };
         enter(point, evaluator.pointBound(point));

@@ -6,7 +6,7 @@ import type { ModelSpec } from '../../model/spec';
 import type { Recompute, RecomputeModule } from '../../model/recompute';
 import { divisorsOf } from '../../numbers';
 import type { ScheduleName } from '../../schedule/schedule';
-import { canCut } from './cuts';
+import { canCut, fixedCut } from './cuts';
 import { defaultUnit, type Layout, type PlanRequest, type TrainingSpec } from '../request';
 
 /** What a search may choose, each unless it is fixed. `data` follows from the others and the number of GPUs. */
@@ -254,15 +254,17 @@ interface ScheduleChoice {
   readonly slices: number;
 }
 
-function schedulesOf({ request, fixed, schedules }: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
+function schedulesOf(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
+  const { request, fixed, schedules } = problem;
   const { model, layout, schedule, slicing } = request;
+  const decided = fixedCut(problem);
   const asked = fixed.has('schedule') ? (schedule ?? (slicing.scheme === null ? null : 'TeraPipe')) : null;
   const named = (name: ScheduleName): boolean => (asked === null ? (schedules?.includes(name) ?? true) : asked === name);
   const interleaves = (size: number): boolean =>
     size === 1 ||
     (sizes.pipeline > 1 &&
       microBatches % sizes.pipeline === 0 &&
-      (layout.stageLayers?.length === sizes.pipeline * size || canCut(model.layers, sizes.pipeline, size)));
+      (decided?.length === sizes.pipeline * size || canCut(model.layers, sizes.pipeline, size)));
   const virtual = fixed.has('virtualStages') ? [layout.virtualStages] : upTo(mostVirtualStages);
   const plain = virtual.includes(1);
   const piped = sizes.pipeline > 1 && plain;
