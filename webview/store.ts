@@ -41,6 +41,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     findings: [],
     places: {},
     profile: null,
+    layout: null,
   };
   let view = readViewState(host.saved());
   let documentId: string | null = null;

@@ -1,6 +1,7 @@
 import type { ElasticPlan } from '../core/elastic/plan';
 import { formatBytes, formatCount, formatDuration, formatPercent, formatTokens, plural } from '../core/format';
 import { chosenOf, type Plan } from '../core/planner/plan';
+import { stageLayersText } from '../core/planner/search/words';
 import type { Translate } from './translate';
 import { elasticExplanations } from './elastic-explanations';
 import { worstStageOf } from './summary';
@@ -19,7 +20,9 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'model.layers': {
     meaning: (t) => t('Layers are dealt to the pipeline stages in order; a stage takes as long as its layers together.'),
     derived: ({ request: { model, layout } }, t) => [
-      t('{0} layers on {1} stages: {2} a stage.', model.layers, layout.pipeline, formatCount(model.layers / layout.pipeline)),
+      layout.stageLayers === undefined
+        ? t('{0} layers on {1} stages: {2} a stage.', model.layers, layout.pipeline, formatCount(model.layers / layout.pipeline))
+        : t('{0} layers on {1} stages: {2}.', model.layers, layout.pipeline, stageLayersText({ stageLayers: layout.stageLayers })),
     ],
   },
   'model.hidden': {
@@ -145,6 +148,15 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'layout.expertTensor': { meaning: (t) => t('GPUs that share every expert.') },
   'layout.expert': { meaning: (t) => t('GPUs that share the experts of a mixture-of-experts layer.') },
   'layout.virtualStages': { meaning: (t) => t('Chunks of layers on each stage with interleaved schedules.') },
+  'layout.stageLayers': {
+    meaning: (t) => t('Layers of each stage. The ends, which also have the embedding and the head, balance with fewer.'),
+    derived: (plan, t) => {
+      const { busyMs } = chosenOf(plan);
+      return [
+        t('Busy {0} on the lightest stage, {1} on the heaviest.', formatDuration(Math.min(...busyMs)), formatDuration(Math.max(...busyMs))),
+      ];
+    },
+  },
   'cluster.gpu': {
     meaning: (t) => t('Peak rates, memory and bandwidth come from the preset; any figure can be overridden.'),
     derived: ({ request: { cluster }, cost }, t) => [

@@ -110,6 +110,9 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       case 'openTab':
       case 'save':
       case 'export':
+      case 'openLayout':
+      case 'applyLayout':
+      case 'exportLayout':
         services.act(message, source.session());
     }
   }

@@ -8,6 +8,8 @@ const place = v.object({
   range: v.object({ start: offset, end: offset }),
 });
 
+const layoutPoint = v.object({ answer: v.pipe(v.string(), v.maxLength(200)), index: offset });
+
 const pageMessage = v.variant('type', [
   v.object({ type: v.literal('ready') }),
   v.object({ type: v.literal('command'), command: v.picklist(pageCommands) }),
@@ -21,6 +23,9 @@ const pageMessage = v.variant('type', [
   }),
   v.object({ type: v.literal('export'), format: v.picklist(exportFormats), candidate: v.picklist(candidateIds) }),
   v.object({ type: v.literal('draw'), candidates: v.pipe(v.array(v.picklist(candidateIds)), v.maxLength(2)) }),
+  v.object({ type: v.literal('openLayout'), point: v.nullable(layoutPoint) }),
+  v.object({ type: v.literal('applyLayout'), point: layoutPoint }),
+  v.object({ type: v.literal('exportLayout'), point: layoutPoint }),
   v.object({ type: v.literal('openTab'), tab: v.picklist(tabs), candidate: v.nullable(v.picklist(candidateIds)) }),
   v.object({
     type: v.literal('save'),

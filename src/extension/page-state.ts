@@ -42,6 +42,7 @@ export function pageStateOf(
       findings: [],
       places: {},
       profile: null,
+      layout: null,
     };
   const placeText = (place: Place): string => placeTextOf(place, session.texts, displayPath);
   const { error } = session;
@@ -72,6 +73,7 @@ export function pageStateOf(
     findings: session.findings.map((finding) => ({ ...finding, placeText: placeText(finding.place) })),
     places: session.run === null ? {} : placesOf(session.run),
     profile: page === 'tab' ? profile : null,
+    layout: null,
   };
 }
 

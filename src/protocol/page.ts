@@ -7,11 +7,12 @@ import type { Profile } from '../core/profile/profile';
 import type { Place } from '../core/located';
 import type { SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
 import type { StandingTimes } from '../core/solver/solve';
+import type { LayoutPoint, LayoutState } from './layout';
 
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
 
-export const tabs = ['timeline', 'memory', 'slices', 'compare', 'profile', 'elastic'] as const;
+export const tabs = ['timeline', 'memory', 'slices', 'compare', 'layout', 'profile', 'elastic'] as const;
 export type TabId = (typeof tabs)[number];
 
 /** An expected error as a page shows it; `place` makes it clickable. */
@@ -79,13 +80,16 @@ export interface PageState {
   readonly places: Readonly<Record<string, Place>>;
   /** Null in the side view, and while the host has not looked for profiles. */
   readonly profile: ProfileState | null;
+  /** Null in the side view, and for what has no layout to search: the page then has no Layout tab. */
+  readonly layout: LayoutState | null;
 }
 
-/** Host to page. `progress` and `profile` change a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
+/** Host to page. `progress`, `profile` and `layout` change a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }
   | { readonly type: 'progress'; readonly progress: number | null; readonly standing: StandingTimes | null; readonly staleEdits: number }
   | { readonly type: 'profile'; readonly profile: ProfileState }
+  | { readonly type: 'layout'; readonly layout: LayoutState }
   | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null };
 
 /** Commands a page may ask for; the host refuses others. */
@@ -102,7 +106,8 @@ export const pageCommands = [
   'terapipe.cancelProfile',
   'terapipe.importProfile',
 ] as const;
-export type PageCommand = (typeof pageCommands)[number];
+/** The two of the Layout view search the layouts of the config, and stop that; they go into `pageCommands` with the commands themselves. */
+export type PageCommand = (typeof pageCommands)[number] | 'terapipe.searchLayout' | 'terapipe.cancelSearch';
 
 /** Controls of the tab's toolbar: written into terapipe.json by the host as an undoable edit. */
 export interface ControlChange {
@@ -123,6 +128,12 @@ export type PageMessage =
   | { readonly type: 'change'; readonly change: ControlChange }
   | { readonly type: 'export'; readonly format: ExportFormat; readonly candidate: CandidateId }
   | { readonly type: 'draw'; readonly candidates: readonly CandidateId[] }
+  /** Plan this layout whole and show it in the tab (`state` with `layout.opened`, then `show` the timeline); null: the config's own again. */
+  | { readonly type: 'openLayout'; readonly point: LayoutPoint | null }
+  /** Show this layout as a change of the config, before anything is written. */
+  | { readonly type: 'applyLayout'; readonly point: LayoutPoint }
+  /** Write this layout as a new launcher's file or flags; the host asks which. */
+  | { readonly type: 'exportLayout'; readonly point: LayoutPoint }
   | { readonly type: 'openTab'; readonly tab: TabId; readonly candidate: CandidateId | null }
   | {
       readonly type: 'save';

@@ -103,6 +103,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     findings: [],
     places: plan === null ? {} : { '': place, 'training.precision': place },
     profile: null,
+    layout: null,
     ...change,
   };
 }

@@ -1,11 +1,12 @@
 import { formatCount } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import { tabs, type TabId } from '../../src/protocol/page';
+import { tabs, type PageState, type TabId } from '../../src/protocol/page';
 import { makeCompareView } from '../compare/view';
 import { fill, h, type Child } from '../dom';
 import { elasticSetting } from '../elastic/head';
 import { makeElasticView } from '../elastic/view';
 import { makeInspector } from '../inspector/inspector';
+import { makeLayoutView } from '../layout/view';
 import { makeMemoryView } from '../memory/view';
 import { makeProfileView } from '../profile/view';
 import { figures, setting } from '../shared/figures';
@@ -41,6 +42,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     memory: makeMemoryView(store),
     slices: makeSlicesView(store),
     compare: makeCompareView(store),
+    layout: makeLayoutView(store),
     profile: makeProfileView(store),
     elastic: makeElasticView(store),
   };
@@ -133,9 +135,16 @@ function isMove(before: ViewState, view: ViewState): boolean {
   return (Object.keys(view) as (keyof ViewState)[]).every((key) => key === 'viewport' || before[key] === view[key]);
 }
 
-/** The tab on screen: an elastic run that is planned in no other way has one alone. */
+/** The tabs there are: an elastic run that is planned in no other way has one alone. */
+function tabsOf({ plan, layout }: PageState): readonly TabId[] {
+  return plan === null ? ['elastic'] : tabs.filter((id) => id !== 'layout' || layout !== null);
+}
+
+/** The tab on screen. */
 function shownTab(store: Store): TabId {
-  return store.state().plan === null ? 'elastic' : store.view().tab;
+  const offered = tabsOf(store.state());
+  const { tab } = store.view();
+  return offered.includes(tab) ? tab : (offered[0] ?? tab);
 }
 
 function elasticHeader(store: Store): Child[] {
@@ -201,6 +210,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
     memory: t('Memory'),
     slices: t('Slices'),
     compare: t('Compare'),
+    layout: t('Layout'),
     profile: t('Profile'),
     elastic: t('Elastic'),
   };
@@ -220,22 +230,26 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
   );
   const element = h('div', { class: 'tab-bar', role: 'tablist', 'aria-label': t('Views of the plan') }, ...buttons);
   element.addEventListener('keydown', (event) => {
-    if (store.state().plan === null) return;
-    const at = tabs.indexOf(store.view().tab);
-    const moves: Readonly<Record<string, number>> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 };
+    const offered = tabsOf(store.state());
+    const at = offered.indexOf(shownTab(store));
+    const moves: Readonly<Record<string, number>> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: offered.length - 1 };
     const to = moves[event.key];
-    if (to === undefined) return;
-    const index = (to + tabs.length) % tabs.length;
+    const tab = to === undefined ? undefined : offered.at(to % offered.length);
+    if (tab === undefined || offered.length === 1) return;
     event.preventDefault();
-    store.look({ tab: tabs[index] ?? 'timeline' });
-    buttons[index]?.focus();
+    store.look({ tab });
+    buttons[tabs.indexOf(tab)]?.focus();
   });
-  const update = (): void =>
+  const update = (): void => {
+    const offered = tabsOf(store.state());
+    const shown = shownTab(store);
     buttons.forEach((button, index) => {
-      const isShown = tabs[index] === shownTab(store);
-      button.hidden = store.state().plan === null && !isShown;
+      const id = tabs[index];
+      const isShown = id === shown;
+      button.hidden = id === undefined || !offered.includes(id);
       button.setAttribute('aria-selected', String(isShown));
       button.tabIndex = isShown ? 0 : -1;
     });
+  };
   return { element, update };
 }

@@ -11,6 +11,7 @@ import {
   plural,
 } from '../../core/format';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { stageLayersText } from '../../core/planner/search/words';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
 import { exitCodeFor, type Planned } from '../planned';
@@ -52,6 +53,7 @@ function planText(plan: Plan, chosen: Candidate): string {
       'memory',
       `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
     ],
+    ...(layout.stageLayers === undefined ? [] : [['stages', stageLayersText({ stageLayers: layout.stageLayers })]]),
     ...limitLines(plan),
     ['schedule', chosen.name],
     ['slices', schemeText(chosen.scheme)],

@@ -13,8 +13,9 @@ import type { LoadedConfig } from '../../core/launch/load-config';
 import { findingsOf } from '../../core/planner/findings';
 import { resolveRun, type ResolveDefaults } from '../../core/planner/resolve';
 import type { SearchStanding } from '../../core/planner/search/answer';
+import { assumedBy } from '../../core/planner/search/plans';
 import { gapOf, type FoundPlan, type SearchResult } from '../../core/planner/search/result';
-import { fixedBy, searchKeys } from '../../core/planner/search/space';
+import { fixedBy } from '../../core/planner/search/space';
 import { layoutText, stageLayersText } from '../../core/planner/search/words';
 import { stepPartNames, stepParts } from '../../core/planner/step-parts';
 import { printable } from '../../core/text';
@@ -33,9 +34,6 @@ const reportEveryMs = 1000;
 /** Rows of the front, and of what would help, that are shown. */
 const shownFront = 12;
 const shownImprovements = 6;
-
-/** Assumptions that the search replaces by its choices. */
-const chosenKeys: ReadonlySet<string> = new Set(searchKeys.flatMap((key) => [`layout.${key}`, `training.${key}`]));
 
 /**
  * `terapipe plan --search`: the best layout for a run, what the files fix kept, beside the others.
@@ -83,9 +81,7 @@ function searchText(result: SearchResult): string {
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
   const shown = improvements.slice(0, shownImprovements).map(({ says }) => says);
-  const assumed = request.assumptions
-    .filter(({ key }) => !chosenKeys.has(key) && !key.startsWith('model.'))
-    .map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
+  const assumed = assumedBy(result).map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
   return [
     printable(
       `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,

@@ -1,3 +1,4 @@
+import { ExpectedError } from '../errors';
 import { chosenOf, type Candidate, type Plan } from '../planner/plan';
 import { indexParts, part, partOf, rowOf, sourceOf, type Parts } from '../schedule/parts';
 import type { OperationKind, Timeline } from '../schedule/schedule';
@@ -122,7 +123,7 @@ function matching(plan: Plan, trace: MeasuredTrace, file: string): Matched {
   const chosen = chosenOf(plan);
   const ordered = [chosen, ...plan.candidates.filter(({ id }) => id !== chosen.id)];
   let best: { readonly found: Matched; readonly misfit: number } | null = null;
-  let refusal: unknown = null;
+  let refusal: ExpectedError | null = null;
   for (const candidate of ordered) {
     const predicted = candidate.timeline;
     if (predicted === null) continue;
@@ -132,6 +133,7 @@ function matching(plan: Plan, trace: MeasuredTrace, file: string): Matched {
       if (best === null || misfit < best.misfit) best = { found, misfit };
       if (misfit === 0) break;
     } catch (error) {
+      if (!(error instanceof ExpectedError)) throw error;
       refusal ??= error;
     }
   }

@@ -16,17 +16,14 @@ export function askedDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidat
     .filter((difference) => difference.a !== difference.b);
 }
 
+/** Where figures come from is no difference of its own. */
+const untold: readonly string[] = ['cluster.gpu.source', 'cluster.gpu.gemmEfficiencyKnown', 'cluster.links.source'];
+
 function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
-  const { model, cluster, training, layout, constants, calibration } = request;
-  const { gpu, links, ...nodes } = cluster;
-  const { name, gemmEfficiencyKnown: _known, source: _source, ...figures } = gpu;
-  const { source: _linkSource, ...linkFigures } = links;
+  const { model, cluster, training, layout, constants, calibration, profile } = request;
   const found = new Map<string, string>();
   add(found, 'model', model);
-  found.set('cluster.gpu', name);
-  add(found, 'cluster', nodes);
-  add(found, 'cluster.gpu', figures);
-  add(found, 'cluster.links', linkFigures);
+  add(found, 'cluster', cluster);
   add(found, 'training', training);
   add(found, 'layout', layout);
   found.set('schedule', candidate.schedule);
@@ -35,7 +32,8 @@ function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
   found.set('slices', String(slicesOf(candidate)));
   add(found, 'cost', constants);
   if (calibration !== undefined) found.set('calibration.iterationMs', String(calibration.iterationMs));
-  if (request.profile !== null) found.set('cost.profile', request.profile.file);
+  if (profile !== null) found.set('cost.profile', profile.file);
+  for (const key of untold) found.delete(key);
   return found;
 }
 
@@ -46,7 +44,8 @@ export function slicesOf({ scheme }: Candidate): number {
 
 /** Every plain value under an object by its path; lists as they are. */
 function add(found: Map<string, string>, path: string, value: unknown): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    for (const [key, inner] of Object.entries(value)) add(found, `${path}.${key}`, inner);
-  else if (value !== undefined) found.set(path, Array.isArray(value) ? JSON.stringify(value) : String(value));
+  if (value === undefined) return;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    found.set(path.replace(/\.name$/, ''), typeof value === 'string' ? value : JSON.stringify(value));
+  else for (const [key, inner] of Object.entries(value)) add(found, `${path}.${key}`, inner);
 }

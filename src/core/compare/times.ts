@@ -53,7 +53,7 @@ export function timesFormatOf(text: string): 'json' | 'log' | 'csv' | null {
   if (head === undefined) return null;
   const isNumbers = (line: string): boolean => cellsOf(line).every((cell) => cell === '' || Number.isFinite(Number(cell)));
   const named = cellsOf(head).some((cell) => columnOf(cell) !== null && columnOf(cell)?.what !== 'stage');
-  return (named || isNumbers(head)) && rest.every(isNumbers) && (named || rest.length > 0) ? 'csv' : null;
+  return named || (rest.length > 0 && lines.every(isNumbers)) ? 'csv' : null;
 }
 
 /**

@@ -44,8 +44,8 @@ export function stagesOfTracks(file: string, trace: MeasuredTrace, stageOfChunk:
     for (const track of used) stageOf[track] = Number(trace.tracks[track]?.thread);
     return { stageOf, replicas: 1 };
   }
-  const processes = [...new Set(used.map((track) => trace.tracks[track]?.process))].map((process) =>
-    used.filter((track) => trace.tracks[track]?.process === process),
+  const processes = [...new Set(used.map((track) => trace.tracks[track]?.process))].map((owner) =>
+    used.filter((track) => trace.tracks[track]?.process === owner),
   );
   const [first] = processes;
   if (first?.length === stages && processes.every((group) => group.length === stages)) return set(first, processes.length);

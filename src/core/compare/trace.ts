@@ -1,4 +1,4 @@
-import { ExpectedError } from '../errors';
+import type { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { makeEventScanner, traceError } from './events';
 import { mayTell, passOfName } from './pass-names';
@@ -177,9 +177,9 @@ function makeTracks() {
       if (name === 'thread_name') names.set(JSON.stringify([id(pid), id(tid)]), text.slice(0, 200));
     },
     all: (): TraceTrack[] =>
-      found.map(({ process, thread, onGpu }) => {
-        const parts = [names.get(JSON.stringify([process])), names.get(JSON.stringify([process, thread]))];
-        return { process, thread, onGpu, name: parts.filter((part) => part !== undefined).join(' ') };
+      found.map(({ process: owner, thread, onGpu }) => {
+        const parts = [names.get(JSON.stringify([owner])), names.get(JSON.stringify([owner, thread]))];
+        return { process: owner, thread, onGpu, name: parts.filter((part) => part !== undefined).join(' ') };
       }),
   };
 }

@@ -64,6 +64,12 @@ export const layoutFields: Fields<Layout> = {
   expert: integer(1, 100_000),
   expertTensor: integer(1, 100_000),
   virtualStages: integer(1, 10_000),
+  stageLayers: list(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000)),
+    1,
+    100_000,
+    'a list of whole numbers from 0 to 10,000, one for each stage',
+  ),
 };
 
 /** Under `cluster`, beside `gpu` and `links`. */

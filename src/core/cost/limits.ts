@@ -13,14 +13,15 @@ export interface StageLimits {
 
 /**
  * What limits one stage: its analytic time as it is, without exchanges, without the issue floor too, and with a memory of no delay besides; what each step takes off is that limiter's share. Sends are those of both
- * boundaries of a stage, both ways.
+ * boundaries of each chunk on the stage, both ways.
  *
+ * @param stage with the `boundaries` that it has with other stages; those of a stage of one chunk when left out.
  * @param slices of one micro-batch, or the one that it is.
  * @param sendMs time that a boundary of so many sequences and tokens takes to the next stage.
  */
 export function stageLimits(
   inputs: CostInputs,
-  stage: StageLayers & StageEnds,
+  stage: StageLayers & StageEnds & { readonly boundaries?: number },
   slices: readonly { readonly batch: number; readonly tokens: number; readonly context: number }[],
   sendMs: (batch: number, tokens: number) => number,
 ): StageLimits {
@@ -38,7 +39,7 @@ export function stageLimits(
   const alone = time({ cluster: joined });
   const unissued = time({ cluster: joined, constants: noFloor });
   const math = time({ cluster: { ...joined, gpu: { ...cluster.gpu, memoryTBps: Number.MAX_VALUE / 1e20 } }, constants: noFloor });
-  const boundaries = (stage.first ? 0 : 1) + (stage.last ? 0 : 1);
+  const boundaries = stage.boundaries ?? (stage.first ? 0 : 1) + (stage.last ? 0 : 1);
   const ms = {
     issue: alone - unissued,
     memory: unissued - math,

@@ -13,6 +13,7 @@ import { scheduleCsvFindings } from './schedule-csv';
 import { configError } from '../config/errors';
 import { startOf } from '../config/json-document';
 import { hasLauncherEnding, isLauncher, readerOf, recogniseNamedConfig } from './readers';
+import { withStageLayers } from './stage-layers';
 
 /** What a face lends to read configs with. */
 export interface ConfigWorld {
@@ -119,10 +120,11 @@ function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig,
   // Beside a model config the defaults would contradict what it says.
   const launcher = joined === null ? asLaunched(written) : written;
   try {
-    if (joined === null) return { run: runOfLauncher(launcher, titleOf(launcher.file), null), noRun: null };
+    if (joined === null) return { run: withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), null), launcher), noRun: null };
     const config = readHuggingFace(joined.facts.file, joined.text);
     const model = { model: config.model, texts: new Map([[joined.facts.file, config.document.text]]) };
-    return { run: { ...runOfLauncher(launcher, titleOf(launcher.file), model), ...aboutModel(config) }, noRun: null };
+    const run = withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), model), launcher);
+    return { run: { ...run, ...aboutModel(config) }, noRun: null };
   } catch (error) {
     if (error instanceof ExpectedError)
       return { run: null, noRun: error.code === 'config-model-incomplete' ? sizesElsewhere(launcher, error) : error };

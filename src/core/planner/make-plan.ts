@@ -10,11 +10,12 @@ import { scheduleKind } from '../schedule/registry';
 import type { ScheduleName } from '../schedule/schedule';
 import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
-import { operationCount, pipelineOf, predict, type CandidateSpec, type Pipeline } from './predict';
+import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, type Pipeline } from './predict';
 import { againstAnalytic, fasterElsewhere, notCompared, reasonsFor, sameMemory, tie } from './reasons';
 import type { PlanRequest } from './request';
-import { chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
+import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
 import type { SlicingEar } from './sliced';
+import { requireCut } from './stages';
 
 /** `onStanding` hears of the best slices so far while they are solved for. */
 export type PlanOptions = SlicingEar;
@@ -86,7 +87,7 @@ function outcomeOf({ layout }: PlanRequest, pipeline: Pipeline, spec: CandidateS
 }
 
 /** What each stage's time goes to; stages of one shape are looked at once. */
-function limitsOf({ costTable, profile }: PlanRequest, { inputs, shapes }: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
+function limitsOf({ costTable, profile }: PlanRequest, { inputs, stageLayers }: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
   const [first] = scheme;
   if (costTable !== null || profile !== null || first === undefined) return null;
   let context = 0;
@@ -97,12 +98,25 @@ function limitsOf({ costTable, profile }: PlanRequest, { inputs, shapes }: Pipel
   });
   const boundary = schedule === 'TeraPipe' ? terapipeBoundary : megatronBoundary;
   const known = new Map<string, StageLimits>();
-  return shapes.map((shape) => {
-    const key = shapeKey(shape);
-    const found = known.get(key) ?? stageLimits(inputs, shape, slices, (batch, tokens) => boundary(inputs, batch, tokens));
+  const cut = chunkCut(inputs, kindFor(schedule, inputs.layout), stageLayers);
+  return stagesOfCut(inputs.layout.pipeline, cut).map((shape, stage) => {
+    const boundaries = boundariesOf(stage, cut.stageOfChunk);
+    const key = `${shapeKey(shape)},${boundaries}`;
+    const found =
+      known.get(key) ?? stageLimits(inputs, { ...shape, boundaries }, slices, (batch, tokens) => boundary(inputs, batch, tokens));
     known.set(key, found);
     return found;
   });
+}
+
+/** Boundaries that the chunks of a stage have with chunks of other stages. */
+function boundariesOf(stage: number, stageOfChunk: Uint32Array): number {
+  let boundaries = 0;
+  for (let chunk = 1; chunk < stageOfChunk.length; chunk++) {
+    const [before, after] = [stageOfChunk[chunk - 1], stageOfChunk[chunk]];
+    if (before !== after && (before === stage || after === stage)) boundaries++;
+  }
+  return boundaries;
 }
 
 function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
@@ -163,6 +177,7 @@ function requireRunnable(request: PlanRequest): void {
   const asked = askedSchedule(request);
   if (asked !== null && !runsVirtualStages(kindFor(asked, layout), layout.virtualStages))
     throw virtualStagesError(asked, layout.virtualStages);
+  requireCut(layout, model);
   if (layout.pipeline > model.layers)
     throw new ExpectedError(
       'plan-more-stages-than-layers',

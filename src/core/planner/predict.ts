@@ -14,7 +14,7 @@ import type { ScheduleName, Schedule, WorkUnit } from '../schedule/schedule';
 import { simulate, wholeBackward, type Durations, type Transfers } from '../schedule/simulate';
 import type { Scheme } from '../solver/slicing';
 import type { Candidate, CandidateId, Certificate } from './plan';
-import { chunksPerStage, kindFor, makeSchedule, memoryInputs } from './scheduling';
+import { chunkCut, chunksPerStage, kindFor, makeSchedule, memoryInputs, type ChunkCut } from './scheduling';
 import { stageShapes } from './stages';
 import type { PlanRequest } from './request';
 
@@ -25,7 +25,7 @@ export const maximumTimelineOperations = 2_000_000;
 export interface Pipeline {
   readonly inputs: CostInputs;
   readonly shapes: readonly StageShape[];
-  /** Layers of each stage where they are decided; null: as equal as the schedule's chunks allow. */
+  /** Layers of each stage, or of each chunk, where they are decided; null: as equal as the schedule's chunks allow. */
   readonly stageLayers: readonly number[] | null;
   /** One per stage; stages of one shape share a function. */
   readonly costs: readonly SliceCost[];
@@ -42,7 +42,11 @@ export interface Pipeline {
 export function pipelineOf(request: PlanRequest): Pipeline {
   const { model, training, layout, cluster, constants, costTable, profile } = request;
   const inputs: CostInputs = { model, training, layout, cluster, constants };
-  const shapes = stageShapes(model.layers, layout.pipeline, model);
+  const stageLayers = layout.stageLayers ?? null;
+  const shapes =
+    stageLayers === null
+      ? stageShapes(model.layers, layout.pipeline, model)
+      : stagesOfCut(layout.pipeline, chunkCut(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers));
   const table = costTable === null ? null : tableCost(costTable);
   const newCost = (shape: StageShape, share: number): SliceCost => {
     const analytic = stageCost(inputs, shape.layers, shape);
@@ -56,7 +60,12 @@ export function pipelineOf(request: PlanRequest): Pipeline {
     if (cost === undefined) known.set(key, (cost = newCost(shape, share)));
     return cost;
   };
-  return { inputs, shapes, stageLayers: null, costs: shapes.map((shape) => costOf(shape, 1)), costOf, measured: table !== null };
+  return { inputs, shapes, stageLayers, costs: shapes.map((shape) => costOf(shape, 1)), costOf, measured: table !== null };
+}
+
+/** What each stage of a cut has. */
+export function stagesOfCut(stages: number, { shapes, stageOfChunk }: ChunkCut): StageShape[] {
+  return stageShapesOf(stages, stageOfChunk, shapes);
 }
 
 /** One way to run the step, as a name and what it needs. */
@@ -93,10 +102,9 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
 
   const pipelineMs = timeline.makespanMs;
   const order = spec.schedule === 'TeraPipe' ? 'pipeline' : 'data';
+  const held = stagesOfCut(layout.pipeline, made);
   const stages: readonly StageLayers[] =
-    model.layerKinds === undefined
-      ? [{ layers: model.layers / layout.pipeline }]
-      : stageShapesOf(schedule.stages, schedule.stageOfChunk, shapes);
+    model.layerKinds === undefined ? [{ layers: Math.max(...held.map(({ layers }) => layers)) }] : held;
   const gradientExchangeMs = Math.max(...stages.map((stage) => gradientExchange(inputs, stage, order)));
   const optimizerMs = Math.max(...stages.map((stage) => optimizerTime(inputs, stage)));
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;

@@ -44,6 +44,11 @@ export interface Layout {
   /** Ranks that share each expert (Megatron-LM's expert tensor parallel size); absent: as `tensor`. */
   readonly expertTensor?: number;
   readonly virtualStages: number;
+  /**
+   * Layers of each stage, or with virtual stages of each chunk, in the order of the model: `pipeline * virtualStages` entries that add up to the model's layers. Schedules with chunks of their own on a layout without virtual stages
+   * deal those of a stage to its chunks. Absent: as equal as can be.
+   */
+  readonly stageLayers?: readonly number[];
 }
 
 /** About as many units a sequence is cut into when the unit is not given. */

@@ -17,6 +17,7 @@ import { baseName } from '../text';
 import { calibrated } from './calibrate';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
 import { memoryOf } from './scheduling';
+import { requireCut } from './stages';
 
 /** What the face knows when the files do not say. */
 export interface ResolveDefaults {
@@ -62,8 +63,9 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const model = modelSpecOf(run.model, run.traits);
   const oneNode = resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
-  const cluster = { ...oneNode, nodes: resolveNodes(run, defaults, draft, model, oneNode, take) };
-  const layout = resolveLayout({ ...run, layout: layoutGiven(run, take) }, draft, model, cluster, take);
+  const fixing = { ...run, layout: layoutGiven(run, take) };
+  const cluster = { ...oneNode, nodes: resolveNodes(fixing, defaults, draft, model, oneNode, take) };
+  const layout = resolveLayout(fixing, draft, model, cluster, take);
   const training: TrainingSpec = {
     ...draft,
     sequenceParallel: take('training.sequenceParallel', run.training.sequenceParallel, () => ({
@@ -145,12 +147,24 @@ function givenValues<T extends object>(given: Given<T>): Partial<T> {
   return Object.fromEntries(Object.entries(given).map(([key, located]) => [key, (located as Located<unknown>).value])) as Partial<T>;
 }
 
-/** What the files fix of the layout; a profile they name fixes the tensor size it was measured for. */
-function layoutGiven({ layout, profile }: Run, take: Take): Given<Layout> {
+/** What the files fix of the layout: a cut fixes the number of stages, a profile they name the tensor size it was measured for. */
+function layoutGiven({ layout: written, profile }: Run, take: Take): Given<Layout> {
+  const layout = withStagesOfCut(written, take);
   const measured = profile?.value?.profile.tensor;
   if (measured === undefined || layout.tensor !== undefined) return layout;
   const value = take('layout.tensor', undefined, () => ({ value: measured, because: 'the profile was measured for it' }));
   return { ...layout, tensor: { value, source: { kind: 'default', because: 'the profile was measured for it' } } };
+}
+
+function withStagesOfCut(layout: Given<Layout>, take: Take): Given<Layout> {
+  const { stageLayers, pipeline, virtualStages } = layout;
+  const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);
+  if (stages === 0 || pipeline !== undefined || !Number.isInteger(stages)) return layout;
+  const because = 'as many as layout.stageLayers has';
+  return {
+    ...layout,
+    pipeline: { value: take('layout.pipeline', undefined, () => ({ value: stages, because })), source: { kind: 'default', because } },
+  };
 }
 
 /** The cluster but for its number of nodes, which is 1 here. */
@@ -257,6 +271,7 @@ function defaultGlobalBatch(layout: Layout, microBatch: number): number {
 function resolveLayout(run: Run, training: TrainingDraft, model: ModelSpec, cluster: ClusterSpec, take: Take): Layout {
   const given = run.layout;
   const world = cluster.nodes * cluster.gpusPerNode;
+  requireCutGiven(given, model);
   const found = searchLayout(run, training, model, cluster);
   if (found === null) {
     throw new ExpectedError(
@@ -265,7 +280,7 @@ function resolveLayout(run: Run, training: TrainingDraft, model: ModelSpec, clus
       `leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
     );
   }
-  const { tensor, pipeline, data, context, expert, expertTensor, virtualStages } = found.layout;
+  const { tensor, pipeline, data, context, expert, expertTensor, virtualStages, stageLayers } = found.layout;
   const parameters = formatCount(parameterCount(model));
   const because = `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${parameters} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
   return {
@@ -276,7 +291,17 @@ function resolveLayout(run: Run, training: TrainingDraft, model: ModelSpec, clus
     expert,
     ...(expertTensor === undefined ? {} : { expertTensor }),
     virtualStages,
+    ...(stageLayers === undefined ? {} : { stageLayers }),
   };
+}
+
+/** Refuses a cut that does not fit the stages and the model where it is written. */
+function requireCutGiven({ stageLayers, pipeline, virtualStages }: Given<Layout>, model: ModelSpec): void {
+  if (stageLayers?.value === undefined) return;
+  const { value, source } = stageLayers;
+  const virtual = virtualStages?.value ?? 1;
+  const layout = { pipeline: pipeline?.value ?? value.length / virtual, virtualStages: virtual, stageLayers: value };
+  requireCut(layout, model, source.kind === 'file' ? source.place : undefined);
 }
 
 interface FoundLayout {
@@ -302,7 +327,10 @@ function searchLayout(
   const schedule = judgedBy[wanted] ?? wanted;
   const context = given.context?.value ?? 1;
   const expertTensor = given.expertTensor?.value;
-  const shared: Pick<Layout, 'expertTensor'> = expertTensor === undefined ? {} : { expertTensor };
+  const shared: Pick<Layout, 'expertTensor' | 'stageLayers'> = {
+    ...(expertTensor === undefined ? {} : { expertTensor }),
+    ...(given.stageLayers?.value === undefined ? {} : { stageLayers: given.stageLayers.value }),
+  };
   const open = { context, expert: given.expert?.value ?? 1, ...shared, virtualStages: given.virtualStages?.value ?? 1 };
   const sizes = possibleSizes(given, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context);
   const [only] = sizes;

@@ -8,7 +8,7 @@ import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../sched
 import type { Schedule, ScheduleName, WorkUnit } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { Layout } from './request';
-import { cutShapes, dealtToChunks, stageShapes } from './stages';
+import { chunkLayers, cutShapes, stageShapes } from './stages';
 
 /** A schedule kind that a config may name. */
 export type NamedKind = ScheduleKind & { readonly name: ScheduleName };
@@ -38,33 +38,20 @@ export function memoryInputs<T extends MemoryInputs>(inputs: T, chunks: number):
   return { ...inputs, layout: { ...inputs.layout, virtualStages: chunks } };
 }
 
-export interface MadeSchedule {
-  readonly schedule: Schedule;
-  /** Layers of each chunk. */
+/** Where the layers of a model are under a schedule. */
+export interface ChunkCut {
+  /** Layers of each chunk, in the order of the model. */
   readonly shapes: readonly StageShape[];
+  readonly stageOfChunk: Uint32Array;
 }
 
 /**
- * The order of a schedule for the stages and layers of a model.
+ * The chunks of a schedule on a layout's stages.
  *
- * @param timesOf what planners plan with; left out, equal times.
- * @param stageLayers layers of each stage; left out, as equal as chunks allow, one more on those in the middle.
- * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches.
+ * @param stageLayers layers of each stage or chunk; null: as equal as chunks allow, one more on those in the middle.
+ * @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks.
  */
-export function makeSchedule(
-  inputs: MemoryInputs,
-  kind: ScheduleKind,
-  scheme: Scheme,
-  capacityBytes: number,
-  {
-    timesOf,
-    stageLayers = null,
-  }: {
-    readonly timesOf?: (units: readonly WorkUnit[], shapes: readonly StageShape[]) => PassTimes;
-    readonly stageLayers?: readonly number[] | null;
-  } = {},
-): MadeSchedule {
-  const { model, layout } = inputs;
+export function chunkCut({ model, layout }: MemoryInputs, kind: ScheduleKind, stageLayers: readonly number[] | null): ChunkCut {
   const { pipeline, virtualStages } = layout;
   const chunks = chunksPerStage(kind, layout);
   const stageOfChunk = placeChunks(kind.placement, pipeline, chunks);
@@ -78,13 +65,45 @@ export function makeSchedule(
       `use at most ${plural(Math.floor((model.layers + spare) / chunks), 'stage')}, or another schedule`,
     );
   const shapes =
-    stageLayers === null ? stageShapes(model.layers, pipeline * chunks, model) : cutShapes(dealtToChunks(stageLayers, stageOfChunk), model);
+    stageLayers === null ? stageShapes(model.layers, pipeline * chunks, model) : cutShapes(chunkLayers(stageLayers, stageOfChunk), model);
+  return { shapes, stageOfChunk };
+}
+
+export interface MadeSchedule extends ChunkCut {
+  readonly schedule: Schedule;
+}
+
+/**
+ * The order of a schedule for the stages and layers of a model.
+ *
+ * @param timesOf what planners plan with; left out, equal times.
+ * @param stageLayers as `chunkCut` takes them; left out, those of the layout.
+ * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches.
+ */
+export function makeSchedule(
+  inputs: MemoryInputs,
+  kind: ScheduleKind,
+  scheme: Scheme,
+  capacityBytes: number,
+  {
+    timesOf,
+    stageLayers = inputs.layout.stageLayers ?? null,
+  }: {
+    readonly timesOf?: (units: readonly WorkUnit[], shapes: readonly StageShape[]) => PassTimes;
+    readonly stageLayers?: readonly number[] | null;
+  } = {},
+): MadeSchedule {
+  const { layout } = inputs;
+  const { pipeline } = layout;
+  const chunks = chunksPerStage(kind, layout);
+  const cut = chunkCut(inputs, kind, stageLayers);
+  const { shapes, stageOfChunk } = cut;
   const problem = problemOf(scheme, pipeline, chunks);
   const [first] = problem.units;
-  if (!kind.splitsBackward || first === undefined) return { schedule: generateSchedule(kind.name, problem), shapes };
+  if (!kind.splitsBackward || first === undefined) return { schedule: generateSchedule(kind.name, problem), ...cut };
   const memory = passMemory(memoryInputs(inputs, chunks), first, false, shapes, stageOfChunk, capacityBytes);
   const times = timesOf?.(problem.units, shapes) ?? problem.times;
-  return { schedule: generateSchedule(kind.name, { ...problem, times, memory }), shapes };
+  return { schedule: generateSchedule(kind.name, { ...problem, times, memory }), ...cut };
 }
 
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there. */

@@ -1,6 +1,10 @@
+import { ExpectedError } from '../errors';
+import { formatCount, plural } from '../format';
+import type { Place } from '../located';
 import { layerGroups } from '../model/layers';
 import type { ModelSpec } from '../model/spec';
 import type { StageShape } from '../memory/runtime';
+import type { Layout } from './request';
 
 /**
  * Layers per stage: equal where `pipeline` divides `layers`, otherwise one more on the stages in the middle, so that the ends, which also carry embedding and head, stay light.
@@ -23,6 +27,41 @@ export function cutShapes(stageLayers: readonly number[], model?: ModelSpec): St
     from += layers;
     return { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...groups };
   });
+}
+
+/** Layers of each chunk by a cut that has one entry for each chunk, or one for each stage. */
+export function chunkLayers(stageLayers: readonly number[], stageOfChunk: Uint32Array): readonly number[] {
+  return stageLayers.length === stageOfChunk.length ? stageLayers : dealtToChunks(stageLayers, stageOfChunk);
+}
+
+/**
+ * Refuses a cut of another number of stages or layers than there are, and one with an empty stage that has neither embedding nor head.
+ * @throws ExpectedError `plan-stage-layers` at `place`.
+ */
+export function requireCut(
+  { pipeline, virtualStages, stageLayers }: Pick<Layout, 'pipeline' | 'virtualStages' | 'stageLayers'>,
+  { layers, vocab }: ModelSpec,
+  place?: Place,
+): void {
+  if (stageLayers === undefined) return;
+  const stages = pipeline * virtualStages;
+  const total = stageLayers.reduce((sum, count) => sum + count, 0);
+  const empty = stageLayers.findIndex((count, stage) => count === 0 && (vocab === 0 || (stage > 0 && stage < stages - 1)));
+  const virtual = virtualStages > 1 ? ` of ${plural(virtualStages, 'virtual stage')}` : '';
+  const refuse = (message: string, remedy: string): never => {
+    throw new ExpectedError('plan-stage-layers', message, remedy, place);
+  };
+  if (stageLayers.length !== stages)
+    refuse(
+      `layout.stageLayers has ${plural(stageLayers.length, 'entry', 'entries')} for ${plural(pipeline, 'stage')}${virtual}`,
+      `give it ${plural(stages, 'entry', 'entries')}, or leave it out`,
+    );
+  if (total !== layers)
+    refuse(
+      `layout.stageLayers adds up to ${plural(total, 'layer')}, and the model has ${formatCount(layers)}`,
+      'let it add up to the layers of the model',
+    );
+  if (empty >= 0) refuse(`layout.stageLayers leaves stage ${formatCount(empty)} without a layer`, 'give it one, or use fewer stages');
 }
 
 /** Layers of each chunk where those of each stage are decided: equal, but that chunks with the embedding or the head are the first to have one less. */

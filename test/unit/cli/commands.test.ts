@@ -130,7 +130,16 @@ describe('terapipe', function () {
       ['gpt2', 6, 256, 4, 4, 64, 1024, 1000, 512, true, null, null],
     );
     assert.equal(model['parameters'], 5_126_144);
-    const layout = { tensor: null, pipeline: null, data: null, context: null, expert: null, expertTensor: null, virtualStages: null };
+    const layout = {
+      tensor: null,
+      pipeline: null,
+      data: null,
+      context: null,
+      expert: null,
+      expertTensor: null,
+      stageLayers: null,
+      virtualStages: null,
+    };
     assert.deepEqual(answer['layout'], layout);
     assert.equal((answer['training'] as Json)['sequenceLength'], null);
     const given = await json(['inspect', plan]);

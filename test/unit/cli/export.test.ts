@@ -114,6 +114,24 @@ describe('terapipe export', function () {
     );
   });
 
+  it('writes another candidate than the chosen one into a file, and its uneven stages', async () => {
+    const same = original.replace('--num-layers 96', '--num-layers 8').replace('--hidden-size 12288', '--hidden-size 512');
+    writeFileSync(script, same.replace('--num-attention-heads 96', '--num-attention-heads 8'));
+    const args = ['export', plan, '--into', script, '--set', 'schedule=TeraPipe', '--set', 'layout.stageLayers=[1,3,3,1]'];
+    const sliced = await run(...args);
+    assert.match(sliced.err, /not written: token slices \(TeraPipe\)/);
+    const { out, err, exitCode } = await run(...args, '--candidate', '1F1B', '--json');
+    assert.equal(exitCode, 0, err);
+    const answer = JSON.parse(out) as { readonly candidate: string; readonly schedule: string; readonly gaps: readonly unknown[] };
+    assert.deepEqual([answer.candidate, answer.schedule, answer.gaps], ['1f1b', '1F1B', []]);
+    assert.equal((await run(...args, '--candidate', '1F1B', '--write')).exitCode, 0);
+    const written = readFileSync(script, 'utf8');
+    assert.match(written, /--decoder-first-pipeline-num-layers 1\b/);
+    assert.match(written, /--decoder-last-pipeline-num-layers 1\b/);
+    const none = await run(...args, '--candidate', 'zb-h9');
+    assert.deepEqual([none.exitCode, none.err.includes('has no candidate "zb-h9"')], [2, true]);
+  });
+
   it('keeps a byte order mark, and the link that a file is reached by', async () => {
     mkdirSync(at('real'));
     const toml = readFileSync(path.join(launchers, 'torchtitan-2025.toml'), 'utf8');

@@ -12,6 +12,7 @@ import {
 } from '../../format';
 import type { Severity } from '../../findings';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../planner/plan';
+import { stageLayersText } from '../../planner/search/words';
 import { printable } from '../../text';
 import { timelineSvg } from '../svg';
 import { memorySection } from './memory-section';
@@ -77,8 +78,9 @@ function headSection(title: string, { request, parameters }: Plan, chosen: Candi
   const sizes = (['tensor', 'pipeline', 'data', 'context', 'expert', 'virtualStages'] as const)
     .filter((size) => layout[size] > 1 || size === 'tensor' || size === 'pipeline' || size === 'data')
     .map((size) => `${size === 'virtualStages' ? 'virtual stages' : size} ${formatCount(layout[size])}`);
+  const cut = layout.stageLayers === undefined ? '' : `; ${stageLayersText({ stageLayers: layout.stageLayers })}`;
   const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(gpus)} ${cluster.gpu.name}`;
-  return `<header>\n${element('h1', text(title))}\n${element('p', text(what))}\n${element('p', text(`${chosen.name}: ${sizes.join(' x ')}`), 'layout')}\n</header>`;
+  return `<header>\n${element('h1', text(title))}\n${element('p', text(what))}\n${element('p', text(`${chosen.name}: ${sizes.join(' x ')}${cut}`), 'layout')}\n</header>`;
 }
 
 function numbersSection({ cost }: Plan, chosen: Candidate): string {

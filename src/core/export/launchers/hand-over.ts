@@ -66,7 +66,7 @@ export function handOverOf(plan: Plan): HandOver {
       expertTensor: layout.expertTensor ?? (model.experts === null ? null : tensor),
       virtualStages,
     },
-    stageLayers: stageShapes(model.layers, pipeline * virtualStages).map(({ layers }) => layers),
+    stageLayers: layout.stageLayers ?? stageShapes(model.layers, pipeline * virtualStages).map(({ layers }) => layers),
     sequenceLength: training.sequenceLength,
     microBatch: training.microBatch,
     globalBatch: training.globalBatch,

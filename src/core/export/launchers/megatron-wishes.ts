@@ -3,7 +3,8 @@ import type { LauncherFormat } from '../../config/run';
 import { formatCount, plural } from '../../format';
 import { countOf, worldOf } from '../../launch/derived';
 import { gpusOf, type HandOver } from './hand-over';
-import { isSame, megatronStages, patternOf, sum } from './stage-layers';
+import { megatronStages, sum } from '../../launch/stage-layers';
+import { isSame, patternOf } from './stage-layers';
 import { because, countWish, gone, isGiven, lacking, silentSize, switchWish, type Put, type Way, type Wish } from './wish';
 
 /** The formats of Megatron-LM and of what runs on Megatron Core. */

@@ -2,7 +2,8 @@ import type { Facts } from '../../config/facts';
 import { plural } from '../../format';
 import { countOf, titanStagesPerRankOf } from '../../launch/derived';
 import type { HandOver } from './hand-over';
-import { isSame, moduleNames, splitPoints, titanStages, titanStagesOf } from './stage-layers';
+import { titanStages, titanStagesOf } from '../../launch/stage-layers';
+import { isSame, moduleNames, splitPoints } from './stage-layers';
 import { because, countWish, gone, isGiven, lacking, type Put, type Way, type Wish } from './wish';
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name; the second group has several stages on each rank. */

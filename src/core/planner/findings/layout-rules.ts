@@ -16,7 +16,7 @@ export function layoutFindings(run: Run): Finding[] {
 function layerFindings(run: Run): Finding[] {
   const layers = run.model.layers.value;
   const stages = run.layout.pipeline?.value;
-  if (stages === undefined) return [];
+  if (stages === undefined || run.layout.stageLayers !== undefined) return [];
   if (layers % stages !== 0) {
     const near = nearest(divisorsOf(layers), stages);
     const message =

@@ -6,7 +6,7 @@ import { solveSlicing } from '../../solver/solve';
 import { peakBytesOf, type Candidate } from '../plan';
 import { slicingCost } from '../predict';
 import { stepPartsOf, type StepPart } from '../step-parts';
-import { stageCuts } from './cuts';
+import { cutsFor } from './cuts';
 import { evaluatorOf, familyName, microBatchesOf, schemeOf, type Evaluator, type SearchPoint } from './evaluate';
 import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
@@ -151,7 +151,7 @@ function notFitting({ request }: SearchProblem, excluded: readonly Excluded[], b
   return excluded
     .flatMap(({ family }) => {
       const { layout } = family;
-      const [first] = stageCuts(request.model.layers, layout.pipeline, layout.virtualStages)
+      const [first] = cutsFor(request, layout)
         .map((stageLayers) => ({ ...family, stageLayers }))
         .map((point) => ({ point, bound: evaluator.pointBound(point) }))
         .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);

@@ -1,3 +1,5 @@
+import type { Layout, PlanRequest } from '../request';
+
 /** Layers of each stage, in order. */
 export type StageLayers = readonly number[];
 
@@ -5,6 +7,11 @@ export type StageLayers = readonly number[];
 const mostExtraLayers = 1;
 /** With two stages, the last may have so many layers fewer than half. */
 const mostShiftedLayers = 8;
+
+/** The cuts that are tried on a layout: the one that the request fixes, or all of `stageCuts`. */
+export function cutsFor({ model, layout: { stageLayers } }: PlanRequest, { pipeline, virtualStages }: Layout): readonly StageLayers[] {
+  return stageLayers?.length === pipeline * virtualStages ? [stageLayers] : stageCuts(model.layers, pipeline, virtualStages);
+}
 
 /**
  * The ways to cut `layers` layers into `stages` stages that are tried: equal where that divides, and ends that are lighter than the stages between them, which are all alike (as Megatron-LM's

@@ -13,7 +13,7 @@ import { peakBytesOf, type Candidate } from '../plan';
 import { operationCount, predict, type Pipeline } from '../predict';
 import type { PlanRequest } from '../request';
 import { chunksPerStage, kindFor } from '../scheduling';
-import { dealtToChunks } from '../stages';
+import { chunkLayers } from '../stages';
 import type { StageLayers } from './cuts';
 import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, type StageTimes } from './pipeline-bounds';
 import { unitOf, type Family } from './space';
@@ -195,7 +195,7 @@ interface CutShapes {
 function shapesOf(known: Known, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
   const kind = kindFor(schedule, layout);
   const stageOfChunk = placeChunks(kind.placement, layout.pipeline, chunksPerStage(kind, layout));
-  const chunks = known.shapes(dealtToChunks(stageLayers, stageOfChunk));
+  const chunks = known.shapes(chunkLayers(stageLayers, stageOfChunk));
   return {
     chunks,
     stageOfChunk,

@@ -1,6 +1,6 @@
 import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { paretoFront, queue } from './best-first';
-import { stageCuts } from './cuts';
+import { cutsFor } from './cuts';
 import { evaluatorOf, type Bound, type Evaluator, type Predicted, type SearchPoint } from './evaluate';
 import { familiesOf, nothingToSearch, requireSearchable, type Family, type SearchProblem } from './space';
 
@@ -128,7 +128,7 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
     look();
     if (bound === undefined || ruledOut(entry, bound)) continue;
     if (!('stageLayers' in entry)) {
-      for (const stageLayers of stageCuts(problem.request.model.layers, entry.layout.pipeline, entry.layout.virtualStages)) {
+      for (const stageLayers of cutsFor(problem.request, entry.layout)) {
         counts.considered++;
         const point = { ...entry, stageLayers };
         enter(point, evaluator.pointBound(point));

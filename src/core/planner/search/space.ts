@@ -64,6 +64,7 @@ export function fixedBy(run: Run): Set<SearchKey> {
   };
   note(layout);
   note(training);
+  if (layout.stageLayers !== undefined) for (const key of ['pipeline', 'virtualStages'] as const) fixed.add(key);
   if (run.schedule !== undefined || run.scheme !== undefined) fixed.add('schedule');
   return fixed;
 }
@@ -250,7 +251,10 @@ function schedulesOf({ request, fixed }: SearchProblem, sizes: Sizes, microBatch
   const asked = fixed.has('schedule') ? (schedule ?? (slicing.scheme === null ? null : 'TeraPipe')) : null;
   const named = (name: ScheduleName): boolean => asked === null || asked === name;
   const interleaves = (size: number): boolean =>
-    size === 1 || (sizes.pipeline > 1 && microBatches % sizes.pipeline === 0 && canCut(model.layers, sizes.pipeline, size));
+    size === 1 ||
+    (sizes.pipeline > 1 &&
+      microBatches % sizes.pipeline === 0 &&
+      (layout.stageLayers?.length === sizes.pipeline * size || canCut(model.layers, sizes.pipeline, size)));
   const virtual = fixed.has('virtualStages') ? [layout.virtualStages] : upTo(mostVirtualStages);
   const plain = virtual.includes(1);
   const piped = sizes.pipeline > 1 && plain;

@@ -5,7 +5,7 @@ import type { FoundPlan } from './result';
 import type { Family } from './space';
 
 /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what tells one layout from another, in a line. */
-export function layoutText({ layout, training }: Family): string {
+export function layoutText({ layout, training }: Pick<Family, 'layout' | 'training'>): string {
   const { tensor, pipeline, data, context, expert, expertTensor } = layout;
   const sizes = [
     `tensor ${formatCount(tensor)}`,
@@ -22,6 +22,11 @@ export function layoutText({ layout, training }: Family): string {
     ...(training.zeroStage === 1 ? [] : [`ZeRO ${training.zeroStage}`]),
     ...(training.offloadOptimizer === true ? ['optimizer on the host'] : []),
   ].join(', ');
+}
+
+/** `none`, `full recompute`, `recompute of core_attn, mlp`. */
+export function recomputeText(training: Family['training']): string {
+  return recomputeWords(training)[0] ?? 'none';
 }
 
 function recomputeWords({ recompute, recomputeLayers, recomputeModules }: Family['training']): string[] {

@@ -102,4 +102,20 @@ describe('resolving a run', () => {
     const split = await resolved({ model: llama8b, layout: { tensor: 8, pipeline: 1 } });
     assert.deepEqual([alone.training.sequenceParallel, split.training.sequenceParallel], [false, true]);
   });
+
+  it('takes the number of stages from their layers, and refuses others where they are written', async () => {
+    const cluster = { gpu: 'A100-80GB', nodes: 1 };
+    const { layout } = await resolved({ model: llama8b, cluster, layout: { stageLayers: [7, 9, 9, 7] } });
+    assert.deepEqual([layout.pipeline, layout.tensor * layout.data, layout.stageLayers], [4, 2, [7, 9, 9, 7]]);
+    const virtual = await resolved({ model: llama8b, cluster, layout: { virtualStages: 2, stageLayers: [7, 9, 9, 7] } });
+    assert.equal(virtual.layout.pipeline, 2);
+    const written = { model: llama8b, cluster, layout: { pipeline: 2, stageLayers: [7, 9, 9, 7] } };
+    await assert.rejects(resolved(written), (error) => {
+      assert.ok(error instanceof ExpectedError);
+      assert.equal(error.code, 'plan-stage-layers');
+      const { start, end } = error.place!.range;
+      assert.equal(JSON.stringify(written).slice(start, end), '[7,9,9,7]');
+      return true;
+    });
+  });
 });

@@ -1,0 +1,32 @@
+import { chunksPerStage, kindFor } from '../scheduling';
+import { chunkLayers } from '../stages';
+import { placeChunks } from '../../schedule/registry';
+import type { Layout, PlanRequest } from '../request';
+import type { FoundPlan } from './result';
+import { searchKeys } from './space';
+
+/**
+ * The request whose plan is a layout that a search found: its sizes, its cut, its schedule and, for TeraPipe, its slices are fixed, so that `makePlan` chooses just that and predicts the same time and memory.
+ *
+ * @param request of the search.
+ */
+export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPlan, 'point' | 'scheme'>): PlanRequest {
+  const { training, schedule } = point;
+  const decided = new Set(['schedule', 'layout.stageLayers', ...searchKeys.flatMap((key) => [`layout.${key}`, `training.${key}`])]);
+  return {
+    ...request,
+    training,
+    layout: layoutOf(point),
+    schedule,
+    slicing: schedule === 'TeraPipe' ? { ...request.slicing, scheme } : request.slicing,
+    assumptions: request.assumptions.filter(({ key }) => !decided.has(key)),
+  };
+}
+
+/** The layout of a point with its cut, chunk by chunk where it has virtual stages. */
+function layoutOf({ layout, schedule, stageLayers }: FoundPlan['point']): Layout {
+  const { pipeline, virtualStages } = layout;
+  if (virtualStages === 1) return { ...layout, stageLayers };
+  const kind = kindFor(schedule, layout);
+  return { ...layout, stageLayers: chunkLayers(stageLayers, placeChunks(kind.placement, pipeline, chunksPerStage(kind, layout))) };
+}

@@ -1,0 +1,204 @@
+import { usablePeakBytes } from '../core/memory/count';
+import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
+import type { Assumption, Layout } from '../core/planner/request';
+import type { SearchStanding } from '../core/planner/search/answer';
+import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/planner/search/plans';
+import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult } from '../core/planner/search/result';
+import type { SearchCounts, SearchProgress } from '../core/planner/search/search';
+import type { SearchKey } from '../core/planner/search/space';
+import type { StepPart } from '../core/planner/step-parts';
+import { layoutText, recomputeText, stageLayersText } from '../core/planner/search/words';
+import type { PageError } from './page';
+
+/*
+ * The Layout view's part of the protocol. The host keeps the `SearchResult` with an id of its own for each, and the page gets `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that
+ * into `plansOf(result)`; the host does nothing for an id that is not the one it sent last, or an index out of range.
+ */
+
+/** A plan of one answer. */
+export interface LayoutPoint {
+  /** `LayoutAnswer.id`. */
+  readonly answer: string;
+  /** Into `LayoutAnswer.plans`. */
+  readonly index: number;
+}
+
+/** A layout and what is predicted of it, in numbers and words. Times ms, memory of the worst stage in bytes. */
+export interface PageLayout {
+  /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`. */
+  readonly words: string;
+  readonly layout: Layout;
+  readonly microBatch: number;
+  /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `TeraPipe, 8 slices`. */
+  readonly name: string;
+  /** `none`, `full recompute`, `recompute of mlp`. */
+  readonly recompute: string;
+  readonly iterationMs: number;
+  readonly peakBytes: number;
+  readonly fits: boolean;
+  readonly bubbleRate: number;
+  readonly tokensPerSecond: number;
+  readonly mfu: number;
+}
+
+/** A plan that a search found. */
+export interface PageFound extends PageLayout {
+  /** `8 layers a stage`. */
+  readonly stages: string;
+  /** Within the error bar of the best. */
+  readonly tie: boolean;
+  /** They add up to `iterationMs`. */
+  readonly parts: Readonly<Record<StepPart, number>>;
+  readonly roles: readonly PlanRole[];
+  /** Why it lost, in a sentence; empty for the best. */
+  readonly why: string;
+}
+
+export type PageImprovement = Pick<Improvement, 'change' | 'speedup' | 'says'>;
+
+/** A `SearchResult` as far as a page draws it. */
+export interface LayoutAnswer {
+  /** Another one for every search. */
+  readonly id: string;
+  readonly title: string;
+  readonly gpuName: string;
+  readonly gpus: number;
+  readonly layers: number;
+  readonly sequenceLength: number;
+  readonly globalBatch: number;
+  /** Of one GPU; `usableBytes` is the highest peak that leaves room for what is no tensor. */
+  readonly capacityBytes: number;
+  readonly usableBytes: number;
+  /** Fastest first; `best` is the index of the best. */
+  readonly plans: readonly PageFound[];
+  readonly best: number;
+  readonly notFitting: readonly NotFitting[];
+  /** Most helpful first; empty while they are looked into. */
+  readonly improvements: readonly PageImprovement[];
+  readonly fixed: readonly SearchKey[];
+  readonly assumed: readonly Assumption[];
+  readonly cost: SearchResult['cost'];
+  readonly tokenBudget: number | null;
+  readonly lowerBoundMs: number;
+  /** How much slower the best may be than the fastest layout there could be, as a share. */
+  readonly gap: number;
+  readonly proved: boolean;
+  readonly counts: SearchCounts;
+}
+
+/** What a search shows while it runs. */
+export interface LayoutRunning {
+  /** The fastest that fits so far. */
+  readonly best: { readonly words: string; readonly iterationMs: number; readonly peakBytes: number } | null;
+  /** No layout is faster; null before that is known. */
+  readonly lowerBoundMs: number | null;
+  readonly counts: SearchCounts | null;
+  /** What it looks into now, when that is no longer the layouts themselves: `twice the network card`. */
+  readonly change: string | null;
+  /** 0..1, or null when nobody can say. */
+  readonly fraction: number | null;
+}
+
+/** What the Layout view shows. */
+export interface LayoutState {
+  /** A search under way, or what would help being looked into (then `answer` is there already); null: none. */
+  readonly running: LayoutRunning | null;
+  readonly answer: LayoutAnswer | null;
+  /** Edits since `answer` was found: 0 when it is current. */
+  readonly staleEdits: number;
+  /** Why the last search stopped; null when it ended well, was cancelled, or none was made. */
+  readonly error: PageError | null;
+  /** The config's own layout and schedule; null where it names none. */
+  readonly launched: PageLayout | null;
+  /** Index into `answer.plans` of the one that `PageState.plan` shows instead of the config's own; null: the config's own. */
+  readonly opened: number | null;
+}
+
+/** Before any search; a state starts with this, and then follows the search by `withStanding`. */
+export const noLayoutState: LayoutState = { running: null, answer: null, staleEdits: 0, error: null, launched: null, opened: null };
+
+/** What a page gets of a result. @param id another one for every search. */
+export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
+  const { request, best, gpus, fixed, notFitting, improvements, cost, tokenBudget, lowerBoundMs, proved, counts } = result;
+  const { model, training, cluster, title } = request;
+  const listed = plansOf(result);
+  return {
+    ...{ id, title, gpus, fixed, notFitting, cost, tokenBudget, lowerBoundMs, proved, counts },
+    gpuName: cluster.gpu.name,
+    layers: model.layers,
+    sequenceLength: training.sequenceLength,
+    globalBatch: training.globalBatch,
+    capacityBytes: cluster.gpu.memoryBytes,
+    usableBytes: usablePeakBytes(cluster.gpu.memoryBytes),
+    plans: listed.map(pageFound),
+    best: listed.findIndex(({ plan }) => plan === best),
+    improvements: improvements.map(pageImprovement),
+    assumed: assumedBy(result),
+    gap: gapOf(result),
+  };
+}
+
+function pageImprovement({ change, speedup, says }: Improvement): PageImprovement {
+  return { change, speedup, says };
+}
+
+function pageFound({ plan, roles, why }: ListedPlan): PageFound {
+  const { point, tie, parts } = plan;
+  return { ...pageLayout(plan), stages: stageLayersText(point), tie, parts, roles, why };
+}
+
+function pageLayout({ point, name, iterationMs, peakBytes, fits, bubbleRate, tokensPerSecond, mfu }: FoundPlan): PageLayout {
+  const { layout, training } = point;
+  return {
+    ...{ layout, name, iterationMs, peakBytes, fits, bubbleRate, tokensPerSecond, mfu },
+    words: layoutText(point),
+    microBatch: training.microBatch,
+    recompute: recomputeText(training),
+  };
+}
+
+/** The layout of a plan with its chosen candidate, for `LayoutState.launched`. */
+export function launchedLayoutOf(plan: Plan): PageLayout {
+  const { layout, training } = plan.request;
+  const candidate = chosenOf(plan);
+  const { name, iterationMs, fits, bubbleRate, tokensPerSecond, mfu } = candidate;
+  return {
+    ...{ layout, name, iterationMs, fits, bubbleRate, tokensPerSecond, mfu },
+    words: layoutText(plan.request),
+    microBatch: training.microBatch,
+    recompute: recomputeText(training),
+    peakBytes: peakBytesOf(candidate),
+  };
+}
+
+/** The state after what a running search tells; when it ends, the host sets `running` to null and `answer` to that of the whole result with the same id. @param id of the answer that it finds. */
+export function withStanding(state: LayoutState, standing: SearchStanding, id: string): LayoutState {
+  switch (standing.kind) {
+    case 'searching':
+      return { ...state, running: { ...progressOf(standing), change: null, fraction: null }, error: null };
+    case 'found': {
+      const running = { ...(state.running ?? nothingYet), change: null, fraction: null };
+      return { ...state, running, answer: layoutAnswerOf(standing.result, id), staleEdits: 0, opened: null };
+    }
+    case 'helping': {
+      const { change, index, count, improvements } = standing;
+      const running = { ...(state.running ?? nothingYet), change, fraction: index / count };
+      return {
+        ...state,
+        running,
+        answer: state.answer === null ? null : { ...state.answer, improvements: improvements.map(pageImprovement) },
+      };
+    }
+  }
+}
+
+/** A search that has just begun. */
+export const nothingYet: LayoutRunning = { best: null, lowerBoundMs: null, counts: null, change: null, fraction: null };
+
+function progressOf({ best, lowerBoundMs, counts }: SearchProgress): Pick<LayoutRunning, 'best' | 'lowerBoundMs' | 'counts'> {
+  return {
+    best: best === null ? null : { words: layoutText(best.point), iterationMs: best.iterationMs, peakBytes: best.peakBytes },
+    lowerBoundMs: Number.isFinite(lowerBoundMs) ? lowerBoundMs : null,
+    counts,
+  };
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import type { PlanRequest } from '../../../../src/core/planner/request';
+import { searchLayouts } from '../../../../src/core/planner/search/assemble';
+import { requestOf } from '../../../../src/core/planner/search/request-of';
+import type { FoundPlan, SearchResult } from '../../../../src/core/planner/search/result';
+import { deepseek, gpt, request } from '../../../golden/requests';
+
+/** Everything an answer shows. */
+function shownOf({ best, front, perSchedule, runnersUp }: SearchResult): FoundPlan[] {
+  return [best, ...front, ...perSchedule, ...runnersUp.map(({ plan }) => plan)];
+}
+
+function assertSame(wanted: PlanRequest, found: FoundPlan): void {
+  const chosen = chosenOf(makePlan(requestOf(wanted, found)));
+  assert.deepEqual(
+    [chosen.iterationMs, peakBytesOf(chosen), chosen.fits, chosen.bubbleRate, chosen.mfu],
+    [found.iterationMs, found.peakBytes, found.fits, found.bubbleRate, found.mfu],
+    `${found.name}, ${JSON.stringify(found.point.layout)}, ${found.point.stageLayers.join()}`,
+  );
+}
+
+describe('a layout that a search found, opened as a plan', () => {
+  it('takes the time and the memory that the search said, on its front and for every schedule', () => {
+    const wanted = request('A100-40GB', gpt(14, 3072, 24, 50304), {
+      training: { globalBatch: 32, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
+      layout: { tensor: 2, pipeline: 4, data: 2 },
+    });
+    const plans = shownOf(searchLayouts({ request: wanted, fixed: new Set() }));
+    for (const found of plans) assertSame(wanted, found);
+    assert.ok(
+      plans.some(({ point }) => new Set(point.stageLayers).size > 1),
+      'an uneven cut',
+    );
+    assert.ok(
+      plans.some(({ point }) => point.layout.virtualStages > 1),
+      'virtual stages',
+    );
+    assert.ok(
+      plans.some(({ point }) => point.schedule === 'TeraPipe'),
+      'token slices',
+    );
+  });
+
+  it('does so where layers differ and experts are spread', () => {
+    const wanted = request('B200', deepseek(2, 6), {
+      training: { globalBatch: 16, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
+      layout: { tensor: 1, pipeline: 2, data: 4, expert: 4 },
+    });
+    const found = searchLayouts({ request: wanted, fixed: new Set(['data', 'recompute', 'zeroStage', 'context']) });
+    for (const plan of shownOf(found)) assertSame(wanted, plan);
+  });
+
+  it('says no assumption of what the search decided', () => {
+    const wanted = {
+      ...request('A100-40GB', gpt(8, 1024, 16, 50304), {
+        training: { globalBatch: 8, sequenceLength: 1024 },
+        layout: { pipeline: 2, data: 4 },
+      }),
+      assumptions: ['layout.tensor', 'training.microBatch', 'training.precision'].map((key) => ({ key, value: '1', because: 'usual' })),
+    };
+    const { best } = searchLayouts({ request: wanted, fixed: new Set(['tensor', 'recompute', 'zeroStage', 'context']) });
+    assert.deepEqual(requestOf(wanted, best).assumptions.map(({ key }) => key), ['training.precision']); // prettier-ignore
+  });
+
+  it('keeps a cut that is fixed', () => {
+    const base = request('A100-40GB', gpt(8, 1024, 16, 50304), {
+      training: { globalBatch: 8, sequenceLength: 1024 },
+      layout: { pipeline: 4, data: 2 },
+    });
+    const wanted = { ...base, layout: { ...base.layout, stageLayers: [1, 3, 2, 2] } };
+    const { best } = searchLayouts({ request: wanted, fixed: new Set(['pipeline', 'virtualStages', 'tensor', 'context']) });
+    assert.deepEqual(best.point.stageLayers, [1, 3, 2, 2]);
+    assertSame(wanted, best);
+  });
+});
