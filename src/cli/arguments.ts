@@ -4,6 +4,8 @@ import { presetNamed } from '../core/config/cluster-section';
 import { closest } from '../core/config/suggest';
 import { ExpectedError } from '../core/errors';
 import type { ResolveDefaults } from '../core/planner/resolve';
+import { freeNames } from '../core/planner/search/problem';
+import { searchKeys, type SearchKey } from '../core/planner/search/space';
 import { providerNames, type ProviderName } from '../core/profile/profile';
 import { orList, quoted } from '../core/text';
 import type { ExportOptions } from './commands/export';
@@ -37,6 +39,8 @@ export interface SearchingOptions {
   readonly tokens: number | null;
   /** Leave out what would help. */
   readonly quick: boolean;
+  /** Searched though FILE sets them. */
+  readonly free: readonly SearchKey[];
 }
 
 /** What `profile` takes besides a file. */
@@ -91,6 +95,9 @@ Options
 Options of plan
   --search            choose the layout too: tensor, pipeline, data, context and expert sizes,
                       stages, micro-batch, schedule, recompute; what FILE sets stays
+  --free KEY,...      with --search, choose these though FILE sets them: layout (sizes of groups,
+                      micro-batch, stages, schedule), all (recompute, ZeRO and offload too),
+                      or keys as tensor,pipeline,data; and say where FILE's own layout stands
   --tokens N          with --search, tokens to train on (15.6e12), for GPU hours
   --quick             with --search, without what would help most
   --compare OTHER     set FILE beside another config, or beside a measured run: a Chrome trace
@@ -186,6 +193,7 @@ const options = {
   into: { type: 'string' },
   write: { type: 'boolean' },
   search: { type: 'boolean' },
+  free: { type: 'string' },
   tokens: { type: 'string' },
   quick: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -256,15 +264,33 @@ function exportingOf(command: CommandName, values: ReturnType<typeof parsed>['va
   return { to, candidate, into, out, write };
 }
 
-function searchingOf({ search, tokens, quick = false }: ReturnType<typeof parsed>['values']): SearchingOptions | null {
+function searchingOf({ search, tokens, free, quick = false }: ReturnType<typeof parsed>['values']): SearchingOptions | null {
   if (search !== true) {
-    if (tokens !== undefined || quick) throw usage(`--${quick ? 'quick' : 'tokens'} is an option of plan --search`, 'give --search too');
+    const [given] = [...(quick ? ['quick'] : []), ...(tokens === undefined ? [] : ['tokens']), ...(free === undefined ? [] : ['free'])];
+    if (given !== undefined) throw usage(`--${given} is an option of plan --search`, 'give --search too');
     return null;
   }
   const count = tokens === undefined ? null : Number(tokens);
   if (count !== null && !(count >= 1 && count <= 1e18))
     throw usage(`--tokens is ${quoted(tokens ?? '')}`, 'give it a number from 1 to 1e18, as 15.6e12');
-  return { tokens: count, quick };
+  return { tokens: count, quick, free: free === undefined ? [] : freeOf(free) };
+}
+
+/** Choices named one by one, or by what stands for several. */
+function freeOf(written: string): SearchKey[] {
+  const names: readonly string[] = [...Object.keys(freeNames), ...searchKeys];
+  const keys = written.split(',').flatMap((part): readonly SearchKey[] => {
+    const name = part.trim();
+    const key = searchKeys.find((known) => known === name);
+    if (key !== undefined) return [key];
+    if (name === 'layout' || name === 'all') return freeNames[name];
+    const meant = closest(name, names);
+    throw usage(
+      `${quoted(name)} is nothing that a search chooses`,
+      meant === null ? `use ${orList(names)}` : `did you mean ${meant}? There are ${orList(names)}`,
+    );
+  });
+  return [...new Set(keys)];
 }
 
 /** Which options are of some commands only. */
@@ -279,7 +305,7 @@ const ownOptions = {
   },
   ...{ to: ['export'], schedule: ['export'], candidate: ['export'], into: ['export'], write: ['export'] },
   out: ['profile', 'export'],
-  ...{ search: ['plan'], tokens: ['plan'], quick: ['plan'] },
+  ...{ search: ['plan'], tokens: ['plan'], quick: ['plan'], free: ['plan'] },
 } as const satisfies Readonly<Record<string, readonly CommandName[]>>;
 
 /** Some options are of one command alone, and some exclude each other. */

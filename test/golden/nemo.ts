@@ -1,5 +1,6 @@
+import { type NarrowFormat } from '../../src/core/model/elements';
 import { gpuPresets } from '../../src/core/cluster/presets';
-import type { ClusterSpec } from '../../src/core/cluster/spec';
+import type { ClusterSpec, GpuSpec } from '../../src/core/cluster/spec';
 import type { ModelSpec } from '../../src/core/model/spec';
 import { deepseek, llama3, request } from './requests';
 import { predictOneF1B, type Row } from './rows';
@@ -30,17 +31,23 @@ export interface NemoRow extends Row {
   readonly mixture: boolean;
 }
 
-/** GPUs that NVLink joins, the preset nearest to the GPU, and its dense bf16 peak where it differs. */
-const systems: Readonly<Record<string, { readonly preset: 'H100-80GB' | 'B200'; readonly joined: number; readonly bf16: number }>> = {
-  'DGX-H100': { preset: 'H100-80GB', joined: 8, bf16: 989 },
-  'DGX-B200': { preset: 'B200', joined: 8, bf16: 2250 },
-  'DGX-B300': { preset: 'B200', joined: 8, bf16: 2250 },
-  'DGX-GB200': { preset: 'B200', joined: 64, bf16: 2500 },
-  'DGX-GB300': { preset: 'B200', joined: 64, bf16: 2500 },
+interface System {
+  readonly preset: 'H100-80GB' | 'B200';
+  readonly joined: number;
+  readonly peakTflops: GpuSpec['peakTflops'];
+}
+
+/** GPUs that NVLink joins, the preset nearest to the GPU, and its own dense peaks (data sheets; B300's and GB300's NVFP4 is one and a half times that of the generation before). */
+const systems: Readonly<Record<string, System>> = {
+  'DGX-H100': { preset: 'H100-80GB', joined: 8, peakTflops: gpuPresets['H100-80GB'].gpu.peakTflops },
+  'DGX-B200': { preset: 'B200', joined: 8, peakTflops: gpuPresets.B200.gpu.peakTflops },
+  'DGX-B300': { preset: 'B200', joined: 8, peakTflops: { ...gpuPresets.B200.gpu.peakTflops, nvfp4: 13500 } },
+  'DGX-GB200': { preset: 'B200', joined: 64, peakTflops: { fp32: 80, fp16: 2500, bf16: 2500, fp8: 5000, nvfp4: 10000 } },
+  'DGX-GB300': { preset: 'B200', joined: 64, peakTflops: { fp32: 80, fp16: 2500, bf16: 2500, fp8: 5000, nvfp4: 15000 } },
 };
 
-/** Data sheet peak over that of bf16. */
-const faster: Readonly<Record<string, number>> = { BF16: 1, FP8: 2, MXFP8: 2, NVFP4: 4 };
+/** What the layers' products are computed in. */
+const formats: Readonly<Record<string, NarrowFormat | null>> = { BF16: null, FP8: 'fp8', MXFP8: 'fp8', NVFP4: 'nvfp4' };
 
 const qwen3 = (sizes: { layers: number; hidden: number; heads: number; ffn: number }): ModelSpec => ({
   ...llama3('70b', sizes.layers),
@@ -76,8 +83,8 @@ export function nemoRows(): NemoRow[] | null {
   return file.cases.flatMap((row) => {
     const model = models[row.model];
     const system = systems[row.System];
-    const factor = faster[row.Precision];
-    if (model === undefined || system === undefined || factor === undefined || row.section !== 'Pre-Training Performance') return [];
+    const format = formats[row.Precision];
+    if (model === undefined || system === undefined || format === undefined || row.section !== 'Pre-Training Performance') return [];
     const { gpu, links } = gpuPresets[system.preset];
     const gpus = row['#-GPUs'];
     const { TP: tensor, PP: pipeline, CP: context, EP: expert } = row;
@@ -88,6 +95,7 @@ export function nemoRows(): NemoRow[] | null {
         microBatch: row.MBS,
         globalBatch: row.GBS,
         precision: 'bf16',
+        ...(format === null ? {} : { gemmPrecision: format }),
         zeroStage: 1,
         attention: 'flash',
         sequenceParallel: tensor > 1,
@@ -96,7 +104,7 @@ export function nemoRows(): NemoRow[] | null {
       },
       layout: { tensor, pipeline, data, context, expert: expert ?? 1, expertTensor: 1, virtualStages: row.VP ?? 1 },
     });
-    const peakTflops = { ...gpu.peakTflops, bf16: system.bf16 * factor };
+    const { peakTflops } = system;
     const cluster: ClusterSpec = { gpu: { ...gpu, peakTflops }, links, gpusPerNode: system.joined, nodes: Math.ceil(gpus / system.joined) };
     const { tokensPerSecond } = predictOneF1B({ ...wanted, cluster });
     const name = `${row.id} ${row.model}`;

@@ -13,9 +13,10 @@ import type { LoadedConfig } from '../../core/launch/load-config';
 import { findingsOf } from '../../core/planner/findings';
 import { resolveRun, type ResolveDefaults } from '../../core/planner/resolve';
 import type { SearchStanding } from '../../core/planner/search/answer';
+import { launchedAgainstBest } from '../../core/planner/search/launched';
+import { searchProblemOf } from '../../core/planner/search/problem';
 import { assumedBy } from '../../core/planner/search/plans';
 import { gapOf, type FoundPlan, type SearchResult } from '../../core/planner/search/result';
-import { fixedBy } from '../../core/planner/search/space';
 import { layoutText, stageLayersText } from '../../core/planner/search/words';
 import { stepPartNames, stepParts } from '../../core/planner/step-parts';
 import { printable } from '../../core/text';
@@ -48,7 +49,7 @@ export async function searchAnswer(
   const run = requireRun(config);
   const planner = createPlannerClient(watcher.workerFile);
   try {
-    const problem = { request: resolveRun(run, defaults), fixed: fixedBy(run) };
+    const problem = searchProblemOf(run, resolveRun(run, defaults), options.free);
     const { tokens: tokenBudget, quick } = options;
     const { signal } = watcher;
     const result = await planner.search(problem, { signal, tokenBudget, improvements: !quick, onStanding: reporter(watcher) });
@@ -87,6 +88,7 @@ function searchText(result: SearchResult): string {
       `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
     ),
     indented(table(bestRows(result), [1])),
+    ...section('As launched', launchedText(result)),
     ...section('Step time against memory', planTable(front.slice(0, shownFront))),
     ...section('Best of each schedule', planTable(perSchedule)),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`).join('\n')),
@@ -101,6 +103,12 @@ function searchText(result: SearchResult): string {
     ...section('Assumed', table(assumed, [1, 2])),
     ...(best.fits ? [] : ['Nothing fits: this is the layout with the least memory.']),
   ].join('\n\n');
+}
+
+function launchedText(result: SearchResult): string {
+  const against = launchedAgainstBest(result);
+  if (against === null) return '';
+  return [`${layoutText(against.launched.point)}, ${against.launched.name}`, against.title, against.says].join('\n');
 }
 
 function bestRows({ best, request, cost, tokenBudget }: SearchResult): string[][] {

@@ -46,7 +46,7 @@ const gpus = {
   'H100-80GB': {
     name: 'H100-80GB',
     memoryBytes: 81_559 * mib,
-    peakTflops: { fp16: 989, bf16: 989, fp32: 67 },
+    peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },
     memoryTBps: 3.35,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: true,
@@ -55,7 +55,7 @@ const gpus = {
   H200: {
     name: 'H200',
     memoryBytes: 143_771 * mib,
-    peakTflops: { fp16: 989, bf16: 989, fp32: 67 },
+    peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },
     memoryTBps: 4.8,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
@@ -64,7 +64,7 @@ const gpus = {
   B200: {
     name: 'B200',
     memoryBytes: 183_359 * mib,
-    peakTflops: { fp16: 2250, bf16: 2250, fp32: 75 },
+    peakTflops: { fp16: 2250, bf16: 2250, fp32: 75, fp8: 4500, nvfp4: 9000 },
     memoryTBps: 8.0,
     gemmEfficiency: 0.527,
     gemmEfficiencyKnown: true,
@@ -73,7 +73,7 @@ const gpus = {
   L40S: {
     name: 'L40S',
     memoryBytes: 46_068 * mib,
-    peakTflops: { fp16: 362, bf16: 362, fp32: 91.6 },
+    peakTflops: { fp16: 362, bf16: 362, fp32: 91.6, fp8: 733 },
     memoryTBps: 0.864,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
@@ -82,7 +82,7 @@ const gpus = {
   RTX4090: {
     name: 'RTX4090',
     memoryBytes: 24_564 * mib,
-    peakTflops: { fp16: 165.2, bf16: 165.2, fp32: 82.6 },
+    peakTflops: { fp16: 165.2, bf16: 165.2, fp32: 82.6, fp8: 330.3 },
     memoryTBps: 1.008,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
@@ -91,7 +91,7 @@ const gpus = {
   MI300X: {
     name: 'MI300X',
     memoryBytes: 196_592 * mib,
-    peakTflops: { fp16: 1307.4, bf16: 1307.4, fp32: 163.4 },
+    peakTflops: { fp16: 1307.4, bf16: 1307.4, fp32: 163.4, fp8: 2614.9 },
     memoryTBps: 5.3,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,

@@ -4,8 +4,8 @@ export type Precision = 'fp32' | 'fp16' | 'bf16';
 export interface GpuSpec {
   readonly name: string;
   readonly memoryBytes: number;
-  /** Dense (not sparse) peak per data type, in TFLOP/s. */
-  readonly peakTflops: Readonly<Record<Precision, number>>;
+  /** Dense (not sparse) peak per data type, in TFLOP/s; of matrix products alone in the formats narrower than a `Precision`, absent where the GPU has none. */
+  readonly peakTflops: Readonly<Record<Precision, number>> & { readonly fp8?: number; readonly nvfp4?: number };
   /** Device memory bandwidth, TB/s. */
   readonly memoryTBps: number;
   /** `e` of facts/time: fraction of peak a GEMM of infinite size reaches. */

@@ -1,5 +1,5 @@
 import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../cluster/presets';
-import type { GpuSpec, LinkSpec, Precision } from '../cluster/spec';
+import type { GpuSpec, LinkSpec } from '../cluster/spec';
 import type { ExpectedError } from '../errors';
 import { bytesPerGB } from '../format';
 import type { Located } from '../located';
@@ -23,7 +23,7 @@ import { closest } from './suggest';
 
 /** Figures of a GPU given one by one. */
 export interface GpuFigures extends Partial<GpuNumbers> {
-  readonly peakTflops?: Partial<Readonly<Record<Precision, number>>>;
+  readonly peakTflops?: Partial<GpuSpec['peakTflops']>;
 }
 
 /** Figures of links given one by one. */

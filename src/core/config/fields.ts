@@ -1,5 +1,6 @@
+import { narrowFormats } from '../model/elements';
 import * as v from 'valibot';
-import type { LinkSpec, Precision } from '../cluster/spec';
+import { type GpuSpec, type LinkSpec } from '../cluster/spec';
 import type { CostConstants } from '../cost/constants';
 import { optimizers } from '../model/optimizer';
 import { runtimes } from '../model/runtimes';
@@ -41,6 +42,7 @@ export const trainingFields: Fields<TrainingSpec> = {
   microBatch: integer(1, 1_000_000),
   globalBatch: integer(1, 10_000_000),
   precision: oneOf(['fp32', 'fp16', 'bf16']),
+  gemmPrecision: oneOf(narrowFormats),
   optimizer: oneOf(optimizers),
   zeroStage: oneOf([0, 1, 2, 3]),
   recompute: oneOf(['none', 'selective', 'full']),
@@ -86,10 +88,12 @@ export interface GpuNumbers {
   readonly gemmEfficiency: number;
 }
 export const gpuFields: Fields<GpuNumbers> = { memoryGB: positive(100_000), memoryTBps: positive(10_000), gemmEfficiency: positive(1) };
-export const peakTflopsFields: Fields<Readonly<Record<Precision, number>>> = {
+export const peakTflopsFields: Fields<GpuSpec['peakTflops']> = {
   fp32: positive(1_000_000),
   fp16: positive(1_000_000),
   bf16: positive(1_000_000),
+  fp8: positive(1_000_000),
+  nvfp4: positive(1_000_000),
 };
 
 /** Under `cluster.links`. */

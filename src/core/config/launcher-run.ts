@@ -93,6 +93,7 @@ function trainingOf(facts: Facts): Given<TrainingSpec> {
     ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention']),
     sequenceLength: length && located(length),
     precision: precision && mapped(precision, (name) => (name === 'fp8' ? 'bf16' : name)),
+    gemmPrecision: precision?.value === 'fp8' ? mapped(precision, () => 'fp8' as const) : undefined,
     zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),
     recompute: recomputeGranularity && mapped(recomputeGranularity, (written) => (idle ? 'none' : recomputeOf(written))),
     recomputeLayers: recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle ? located(recomputeLayers) : undefined,

@@ -1,8 +1,9 @@
+import { elementBytes } from '../model/elements';
 import { expertTensorOf, upProjections } from '../model/parameters';
 import type { RecomputeModule } from '../model/recompute';
 import type { Experts } from '../model/spec';
 import { allToAllSeconds, gatherSeconds } from './collectives';
-import { elementBytes, type CostInputs, type DeviceRates } from './rates';
+import { type CostInputs, type DeviceRates } from './rates';
 import { addOperation, addProduct, type Tally } from './tally';
 
 /** Adds operations that belong to modules which may be recomputed alone. */

@@ -1,10 +1,11 @@
+import { elementBytes, inputBytes } from '../model/elements';
 import type { LayerKind, ModelSpec } from '../model/spec';
 import { usualKind } from '../model/layers';
 import { isRecomputed, type RecomputeModule } from '../model/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
 import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { addExperts, expertSeconds } from './expert-time';
-import { deviceRates, elementBytes, type CostInputs } from './rates';
+import { deviceRates, type CostInputs } from './rates';
 import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product } from './tally';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
@@ -103,23 +104,24 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
     add();
     if (modules.some((module) => isRecomputed(training, module))) again += sum.forward - before;
   };
-  const products = (of: readonly Product[]): void => {
-    for (const product of of) addProduct(sum, rates, product);
+  const products = (of: readonly Product[], castInput = true): void => {
+    for (const product of of) addProduct(sum, rates, product, 1, castInput);
   };
   within(['layernorm'], () => {
     for (let i = 0; i < 2; i++) addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
   });
   const { before, up: upProjected, out } = projections(inputs, n);
   const width = query + key + value;
-  products(before);
+  products(before, model.latent !== undefined && model.latent !== null);
   within(['mla_up_proj'], () => {
-    products(upProjected);
+    products(upProjected, false);
     if (model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
   });
   products([out]);
   if (experts === null)
     within(['mlp'], () => {
-      products(mlp);
+      products([mlp[0]], false);
+      products([mlp[1]]);
     });
   if (!model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
   for (let i = 0; i < 2; i++)
@@ -157,7 +159,7 @@ export function exchangeSeconds(
 /**
  * Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around attention and around a feed-forward network that all tokens pass. Without sequence parallelism an
  * all-reduce each way. With it a gather and a scatter in forward; in backward a gather before the last projection, while the gather of the first projection's input runs beside its first GEMM and the
- * scatter of its gradient beside the second, as Megatron-LM and Transformer Engine order them: only what is longer than the GEMM counts.
+ * scatter of its gradient beside the second, as Megatron-LM and Transformer Engine order them: only what is longer than the GEMM counts. In a narrow format Transformer Engine casts before it gathers.
  */
 function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: LayerKind): { forward: number; backward: number } {
   const { model, training, layout, cluster } = inputs;
@@ -171,15 +173,16 @@ function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: La
     const exchange = widths.length * allReduceSeconds(bytes, layout.tensor, cluster);
     return { forward: exchange, backward: exchange };
   }
-  const { gemm } = deviceRates(inputs);
-  const exchange = gatherSeconds(bytes, layout.tensor, cluster);
+  const { linear } = deviceRates(inputs);
+  const scatter = gatherSeconds(bytes, layout.tensor, cluster);
+  const gather = gatherSeconds((bytes * inputBytes(training)) / elementBytes(training), layout.tensor, cluster);
   let backward = 0;
   for (const width of widths) {
-    const inputGradient = gemm(localTokens, model.hidden, width);
-    const weightGradient = gemm(model.hidden, width, localTokens);
-    backward += exchange + Math.max(0, exchange - inputGradient) + Math.max(0, exchange - weightGradient);
+    const inputGradient = linear(localTokens, model.hidden, width);
+    const weightGradient = linear(model.hidden, width, localTokens);
+    backward += gather + Math.max(0, gather - inputGradient) + Math.max(0, scatter - weightGradient);
   }
-  return { forward: 2 * widths.length * exchange, backward };
+  return { forward: widths.length * (gather + scatter), backward };
 }
 
 function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {

@@ -1,3 +1,4 @@
+import { elementBytes, narrowBytes } from '../model/elements';
 import type { ModelSpec } from '../model/spec';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { ClusterSpec } from '../cluster/spec';
@@ -12,35 +13,49 @@ export interface CostInputs {
   readonly constants: CostConstants;
 }
 
-/** Bytes of one element in the training precision. */
-export function elementBytes(training: TrainingSpec): number {
-  return training.precision === 'fp32' ? 4 : 2;
-}
-
 /** Seconds of device time of the kinds of operation a layer has. */
 export interface DeviceRates {
   /** No listed operation takes less. */
   readonly floor: number;
   readonly gemm: (m: number, n: number, k: number, batch?: number) => number;
+  /** The same for products with the layers' weights, which may be computed in a narrower format. */
+  readonly linear: (m: number, n: number, k: number, batch?: number) => number;
+  /** Casting elements to that format, read once and written along rows and along columns; 0 without one. */
+  readonly cast: (elements: number) => number;
   readonly traffic: (bytesAtTwo: number) => number;
   readonly fused: (flops: number) => number;
+}
+
+/** Peak of the layers' weight products, FLOP per second: of their narrow format where the GPU has one, else of the training precision. */
+export function linearPeak({ gpu }: ClusterSpec, { precision, gemmPrecision }: TrainingSpec): number {
+  const narrow = gemmPrecision === undefined ? undefined : gpu.peakTflops[gemmPrecision];
+  return (narrow ?? gpu.peakTflops[precision]) * 1e12;
 }
 
 /** Rates of the GPU in SI units: `gemm(m, n, k, batch)` and `traffic(bytes)` give seconds of device time. */
 export function deviceRates({ cluster, training, constants }: CostInputs): DeviceRates {
   const peak = cluster.gpu.peakTflops[training.precision] * 1e12;
   const bandwidth = cluster.gpu.memoryTBps * 1e12 * constants.memoryEfficiency;
-  const best = peak * cluster.gpu.gemmEfficiency;
+  const { gemmEfficiency } = cluster.gpu;
+  const best = peak * gemmEfficiency;
   const element = elementBytes(training);
+  const { gemmPrecision } = training;
+  const narrow = gemmPrecision === undefined ? element : narrowBytes[gemmPrecision];
+  const bestLinear = linearPeak(cluster, training) * gemmEfficiency;
   const floor = constants.issueFloorUs * 1e-6;
+  /** [m x k][k x n] repeated `batch` times: the slower of arithmetic, with efficiency g/(g+q) at g = cube root of mnk, and moving the three matrices. */
+  const product =
+    (rate: number, input: number) =>
+    (m: number, n: number, k: number, batch = 1) => {
+      const size = Math.cbrt(m * n * k);
+      const arithmetic = (2 * m * n * k * batch * (size + constants.gemmHalfSize)) / (rate * size);
+      return Math.max(arithmetic, (batch * (input * (m * k + k * n) + element * m * n)) / bandwidth);
+    };
   return {
     floor,
-    /** [m x k][k x n] repeated `batch` times: the slower of arithmetic, with efficiency g/(g+q) at g = cube root of mnk, and moving the three matrices. */
-    gemm: (m: number, n: number, k: number, batch = 1): number => {
-      const size = Math.cbrt(m * n * k);
-      const arithmetic = (2 * m * n * k * batch * (size + constants.gemmHalfSize)) / (best * size);
-      return Math.max(arithmetic, (element * batch * (m * k + k * n + m * n)) / bandwidth);
-    },
+    gemm: product(best, element),
+    linear: product(bestLinear, narrow),
+    cast: (elements: number): number => (gemmPrecision === undefined ? 0 : ((element + 2 * narrow) * elements) / bandwidth),
     /** Formulas count bytes for two-byte elements; other precisions scale. */
     traffic: (bytesAtTwo: number): number => (bytesAtTwo * element) / 2 / bandwidth,
     /** Fused attention, forward: FLOPs at 0.7 of the best GEMM rate. */

@@ -1,10 +1,11 @@
+import { elementBytes } from '../model/elements';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
 import { wholeLayers } from '../model/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { cachedBySlice, layerTime } from './layer-time';
-import { deviceRates, elementBytes, type CostInputs } from './rates';
+import { deviceRates, type CostInputs } from './rates';
 import type { SliceCost, SliceTime } from './slice-cost';
 
 /** Which end of the pipeline a stage is. With one stage it is both. */

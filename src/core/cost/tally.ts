@@ -24,10 +24,15 @@ export function addOperation(sum: Tally, floor: number, forward: number, ...back
 /** Sizes of a matrix product, [rows x inner][inner x columns]. */
 export type Product = readonly [rows: number, columns: number, inner: number];
 
-/** Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of the weights. */
-export function addProduct(sum: Tally, { floor, gemm }: DeviceRates, [rows, columns, inner]: Product, batch = 1): void {
-  addOperation(sum, floor, gemm(rows, columns, inner, batch), gemm(rows, inner, columns, batch));
-  addWeightGradient(sum, floor, gemm(inner, columns, rows, batch));
+/**
+ * Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of the weights. In a narrow format the gradient of the output is cast before both, and the input
+ * where `castInput` says that no norm before it writes it so.
+ */
+export function addProduct(sum: Tally, rates: DeviceRates, [rows, columns, inner]: Product, batch = 1, castInput = true): void {
+  const { floor, linear, cast } = rates;
+  const input = castInput ? cast(batch * rows * inner) : 0;
+  addOperation(sum, floor, linear(rows, columns, inner, batch) + input, linear(rows, inner, columns, batch) + cast(batch * rows * columns));
+  addWeightGradient(sum, floor, linear(inner, columns, rows, batch));
 }
 
 /** Adds an operation of backward that only makes gradients of weights. */

@@ -1,4 +1,4 @@
-import { elementBytes } from '../cost/rates';
+import { elementBytes } from '../model/elements';
 import type { ElasticRequest } from './request';
 
 /** Epochs in a row that run alike. */

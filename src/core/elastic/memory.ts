@@ -1,4 +1,5 @@
-import { elementBytes, type CostInputs } from '../cost/rates';
+import { elementBytes } from '../model/elements';
+import { type CostInputs } from '../cost/rates';
 import { optimizerBytes } from '../model/optimizer';
 import type { UnitCosts } from './unit-costs';
 import type { Unit } from './units';

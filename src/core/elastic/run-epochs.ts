@@ -1,5 +1,5 @@
+import { elementBytes } from '../model/elements';
 import { networkBandwidth } from '../cost/collectives';
-import { elementBytes } from '../cost/rates';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatCount } from '../format';
 import { decideCaches, type CacheDecision, type Span } from './auto-cache';

@@ -1,4 +1,5 @@
-import { deviceRates, elementBytes, type CostInputs } from '../cost/rates';
+import { elementBytes } from '../model/elements';
+import { deviceRates, type CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
 import { layerMatrixParameters } from '../model/parameters';
 import type { ElasticModel, UnitKind } from './units';

@@ -1,5 +1,6 @@
+import { elementBytes } from '../model/elements';
 import { allReduceSeconds } from '../cost/collectives';
-import { elementBytes, type CostInputs } from '../cost/rates';
+import { type CostInputs } from '../cost/rates';
 import { optimizerBytes } from '../model/optimizer';
 import { busyTimes } from '../schedule/idle';
 import { tableMicroBatches, searchedMicroBatches, type Cut } from './auto-pipe';

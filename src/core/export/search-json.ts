@@ -1,3 +1,4 @@
+import { launchedAgainstBest } from '../planner/search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../planner/search/result';
 import { layoutText } from '../planner/search/words';
 
@@ -10,6 +11,7 @@ export interface SearchJson {
 
 export function searchJson(result: SearchResult): SearchJson {
   const { request, best, cost, front, perSchedule, runnersUp, notFitting, improvements, counts } = result;
+  const against = launchedAgainstBest(result);
   return {
     version: 1,
     plan: {
@@ -26,6 +28,7 @@ export function searchJson(result: SearchResult): SearchJson {
       gpus: result.gpus,
       fixed: result.fixed,
       tokenBudget: result.tokenBudget,
+      launched: against === null ? null : { ...foundJson(against.launched), speedup: against.speedup, says: against.says },
       front: front.map(foundJson),
       perSchedule: perSchedule.map(foundJson),
       runnersUp: runnersUp.map(({ plan, why }) => ({ ...foundJson(plan), why })),

@@ -1,3 +1,4 @@
+import { elementBytes, inputBytes } from '../model/elements';
 import { layerGroups, type LayerGroup } from '../model/layers';
 import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections, type AttentionWidths } from '../model/parameters';
 import { runtimeOf } from '../model/runtimes';
@@ -41,11 +42,6 @@ export function shapeKey({ layers, first, last, groups }: StageShape): string {
 export interface WorkingSet {
   readonly name: string;
   readonly bytes: number;
-}
-
-/** Bytes of one element in the training precision. */
-export function elementBytes(training: TrainingSpec): number {
-  return training.precision === 'fp32' ? 4 : 2;
 }
 
 /** Tokens of a work unit on one context-parallel rank. */
@@ -92,9 +88,9 @@ const nothing: Dropped = () => false;
 function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind, dropped: Dropped): number {
   const { model, training } = inputs;
   const element = elementBytes(training);
-  // layer input, norm 1 output, residual, norm 2 output; two one-byte dropout masks
-  const kept = dropped('layernorm') ? 2 : 4;
-  const hiddenSized = model.hidden * hiddenShare(inputs) * (kept * element + (training.dropout ? 2 : 0));
+  // layer input and residual; outputs of both norms, which products read; two one-byte dropout masks
+  const normed = dropped('layernorm') ? 0 : 2 * inputBytes(training);
+  const hiddenSized = model.hidden * hiddenShare(inputs) * (2 * element + normed + (training.dropout ? 2 : 0));
   const perToken = hiddenSized + attentionSaved(inputs, dropped) + feedForwardSaved(inputs, kind, dropped);
   const scores = dropped('core_attn') ? 0 : scoreBytes(inputs, unit);
   return localTokens(inputs, unit) * perToken + scores;
@@ -102,7 +98,7 @@ function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind, 
 
 /**
  * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is freed), its output, which the output projection
- * reads too, and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides.
+ * reads too (a narrow copy of its own where it computes in a narrow format), and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides.
  */
 function attentionSaved(inputs: MemoryInputs, dropped: Dropped): number {
   const { model, training, layout } = inputs;
@@ -111,9 +107,10 @@ function attentionSaved(inputs: MemoryInputs, dropped: Dropped): number {
   const { latent } = model;
   const compressed = latent ? 2 * (latent.qRank ?? 0) + 2 * latent.kvRank + latent.ropeHeadDim : 0;
   const logSumExp = training.attention === 'flash' ? (4 * model.heads) / layout.tensor : 0;
-  const outputs = layout.context > 1 && training.contextExchange !== 'ring' ? 2 * output : output;
+  const copies = layout.context > 1 && training.contextExchange !== 'ring' ? 2 : 1;
+  const narrow = inputBytes(training) < element ? inputBytes(training) * output : 0;
   const projected = latent && dropped('mla_up_proj') ? 0 : query + key + value;
-  return element * (projected + outputs + compressed * hiddenShare(inputs)) + logSumExp;
+  return element * (projected + copies * output + compressed * hiddenShare(inputs)) + narrow + logSumExp;
 }
 
 /** Saved per token by the feed-forward networks: up projections and activation; of experts for every visit, with its permuted row, and what routing keeps. */
@@ -122,13 +119,15 @@ function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Droppe
   const element = elementBytes(training);
   const wide = model.gatedMlp ? runtimeOf(training).gatedWidths : 2;
   const experts = expertsOf(model, kind);
-  if (experts === null) return dropped('mlp') ? 0 : (element * wide * feedForwardWidth(model, kind)) / layout.tensor;
+  /** Bytes kept for each element of a network's width: outputs of the up projections, and the activated one, which the down projection reads. */
+  const perWidth = element * (wide - 1) + inputBytes(training);
+  if (experts === null) return dropped('mlp') ? 0 : (perWidth * feedForwardWidth(model, kind)) / layout.tensor;
   if (dropped('moe')) return 0;
   const { rows } = visits(inputs, experts.active);
-  const activated = dropped('moe_act') ? wide - 1 : wide;
-  const routed = rows * (model.hidden + (activated * model.ffn) / expertTensorOf(layout));
-  const shared = dropped('shared_experts') ? 0 : (wide * (experts.sharedFfn ?? 0)) / layout.tensor;
-  return element * (routed + shared) + routingBytes * experts.count * hiddenShare(inputs);
+  const perRoutedWidth = dropped('moe_act') ? element * (wide - 1) : perWidth;
+  const routed = rows * (inputBytes(training) * model.hidden + (perRoutedWidth * model.ffn) / expertTensorOf(layout));
+  const shared = dropped('shared_experts') ? 0 : (perWidth * (experts.sharedFfn ?? 0)) / layout.tensor;
+  return routed + shared + routingBytes * experts.count * hiddenShare(inputs);
 }
 
 /** Kept per token and expert by the router: its probabilities and those of the balancing loss in fp32 (8), two one-byte masks, and the map of rows to their permuted places (8). */

@@ -1,9 +1,9 @@
+import { elementBytes } from '../model/elements';
 import { attentionWidths, paddedVocab } from '../model/parameters';
 import type { Layout } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 import {
   boundaryBytes,
-  elementBytes,
   hiddenShare,
   keptGroups,
   layerKeptBytes,

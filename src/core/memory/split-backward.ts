@@ -1,9 +1,9 @@
+import { elementBytes, inputBytes } from '../model/elements';
 import { usualKind } from '../model/layers';
 import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
 import type { LayerKind } from '../model/spec';
 import type { WorkUnit } from '../schedule/schedule';
 import {
-  elementBytes,
   hiddenShare,
   keptGroups,
   layerSizes,
@@ -31,8 +31,17 @@ export interface MatrixProduct {
   readonly outputGradient: number;
 }
 
-/** The matrix products of one layer whose weight gradients can wait: 32 s b h bytes together for a GPT layer on one rank (arXiv 2401.10241, Table 1). */
+/** The matrix products of one layer whose weight gradients can wait: 32 s b h bytes together for a GPT layer on one rank (arXiv 2401.10241, Table 1); fewer where both factors are kept in a narrow format. */
 export function matrixProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind = usualKind(inputs.model)): MatrixProduct[] {
+  const narrower = inputBytes(inputs.training) / elementBytes(inputs.training);
+  return wideProducts(inputs, unit, kind).map(({ name, input, outputGradient }) => ({
+    name,
+    input: narrower * input,
+    outputGradient: narrower * outputGradient,
+  }));
+}
+
+function wideProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): MatrixProduct[] {
   const sizes = layerSizes(inputs, unit, kind);
   const { hidden, experts, activated, up, attention } = sizes;
   const rows = experts === null ? hidden : experts.rows;

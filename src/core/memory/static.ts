@@ -1,3 +1,4 @@
+import { narrowBytes, elementBytes } from '../model/elements';
 import { layersByKind } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
 import {
@@ -12,7 +13,7 @@ import {
   rankMatrixParameters,
 } from '../model/parameters';
 import { runtimeOf } from '../model/runtimes';
-import { elementBytes, groupsOf, type MemoryInputs, type StageShape } from './layer-tensors';
+import { groupsOf, type MemoryInputs, type StageShape } from './layer-tensors';
 
 /** Parameters of one rank of the stage but for its experts, and its experts' own. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
 function rankParameters(inputs: MemoryInputs, stage: StageShape): { readonly shared: number; readonly experts: number } {
@@ -78,12 +79,25 @@ function megatronBytes(inputs: MemoryInputs, stage: StageShape, held: Held): Sta
   const { training } = inputs;
   const element = elementBytes(training);
   return {
-    weights: heldBytes(held, element, training.zeroStage >= 3),
+    weights: heldBytes(held, element, training.zeroStage >= 3) + narrowWeights(inputs, stage),
     gradients: heldBytes(held, training.fp32Gradients ? 4 : element, training.zeroStage >= 2),
     optimizer: heldBytes(held, stateBytes(inputs), training.zeroStage >= 1),
     dummyGradients: element * distinctParameters(inputs, stage),
     workspaces: workspaceBytes(inputs, stage) + (training.zeroStage >= 3 ? 2 * element * layerOfRank(inputs, stage) : 0),
   };
+}
+
+/**
+ * Copies of the layers' weights in a narrow format, along rows and along columns, which Transformer Engine keeps from the first micro-batch of a step to its end (its weight workspaces; `--fp8-param-gather` would take
+ * them for the weights themselves). The router is no module of it.
+ */
+function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+  if (training.gemmPrecision === undefined) return 0;
+  const matrices = groupsOf(model, stage).reduce(
+    (sum, { kind, layers }) => sum + layers * (rankMatrixParameters(model, layout, kind) - layerParameters(model, kind).router),
+    0,
+  );
+  return 2 * narrowBytes[training.gemmPrecision] * matrices;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary, type StageLayers } from '../cost/stage-time';
 import { cachedBySlice } from '../cost/layer-time';
-import type { CostInputs } from '../cost/rates';
+import { linearPeak, type CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
 import { splitLike, type SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
@@ -112,7 +112,7 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
   const memory = countMemory(memoryInputs(inputs, chunks), schedule, shapes, cluster.gpu.memoryBytes);
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
   const modelFlops = training.globalBatch * modelFlopsPerSequence(model, training.sequenceLength);
-  const peakFlops = gpus * cluster.gpu.peakTflops[training.precision] * 1e12;
+  const peakFlops = gpus * linearPeak(cluster, training);
   return {
     ...spec,
     chunksPerStage: chunks,

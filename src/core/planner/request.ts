@@ -1,3 +1,4 @@
+import { type NarrowFormat } from '../model/elements';
 import type { ClusterSpec, Precision } from '../cluster/spec';
 import type { CostTable } from '../cost/slice-cost';
 import type { CostConstants } from '../cost/constants';
@@ -17,6 +18,8 @@ export interface TrainingSpec extends Recompute {
   /** Sequences of one step over all replicas. */
   readonly globalBatch: number;
   readonly precision: Precision;
+  /** Format that the inputs of the layers' weight products are cast to (Transformer Engine's FP8 and NVFP4); attention, router, head and all else stay in `precision`. Absent: they too. */
+  readonly gemmPrecision?: NarrowFormat;
   readonly optimizer: Optimizer;
   /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
   readonly zeroStage: 0 | 1 | 2 | 3;

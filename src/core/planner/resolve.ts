@@ -249,6 +249,7 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
     fusedCrossEntropy: take('training.fusedCrossEntropy', given.fusedCrossEntropy, () => ({ value: true, because: 'usual practice' })),
     dropout: take('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
+    ...narrowProducts(given, cluster, take),
     fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => ({ value: true, because: 'Megatron-LM accumulates in fp32' })),
   };
 }
@@ -262,6 +263,15 @@ function optional({ runtime, recomputeLayers, recomputeModules, contextExchange,
     ...(contextExchange && { contextExchange }),
     ...(offloadOptimizer && { offloadOptimizer }),
   };
+}
+
+/** The format of the layers' products, where the GPU has a rate for it. */
+function narrowProducts({ gemmPrecision }: Run['training'], { gpu }: ClusterSpec, take: Take): Pick<TrainingSpec, 'gemmPrecision'> {
+  const value = gemmPrecision?.value;
+  if (value === undefined) return {};
+  if (gpu.peakTflops[value] !== undefined) return { gemmPrecision: value };
+  take('training.gemmPrecision', undefined, () => ({ value: 'none', because: `${gpu.name} has no rate for products in ${value}` }));
+  return {};
 }
 
 function defaultGlobalBatch(layout: Layout, microBatch: number): number {

@@ -64,6 +64,7 @@ const rules: readonly Rule[] = [
   (_, { model }) => unlikeOneLayer(model),
   (profile, { model, layout }) => shapeReason(profile.shape, layerShapeOf(model, layout.tensor, layout.expert), measuredEnds(profile)),
   ({ precision }, { training }) => (precision === training.precision ? null : `it was measured in ${precision}, not ${training.precision}`),
+  (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : `it has no products in ${gemmPrecision}`),
   (_, { layout }) =>
     layout.context === 1
       ? null

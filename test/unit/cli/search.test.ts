@@ -43,6 +43,21 @@ describe('terapipe plan --search', function () {
     assert.ok(!/\d\.\d{4,}/.test(out), 'three significant digits');
   });
 
+  it('chooses what the file sets when told to, and says where its own layout stands', async () => {
+    const { out, err, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--free', 'layout,recompute', '--json']);
+    assert.equal(exitCode, 0, err);
+    const { plan, search } = JSON.parse(out) as { plan: Json; search: Json };
+    assert.deepEqual(search['fixed'], []);
+    const { layout, speedup, says, iterationMs } = search['launched'] as Json;
+    assert.deepEqual([(layout as Json)['tensor'], (layout as Json)['pipeline']], [2, 4]);
+    assert.ok(Number(speedup) > 1 && Number(iterationMs) > Number(plan['iterationMs']) && typeof says === 'string');
+    const words = await cli.run(['plan', config, '--search', '--quick', '--free', 'all']);
+    assert.match(
+      words.out,
+      /As launched\n {2}tensor 2 x pipeline 4 .*\n {2}as launched [\d.]+ ms, best [\d.]+ ms\n {2}.*the time: .*; against tensor/,
+    );
+  });
+
   it('exits 1 when nothing fits', async () => {
     const { out, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--set', 'cluster.gpu.memoryGB=0.5']);
     assert.equal(exitCode, 1);
@@ -53,6 +68,8 @@ describe('terapipe plan --search', function () {
     for (const [args, message] of [
       [['plan', config, '--tokens', '1e9'], /--tokens is an option of plan --search; give --search too/],
       [['plan', config, '--search', '--tokens', 'many'], /--tokens is "many"; give it a number from 1 to 1e18/],
+      [['plan', config, '--free', 'all'], /--free is an option of plan --search; give --search too/],
+      [['plan', config, '--search', '--free', 'tensr'], /"tensr" is nothing that a search chooses; did you mean tensor\?/],
       [['memory', config, '--search'], /--search is an option of plan, not of memory/],
     ] as const) {
       const { err, exitCode } = await cli.run(args);

@@ -8,6 +8,7 @@ import { slicingCost } from '../predict';
 import { stepPartsOf, type StepPart } from '../step-parts';
 import { cutsFor } from './cuts';
 import { evaluatorOf, familyName, microBatchesOf, schemeOf, type Evaluator, type SearchPoint } from './evaluate';
+import { launchedPoints } from './launched';
 import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
 import { gpusOf, unitOf, type SearchProblem } from './space';
@@ -39,6 +40,7 @@ export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOpti
     problem.request.training.sequenceLength,
     problem.request.calibration,
   );
+  const launched = launchedPlan(details, problem, evaluator, options.signal);
   const perSchedule = [...found.perSchedule.values()].map(({ point }) => solved(details, problem, evaluator, point, options.signal));
   const fastest = perSchedule.reduce((best, plan) => (plan.iterationMs < best.iterationMs ? plan : best), equal);
   const tied = (plan: FoundPlan): FoundPlan => ({ ...plan, tie: plan.iterationMs <= fastest.iterationMs * (1 + cost.errorPercent / 100) });
@@ -48,6 +50,7 @@ export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOpti
     gpus: gpusOf(problem),
     fixed: [...problem.fixed],
     best,
+    launched: launched === null ? null : tied(launched),
     front: found.front.map(({ point }) => tied(details.plan(point))),
     perSchedule: perSchedule.map(tied).sort((a, b) => a.iterationMs - b.iterationMs),
     runnersUp: runnersUp(found, best, (point) => tied(details.plan(point))),
@@ -59,6 +62,18 @@ export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOpti
     proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs,
     counts: found.counts,
   };
+}
+
+/** Files may launch what a search would leave out as too large to simulate, up to so many operations. */
+const mostLaunchedOperations = 1_000_000;
+
+/** Of the layouts that the files launch: the fastest that fits; where none does, the fastest. */
+function launchedPlan(details: Describer, problem: SearchProblem, evaluator: Evaluator, signal?: CancelSignal): FoundPlan | null {
+  const plans = launchedPoints(problem)
+    .filter((point) => evaluator.operations(point) <= mostLaunchedOperations)
+    .map((point) => solved(details, problem, evaluator, point, signal));
+  const [first] = plans.toSorted((a, b) => Number(b.fits) - Number(a.fits) || a.iterationMs - b.iterationMs);
+  return first ?? null;
 }
 
 /** The layout with the least memory, where none fits. */

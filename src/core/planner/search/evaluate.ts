@@ -2,7 +2,7 @@ import { gradientExchange, megatronBoundary, optimizerTime, stageCost, terapipeB
 import type { CostInputs } from '../../cost/rates';
 import type { SliceCost, WholeSliceTime } from '../../cost/slice-cost';
 import { stageShapesOf, usablePeakBytes } from '../../memory/count';
-import { shapeKey, type StageShape } from '../../memory/layer-tensors';
+import type { StageShape } from '../../memory/layer-tensors';
 import { savedBytes } from '../../memory/runtime';
 import { staticBytes, totalBytes } from '../../memory/static';
 import { layerGroups, layersByKind } from '../../model/layers';
@@ -16,6 +16,7 @@ import { chunksPerStage, kindFor } from '../scheduling';
 import { chunkLayers } from '../stages';
 import type { StageLayers } from './cuts';
 import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, type StageTimes } from './pipeline-bounds';
+import { interning, shapesFor } from './shapes';
 import { unitOf, type Family } from './space';
 
 /*
@@ -47,6 +48,8 @@ export interface Evaluator {
   readonly heldBytes: (family: KeyedFamily) => number;
   readonly familyBound: (family: Family) => Bound;
   readonly pointBound: (point: SearchPoint) => Bound;
+  /** That simulating a point takes. */
+  readonly operations: (point: SearchPoint) => number;
   /** Null when it would take too many operations to simulate. */
   readonly evaluate: (point: SearchPoint) => Predicted | null;
   /** The same with its parts; the timeline left out. */
@@ -157,17 +160,29 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
   };
   const candidate = (point: SearchPoint, scheme = schemeOf(request, point)): Candidate => {
     const name = familyName(point);
-    const id = point.schedule === 'TeraPipe' ? 'uniform' : point.schedule === 'GPipe' ? 'gpipe' : '1f1b';
+    const id =
+      point.schedule === 'TeraPipe'
+        ? 'uniform'
+        : point.schedule === 'GPipe'
+          ? 'gpipe'
+          : point.schedule === '1F1B'
+            ? '1f1b'
+            : point.schedule;
     const found = predict(pipeline(point), { id, name, schedule: point.schedule, scheme, certificate: null });
     return { ...found, timeline: null };
   };
+  const operations = (point: SearchPoint, scheme = schemeOf(request, point)): number => {
+    const kind = kindFor(point.schedule, point.layout);
+    return operationCount(scheme, point.layout.pipeline * chunksPerStage(kind, point.layout), kind.splitsBackward ? 3 : 2);
+  };
   return {
+    operations,
     usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
     pipeline,
     candidate,
     evaluate: (point) => {
       const scheme = schemeOf(request, point);
-      if (operationCount(scheme, point.layout.pipeline * point.layout.virtualStages) > maximumOperations) return null;
+      if (operations(point, scheme) > maximumOperations) return null;
       const found = candidate(point, scheme);
       return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: peakBytesOf(found) };
     },
@@ -200,41 +215,6 @@ function shapesOf(known: Known, { layout, schedule, stageLayers }: SearchPoint):
     chunks,
     stageOfChunk,
     stages: chunks.length === layout.pipeline ? chunks : stageShapesOf(layout.pipeline, stageOfChunk, chunks).map(known.same),
-  };
-}
-
-function interning(): (shape: StageShape) => StageShape {
-  const known = new Map<string, StageShape>();
-  return (shape) => {
-    const key = shapeKey(shape);
-    const same = known.get(key);
-    if (same === undefined) known.set(key, shape);
-    return same ?? shape;
-  };
-}
-
-/** The stages, or chunks, of a cut; equal ones are one object. */
-function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageShape[] {
-  const known = new Map<number, StageShape>();
-  const byName = new Map<string, StageShape>();
-  return (stageLayers) => {
-    let from = 0;
-    return stageLayers.map((layers, stage) => {
-      const [first, last] = [stage === 0, stage === stageLayers.length - 1];
-      const start = model.layerKinds === undefined ? 0 : from;
-      const key = ((start * (model.layers + 1) + layers) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
-      let shape = known.get(key);
-      if (shape === undefined) {
-        const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
-        const made = { layers, first, last, ...groups };
-        const name = shapeKey(made);
-        shape = byName.get(name) ?? made;
-        byName.set(name, shape);
-        known.set(key, shape);
-      }
-      from += layers;
-      return shape;
-    });
   };
 }
 

@@ -44,13 +44,13 @@ export function mostHelpful(improvements: readonly Improvement[]): Improvement[]
   return improvements.toSorted((a, b) => b.speedup - a.speedup);
 }
 
-function changesOf(problem: SearchProblem): Change[] {
-  const { request, fixed } = problem;
+function changesOf({ request, fixed, schedules }: SearchProblem): Change[] {
   const { cluster, training, constants } = request;
   const { links, gpu } = cluster;
-  const changed = (change: string, request: Partial<SearchProblem['request']>, free: readonly SearchKey[] = []): Change => ({
+  const among = schedules === undefined ? {} : { schedules };
+  const changed = (change: string, different: Partial<SearchProblem['request']>, free: readonly SearchKey[] = []): Change => ({
     change,
-    problem: { request: { ...problem.request, ...request }, fixed: without(fixed, free) },
+    problem: { request: { ...request, ...different }, fixed: without(fixed, free), ...among },
   });
   // with all sizes fixed, more GPUs are more replicas
   const more = (nodes: number, words: string): Change => changed(words, { cluster: { ...cluster, nodes } }, ['data']);

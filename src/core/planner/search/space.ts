@@ -33,6 +33,10 @@ export interface SearchProblem {
   readonly request: PlanRequest;
   /** Keys whose value in `request` stays. */
   readonly fixed: ReadonlySet<SearchKey>;
+  /** What there is to choose the schedule from; absent: any. */
+  readonly schedules?: readonly ScheduleName[];
+  /** The layout of `request` is one that a file launches, whole: the answer says where it stands. */
+  readonly launched?: boolean;
 }
 
 /** One way to run the step but for the cut of its layers into stages. */
@@ -69,10 +73,10 @@ export function fixedBy(run: Run): Set<SearchKey> {
   return fixed;
 }
 
-/** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole. */
-export function gpusOf({ request, fixed }: SearchProblem): number {
+/** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole or launched. */
+export function gpusOf({ request, fixed, launched = false }: SearchProblem): number {
   const { layout, cluster } = request;
-  const whole = (['tensor', 'pipeline', 'data'] as const).every((key) => fixed.has(key));
+  const whole = launched || (['tensor', 'pipeline', 'data'] as const).every((key) => fixed.has(key));
   return whole ? layout.tensor * layout.pipeline * layout.data * layout.context : cluster.nodes * cluster.gpusPerNode;
 }
 
@@ -246,10 +250,10 @@ interface ScheduleChoice {
   readonly slices: number;
 }
 
-function schedulesOf({ request, fixed }: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
+function schedulesOf({ request, fixed, schedules }: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
   const { model, layout, schedule, slicing } = request;
   const asked = fixed.has('schedule') ? (schedule ?? (slicing.scheme === null ? null : 'TeraPipe')) : null;
-  const named = (name: ScheduleName): boolean => asked === null || asked === name;
+  const named = (name: ScheduleName): boolean => (asked === null ? (schedules?.includes(name) ?? true) : asked === name);
   const interleaves = (size: number): boolean =>
     size === 1 ||
     (sizes.pipeline > 1 &&

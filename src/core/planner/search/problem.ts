@@ -1,0 +1,52 @@
+import type { ConfigFormat, Run } from '../../config/run';
+import type { ScheduleName } from '../../schedule/schedule';
+import type { PlanRequest } from '../request';
+import { fixedBy, searchKeys, type SearchKey, type SearchProblem } from './space';
+
+/** What a launcher runs: its schedules (null: any), and what it cannot be told, or only by more than its file. */
+interface Abilities {
+  readonly schedules: readonly ScheduleName[] | null;
+  readonly kept: readonly SearchKey[];
+}
+
+const anything: Abilities = { schedules: null, kept: [] };
+const megatron: Abilities = { schedules: ['1F1B'], kept: [] };
+const deepspeed: Abilities = {
+  schedules: ['1F1B'],
+  kept: ['virtualStages', 'context', 'contextExchange', 'expert', 'expertTensor', 'sequenceParallel'],
+};
+const torchtitan: Abilities = { schedules: ['1F1B', 'GPipe'], kept: ['contextExchange', 'sequenceParallel', 'zeroStage'] };
+
+/** Sources: the rules of `launch/` and what `export/launchers` can write. */
+const abilities: Readonly<Record<ConfigFormat, Abilities>> = {
+  ...{ huggingface: anything, terapipe: anything, onnx: anything },
+  ...{ 'megatron-shell': megatron, 'megatron-yaml': megatron, nemo: megatron, 'megatron-bridge': megatron },
+  ...{ torchtitan, deepspeed, 'gpt-neox': deepspeed },
+};
+
+/** Choices that trade time for memory, which `layout` leaves as the files have them. */
+const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage', 'offloadOptimizer'];
+
+/** Names that stand for several choices: sizes of groups, micro-batch, stages and schedule; and those with recompute, ZeRO and offload. */
+export const freeNames: Readonly<Record<'layout' | 'all', readonly SearchKey[]>> = {
+  layout: searchKeys.filter((key) => !memoryKeys.includes(key)),
+  all: searchKeys,
+};
+
+/**
+ * The search that a run asks for: what its files fix stays, and model, cluster, sequence length, global batch, precision and optimizer always do.
+ *
+ * @param request the run, resolved.
+ * @param free choices that are searched though files fix them. ZeRO 2 and 3 stay all the same: what they exchange in every micro-batch is not timed, so that leaving them would look like a loss.
+ */
+export function searchProblemOf(run: Run, request: PlanRequest, free: readonly SearchKey[] = []): SearchProblem {
+  const { schedules, kept } = abilities[run.format];
+  const released = new Set(free.filter((key) => key !== 'zeroStage' || request.training.zeroStage < 2));
+  const fixed = [...fixedBy(run)].filter((key) => !released.has(key));
+  return {
+    request,
+    fixed: new Set([...fixed, ...kept]),
+    ...(schedules === null ? {} : { schedules }),
+    ...(run.layout.tensor !== undefined && run.layout.pipeline !== undefined ? { launched: true } : {}),
+  };
+}
