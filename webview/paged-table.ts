@@ -1,5 +1,5 @@
 import { formatCount } from '../src/core/format';
-import { fill, h, type Child } from './dom';
+import { fill, h, icon, type Child } from './dom';
 import { pageAround, type Page } from './timeline/table-rows';
 import { t } from './strings';
 import { iconButton } from './ui';
@@ -8,6 +8,10 @@ import { iconButton } from './ui';
 export interface Column {
   readonly title: string;
   readonly numeric: boolean;
+  /** Of its cells, for styles. */
+  readonly className?: string;
+  /** A press on the title orders the rows; `descending` is null where another column decides. */
+  readonly sort?: { readonly descending: boolean | null; readonly press: () => void };
 }
 
 /** What fills a paged table. */
@@ -20,6 +24,8 @@ export interface TableContent {
   /** Index of the row to mark and to turn to when it changes; null for none. */
   readonly marked: number | null;
   readonly onRow?: (index: number) => void;
+  /** A double click on a row, or Enter on the marked one. */
+  readonly onOpen?: (index: number) => void;
 }
 
 const pageSize = 50;
@@ -44,8 +50,12 @@ export function makePagedTable(): { readonly element: HTMLElement; readonly show
 }
 
 function tableOf(content: TableContent, page: Page): HTMLElement {
-  const { onRow } = content;
-  const cellClass = (index: number): string | null => (content.columns[index]?.numeric === true ? 'numeric' : null);
+  const { onRow, onOpen } = content;
+  const cellClass = (index: number): string | null => {
+    const { numeric = false, className = '' } = content.columns[index] ?? {};
+    const classes = [numeric ? 'numeric' : '', className].filter((name) => name !== '').join(' ');
+    return classes === '' ? null : classes;
+  };
   const rows = content.rows(page).map((cells, offset) => {
     const index = page.first + offset;
     return h(
@@ -59,8 +69,11 @@ function tableOf(content: TableContent, page: Page): HTMLElement {
           ? {}
           : {
               onclick: () => onRow(index),
+              ondblclick: () => onOpen?.(index),
               onkeydown: (event: Event) => {
-                if (event instanceof KeyboardEvent && event.key === 'Enter') onRow(index);
+                if (!(event instanceof KeyboardEvent) || event.key !== 'Enter') return;
+                if (index === content.marked && onOpen !== undefined) onOpen(index);
+                else onRow(index);
               },
             }),
       },
@@ -71,9 +84,22 @@ function tableOf(content: TableContent, page: Page): HTMLElement {
     'table',
     {},
     h('caption', {}, content.caption),
-    h('thead', {}, h('tr', {}, ...content.columns.map(({ title }, index) => h('th', { scope: 'col', class: cellClass(index) }, title)))),
+    h('thead', {}, h('tr', {}, ...content.columns.map((column, index) => header(column, cellClass(index))))),
     h('tbody', {}, ...rows),
   );
+}
+
+function header({ title, sort }: Column, className: string | null): HTMLElement {
+  if (sort === undefined) return h('th', { scope: 'col', class: className }, title);
+  const { descending, press } = sort;
+  const order = descending === null ? null : descending ? 'descending' : 'ascending';
+  const button = h(
+    'button',
+    { class: 'sort', type: 'button', 'data-focus': `sort-${title}`, onclick: press },
+    h('span', {}, title),
+    icon('down'),
+  );
+  return h('th', { scope: 'col', class: className, 'aria-sort': order }, button);
 }
 
 function pager(page: Page, turn: (first: number) => void): HTMLElement {

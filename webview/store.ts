@@ -4,6 +4,7 @@ import type { Timeline } from '../src/core/schedule/schedule';
 import type { PageState } from '../src/protocol/page';
 import { indexOperations, type Operations } from './timeline/operations';
 import { readViewState, type ViewState } from './view-state';
+import { initialLayoutLook } from './layout/look';
 import type { Host } from './host';
 
 /** What the host said last and how the person looks at it; views read it and are told when either changes. */
@@ -76,6 +77,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
           profile: null,
           profileCompare: null,
           epoch: 0,
+          layoutLook: initialLayoutLook,
         };
       save();
       tell({ state: true, before });

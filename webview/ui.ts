@@ -104,13 +104,41 @@ export function dropdown(label: string, onChange: (value: string) => void): Drop
 
 /** A text field; Enter submits, Escape leaves. */
 export function textField(label: string, onSubmit: (text: string) => void, onLeave: () => void): HTMLElement {
-  const element = document.createElement('vscode-text-field');
-  setAttributes(element, { 'aria-label': label, placeholder: label });
+  const element = namedField(label, label);
   element.addEventListener('keydown', (event) => {
     event.stopPropagation();
     if (event.key === 'Enter' && element instanceof TextField) onSubmit(element.value);
     if (event.key === 'Escape') onLeave();
   });
+  return element;
+}
+
+/** A text field that tells what is in it as it is typed; Escape empties it. */
+export function filterField(
+  label: string,
+  placeholder: string,
+  onType: (text: string) => void,
+): { readonly element: HTMLElement; readonly show: (text: string) => void } {
+  const element = namedField(label, placeholder);
+  const value = (): string => (element instanceof TextField ? element.value : '');
+  const show = (text: string): void => {
+    if (element instanceof TextField && element.value !== text) element.value = text;
+  };
+  element.addEventListener('input', () => onType(value()));
+  element.addEventListener('keydown', (event) => {
+    event.stopPropagation();
+    if (event.key !== 'Escape' || value() === '') return;
+    show('');
+    onType('');
+  });
+  return { element, show };
+}
+
+/** The toolkit names a field by its content alone, which `base.css` hides. */
+function namedField(label: string, placeholder: string): HTMLElement {
+  const element = document.createElement('vscode-text-field');
+  setAttributes(element, { placeholder });
+  element.textContent = label;
   return element;
 }
 

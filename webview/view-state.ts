@@ -3,6 +3,7 @@ import { candidateIds, type CandidateId } from '../src/core/planner/plan';
 import type { ProfilePart } from '../src/core/profile/profile';
 import { tabs, type TabId } from '../src/protocol/page';
 import { epochWidths, type EpochWidth } from './elastic/epochs';
+import { initialLayoutLook, readLayoutLook, type LayoutLook } from './layout/look';
 import { operationKind, type OperationKind } from '../src/core/schedule/schedule';
 import type { Viewport } from './timeline/viewport';
 
@@ -42,6 +43,7 @@ export interface ViewState {
   /** Epoch of an elastic run that is looked at closely. */
   readonly epoch: number;
   readonly epochWidth: EpochWidth;
+  readonly layoutLook: LayoutLook;
 }
 
 /** What a page starts with. */
@@ -62,6 +64,7 @@ export const initialViewState: ViewState = {
   profileLog: false,
   epoch: 0,
   epochWidth: 'time',
+  layoutLook: initialLayoutLook,
 };
 
 const parts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
@@ -90,6 +93,7 @@ export function readViewState(saved: unknown): ViewState {
     profileLog: flag(saved['profileLog'], initialViewState.profileLog),
     epoch: isIndex(saved['epoch']) ? saved['epoch'] : initialViewState.epoch,
     epochWidth: oneOf(epochWidths, saved['epochWidth']) ?? initialViewState.epochWidth,
+    layoutLook: readLayoutLook(saved['layoutLook']),
   };
 }
 

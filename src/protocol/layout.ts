@@ -1,7 +1,8 @@
 import { usablePeakBytes } from '../core/memory/count';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
-import type { Assumption, Layout } from '../core/planner/request';
+import type { Assumption, Layout, TrainingSpec } from '../core/planner/request';
 import type { SearchStanding } from '../core/planner/search/answer';
+import { launchedAgainstBest } from '../core/planner/search/launched';
 import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/planner/search/plans';
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult } from '../core/planner/search/result';
 import type { SearchCounts, SearchProgress } from '../core/planner/search/search';
@@ -33,6 +34,8 @@ export interface PageLayout {
   readonly name: string;
   /** `none`, `full recompute`, `recompute of mlp`. */
   readonly recompute: string;
+  readonly zeroStage: number;
+  readonly offloadOptimizer: boolean;
   readonly iterationMs: number;
   readonly peakBytes: number;
   readonly fits: boolean;
@@ -72,6 +75,8 @@ export interface LayoutAnswer {
   /** Fastest first; `best` is the index of the best. */
   readonly plans: readonly PageFound[];
   readonly best: number;
+  /** The config's own as the search predicts it, and where it stands beside the best (`why`); null where the files name no whole layout. */
+  readonly launched: PageFound | null;
   readonly notFitting: readonly NotFitting[];
   /** Most helpful first; empty while they are looked into. */
   readonly improvements: readonly PageImprovement[];
@@ -108,7 +113,7 @@ export interface LayoutState {
   readonly staleEdits: number;
   /** Why the last search stopped; null when it ended well, was cancelled, or none was made. */
   readonly error: PageError | null;
-  /** The config's own layout and schedule; null where it names none. */
+  /** The config's own layout and schedule by its plan, for as long as `answer` has none; null where it names none. */
   readonly launched: PageLayout | null;
   /** Index into `answer.plans` of the one that `PageState.plan` shows instead of the config's own; null: the config's own. */
   readonly opened: number | null;
@@ -122,6 +127,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
   const { request, best, gpus, fixed, notFitting, improvements, cost, tokenBudget, lowerBoundMs, proved, counts } = result;
   const { model, training, cluster, title } = request;
   const listed = plansOf(result);
+  const against = launchedAgainstBest(result);
   return {
     ...{ id, title, gpus, fixed, notFitting, cost, tokenBudget, lowerBoundMs, proved, counts },
     gpuName: cluster.gpu.name,
@@ -132,6 +138,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     usableBytes: usablePeakBytes(cluster.gpu.memoryBytes),
     plans: listed.map(pageFound),
     best: listed.findIndex(({ plan }) => plan === best),
+    launched: against === null ? null : pageFound({ plan: against.launched, roles: [], why: against.says }),
     improvements: improvements.map(pageImprovement),
     assumed: assumedBy(result),
     gap: gapOf(result),
@@ -152,9 +159,13 @@ function pageLayout({ point, name, iterationMs, peakBytes, fits, bubbleRate, tok
   return {
     ...{ layout, name, iterationMs, peakBytes, fits, bubbleRate, tokensPerSecond, mfu },
     words: layoutText(point),
-    microBatch: training.microBatch,
-    recompute: recomputeText(training),
+    ...trainingOf(training),
   };
+}
+
+function trainingOf(training: TrainingSpec): Pick<PageLayout, 'microBatch' | 'recompute' | 'zeroStage' | 'offloadOptimizer'> {
+  const { microBatch, zeroStage, offloadOptimizer = false } = training;
+  return { microBatch, zeroStage, offloadOptimizer, recompute: recomputeText(training) };
 }
 
 /** The layout of a plan with its chosen candidate, for `LayoutState.launched`. */
@@ -165,8 +176,7 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
   return {
     ...{ layout, name, iterationMs, fits, bubbleRate, tokensPerSecond, mfu },
     words: layoutText(plan.request),
-    microBatch: training.microBatch,
-    recompute: recomputeText(training),
+    ...trainingOf(training),
     peakBytes: peakBytesOf(candidate),
   };
 }

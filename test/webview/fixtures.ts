@@ -12,6 +12,7 @@ export interface Variant {
   readonly layers?: number;
   readonly stages?: number;
   readonly tensor?: number;
+  readonly data?: number;
   readonly nodes?: number;
   readonly hidden?: number;
   readonly schedule?: PlanRequest['schedule'];
@@ -26,6 +27,7 @@ export function planOf({
   layers = 96,
   stages = 96,
   tensor = 4,
+  data = 1,
   nodes = 48,
   hidden = 12288,
   schedule = null,
@@ -72,7 +74,7 @@ export function planOf({
       fp32Gradients: false,
       ...training,
     },
-    layout: { tensor, pipeline: stages, data: 1, context: 1, expert: 1, virtualStages: 1 },
+    layout: { tensor, pipeline: stages, data, context: 1, expert: 1, virtualStages: 1 },
     schedule,
     slicing: { unit, scheme: null },
     constants: defaultConstants,

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import type { Stage } from './browser';
 import { elasticOf, elasticState } from './elastic';
 import { findings, planOf, stateOf } from './fixtures';
+import { layoutOf, layoutState, usualSearch } from './layouts';
 import { known, profileOf, profilesOf } from './profiles';
 import type { ThemeName } from './themes';
 
@@ -40,6 +41,16 @@ export async function takePictures(stage: Stage, folder: string): Promise<string
     failures.push(...(await open.complaints()).map((complaint) => `picture of the elastic tab: ${complaint}`));
     await open.close();
   };
+  const layouts = layoutState(layoutOf(usualSearch()));
+  const layoutPicture = async (width: number, theme: ThemeName): Promise<void> => {
+    const open = await stage.open({ kind: 'tab', width, height: 1400, theme, reducedMotion: true, savedState: { tab: 'layout' } });
+    await open.send({ type: 'state', state: layouts });
+    await open.page.locator('.layout-canvas').last().press('ArrowLeft');
+    await open.page.waitForTimeout(150);
+    await open.page.screenshot({ path: path.join(folder, `layout-${width}-${theme}.png`) });
+    failures.push(...(await open.complaints()).map((complaint) => `picture of the layout tab: ${complaint}`));
+    await open.close();
+  };
   const ofTheme = async (theme: ThemeName): Promise<void> => {
     for (const width of [280, 400]) await picture(`side-${width}-${theme}`, { kind: 'side', width, height: 760, theme });
     for (const width of [900, 1600]) await picture(`tab-${width}-${theme}`, { kind: 'tab', width, height: 900, theme });
@@ -48,6 +59,7 @@ export async function takePictures(stage: Stage, folder: string): Promise<string
         page.getByRole('tab', { name }).click(),
       );
     for (const width of [480, 1440]) await elasticPicture(width, theme);
+    for (const width of [280, 720, 1440]) await layoutPicture(width, theme);
     await picture(`zoomed-${theme}`, { kind: 'tab', width: 1440, height: 900, theme }, (page) => page.mouse.dblclick(600, 520));
   };
   await Promise.all(themes.map(ofTheme));

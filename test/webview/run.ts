@@ -5,6 +5,7 @@ import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
 import { compareCases } from './compare';
 import { elasticCases } from './elastic';
+import { layoutCases } from './layout';
 import { performanceCases } from './performance';
 import { takePictures } from './pictures';
 import { profileCases } from './profile';
@@ -38,7 +39,7 @@ export async function runWebviewTests({
   const asked = ({ name }: Case): boolean => only === undefined || name.includes(only);
   const together = [
     ...[...sideCases, ...stateCases, ...tabCases, ...compareCases, ...timelineCases],
-    ...[...scheduleCases, ...profileCases, ...elasticCases],
+    ...[...scheduleCases, ...profileCases, ...elasticCases, ...layoutCases],
   ].filter(asked);
   const alone = performanceCases.filter(asked);
   const run = async (oneCase: Case): Promise<void> => {

@@ -3,17 +3,9 @@ import { t } from '../strings';
 import type { Store } from '../store';
 import { onThemeChange, theme } from '../theme';
 import { checkbox, setChecked } from '../ui';
-import { makeChart, type Chart } from './chart';
-import {
-  errorContent,
-  goalPercent,
-  judgedPoints,
-  ratioContent,
-  throughputContent,
-  timeContent,
-  type ChartContent,
-  type Dot,
-} from './content';
+import { makeChart, type Chart } from '../chart/chart';
+import type { ChartContent, Dot } from '../chart/content';
+import { errorContent, goalPercent, judgedPoints, ratioContent, throughputContent, timeContent } from './content';
 import { directions, fitOf, kneeOf, pointId, rangeOf, ratiosOf, type Direction } from './points';
 import type { ShownProfile } from './shown';
 import { errorSentence, kneeSentence, ratioSentence } from './words';

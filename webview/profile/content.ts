@@ -1,7 +1,8 @@
 import { formatCount } from '../../src/core/format';
 import type { Profile, ProfilePart } from '../../src/core/profile/profile';
 import { t } from '../strings';
-import { errorAxis, rateAxis, ratioAxis, timeAxis, tokensAxis, type Axis, type Scale } from './axis';
+import { errorAxis, rateAxis, ratioAxis, timeAxis, tokensAxis, type Scale } from '../chart/axis';
+import type { ChartContent, Curve, Dot, Shape, Tone } from '../chart/content';
 import {
   bothMs,
   directions,
@@ -20,46 +21,6 @@ import {
 } from './points';
 import { pointLines, ratioLines } from './words';
 
-/** Colour of a curve or point: a direction, or both together. */
-export type Tone = Direction | 'both';
-
-/** A line through a chart. `faint`: 0 full colour to 1 background. */
-export interface Curve {
-  readonly tone: Tone;
-  readonly faint: number;
-  readonly points: readonly (readonly [x: number, y: number])[];
-  /** Written at its end. */
-  readonly label: string;
-}
-
-/** A point that can be pointed at. */
-export interface Dot {
-  readonly id: string;
-  readonly tone: Direction;
-  readonly faint: number;
-  readonly x: number;
-  readonly y: number;
-  /** Drawn as an outline: not used in the fit. */
-  readonly hollow: boolean;
-  /** What a tooltip says; the first line is its title. */
-  readonly lines: () => readonly string[];
-}
-
-/** A straight line with a word, across at `y` or down at `x`. */
-export type Guide = { readonly across: number; readonly text: string } | { readonly down: number; readonly text: string };
-
-/** Everything one chart shows. */
-export interface ChartContent {
-  readonly x: Axis;
-  readonly y: Axis;
-  readonly curves: readonly Curve[];
-  /** Ascending in x. */
-  readonly dots: readonly Dot[];
-  readonly guides: readonly Guide[];
-  /** Values of y that are as good as wished. */
-  readonly band: { readonly from: number; readonly to: number } | null;
-}
-
 const longestFaint = 0.6;
 const moreContexts = 3;
 
@@ -76,6 +37,7 @@ export function timeContent(profile: Profile, part: ProfilePart, scale: Scale): 
   const faintOf = (context: number): number => (longest === 0 ? 0 : (context / longest) * longestFaint);
   return {
     x: tokensAxis(scale, rows.least, rows.greatest),
+    xName: t('tokens'),
     y: timeAxis(scale, ms.least, ms.greatest),
     curves: timeCurves(profile, part, faintOf),
     dots: sorted(points.map((point) => dotOf(point, point.measuredMs, faintOf(point.sample.context)))),
@@ -131,6 +93,7 @@ export function throughputContent(profile: Profile, part: ProfilePart): ChartCon
   const highest = Math.max(...points.map(rate), ...curves.flatMap((line) => line.points.map(([, y]) => y)));
   return {
     x: tokensAxis('log', tokens.least, tokens.greatest),
+    xName: t('tokens'),
     y: rateAxis(highest),
     curves,
     dots: sorted(points.map((point) => dotOf(point, rate(point), 0))),
@@ -154,6 +117,7 @@ export function errorContent(profile: Profile, part: ProfilePart): ChartContent 
   const greatest = Math.max(...points.map(({ errorPercent }) => Math.abs(errorPercent ?? 0)));
   return {
     x: tokensAxis('log', rows.least, rows.greatest),
+    xName: t('tokens'),
     y: errorAxis(greatest),
     curves: [],
     dots: sorted(points.map((point) => dotOf(point, point.errorPercent ?? 0, 0))),
@@ -173,7 +137,9 @@ export function ratioContent(shown: Profile, other: Profile): ChartContent | nul
   const dots = ratios.flatMap((ratio) =>
     directions.map((direction): Dot => ({
       id: `${direction}-${ratio.tokens}`,
+      group: direction,
       tone: direction,
+      shape: shapes[direction],
       faint: 0,
       x: ratio.tokens,
       y: ratio[direction],
@@ -183,6 +149,7 @@ export function ratioContent(shown: Profile, other: Profile): ChartContent | nul
   );
   return {
     x: tokensAxis('log', tokens.least, tokens.greatest),
+    xName: t('tokens'),
     y: ratioAxis(Math.max(...dots.map(({ y }) => y))),
     curves: directions.map((direction) => ({
       tone: direction,
@@ -196,9 +163,15 @@ export function ratioContent(shown: Profile, other: Profile): ChartContent | nul
   };
 }
 
+const shapes: Readonly<Record<Direction, Shape>> = { forward: 'disc', backward: 'diamond' };
+
 function dotOf(point: Point, y: number, faint: number): Dot {
   const { direction, rows, sample } = point;
-  return { id: pointId(point), tone: direction, faint, x: rows, y, hollow: sample.holdOut, lines: () => pointLines(point) };
+  const { holdOut: hollow } = sample;
+  return {
+    ...{ id: pointId(point), group: direction, tone: direction, shape: shapes[direction] },
+    ...{ faint, x: rows, y, hollow, lines: () => pointLines(point) },
+  };
 }
 
 function sorted(dots: readonly Dot[]): Dot[] {

@@ -26,7 +26,8 @@ export function notices(state: PageState, host: Host): HTMLElement[] {
   );
 }
 
-function errorNotice(error: PageError, host: Host): HTMLElement {
+/** What an error says, with the buttons that help. */
+export function errorNotice(error: PageError, host: Host): HTMLElement {
   const { place } = error;
   return h(
     'div',

@@ -7,6 +7,7 @@ import { elasticSetting } from '../elastic/head';
 import { makeElasticView } from '../elastic/view';
 import { makeInspector } from '../inspector/inspector';
 import { makeLayoutView } from '../layout/view';
+import { openedLayout, openedNotice } from '../layout/opened';
 import { makeMemoryView } from '../memory/view';
 import { makeProfileView } from '../profile/view';
 import { figures, setting } from '../shared/figures';
@@ -88,14 +89,14 @@ export function tabPage(root: HTMLElement, store: Store): void {
       fill(progress, progressBar(state));
       standing.textContent = standingText(state.standing);
       standing.hidden = state.standing === null;
-      fill(noticeArea, ...notices(state, store.host));
+      fill(noticeArea, ...notices(state, store.host), openedNotice(state, store.host));
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
     const tab = shownTab(store);
-    // A run that is planned as an elastic one alone has no single step to set or to look into.
-    toolbar.plan.hidden = plan === null;
+    // The controls edit the config: neither a run that is planned as an elastic one alone nor a layout that was found has a step of theirs to set.
+    toolbar.plan.hidden = plan === null || openedLayout(state) !== null;
     toolbar.view.hidden = plan === null;
-    const inspects = view.inspector && plan !== null && tab !== 'elastic';
+    const inspects = view.inspector && plan !== null && tab !== 'elastic' && tab !== 'layout';
     toolbar.update();
     bar.update();
     page.classList.toggle('with-inspector', inspects);

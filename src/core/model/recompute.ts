@@ -5,7 +5,7 @@ export type RecomputeModule = (typeof recomputeModules)[number];
 /** What of a layer is computed again in backward instead of kept. */
 export interface Recompute {
   readonly recompute: 'none' | 'selective' | 'full';
-  /** Under `full`: so many layers of each stage (Megatron-LM's block method); absent: all. */
+  /** Under `full`: so many layers of each chunk, which is a stage without virtual ones (Megatron-LM's block method counts in its `TransformerBlock`, one per virtual stage); absent: all. */
   readonly recomputeLayers?: number;
   /** Under `selective`: what is recomputed; absent: the attention core alone. */
   readonly recomputeModules?: readonly RecomputeModule[];
@@ -16,7 +16,7 @@ export function isRecomputed({ recompute, recomputeModules: named }: Recompute, 
   return recompute === 'selective' && (named === undefined ? module === 'core_attn' : named.includes(module));
 }
 
-/** Of `layers` layers of a stage, how many are recomputed whole. */
+/** Of `layers` layers of a chunk, how many are recomputed whole. */
 export function wholeLayers({ recompute, recomputeLayers }: Recompute, layers: number): number {
   return recompute === 'full' ? Math.min(layers, recomputeLayers ?? layers) : 0;
 }

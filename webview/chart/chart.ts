@@ -14,6 +14,8 @@ export interface ChartOwner {
   readonly label: () => string;
   readonly selected: () => string | null;
   readonly pick: (dot: Dot | null) => void;
+  /** A press on the selected point, or Enter. */
+  readonly open?: (dot: Dot) => void;
 }
 
 /** A chart with a tooltip, points that can be clicked and walked with the arrow keys. */
@@ -32,7 +34,7 @@ export function makeChart(owner: ChartOwner): Chart {
     else drawChart(target, theme(), content, selectedDot());
   });
   const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
-  const element = h('div', { class: `profile-canvas ${owner.className}-canvas`, role: 'img', tabindex: 0 }, surface.canvas, tooltip);
+  const element = h('div', { class: `chart-canvas ${owner.className}-canvas`, role: 'img', tabindex: 0 }, surface.canvas, tooltip);
   const selectedDot = (): Dot | null => owner.content()?.dots.find(({ id }) => id === owner.selected()) ?? null;
   const tell = (dot: Dot | null): void => {
     tooltip.hidden = dot === null;
@@ -57,13 +59,23 @@ export function makeChart(owner: ChartOwner): Chart {
   const hasFocus = (): boolean => document.activeElement === element && element.matches(':focus-visible');
   element.addEventListener('pointermove', (event) => tell(dotAt(event)));
   element.addEventListener('pointerleave', () => tell(hasFocus() ? selectedDot() : null));
-  element.addEventListener('click', (event) => owner.pick(dotAt(event)));
+  element.addEventListener('click', (event) => {
+    const dot = dotAt(event);
+    if (dot !== null && dot.id === owner.selected()) owner.open?.(dot);
+    else owner.pick(dot);
+  });
   element.addEventListener('focus', () => tell(hasFocus() ? selectedDot() : null));
   element.addEventListener('blur', () => tell(null));
   element.addEventListener('keydown', (event) => {
     const content = owner.content();
     if (content === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    const next = stepDot(content.dots, selectedDot(), event.key);
+    const here = selectedDot();
+    if (event.key === 'Enter' && here !== null && owner.open !== undefined) {
+      event.preventDefault();
+      owner.open(here);
+      return;
+    }
+    const next = stepDot(content.dots, here, event.key);
     if (next === undefined) return;
     event.preventDefault();
     event.stopPropagation();

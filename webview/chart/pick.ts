@@ -19,12 +19,12 @@ export function nearestDot(
 }
 
 /**
- * Where an arrow key leads from a dot (null: none yet): along x on the same pass, up and down to the other pass, Home and End to the ends,
+ * Where an arrow key leads from a dot (null: none yet): along x in the same group, up and down to the other group, Home and End to the ends,
  * Escape to none. Undefined when the key means nothing here. `dots` ascending in x.
  */
 export function stepDot(dots: readonly Dot[], from: Dot | null, key: string): Dot | null | undefined {
   if (dots.length === 0) return undefined;
-  const same = dots.filter(({ tone }) => tone === (from ?? dots[0])?.tone);
+  const same = dots.filter(({ group }) => group === (from ?? dots[0])?.group);
   const at = from === null ? -1 : same.findIndex(({ id }) => id === from.id);
   switch (key) {
     case 'ArrowRight':
@@ -37,7 +37,7 @@ export function stepDot(dots: readonly Dot[], from: Dot | null, key: string): Do
       return same.at(-1);
     case 'ArrowUp':
     case 'ArrowDown':
-      return otherPass(dots, from);
+      return otherGroup(dots, from);
     case 'Escape':
       return from === null ? undefined : null;
     default:
@@ -45,10 +45,10 @@ export function stepDot(dots: readonly Dot[], from: Dot | null, key: string): Do
   }
 }
 
-/** The same slice's dot of the other pass; without one, the dot of it that is nearest in x. */
-function otherPass(dots: readonly Dot[], from: Dot | null): Dot | undefined {
+/** The same slice's dot of the other group; without one, the dot of it that is nearest in x. */
+function otherGroup(dots: readonly Dot[], from: Dot | null): Dot | undefined {
   if (from === null) return dots[0];
-  const others = dots.filter(({ tone }) => tone !== from.tone);
+  const others = dots.filter(({ group }) => group !== from.group);
   const twin = from.id.replace(/^\w+-/, '');
   return (
     others.find(({ id }) => id.endsWith(`-${twin}`)) ??

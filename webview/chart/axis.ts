@@ -1,6 +1,6 @@
-import { formatCount, formatDuration, formatNumber } from '../../src/core/format';
+import { bytesPerGB, formatCount, formatDuration, formatNumber } from '../../src/core/format';
 import { niceTicks, timeLabels } from '../timeline/ticks';
-import { signedPercent } from './words';
+import { signedPercent } from '../profile/words';
 
 export type Scale = 'linear' | 'log';
 
@@ -30,9 +30,31 @@ export function tokensAxis(scale: Scale, least: number, greatest: number): Axis 
   return { scale, min, max, marks: (most) => (scale === 'log' ? powersOfTwo(min, max, most) : even(min, max, most)) };
 }
 
-/** Times in ms. */
+/** Times in ms: from 0 when linear. */
 export function timeAxis(scale: Scale, least: number, greatest: number): Axis {
-  const { min, max } = bounds(scale, least, greatest);
+  return timesBetween(scale, bounds(scale, least, greatest));
+}
+
+/** Times in ms that are compared with each other: logarithmic where the greatest is several times the least, else the stretch between them. 0 < least <= greatest. */
+export function stretchedTimeAxis(least: number, greatest: number): Axis {
+  if (greatest > 3 * least) {
+    const axis = timesBetween('log', bounds('log', least / 1.05, greatest * 1.05));
+    const { marks } = timesBetween('linear', axis);
+    return greatest > 20 * least ? axis : { ...axis, marks };
+  }
+  const room = Math.max(0.06 * (greatest - least), 0.01 * greatest);
+  return timesBetween('linear', { min: least - room, max: greatest + room });
+}
+
+/** Bytes from 0 to `greatest`, all marks in GB. */
+export function bytesAxis(greatest: number): Axis {
+  const max = Math.max(1, greatest);
+  const marks = (most: number): Mark[] =>
+    niceTicks(0, max / bytesPerGB, most).values.map((value) => ({ value: value * bytesPerGB, text: `${formatNumber(value)} GB` }));
+  return { scale: 'linear', min: 0, max, marks };
+}
+
+function timesBetween(scale: Scale, { min, max }: { readonly min: number; readonly max: number }): Axis {
   const linear = (most: number): Mark[] => {
     const { values, step } = niceTicks(min, max, most);
     const text = timeLabels(step, max);

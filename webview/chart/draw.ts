@@ -1,7 +1,6 @@
 import { css, mix, withAlpha, type Rgba } from '../color';
 import type { Surface } from '../surface';
 import type { Theme } from '../theme';
-import { t } from '../strings';
 import { hatchPattern } from '../timeline/paint';
 import { shareOf } from './axis';
 import type { ChartContent, Curve, Dot, Guide, Tone } from './content';
@@ -86,7 +85,7 @@ export function drawChart(surface: Surface, colors: Theme, content: ChartContent
 }
 
 function colorOf(colors: Theme, tone: Tone, faint: number): Rgba {
-  const color = { forward: colors.forward, backward: colors.backward, both: colors.foreground }[tone];
+  const color = { forward: colors.forward, backward: colors.backward, both: colors.foreground, over: colors.capacity }[tone];
   return colors.highContrast ? color : mix(color, colors.background, faint);
 }
 
@@ -124,14 +123,14 @@ function drawAxes(pen: Pen): void {
     context.fillText(text, x, plot.top + plot.height + 15);
   }
   context.textAlign = 'right';
-  if (plot.named) context.fillText(t('tokens'), plot.left + plot.width + rightPx - 4, plot.top + plot.height + 15);
+  if (plot.named) context.fillText(content.xName, plot.left + plot.width + rightPx - 4, plot.top + plot.height + 15);
 }
 
 function drawBand(pen: Pen): void {
   const { context, colors, plot, content, scale } = pen;
   if (content.band === null) return;
-  const top = plot.toPixels(content, content.x.min, content.band.to).y;
-  const bottom = plot.toPixels(content, content.x.min, content.band.from).y;
+  const top = plot.toPixels(content, content.x.min, Math.min(content.y.max, content.band.to)).y;
+  const bottom = plot.toPixels(content, content.x.min, Math.max(content.y.min, content.band.from)).y;
   const hatch = colors.highContrast ? hatchPattern(context, css(withAlpha(colors.foreground, 0.3)), Math.round(8 * scale)) : null;
   context.fillStyle = hatch ?? css(mix(colors.background, colors.foreground, 0.06));
   context.fillRect(plot.left, top, plot.width, bottom - top);
@@ -139,7 +138,7 @@ function drawBand(pen: Pen): void {
 
 function drawGuide(pen: Pen, guide: Guide): void {
   const { context, colors, plot, content } = pen;
-  context.fillStyle = css(colors.dim);
+  context.fillStyle = css(guide.tone === undefined ? colors.dim : colorOf(colors, guide.tone, 0));
   context.textBaseline = 'middle';
   if ('across' in guide) {
     const { y } = plot.toPixels(content, content.x.min, guide.across);
@@ -150,7 +149,7 @@ function drawGuide(pen: Pen, guide: Guide): void {
   }
   const { x } = plot.toPixels(content, guide.down, content.y.min);
   hairline(pen, x, plot.top, 0, plot.height);
-  const isRight = x > plot.left + plot.width - 60;
+  const isRight = x + 10 + context.measureText(guide.text).width > plot.left + plot.width + (plot.named ? rightPx : 0);
   context.textAlign = isRight ? 'right' : 'left';
   haloText(pen, guide.text, x + (isRight ? -6 : 6), plot.top + plot.height - 10);
 }
@@ -177,28 +176,38 @@ function drawDot({ context, colors, plot, content }: Pen, dot: Dot, isSelected: 
   context.fillStyle = dot.hollow ? css(colors.background) : color;
   context.strokeStyle = dot.hollow ? color : css(colors.background);
   context.lineWidth = dot.hollow ? 1.5 : 1;
+  if (dot.shape === 'cross') context.strokeStyle = color;
   context.stroke();
   context.fill();
   if (dot.hollow) context.stroke();
   if (!isSelected) return;
-  dotPath(context, dot, x, y, dotPx + 3.5);
+  dotPath(context, dot.shape === 'cross' ? { shape: 'disc' } : dot, x, y, dotPx + 3.5);
   context.strokeStyle = css(colors.focus);
   context.lineWidth = 2;
   context.stroke();
 }
 
-/** Forward is a disc, backward a diamond. */
-function dotPath(context: CanvasRenderingContext2D, { tone }: Dot, x: number, y: number, radius: number): void {
+/** Outline of a point. */
+function dotPath(context: CanvasRenderingContext2D, { shape }: Pick<Dot, 'shape'>, x: number, y: number, radius: number): void {
   context.beginPath();
-  if (tone === 'forward') {
+  if (shape === 'disc') {
     context.arc(x, y, radius, 0, 2 * Math.PI);
     return;
   }
-  const half = radius * 1.25;
-  context.moveTo(x, y - half);
-  context.lineTo(x + half, y);
-  context.lineTo(x, y + half);
-  context.lineTo(x - half, y);
+  if (shape === 'cross') {
+    context.moveTo(x - radius, y - radius);
+    context.lineTo(x + radius, y + radius);
+    context.moveTo(x + radius, y - radius);
+    context.lineTo(x - radius, y + radius);
+    return;
+  }
+  const tips = shape === 'diamond' ? [1.25] : [2, 0.85];
+  const corners = shape === 'diamond' ? 4 : 10;
+  for (let corner = 0; corner < corners; corner++) {
+    const reach = radius * (tips[corner % tips.length] ?? 1);
+    const angle = (2 * Math.PI * corner) / corners;
+    context.lineTo(x + reach * Math.sin(angle), y - reach * Math.cos(angle));
+  }
   context.closePath();
 }
 

@@ -1,0 +1,50 @@
+import { answerSearch, type SearchStanding } from '../../src/core/planner/search/answer';
+import type { SearchResult } from '../../src/core/planner/search/result';
+import type { SearchKey } from '../../src/core/planner/search/space';
+import type { Plan } from '../../src/core/planner/plan';
+import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
+import type { PageState } from '../../src/protocol/page';
+import { planOf, stateOf, type Variant } from './fixtures';
+
+/** A model of 60B parameters on 8 nodes of H100, laid out worse than it could be. */
+const launched: Variant = {
+  ...{ title: 'gpt-60b', gpu: 'H100-80GB', layers: 48, hidden: 10240, nodes: 8, tensor: 8, stages: 4, data: 2, schedule: '1F1B' },
+  training: { globalBatch: 128, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
+};
+
+/** What the planner answers for a real request, and all that it told on the way. */
+export interface Searched {
+  readonly plan: Plan;
+  readonly result: SearchResult;
+  readonly told: readonly SearchStanding[];
+}
+
+/** Searches the layouts of a variant; the plan is its own layout. */
+export function searchedOf(variant: Variant = launched, improvements = true, fixed: readonly SearchKey[] = []): Searched {
+  const plan = planOf(variant);
+  const told: SearchStanding[] = [];
+  const onStanding = (standing: SearchStanding): void => void told.push(standing);
+  const result = answerSearch(
+    { request: plan.request, fixed: new Set(fixed), launched: true },
+    { tokenBudget: null, improvements },
+    { onStanding },
+  );
+  return { plan, result, told };
+}
+
+let known: Searched | null = null;
+
+/** The search of the usual variant, made once. */
+export function usualSearch(): Searched {
+  return (known ??= searchedOf());
+}
+
+/** What the Layout tab shows after a search. */
+export function layoutOf({ plan, result }: Searched, change: Partial<LayoutState> = {}): LayoutState {
+  return { ...noLayoutState, answer: layoutAnswerOf(result, 'search-1'), launched: launchedLayoutOf(plan), ...change };
+}
+
+/** A tab with a state of the Layout view. */
+export function layoutState(layout: LayoutState | null, plan = usualSearch().plan): PageState {
+  return stateOf('tab', plan, { layout });
+}

@@ -1,0 +1,52 @@
+/** Columns that the found layouts can be ordered by. */
+export const layoutColumns = ['step', 'memory', 'bubble', 'tokens', 'mfu'] as const;
+export type LayoutColumn = (typeof layoutColumns)[number];
+
+/** How the person looks at the layouts found. */
+export interface LayoutLook {
+  readonly by: LayoutColumn;
+  readonly descending: boolean;
+  /** Words that a layout must hold. */
+  readonly text: string;
+  /** The one schedule shown; null: all. */
+  readonly schedule: string | null;
+  /** Tokens to train on, for GPU hours; null: those that the search was given. */
+  readonly tokenBudget: number | null;
+  /** The row picked, and the answer it is of; null: the best. */
+  readonly picked: { readonly answer: string; readonly row: string } | null;
+}
+
+/** Fastest first, all of them. */
+export const initialLayoutLook: LayoutLook = {
+  by: 'step',
+  descending: false,
+  text: '',
+  schedule: null,
+  tokenBudget: null,
+  picked: null,
+};
+
+/** Reads a look that an older version (or anything else) may have saved, field by field. */
+export function readLayoutLook(saved: unknown): LayoutLook {
+  if (typeof saved !== 'object' || saved === null) return initialLayoutLook;
+  const { by, descending, text, schedule, tokenBudget, picked } = saved as Readonly<Record<string, unknown>>;
+  return {
+    by: layoutColumns.find((column) => column === by) ?? initialLayoutLook.by,
+    descending: descending === true,
+    text: typeof text === 'string' ? text : initialLayoutLook.text,
+    schedule: typeof schedule === 'string' ? schedule : null,
+    tokenBudget: typeof tokenBudget === 'number' && tokenBudget > 0 && Number.isFinite(tokenBudget) ? tokenBudget : null,
+    picked: readPicked(picked),
+  };
+}
+
+function readPicked(value: unknown): LayoutLook['picked'] {
+  if (typeof value !== 'object' || value === null || !('answer' in value) || !('row' in value)) return null;
+  const { answer, row } = value;
+  return typeof answer === 'string' && typeof row === 'string' ? { answer, row } : null;
+}
+
+/** The order after a press on a column's title: the better end first, or turned over when the column decides already. */
+export function pressedColumn(look: LayoutLook, column: LayoutColumn): Pick<LayoutLook, 'by' | 'descending'> {
+  return { by: column, descending: look.by === column ? !look.descending : column === 'tokens' || column === 'mfu' };
+}
