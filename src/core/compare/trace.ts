@@ -177,9 +177,9 @@ function makeTracks() {
       if (name === 'thread_name') names.set(JSON.stringify([id(pid), id(tid)]), text.slice(0, 200));
     },
     all: (): TraceTrack[] =>
-      found.map(({ process: owner, thread, onGpu }) => {
-        const parts = [names.get(JSON.stringify([owner])), names.get(JSON.stringify([owner, thread]))];
-        return { process: owner, thread, onGpu, name: parts.filter((part) => part !== undefined).join(' ') };
+      found.map((track) => {
+        const parts = [names.get(JSON.stringify([track.process])), names.get(JSON.stringify([track.process, track.thread]))];
+        return { ...track, name: parts.filter((part) => part !== undefined).join(' ') };
       }),
   };
 }
