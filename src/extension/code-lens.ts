@@ -1,6 +1,8 @@
 import * as vscode from 'vscode';
-import { lensTexts } from './lens-text';
-import type { PlanSessions } from './plan-sessions';
+import { isLauncher } from '../core/launch/readers';
+import type { LayoutSearches } from './layout-searches';
+import { layoutLensText, lensTexts } from './lens-text';
+import type { PlanSessions, SessionState } from './plan-sessions';
 import { rangeOf } from './ranges';
 import { isEnabled } from './settings';
 import type { ShownConfig } from './shown-config';
@@ -9,7 +11,7 @@ class ConfigLens extends vscode.CodeLens {
   constructor(
     range: vscode.Range,
     readonly file: string,
-    readonly part: 'run' | 'plan' | 'memory' | 'profile' | 'elastic',
+    readonly part: 'run' | 'plan' | 'layout' | 'memory' | 'profile' | 'elastic',
   ) {
     super(range);
   }
@@ -18,9 +20,13 @@ class ConfigLens extends vscode.CodeLens {
 const refreshAgainMs = 1000;
 
 /** Lenses over every config: a launcher's totals, step time and bubble, memory of the worst stage, the profile or the way to one, what freezing layers gains. Where they stand is cheap; what they say is asked when they show. */
-export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
+export function registerCodeLens(
+  sessions: PlanSessions,
+  layouts: LayoutSearches,
+  shown: ShownConfig,
+  selector: vscode.DocumentSelector,
+): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
-  const said = new Map<string, string>();
   let again: ReturnType<typeof setTimeout> | undefined;
   /** Twice: a change that comes while VS Code still asks for the lenses of a file that was just opened can be lost. */
   const refresh = (): void => {
@@ -44,6 +50,7 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
       return [
         ...(hasTotals ? [new ConfigLens(range, file, 'run')] : []),
         ...(planned || !isElastic || state?.error !== null ? [new ConfigLens(range, file, 'plan')] : []),
+        ...(planned && hasLayouts(state) ? [new ConfigLens(range, file, 'layout')] : []),
         ...(planned ? (['memory', 'profile'] as const).map((part) => new ConfigLens(range, file, part)) : []),
         ...(isElastic ? [new ConfigLens(range, file, 'elastic')] : []),
       ];
@@ -51,8 +58,13 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
     resolveCodeLens: (lens) => {
       const state = sessions.get(lens.file);
       const texts = state === undefined ? null : lensTexts(state, vscode.l10n.t);
-      const title = texts?.[lens.part] ?? vscode.l10n.t('Plan');
       const arguments_ = [vscode.Uri.parse(lens.file)];
+      if (lens.part === 'layout') {
+        const title = layoutLensText(layouts.stateOf(lens.file), vscode.l10n.t) ?? vscode.l10n.t('Search layouts');
+        lens.command = { title, command: 'terapipe.openLayout', arguments: arguments_, tooltip: vscode.l10n.t('Compare layouts') };
+        return lens;
+      }
+      const title = texts?.[lens.part] ?? vscode.l10n.t('Plan');
       const measures = lens.part === 'profile' && (state?.plan?.request.profile ?? null) === null;
       if (lens.part === 'run')
         lens.command = { title, command: 'terapipe.explorer.focus', tooltip: vscode.l10n.t('Show models and plans') };
@@ -69,6 +81,23 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
     },
   };
 
+  /** Files that somebody launches, and others once layouts were searched for them. */
+  function hasLayouts(state: SessionState | undefined): boolean {
+    if (state === undefined) return false;
+    return state.launcher !== null && state.format !== 'pytorch-schedule' ? isLauncher(state.format) : layouts.stateOf(state.file) !== null;
+  }
+
+  const said = new Map<string, string>();
+  function tell(file: string): void {
+    const state = sessions.get(file);
+    if (state === undefined) return;
+    const { plan, memory, profile, run, elastic } = lensTexts(state, vscode.l10n.t);
+    const text = [plan, memory, profile, run, elastic, layoutLensText(layouts.stateOf(file), vscode.l10n.t)].join('\n');
+    if (said.get(file) === text) return;
+    said.set(file, text);
+    refresh();
+  }
+
   return vscode.Disposable.from(
     changed,
     { dispose: () => clearTimeout(again) },
@@ -76,12 +105,7 @@ export function registerCodeLens(sessions: PlanSessions, shown: ShownConfig, sel
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
     }),
-    sessions.onDidChange((state) => {
-      const { plan, memory, profile, run, elastic } = lensTexts(state, vscode.l10n.t);
-      const text = [plan, memory, profile, run, elastic].join('\n');
-      if (said.get(state.file) === text) return;
-      said.set(state.file, text);
-      refresh();
-    }),
+    sessions.onDidChange(({ file }) => tell(file)),
+    layouts.onDidChange(tell),
   );
 }

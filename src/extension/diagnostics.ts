@@ -3,6 +3,7 @@ import type { Finding, Severity } from '../core/findings';
 import type { Place } from '../core/located';
 import { findingOfError, isOfAnotherKind } from '../core/planner/findings';
 import { isOpen } from './follow-files';
+import type { LayoutSearches } from './layout-searches';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { rangeOf } from './ranges';
 import { displayPath } from './sources';
@@ -19,18 +20,18 @@ const severities: Readonly<Record<Severity, vscode.DiagnosticSeverity>> = {
  * Shows the findings (and what stopped the reading) of every open config as problems, in whichever file they point to.
  * @param documentation URI of docs/findings.md, whose headings are the codes.
  */
-export function registerDiagnostics(sessions: PlanSessions, documentation: vscode.Uri): vscode.Disposable {
+export function registerDiagnostics(sessions: PlanSessions, layouts: LayoutSearches, documentation: vscode.Uri): vscode.Disposable {
   const collection = vscode.languages.createDiagnosticCollection(source);
   const shownFiles = new Set<string>();
-  let shownOf = new Map<string, object>();
+  let shownOf = new Map<string, readonly object[]>();
 
   function refresh(): void {
     const open = sessions.all().filter((state) => [...sessions.reads(state.file)].some(isOpen));
-    const basis = new Map<string, object>(open.map((state) => [state.file, state.error ?? state.findings]));
+    const basis = new Map(open.map((state) => [state.file, [state.error ?? state.findings, layouts.findingsOf(state.file)]]));
     if (sameEntries(basis, shownOf)) return;
     shownOf = basis;
     const byFile = new Map<string, vscode.Diagnostic[]>();
-    for (const state of open) for (const [file, diagnostic] of diagnosticsOf(state, documentation)) put(byFile, file, diagnostic);
+    for (const state of open) for (const [file, diagnostic] of diagnosticsOf(state, layouts, documentation)) put(byFile, file, diagnostic);
     for (const file of shownFiles) if (!byFile.has(file)) collection.delete(vscode.Uri.parse(file));
     shownFiles.clear();
     for (const [file, diagnostics] of byFile) {
@@ -42,13 +43,18 @@ export function registerDiagnostics(sessions: PlanSessions, documentation: vscod
   return vscode.Disposable.from(
     collection,
     sessions.onDidChange(refresh),
+    layouts.onDidChange(refresh),
     vscode.workspace.onDidCloseTextDocument(refresh),
     vscode.workspace.onDidOpenTextDocument(refresh),
   );
 }
 
-function diagnosticsOf(state: SessionState, documentation: vscode.Uri): (readonly [file: string, diagnostic: vscode.Diagnostic])[] {
-  const found = state.findings.map((finding): readonly [string, vscode.Diagnostic] => [
+function diagnosticsOf(
+  state: SessionState,
+  layouts: LayoutSearches,
+  documentation: vscode.Uri,
+): (readonly [file: string, diagnostic: vscode.Diagnostic])[] {
+  const found = [...state.findings, ...layouts.findingsOf(state.file)].map((finding): readonly [string, vscode.Diagnostic] => [
     finding.place.file,
     diagnosticOf(state, finding, documentation),
   ]);
@@ -86,6 +92,6 @@ function put(byFile: Map<string, vscode.Diagnostic[]>, file: string, diagnostic:
   if (!twin) diagnostics.push(diagnostic);
 }
 
-function sameEntries(a: ReadonlyMap<string, object>, b: ReadonlyMap<string, object>): boolean {
-  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+function sameEntries(a: ReadonlyMap<string, readonly object[]>, b: ReadonlyMap<string, readonly object[]>): boolean {
+  return a.size === b.size && [...a].every(([key, parts]) => parts.every((part, index) => b.get(key)?.[index] === part));
 }

@@ -1,4 +1,6 @@
+import { formatDuration, formatNumber } from '../core/format';
 import { factsOfRun, totalsText } from './launcher-facts';
+import type { LayoutSearch } from './layout-searches';
 import type { SessionState } from './plan-sessions';
 import { elasticText, memoryText, planText, summaryOf } from './summary';
 import type { Translate } from './translate';
@@ -43,4 +45,29 @@ function planTexts({ plan, error, progress, staleEdits }: SessionState, t: Trans
     memory: t('Memory: {0}', memoryText(summary, t)),
     profile: used === undefined ? t('Profile on this machine') : t('Profile: {0}', used.device.name),
   };
+}
+
+/** What a search says of a config's own layout beside the best; null where there is neither an answer nor a search under way. */
+export function layoutLensText(search: LayoutSearch | null, t: Translate): string | null {
+  if (search === null) return null;
+  const { answer, running, staleEdits } = search;
+  if (answer === null) {
+    if (running === undefined) return null;
+    const best = running?.kind === 'searching' ? running.best : null;
+    return best === null ? t('Layouts: searching…') : t('Layouts: searching, best so far {0}', formatDuration(best.iterationMs));
+  }
+  const text = againstBest(answer.result, t);
+  return staleEdits > 0 ? t('{0} (before the last edits)', text) : text;
+}
+
+function againstBest({ launched, best, cost }: NonNullable<LayoutSearch['answer']>['result'], t: Translate): string {
+  const bestText = formatDuration(best.iterationMs);
+  if (!best.fits) return t('No layout fits; {0} with the least memory', bestText);
+  if (launched === null) return t('Best layout {0}', bestText);
+  const launchedText = formatDuration(launched.iterationMs);
+  if (!launched.fits) return t('As launched it does not fit, best that does {0}', bestText);
+  const isTie = launched.iterationMs <= best.iterationMs * (1 + cost.errorPercent / 100);
+  return isTie
+    ? t('As launched {0}, within {1} % of the best', launchedText, formatNumber(cost.errorPercent))
+    : t('As launched {0}, best {1}', launchedText, bestText);
 }

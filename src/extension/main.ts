@@ -9,6 +9,9 @@ import { scheduleLanguage } from './find-configs';
 import { followFiles } from './follow-files';
 import { registerHovers } from './hovers';
 import { registerInlayHints } from './inlay-hints';
+import { createLayoutDiffs } from './layout-diff';
+import { layoutQuestions } from './layout-questions';
+import { createLayoutSearches } from './layout-searches';
 import { actForPage } from './page-actions';
 import type { PageServices } from './page-host';
 import { createPlanSessions, type PlanSessions } from './plan-sessions';
@@ -17,7 +20,7 @@ import { registerQuickFixes } from './quick-fixes';
 import { reportBug, runCommand } from './run-command';
 import { registerScheduleView } from './schedule-view';
 import { limitSessions } from './session-limit';
-import { affectsPlans, planDefaults, planDelayMs } from './settings';
+import { affectsPlans, planDefaults, planDelayMs, searchesLayouts } from './settings';
 import { shellReader } from './shell-reader';
 import { createShownConfig } from './shown-config';
 import { readText, resolvePath } from './sources';
@@ -57,12 +60,16 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   const onError = (error: unknown): void => reportBug(log, 'background', error);
 
   const profiles: Profiles = keep(createProfiles(() => sessions, context.asAbsolutePath('dist/profiler.js'), log));
-  const planner = keep(createPlannerClient(context.asAbsolutePath('dist/worker.js')));
+  const workerFile = context.asAbsolutePath('dist/worker.js');
+  const planner = keep(createPlannerClient(workerFile));
+  // Plans are waited for: a search never stands before one.
+  const searcher = keep(createPlannerClient(workerFile));
+  const shell = shellReader(context.extensionUri);
   const sessions: PlanSessions = keep(
     createPlanSessions({
       readText,
       resolvePath,
-      shell: shellReader(context.extensionUri),
+      shell,
       plan: planner.plan,
       planElastic: planner.planElastic,
       profiles: (file) => profiles.found(file),
@@ -71,27 +78,38 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       reportBug: (error) => reportBug(log, 'planning', error),
     }),
   );
+  const layouts = keep(
+    createLayoutSearches(sessions, {
+      ...layoutQuestions,
+      search: searcher.search,
+      plan: planner.plan,
+      isAutomatic: searchesLayouts,
+      reportBug: (error) => reportBug(log, 'search', error),
+    }),
+  );
+  const diffs = keep(createLayoutDiffs());
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
 
-  const commandParts = { sessions, shown, log };
+  const commandParts = { sessions, shown, log, layouts, diffs, shell, plan: planner.plan, profiles };
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
+    layouts,
     profiles,
     log,
     act: (message, session) =>
-      void runCommand(log, `page ${message.type}`, () => actForPage({ ...commandParts, profiles }, () => panels, message, session)),
+      void runCommand(log, `page ${message.type}`, () => actForPage({ ...commandParts, panels }, message, session)),
   };
   const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
   keep(registerScheduleView(pages, shown, onError));
   const explorer = keep(registerExplorer(sessions, log));
   keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file)));
 
-  keep(registerCommands(createCommands({ ...commandParts, context, panels, profiles, refreshExplorer: explorer.refresh }), log));
-  keep(registerDiagnostics(sessions, documentationOf(context)));
-  keep(registerQuickFixes(sessions, selector));
-  keep(registerCodeLens(sessions, shown, selector));
+  keep(registerCommands(createCommands({ ...commandParts, context, panels, refreshExplorer: explorer.refresh }), log));
+  keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
+  keep(registerQuickFixes(sessions, layouts, selector));
+  keep(registerCodeLens(sessions, layouts, shown, selector));
   keep(registerScheduleLens(sessions, shown, scheduleSelector));
   keep(registerHovers(sessions, [...selector, ...scheduleSelector]));
   keep(registerInlayHints(sessions, selector));

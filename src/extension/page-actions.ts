@@ -2,17 +2,16 @@ import * as vscode from 'vscode';
 import type { PageAction } from './page-host';
 import type { SessionState } from './plan-sessions';
 import { applyControl } from './commands/change-config';
+import { applyLayoutCommand, type ApplyCommands } from './commands/apply-layout';
 import { exportCandidate } from './commands/export-candidate';
+import { exportLayoutCommand, type ExportLayoutCommands } from './commands/export-layout';
 import { savePageText } from './commands/save';
-import type { ConfigCommands } from './commands/target';
 import { rangeOf } from './ranges';
 import type { Profiles } from './profiles';
-import type { TimelinePanels } from './timeline-panels';
 
 /** Does what a page asked for. A page can reach the files of its own session alone. */
 export async function actForPage(
-  { profiles, ...commands }: ConfigCommands & { readonly profiles: Profiles },
-  panels: () => TimelinePanels,
+  { profiles, ...commands }: ApplyCommands & ExportLayoutCommands & { readonly profiles: Profiles },
   message: PageAction,
   session: SessionState | null,
 ): Promise<void> {
@@ -44,7 +43,18 @@ export async function actForPage(
       if (session !== null) await applyControl(commands, session, message.change);
       return;
     case 'openTab':
-      if (session !== null) panels().open(session.file, message);
+      if (session !== null) commands.panels.open(session.file, message);
+      return;
+    case 'openLayout':
+      if (session === null) return;
+      await commands.layouts.open(session.file, message.point);
+      if (message.point !== null) commands.panels.open(session.file, { tab: 'timeline', candidate: null });
+      return;
+    case 'applyLayout':
+      if (session !== null) await applyLayoutCommand(commands, vscode.Uri.parse(session.file), message.point);
+      return;
+    case 'exportLayout':
+      if (session !== null) await exportLayoutCommand(commands, vscode.Uri.parse(session.file), message.point);
   }
 }
 

@@ -4,6 +4,8 @@ import type { CandidateId } from '../core/planner/plan';
 import type { HostMessage, PageKind, PageMessage, TabId } from '../protocol/page';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from './page-messages';
+import type { LayoutSearches } from './layout-searches';
+import { pageLayoutOf } from './layout-page';
 import { differsInProgressOnly, pageStateOf } from './page-state';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import type { Profiles } from './profiles';
@@ -18,6 +20,7 @@ export interface PageServices {
   readonly profiles: Profiles;
   readonly extensionUri: vscode.Uri;
   readonly sessions: PlanSessions;
+  readonly layouts: LayoutSearches;
   readonly log: vscode.LogOutputChannel;
   /** Does what a page asks for; `ready`, `log` and `draw` never get here. */
   readonly act: (message: PageAction, session: SessionState | null) => void;
@@ -43,12 +46,13 @@ export interface Page {
 
 /** Fills a webview with our page and keeps it current. The page speaks first (`ready`) and gets a whole state; what it misses while hidden it gets then. */
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
-  const { extensionUri, profiles, sessions, log } = services;
+  const { extensionUri, profiles, sessions, layouts, log } = services;
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** What the page was told last; null when it knows nothing. */
   let posted: { readonly session: SessionState | null; readonly trusted: boolean } | null = null;
   let profilesChanged = false;
+  let layoutChanged = false;
   let drawn: readonly CandidateId[] = [];
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
@@ -61,19 +65,33 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     clearTimeout(timer);
     timer = undefined;
     if (!ready || !source.isVisible()) return;
-    const session = source.session();
+    const session = sessionNow();
     const trusted = vscode.workspace.isTrusted;
-    const profile = source.page === 'tab' && session !== null ? profiles.stateOf(session.file) : null;
+    const isTab = source.page === 'tab' && session !== null;
+    const profile = isTab ? profiles.stateOf(session.file) : null;
+    const layout = isTab ? pageLayoutOf(source.session() ?? session, layouts.stateOf(session.file)) : null;
     if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session)) {
       const { progress, standing, staleEdits } = session;
       if (session !== posted.session) send({ type: 'progress', progress, standing, staleEdits });
       if (profilesChanged && profile !== null) send({ type: 'profile', profile });
-    } else send({ type: 'state', state: transferable(pageStateOf(session, { page: source.page, trusted, displayPath, profile, drawn })) });
+      if (layoutChanged && layout !== null) send({ type: 'layout', layout });
+    } else {
+      const surroundings = { page: source.page, trusted, displayPath, profile, layout, drawn };
+      send({ type: 'state', state: transferable(pageStateOf(session, surroundings)) });
+    }
     posted = { session, trusted };
     profilesChanged = false;
+    layoutChanged = false;
     if (wanted === null) return;
     send(wanted);
     wanted = null;
+  }
+
+  /** The session, in the tab with the layout that was opened there in place of the config's own. */
+  function sessionNow(): SessionState | null {
+    const session = source.session();
+    const opened = session === null || source.page !== 'tab' ? null : (layouts.stateOf(session.file)?.opened ?? null);
+    return session === null || opened === null ? session : { ...session, plan: opened.plan };
   }
 
   function send(message: HostMessage): void {
@@ -127,6 +145,11 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     profiles.onDidChange((file) => {
       if (source.page !== 'tab' || file !== source.session()?.file) return;
       profilesChanged = true;
+      refresh();
+    }),
+    layouts.onDidChange((file) => {
+      if (source.page !== 'tab' || file !== source.session()?.file) return;
+      layoutChanged = true;
       refresh();
     }),
   );

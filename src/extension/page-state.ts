@@ -1,6 +1,7 @@
 import type { Run } from '../core/config/run';
 import type { Located, Place } from '../core/located';
 import type { ElasticAnswer } from '../core/elastic/answer';
+import type { LayoutState } from '../protocol/layout';
 import type { PageElastic, PageKind, PageState, ProfileState } from '../protocol/page';
 import { lineColumnAt } from '../core/text';
 import type { CandidateId, Plan } from '../core/planner/plan';
@@ -14,6 +15,8 @@ export interface PageSurroundings {
   readonly displayPath: (file: string) => string;
   /** Profiles for the config shown; the side view does without. */
   readonly profile?: ProfileState | null;
+  /** Layouts of the config shown; the side view does without. */
+  readonly layout?: LayoutState | null;
   /** Candidates whose timelines the page asked for. */
   readonly drawn?: readonly CandidateId[];
 }
@@ -24,7 +27,7 @@ const affordableOperations = 400_000;
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session: see `transferable` before posting. */
 export function pageStateOf(
   session: SessionState | null,
-  { page, trusted, displayPath, profile = null, drawn = [] }: PageSurroundings,
+  { page, trusted, displayPath, profile = null, layout = null, drawn = [] }: PageSurroundings,
 ): PageState {
   if (session === null)
     return {
@@ -73,7 +76,7 @@ export function pageStateOf(
     findings: session.findings.map((finding) => ({ ...finding, placeText: placeText(finding.place) })),
     places: session.run === null ? {} : placesOf(session.run),
     profile: page === 'tab' ? profile : null,
-    layout: null,
+    layout: page === 'tab' ? layout : null,
   };
 }
 
@@ -91,7 +94,7 @@ export function pageElasticOf({ plan, spans, steps }: ElasticAnswer, page: PageK
 /** Whether a page that shows `before` needs no more than the progress of `now`: the plan and all that points into the file are the same. */
 export function differsInProgressOnly(now: SessionState, before: SessionState | null): boolean {
   if (before === null) return false;
-  const told: readonly (keyof SessionState)[] = ['progress', 'standing', 'staleEdits'];
+  const told: readonly (keyof SessionState)[] = ['progress', 'standing', 'staleEdits', 'edits'];
   return (Object.keys(now) as (keyof SessionState)[]).every((key) => told.includes(key) || now[key] === before[key]);
 }
 

@@ -41,6 +41,8 @@ export interface SessionState {
   readonly standing: StandingTimes | null;
   /** Edits since `plan`, `schedule` and `elastic` were made. */
   readonly staleEdits: number;
+  /** Edits since the session began. */
+  readonly edits: number;
   readonly error: ExpectedError | null;
   readonly findings: readonly Finding[];
   /** The texts that `run`, `error` and `findings` point into, by file. */
@@ -111,7 +113,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     const now = { ...session.state, ...change };
     const isNew = now.plan === null && now.schedule === null && now.elastic === null;
     const standing = now.progress === null ? null : now.standing;
-    session.state = { ...now, standing, staleEdits: isNew ? 0 : session.edits - session.plannedEdits };
+    session.state = { ...now, standing, edits: session.edits, staleEdits: isNew ? 0 : session.edits - session.plannedEdits };
     for (const listener of listeners) listener(session.state);
   }
 
@@ -127,6 +129,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       progress: null,
       standing: null,
       staleEdits: 0,
+      edits: 0,
       error: null,
       findings: [],
       texts: new Map(),

@@ -1,24 +1,28 @@
 import * as vscode from 'vscode';
 import type { Finding, Fix } from '../core/findings';
+import type { LayoutSearches } from './layout-searches';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { rangeOf } from './ranges';
 
 /** Quick fixes of the findings under the cursor; offered only while the texts they were made for are still current. */
-export function registerQuickFixes(sessions: PlanSessions, selector: vscode.DocumentSelector): vscode.Disposable {
+export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearches, selector: vscode.DocumentSelector): vscode.Disposable {
   const provider: vscode.CodeActionProvider = {
     provideCodeActions: (document, range, context) =>
-      sessions
-        .all()
-        .flatMap((state) =>
-          state.findings
-            .filter(
-              (finding) =>
-                finding.place.file === document.uri.toString() && rangeOf(finding.place, state.texts).intersection(range) !== undefined,
-            )
+      sessions.all().flatMap((state) => {
+        const isHere = ({ place }: Finding): boolean =>
+          place.file === document.uri.toString() && rangeOf(place, state.texts).intersection(range) !== undefined;
+        return [
+          ...state.findings
+            .filter(isHere)
             .flatMap((finding) =>
               finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context)),
             ),
-        ),
+          ...layouts
+            .findingsOf(state.file)
+            .filter(isHere)
+            .map((finding) => applyAction(finding, state, context)),
+        ];
+      }),
   };
   return vscode.languages.registerCodeActionsProvider(selector, provider, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] });
 }
@@ -33,10 +37,23 @@ function isCurrent(fix: Fix, { texts }: SessionState): boolean {
 function actionOf(fix: Fix, finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
   const action = new vscode.CodeAction(fix.title, vscode.CodeActionKind.QuickFix);
   action.isPreferred = fix.preferred;
-  action.diagnostics = context.diagnostics.filter(
-    ({ code, range }) => typeof code === 'object' && code.value === finding.code && range.isEqual(rangeOf(finding.place, state.texts)),
-  );
+  action.diagnostics = diagnosticsFor(finding, state, context);
   action.edit = new vscode.WorkspaceEdit();
   for (const { place, newText } of fix.edits) action.edit.replace(vscode.Uri.parse(place.file), rangeOf(place, state.texts), newText);
   return action;
+}
+
+/** What is wrong with a layout is mended by another one, which is shown before it is written. */
+function applyAction(finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
+  const title = vscode.l10n.t('Apply the best layout…');
+  const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
+  action.isPreferred = true;
+  action.diagnostics = diagnosticsFor(finding, state, context);
+  action.command = { title, command: 'terapipe.applyLayout', arguments: [vscode.Uri.parse(state.file)] };
+  return action;
+}
+
+function diagnosticsFor(finding: Finding, { texts }: SessionState, { diagnostics }: vscode.CodeActionContext): vscode.Diagnostic[] {
+  const place = rangeOf(finding.place, texts);
+  return diagnostics.filter(({ code, range }) => typeof code === 'object' && code.value === finding.code && range.isEqual(place));
 }

@@ -56,6 +56,11 @@ export function isEnabled(feature: 'codeLens' | 'hover' | 'inlayHints' | 'status
   return feature === 'inlayHints' ? value === true : value !== false;
 }
 
+/** Whether layouts of a launcher's file are searched without being asked for. */
+export function searchesLayouts(file: string): boolean {
+  return vscode.workspace.getConfiguration(section, vscode.Uri.parse(file)).get<unknown>('search.automatic') !== false;
+}
+
 /** Whether a change of settings can change a plan. */
 export function affectsPlans(event: vscode.ConfigurationChangeEvent): boolean {
   return ['defaultGpu', 'defaultNodes', 'defaultGpusPerNode'].some((key) => event.affectsConfiguration(`${section}.${key}`));

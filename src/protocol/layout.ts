@@ -4,10 +4,9 @@ import type { Assumption, Layout, TrainingSpec } from '../core/planner/request';
 import type { SearchStanding } from '../core/planner/search/answer';
 import { launchedAgainstBest } from '../core/planner/search/launched';
 import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/planner/search/plans';
-import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult } from '../core/planner/search/result';
+import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/planner/search/result';
 import type { SearchCounts, SearchProgress } from '../core/planner/search/search';
 import type { SearchKey } from '../core/planner/search/space';
-import type { StepPart } from '../core/planner/step-parts';
 import { layoutText, recomputeText, stageLayersText } from '../core/planner/search/words';
 import type { PageError } from './page';
 

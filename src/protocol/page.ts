@@ -105,9 +105,10 @@ export const pageCommands = [
   'terapipe.profile',
   'terapipe.cancelProfile',
   'terapipe.importProfile',
+  'terapipe.searchLayout',
+  'terapipe.cancelSearch',
 ] as const;
-/** The two of the Layout view search the layouts of the config, and stop that; they go into `pageCommands` with the commands themselves. */
-export type PageCommand = (typeof pageCommands)[number] | 'terapipe.searchLayout' | 'terapipe.cancelSearch';
+export type PageCommand = (typeof pageCommands)[number];
 
 /** Controls of the tab's toolbar: written into terapipe.json by the host as an undoable edit. */
 export interface ControlChange {

@@ -138,9 +138,8 @@ if (nemo !== null) {
     [
       '',
       "What explains it: only the layers' products run at the data sheet rate of FP8 or NVFP4, all else in bf16. GB300 gains 20 to 30 % on GB200 at the same data sheet rate of FP8 (its dense rows come out too slow):",
-      "a GEMM fraction of its own that nobody measured. The rows say neither recompute nor overlap of the exchanges, and their recipes overlap gradient and tensor-parallel exchanges (too slow here), while experts' rows",
-      'of the same layout gained 15 to 50 % between releases. Too fast are GPT-OSS and rows of one sequence a micro-batch on few GPUs: work of the host for routing that a floor per operation does not hold, which later',
-      'releases run in CUDA graphs.',
+      'a GEMM fraction of its own that nobody measured. The rows name neither recompute nor overlap of exchanges; none is overlapped here, which makes rows with tensor parallelism and many experts too slow if theirs were.',
+      'The same layout gained 15 to 50 % between releases of the software. Too fast are GPT-OSS and rows of one sequence a micro-batch on few GPUs: what else takes their time is not in the rows.',
     ].join('\n'),
   );
   print(

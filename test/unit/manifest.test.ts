@@ -84,6 +84,7 @@ describe('manifest', () => {
       'resourceFilename',
       'resourceExtname',
       'resourcePath',
+      'resourceScheme',
       'isWorkspaceTrusted',
       'virtualWorkspace',
       'workspaceFolderCount',

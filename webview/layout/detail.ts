@@ -1,5 +1,5 @@
 import { formatBytesOf, formatCount, formatDuration, formatPercent } from '../../src/core/format';
-import { stepParts } from '../../src/core/planner/step-parts';
+import { stepParts } from '../../src/core/planner/search/result';
 import type { LayoutAnswer, LayoutPoint, PageFound } from '../../src/protocol/layout';
 import { h, type Child } from '../dom';
 import type { Host } from '../host';

@@ -1,5 +1,5 @@
 import { formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../src/core/format';
-import type { StepPart } from '../../src/core/planner/step-parts';
+import type { StepPart } from '../../src/core/planner/search/result';
 import type { SearchKey } from '../../src/core/planner/search/space';
 import type { LayoutAnswer, LayoutRunning, PageLayout } from '../../src/protocol/layout';
 import { sentence } from '../shared/notices';

@@ -5,7 +5,7 @@ import type { TextRange } from '../located';
 /** One value to set in a JSON text; `undefined` removes the key. */
 export interface JsonChange {
   readonly path: readonly string[];
-  readonly value: string | number | boolean | undefined;
+  readonly value: string | number | boolean | readonly (string | number)[] | undefined;
 }
 
 /** The one replacement that turns a text into its changed version. */
@@ -43,7 +43,7 @@ function applyChange(text: string, { path, value }: JsonChange): string {
 }
 
 /** `{ "a": { "b": value } }` for the path a, b; the value itself for none. */
-function objectOf(path: readonly string[], value: string | number | boolean): string {
+function objectOf(path: readonly string[], value: NonNullable<JsonChange['value']>): string {
   return path.reduceRight((inner, key) => `{ ${JSON.stringify(key)}: ${inner} }`, JSON.stringify(value));
 }
 

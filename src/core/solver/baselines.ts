@@ -2,7 +2,7 @@ import { throwIfCancelled, type CancelSignal } from '../errors';
 import type { AffineRows } from './affine-rows';
 import { dynamicChunks, equalWorkLengths } from './chunk-rules';
 import { sliceTimesOf, unitCount, type SlicingProblem } from './problem';
-import { emptyRow, type SliceRows } from './slice-rows';
+import { spansOf, type SliceRows, type SliceSpans } from './slice-rows';
 import type { Scheme } from './slicing';
 
 /** Every sequence cut alike: its slices, the latency and the slowest slice, ms. */
@@ -72,12 +72,12 @@ export function baselinesOf(
   signal: CancelSignal | undefined,
 ): Baselines {
   const units = unitCount(problem);
-  const lookUp = 'series' in rows ? null : lookUpIn(rows);
+  const spans = spansOf(rows);
   let whole: Baseline | null = null;
   let uniform: Baseline | null = null;
   for (let slices = 1; slices <= units; slices++) {
     if (slices % 64 === 0) throwIfCancelled(signal);
-    const series = lookUp === null && 'series' in rows ? seriesOfFunctions(problem, rows, slices) : seriesOfLookUps(units, slices, lookUp);
+    const series = 'series' in rows ? seriesOfFunctions(problem, rows, slices) : seriesOfLookUps(units, slices, spans);
     const candidate = { slices, latencyMs: latency(series, slices), slowestMs: series.slowestMs };
     whole ??= candidate;
     if (uniform === null || candidate.latencyMs < uniform.latencyMs * (1 - sameLatency)) uniform = candidate;
@@ -86,7 +86,7 @@ export function baselinesOf(
   return {
     wholeMs: whole?.latencyMs ?? Infinity,
     uniform: uniform ?? none,
-    equalTime: bestEqualTime(problem, rows, latency, signal),
+    equalTime: bestEqualTime(problem, units, spans, latency, signal),
     equalWork: bestCut(problem, latency, equalWorkCuts(problem)),
     dynamicChunks: problem.forwardOnly === true ? bestCut(problem, latency, dynamicCuts(problem, uniform?.slices ?? 1)) : null,
   };
@@ -122,24 +122,14 @@ function bestCut(
   return best;
 }
 
-type LookUp = (start: number, length: number) => number;
-
-function lookUpIn(rows: SliceRows): LookUp {
-  const row = emptyRow();
-  return (start, length) => {
-    rows.read(start, Infinity, row);
-    return row.ms[row.offset + length - 1] ?? Infinity;
-  };
-}
-
-function seriesOfLookUps(units: number, slices: number, lookUp: LookUp | null): Series {
+function seriesOfLookUps(units: number, slices: number, spans: SliceSpans): Series {
   const short = Math.floor(units / slices);
   const longer = units - short * slices;
   let totalMs = 0;
   let slowestMs = 0;
   for (let index = 0, start = 0; index < slices; index++) {
     const length = index < longer ? short + 1 : short;
-    const ms = lookUp?.(start, length) ?? Infinity;
+    const ms = spans.ms(start, length);
     totalMs += ms;
     slowestMs = Math.max(slowestMs, ms);
     start += length;
@@ -162,47 +152,42 @@ function seriesOfFunctions({ tokens, unit, cost, minimumTokens = 1 }: SlicingPro
 /** Slices of equal time: each as long as the time of the first lets it be (the rule of serving engines that chunk a prompt dynamically). */
 function bestEqualTime(
   problem: SlicingProblem,
-  rows: SliceRows,
+  units: number,
+  spans: SliceSpans,
   latency: BatchLatency,
   signal: CancelSignal | undefined,
 ): Baselines['equalTime'] {
-  const { units } = rows;
-  const row = emptyRow();
   let best: { readonly latencyMs: number; readonly timeMs: number; readonly slowestMs: number } | null = null;
   const tried = Math.min(units, firstLengths);
   for (let index = 0; index < tried; index++) {
     throwIfCancelled(signal);
     const length = tried === units ? units - index : Math.round(units ** (1 - index / (tried - 1)));
-    rows.read(0, Infinity, row);
-    const timeMs = row.peakMs[row.offset + length - 1] ?? Infinity;
-    const series = equalTimeSeries(rows, timeMs, null);
+    const timeMs = spans.ms(0, length);
+    const series = equalTimeSeries(units, spans, timeMs, null);
     const latencyMs = latency(series, series.slices);
     if (latencyMs < (best?.latencyMs ?? Infinity)) best = { latencyMs, timeMs, slowestMs: series.slowestMs };
   }
   if (best === null) return { slices: 1, latencyMs: Infinity, slowestMs: 0, tokens: [problem.tokens] };
   const ends: number[] = [];
-  equalTimeSeries(rows, best.timeMs, ends);
+  equalTimeSeries(units, spans, best.timeMs, ends);
   const tokens = ends.map((end, index) => Math.min(problem.tokens, end * problem.unit) - (ends[index - 1] ?? 0) * problem.unit);
   return { slices: tokens.length, latencyMs: best.latencyMs, slowestMs: best.slowestMs, tokens };
 }
 
 /** The longest slices that take at most `timeMs` one after another; `Infinity` when one unit takes longer. Their ends go to `ends`. */
-function equalTimeSeries(rows: SliceRows, timeMs: number, ends: number[] | null): Series & { readonly slices: number } {
-  const row = emptyRow();
+function equalTimeSeries(units: number, spans: SliceSpans, timeMs: number, ends: number[] | null): Series & { readonly slices: number } {
   let totalMs = 0;
   let slowestMs = 0;
   let slices = 0;
-  for (let start = 0; start < rows.units;) {
-    rows.read(start, timeMs, row);
-    let length = row.length;
-    while (length > 0 && !((row.peakMs[row.offset + length - 1] ?? Infinity) <= timeMs)) length--;
-    const ms = row.ms[row.offset + length - 1] ?? Infinity;
-    if (length === 0 || ms === Infinity) return { totalMs: Infinity, slowestMs: Infinity, slices };
+  let length = 0;
+  for (let start = 0; start < units; start += length) {
+    length = spans.longest(start, timeMs, length);
+    const ms = length === 0 ? Infinity : spans.ms(start, length);
+    if (ms === Infinity) return { totalMs: Infinity, slowestMs: Infinity, slices };
     totalMs += ms;
     slices++;
     slowestMs = Math.max(slowestMs, ms);
-    start += length;
-    ends?.push(start);
+    ends?.push(start + length);
   }
   return { totalMs, slowestMs, slices };
 }

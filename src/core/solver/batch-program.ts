@@ -5,9 +5,6 @@ export interface BatchProgram {
   /** Cheapest sum of slices for so many sequences, ms, and the fewest slices that reach it. */
   readonly totals: Float64Array;
   readonly counts: Float64Array;
-  /** The same without a chunk of all the sequences at once. */
-  readonly composed: Float64Array;
-  readonly composedCounts: Float64Array;
   /** Which kind of chunk comes last. */
   readonly last: Uint32Array;
 }
@@ -16,8 +13,6 @@ export interface BatchProgram {
 export function composeBatch(sequences: number, sizes: readonly number[], cuts: readonly ChunkCut[]): BatchProgram {
   const totals = new Float64Array(sequences + 1);
   const counts = new Float64Array(sequences + 1);
-  const composed = new Float64Array(sequences + 1).fill(Infinity);
-  const composedCounts = new Float64Array(sequences + 1);
   const last = new Uint32Array(sequences + 1);
   const usable = cuts.flatMap(({ totalMs, slices }, kind) =>
     totalMs < Infinity ? [{ kind, size: sizes[kind] ?? 1, totalMs, slices }] : [],
@@ -29,10 +24,6 @@ export function composeBatch(sequences: number, sizes: readonly number[], cuts: 
       if (size > done) continue;
       const total = (totals[done - size] ?? 0) + totalMs;
       const count = (counts[done - size] ?? 0) + slices;
-      if (size < done && (total < (composed[done] ?? 0) || (total === composed[done] && count < (composedCounts[done] ?? 0)))) {
-        composed[done] = total;
-        composedCounts[done] = count;
-      }
       if (total < best || (total === best && count <= bestCount)) {
         best = total;
         bestCount = count;
@@ -42,7 +33,7 @@ export function composeBatch(sequences: number, sizes: readonly number[], cuts: 
     totals[done] = best;
     counts[done] = bestCount;
   }
-  return { totals, counts, composed, composedCounts, last };
+  return { totals, counts, last };
 }
 
 /** The kinds of chunk that the cheapest batch of `sequences` consists of; it must exist. */

@@ -35,8 +35,11 @@ export function jointRows(kinds: readonly SliceRows[], sizes: readonly number[])
     sequences: sizes.reduce((sum, size) => sum + size, 0),
     units,
     graph: null,
-    floorMs: members.every(({ rows }) => (rows?.floorMs ?? null) !== null)
-      ? (limitMs) => members.reduce((sum, { rows, count }) => sum + count * (rows?.floorMs?.(limitMs) ?? 0), 0)
+    floor: members.every(({ rows }) => (rows?.floor ?? null) !== null)
+      ? (limitMs) => ({
+          totalMs: members.reduce((sum, { rows, count }) => sum + count * (rows?.floor?.(limitMs).totalMs ?? 0), 0),
+          slices: 1,
+        })
       : null,
     read: (start: number, limitMs: number, row: SliceRow) => {
       for (const { rows, row: own } of members) rows?.read(start, limitMs, own);

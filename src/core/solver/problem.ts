@@ -51,8 +51,13 @@ export interface SlicingProblem {
  */
 export function checkedMs(cost: SliceMs, batch: number, tokens: number, context: number): number {
   const ms = cost(batch, tokens, context);
-  if (!(ms >= 0)) throw new RangeError(`slice time of batch ${batch}, ${tokens} tokens after ${context} is ${ms}`);
+  if (!(ms >= 0)) throw noTime(ms, batch, tokens, context);
   return ms;
+}
+
+/** What to throw when a slice time is none. */
+export function noTime(ms: number, batch: number, tokens: number, context: number): RangeError {
+  return new RangeError(`slice time of batch ${batch}, ${tokens} tokens after ${context} is ${ms}`);
 }
 
 /** Number of units in a sequence. */

@@ -1,6 +1,5 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { emptyRow, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
-import { rowsBetweenLooks } from './token-program';
+import { emptyRow, rowsBetweenLooks, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
 /** What a plan that is to be kept looks like. */
 export interface Wanted {

@@ -1,5 +1,5 @@
 import { type CancelSignal } from '../errors';
-import { kindsUsed } from './batch-program';
+import { composeBatch, kindsUsed } from './batch-program';
 import { thresholdBounds } from './floors';
 import { pruneScratch, wantedSlices } from './prune';
 import { graphRows, type SliceRows } from './slice-rows';
@@ -81,9 +81,9 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
   const { signal } = options;
   const sizes = problem.kinds.map((rows) => rows.sequences);
   const columns = pruneScratch();
-  const pruned = (rows: SliceRows, kind: number, aboveMs: number, limitMs: number, step: Step): SliceRows | null => {
-    const restMs = step.batch.totals[sequences - (sizes[kind] ?? 1)] ?? Infinity;
-    cheapestRests(rows, limitMs, solver.scratch, signal);
+  const pruned = (rows: SliceRows, kind: number, aboveMs: number, limitMs: number, totals: Float64Array): SliceRows | null => {
+    const restMs = totals[sequences - (sizes[kind] ?? 1)] ?? Infinity;
+    cheapestRests(rows, limitMs, solver.scratch, signal, within() - restMs - weight * Math.max(0, aboveMs));
     const wanted = { aboveMs: Math.max(0, aboveMs), limitMs, withinMs: within() - restMs, weight };
     const graph = wantedSlices(rows, solver.scratch.totals, wanted, columns, signal);
     return graph === null ? null : graphRows(sizes[kind] ?? 1, graph);
@@ -139,7 +139,8 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     const lowMs = Math.min(...open.map((interval) => interval.lowMs));
     const highest = open.reduce((a, b) => (b.highMs > a.highMs ? b : a));
     const limitMs = Math.min(highest.highMs, uselessAbove(highest.above));
-    solver.kinds = solver.kinds.map((rows, kind) => (rows === null ? null : pruned(rows, kind, lowMs, limitMs, highest.above)));
+    const { totals } = composeBatch(sequences, sizes, highest.above.cuts);
+    solver.kinds = solver.kinds.map((rows, kind) => (rows === null ? null : pruned(rows, kind, lowMs, limitMs, totals)));
     values = distinctPeaks(solver.kinds, lowMs, highest.highMs, sortedSlices, signal);
     const before = open;
     open = [];

@@ -20,6 +20,25 @@ export interface Rests {
   readonly counts: Uint32Array;
   readonly next: Uint32Array;
   readonly peaks: Float64Array;
+  /** Working memory: units from which there is a rest, descending. */
+  readonly stops: Uint32Array;
+}
+
+/** Rows between two looks at the signal. */
+export const rowsBetweenLooks = 128;
+
+/** A lower bound on cuts under a limit: their sum, ms, and their number of slices; `Infinity`: there is none. */
+export interface Floor {
+  readonly totalMs: number;
+  readonly slices: number;
+}
+
+/** Single slices of one kind of chunk. */
+export interface SliceSpans {
+  /** Time of the slice of `length` units from unit `start`, ms. */
+  readonly ms: (start: number, length: number) => number;
+  /** Units of the longest slice from unit `start` that takes at most `limitMs`, quickly from a guess that is close; 0: none does. */
+  readonly longest: (start: number, limitMs: number, guess: number) => number;
 }
 
 /** All slices of one kind of chunk, row by row. */
@@ -30,17 +49,38 @@ export interface SliceRows {
   readonly units: number;
   /** Shows the slices from unit `start` in `row`: at least all with a peak up to `limitMs`. Valid until the next call. */
   readonly read: (start: number, limitMs: number, row: SliceRow) => void;
-  /** A lower bound on the sum of any cut with no peak above `limitMs`, at once; null where only the dynamic program tells. */
-  readonly floorMs: ((limitMs: number) => number) | null;
+  /** A lower bound on any cut with no peak above `limitMs`, at once; null where only the dynamic program tells. */
+  readonly floor: ((limitMs: number) => Floor) | null;
+  /** Single slices, where they are at hand without reading rows. */
+  readonly spans?: SliceSpans;
   /** The columns, where the slices are kept in some. */
   readonly graph: SliceGraph | null;
-  /** A faster way to do what `cheapestRests` does, where there is one; returns the slices visited. */
-  readonly rests?: (limitMs: number, rests: Rests, signal: CancelSignal | undefined) => number;
+  /** A faster way to do what `cheapestRests` does, where there is one: only for cuts of at most `withinMs`. Returns the slices visited. */
+  readonly rests?: (limitMs: number, withinMs: number, rests: Rests, signal: CancelSignal | undefined) => number;
 }
 
 export function emptyRow(): SliceRow {
   const nothing = new Float64Array(0);
   return { ms: nothing, peakMs: nothing, to: null, offset: 0, length: 0 };
+}
+
+/** Single slices of rows that have to be read for them. */
+export function spansOf(rows: SliceRows): SliceSpans {
+  if (rows.spans !== undefined) return rows.spans;
+  const row = emptyRow();
+  const ms = (start: number, length: number): number => {
+    rows.read(start, Infinity, row);
+    return row.ms[row.offset + length - 1] ?? Infinity;
+  };
+  return {
+    ms,
+    longest: (start, limitMs) => {
+      rows.read(start, limitMs, row);
+      let { length } = row;
+      while (length > 0 && !((row.ms[row.offset + length - 1] ?? Infinity) <= limitMs)) length--;
+      return length;
+    },
+  };
 }
 
 /** Slices of one kind kept in columns: those from unit i at entries `rowStart[i]` to `rowStart[i + 1] - 1`. */
@@ -58,7 +98,7 @@ export function graphRows(sequences: number, graph: SliceGraph): SliceRows {
     graph,
     sequences,
     units: rowStart.length - 1,
-    floorMs: null,
+    floor: null,
     read: (start, _limitMs, row) => {
       row.ms = ms;
       row.peakMs = peakMs;

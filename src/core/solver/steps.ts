@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../errors';
 import { composeBatch, kindsUsed, type BatchProgram } from './batch-program';
-import type { SliceRows } from './slice-rows';
+import type { Floor, SliceRows } from './slice-rows';
 import { cheapestCut, noCut, tokenScratch, type ChunkCut, type TokenScratch } from './token-program';
 
 /**
@@ -35,15 +35,18 @@ export interface StepSolver {
   readonly scratch: TokenScratch;
 }
 
+/** Relative slack for the rounding of shares of a sum. */
+const shareSlack = 1e-12;
+
 export function stepSolver(all: readonly SliceRows[], sequences: number, signal: CancelSignal | undefined): StepSolver {
   const sizes = all.map((rows) => rows.sequences);
-  const floors = all.map((rows) => rows.floorMs);
+  const floors = all.map((rows) => rows.floor);
   const scratch = tokenScratch(all[0]?.units ?? 0);
   const solver: StepSolver = {
     kinds: [...all],
     scratch,
     floor: (limitMs) => {
-      const cuts = solver.kinds.map((rows) => (rows === null ? noCut : { ...noCut, totalMs: rows.floorMs?.(limitMs) ?? 0, slices: 1 }));
+      const cuts = solver.kinds.map((rows) => (rows === null ? noCut : { ...noCut, totalMs: 0, slices: 1, ...rows.floor?.(limitMs) }));
       const batch = composeBatch(sequences, sizes, cuts);
       return { limitMs, totalMs: batch.totals[sequences] ?? Infinity, slowestMs: 0, cuts, solved: cuts.map(() => false), batch };
     },
@@ -53,11 +56,26 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
       solver.kinds.forEach((rows, kind) => {
         if (rows === null) cuts[kind] = noCut;
         else if (solved[kind] === true) cuts[kind] = below?.cuts[kind] ?? noCut;
-        else cuts[kind] = raised(cuts[kind] ?? noCut, floors[kind]?.(limitMs) ?? 0);
+        else cuts[kind] = raised(cuts[kind] ?? noCut, floors[kind]?.(limitMs));
       });
+      // What a plan within the spare time can hold: nothing of kinds of which each cut is too dear for it.
+      const usable = [...cuts];
+      const tried = new Set<number>();
+      const solveKind = (rows: SliceRows, kind: number, restMs: number): void => {
+        const mostMs = spareMs - restMs;
+        const shareMs = ((spareMs * (sizes[kind] ?? 1)) / sequences) * (1 + shareSlack);
+        // Some chunk of such a plan takes no more than its share; only if one of this kind does not are larger ones of use.
+        const isLast = tried.has(kind) || shareMs >= mostMs;
+        const withinMs = rows.rests === undefined ? Infinity : isLast ? mostMs : shareMs;
+        const cut = cheapestCut(rows, limitMs, scratch, signal, withinMs);
+        tried.add(kind);
+        solved[kind] = cut !== noCut || withinMs === Infinity;
+        cuts[kind] = solved[kind] ? cut : raised(cuts[kind] ?? noCut, { totalMs: withinMs, slices: 1 });
+        usable[kind] = isLast ? cut : (cuts[kind] ?? noCut);
+      };
       // Only kinds that the cheapest composition would take need to be solved: the others cannot make it cheaper than they are already thought to be.
       for (;;) {
-        const batch = composeBatch(sequences, sizes, cuts);
+        const batch = composeBatch(sequences, sizes, usable);
         const totalMs = batch.totals[sequences] ?? Infinity;
         if (totalMs === Infinity || totalMs > spareMs) return { limitMs, totalMs: Infinity, slowestMs: 0, cuts, solved, batch };
         const used = new Set(kindsUsed(batch, sequences, sizes));
@@ -66,14 +84,12 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
           return { limitMs, totalMs, slowestMs, cuts, solved, batch };
         }
         // Those with a lower bound per sequence no dearer than the dearest one used will be used in turn.
-        const perSequence = (kind: number): number => (cuts[kind]?.totalMs ?? Infinity) / (sizes[kind] ?? 1);
+        const perSequence = (kind: number): number => (usable[kind]?.totalMs ?? Infinity) / (sizes[kind] ?? 1);
         const dearest = Math.max(...[...used].map(perSequence));
-        for (const kind of sizes.keys()) {
-          if (solved[kind] === true || perSequence(kind) > dearest) continue;
-          const rows = solver.kinds[kind] ?? null;
-          cuts[kind] = rows === null ? noCut : cheapestCut(rows, limitMs, scratch, signal);
-          solved[kind] = true;
-        }
+        solver.kinds.forEach((rows, kind) => {
+          if (rows !== null && solved[kind] !== true && perSequence(kind) <= dearest)
+            solveKind(rows, kind, batch.totals[sequences - rows.sequences] ?? Infinity);
+        });
       }
     },
   };
@@ -81,8 +97,10 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
 }
 
 /** The same as an estimate that is no lower than a floor. */
-function raised(cut: ChunkCut, floorMs: number): ChunkCut {
-  return floorMs > cut.totalMs ? { ...noCut, totalMs: floorMs, slices: cut.slices } : cut;
+function raised(cut: ChunkCut, floor: Floor | undefined): ChunkCut {
+  return floor !== undefined && floor.totalMs > cut.totalMs
+    ? { ...noCut, totalMs: floor.totalMs, slices: Math.max(cut.slices, floor.slices) }
+    : cut;
 }
 
 /** Whether the steps around a threshold agree on the cheapest cut of a kind. */

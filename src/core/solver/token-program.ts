@@ -1,5 +1,5 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { emptyRow, type Rests, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
+import { emptyRow, rowsBetweenLooks, type Rests, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
 /** Cheapest cut of one chunk with no slice above a threshold (eq. 7). */
 export interface ChunkCut {
@@ -27,27 +27,25 @@ export function tokenScratch(units: number): TokenScratch {
     counts: new Uint32Array(units + 1),
     next: new Uint32Array(units + 1),
     peaks: new Float64Array(units + 1),
+    stops: new Uint32Array(units + 1),
     row: emptyRow(),
     visits: 0,
   };
 }
 
-/** Rows between two looks at the signal. */
-export const rowsBetweenLooks = 128;
-
 /**
  * Eq. 8 from the end of the sequence: for every unit the cheapest cut of the rest with no slice above `limitMs`, of equal ones one with the fewest slices, left in
- * `scratch.totals` and `scratch.next`; adds to `scratch.visits` one for each slice.
+ * `scratch.totals` and `scratch.next`; adds to `scratch.visits` one for each slice. Units through which no cut of at most `withinMs` leads may be left out: their totals are `Infinity`.
  * @throws CancelledError
  */
-export function cheapestRests(rows: SliceRows, limitMs: number, scratch: TokenScratch, signal?: CancelSignal): void {
+export function cheapestRests(rows: SliceRows, limitMs: number, scratch: TokenScratch, signal?: CancelSignal, withinMs = Infinity): void {
   if (rows.graph !== null) {
     scratch.visits += rows.graph.ms.length;
     restsInGraph(rows.graph, limitMs, scratch, signal);
     return;
   }
   if (rows.rests !== undefined) {
-    scratch.visits += rows.rests(limitMs, scratch, signal);
+    scratch.visits += rows.rests(limitMs, withinMs, scratch, signal);
     return;
   }
   const { totals, counts, next, peaks, row } = scratch;
@@ -130,12 +128,12 @@ function restsInGraph(
   }
 }
 
-/** Solves one threshold: the cheapest cut of the whole sequence. */
-export function cheapestCut(rows: SliceRows, limitMs: number, scratch: TokenScratch, signal?: CancelSignal): ChunkCut {
-  cheapestRests(rows, limitMs, scratch, signal);
+/** Solves one threshold: the cheapest cut of the whole sequence, `noCut` where it may take more than `withinMs`. */
+export function cheapestCut(rows: SliceRows, limitMs: number, scratch: TokenScratch, signal?: CancelSignal, withinMs = Infinity): ChunkCut {
+  cheapestRests(rows, limitMs, scratch, signal, withinMs);
   const { totals, counts, next, peaks } = scratch;
   const totalMs = totals[0] ?? Infinity;
-  if (totalMs === Infinity) return noCut;
+  if (totalMs === Infinity || totalMs > withinMs) return noCut;
   const slices = counts[0] ?? 0;
   const ends = new Uint32Array(slices);
   let slowestMs = 0;

@@ -1,6 +1,5 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { emptyRow, type SliceRows } from './slice-rows';
-import { rowsBetweenLooks } from './token-program';
+import { emptyRow, rowsBetweenLooks, type SliceRows } from './slice-rows';
 
 /** Distinct peaks above `lowMs` and below `highMs` of the slices of all kinds, ascending; null when more than `most` slices have such a peak, which would take long to sort. */
 export function distinctPeaks(

@@ -1,12 +1,15 @@
 import * as vscode from 'vscode';
 import { runCommand } from '../run-command';
+import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
 import { chooseClusterCommand } from './choose-cluster';
 import { createConfigCommand } from './create-config';
+import { exportLayoutCommand, type ExportLayoutCommands } from './export-layout';
 import { openSampleCommand } from './open-sample';
 import { planCommand } from './plan';
 import { importProfileCommand } from './import-profile';
 import { profileCommand, type ProfileCommands } from './profile';
 import { exportPlanCommand } from './save';
+import { cancelSearchCommand, openLayoutCommand, searchLayoutCommand } from './search-layout';
 import { targetOf, timelineTargetOf } from './target';
 
 /** Every command we contribute, with what it takes: a file (URI, path or tree row) where it acts on one. */
@@ -14,6 +17,13 @@ export interface Commands {
   readonly 'terapipe.plan': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openTimeline': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openElastic': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.openLayout': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.searchLayout': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.cancelSearch': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.applyLayout': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.acceptLayout': (diff?: unknown) => Promise<void>;
+  readonly 'terapipe.discardLayout': (diff?: unknown) => Promise<void>;
+  readonly 'terapipe.exportLayout': (config?: unknown) => Promise<void>;
   readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openSample': (folder?: unknown) => Promise<void>;
@@ -25,7 +35,7 @@ export interface Commands {
   readonly 'terapipe.showLog': () => void;
 }
 
-export interface CommandServices extends ProfileCommands {
+export interface CommandServices extends ProfileCommands, ApplyCommands, ExportLayoutCommands {
   readonly context: vscode.ExtensionContext;
   readonly refreshExplorer: () => void;
 }
@@ -37,6 +47,13 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.openTimeline': async (config) => services.panels.open(await timelineTargetOf(services.shown, config)),
     'terapipe.openElastic': async (config) =>
       services.panels.open(await targetOf(services.shown, config), { tab: 'elastic', candidate: null }),
+    'terapipe.openLayout': (config) => openLayoutCommand(services, config),
+    'terapipe.searchLayout': (config) => searchLayoutCommand(services, config),
+    'terapipe.cancelSearch': (config) => cancelSearchCommand(services, config),
+    'terapipe.applyLayout': (config) => applyLayoutCommand(services, config),
+    'terapipe.acceptLayout': (diff) => acceptLayoutCommand(services, diff),
+    'terapipe.discardLayout': (diff) => services.diffs.discard(diff),
+    'terapipe.exportLayout': (config) => exportLayoutCommand(services, config),
     'terapipe.createConfig': (model) => createConfigCommand(services, model),
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
     'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),

@@ -34,13 +34,13 @@ export async function savePageText(beside: vscode.Uri | null, { name, mime, text
   await saveText(beside, name, filters[mime], text);
 }
 
-/** Saves a text where the user says. One in pieces is never whole in memory where it goes to a local file. */
+/** Saves a text where the user says, and returns where that is. One in pieces is never whole in memory where it goes to a local file. */
 export async function saveText(
   beside: vscode.Uri | null,
   name: string,
   types: Record<string, string[]>,
   text: string | Iterable<string>,
-): Promise<void> {
+): Promise<vscode.Uri> {
   const safeName = name.replace(/[^\p{L}\p{N} ._-]+/gu, '-').replace(/^\.+/, '');
   const folder = beside === null ? vscode.workspace.workspaceFolders?.[0]?.uri : vscode.Uri.joinPath(beside, '..');
   const target = await vscode.window.showSaveDialog({
@@ -51,4 +51,5 @@ export async function saveText(
   if (target.scheme === 'file') await writeFile(target.fsPath, text);
   else await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(typeof text === 'string' ? text : Array.from(text).join('')));
   vscode.window.setStatusBarMessage(`$(check) ${vscode.l10n.t('Saved {0}', nameOf(target))}`, savedShownMs);
+  return target;
 }

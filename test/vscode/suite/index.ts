@@ -14,6 +14,7 @@ export async function run(): Promise<void> {
   await import('./editor.test');
   await import('./elastic.test');
   await import('./launchers.test');
+  await import('./layouts.test');
   await import('./profile.test');
   await import('./schedules.test');
   const failures: string[] = [];

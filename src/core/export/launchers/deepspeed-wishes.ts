@@ -2,7 +2,7 @@ import type { Facts } from '../../config/facts';
 import { formatCount, plural } from '../../format';
 import { countOf } from '../../launch/derived';
 import { gpusOf, type HandOver } from './hand-over';
-import { because, countWish, gone, isGiven, lacking, newFile, type Put, type Wish } from './wish';
+import { because, countWish, gone, isGiven, lacking, newFile, offloadWish, type Put, type Wish } from './wish';
 
 /** What a DeepSpeed JSON should say of a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this file. */
 export function deepspeedWishes(plan: HandOver): readonly Wish[] {
@@ -15,6 +15,8 @@ export function deepspeedWishes(plan: HandOver): readonly Wish[] {
     sizeWish('tensor parallel size', 'tensor', tensor),
     sizeWish('pipeline stages', 'pipeline', pipeline),
     recomputeWish(plan),
+    // A section of its own, with settings that hang on it.
+    { ...offloadWish(plan.offloadOptimizer === true), ways: () => [] },
     ...lacking(`ZeRO ${zeroStage} with a pipeline`, 'DeepSpeed refuses ZeRO 2 and 3 in its pipeline engine', pipeline > 1 && zeroStage > 1),
     ...lacking(`context parallel size ${context}`, script, context > 1),
     ...lacking(`expert parallel size ${expert}`, script, expert > 1),

@@ -1,6 +1,9 @@
 import type { ModelSpec } from '../../model/spec';
 import { formatBytesOf, formatCount, formatDuration, formatNumber } from '../../format';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
+import type { PlanRequest } from '../../planner/request';
+import { requestOf } from '../../planner/search/request-of';
+import type { FoundPlan, SearchResult } from '../../planner/search/result';
 import { stageShapes } from '../../planner/stages';
 import type { Precision } from '../../cluster/spec';
 import { printable } from '../../text';
@@ -38,6 +41,10 @@ export interface HandOver {
   readonly zeroStage: 0 | 1 | 2 | 3;
   readonly sequenceParallel: boolean;
   readonly recompute: Recompute;
+  /** The optimizer and its state are on the host; absent: on the GPU. */
+  readonly offloadOptimizer?: boolean;
+  /** How GPUs that share a sequence exchange; absent: as the launcher does. */
+  readonly contextExchange?: 'all-to-all' | 'ring';
   readonly attention: 'flash' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
   readonly schedule: string;
@@ -49,35 +56,71 @@ export interface HandOver {
 
 /** What to tell a launcher so that it runs the plan's chosen candidate. */
 export function handOverOf(plan: Plan): HandOver {
-  const { title, model, cluster, training, layout } = plan.request;
+  const { request } = plan;
   const chosen = chosenOf(plan);
-  const { schedule, scheme } = chosen;
+  return handOver(request, {
+    ...chosen,
+    stageLayers: stageLayersOf(request),
+    peakBytes: peakBytesOf(chosen),
+    capacityBytes: chosen.memory.capacityBytes,
+    errorPercent: plan.cost.errorPercent,
+  });
+}
+
+/** The same of a layout that a search found. */
+export function handOverOfFound({ request, cost }: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): HandOver {
+  const asked = requestOf(request, found);
+  const { schedule } = found.point;
+  return handOver(asked, {
+    ...found,
+    schedule,
+    stageLayers: stageLayersOf(asked),
+    capacityBytes: request.cluster.gpu.memoryBytes,
+    errorPercent: cost.errorPercent,
+  });
+}
+
+function stageLayersOf({ model, layout: { pipeline, virtualStages, stageLayers } }: PlanRequest): readonly number[] {
+  return stageLayers ?? stageShapes(model.layers, pipeline * virtualStages).map(({ layers }) => layers);
+}
+
+/** What is told of a layout beside its request. */
+interface Predicted extends Pick<FoundPlan, 'scheme' | 'iterationMs' | 'peakBytes'> {
+  readonly schedule: string;
+  readonly stageLayers: readonly number[];
+  readonly capacityBytes: number;
+  readonly errorPercent: number;
+}
+
+function handOver({ title, model, cluster, training, layout }: PlanRequest, predicted: Predicted): HandOver {
   const { tensor, pipeline, data, context, expert, virtualStages } = layout;
+  const { schedule, scheme, stageLayers, iterationMs, peakBytes, capacityBytes, errorPercent } = predicted;
   const gpus = tensor * pipeline * data * context;
   const nodes = nodesFor(gpus, cluster.gpusPerNode);
   return {
     ...{ title, model, gpu: cluster.gpu.name, nodes, gpusPerNode: gpus / nodes },
-    ...{
-      tensor,
-      pipeline,
-      data,
-      context,
-      expert,
-      expertTensor: layout.expertTensor ?? (model.experts === null ? null : tensor),
-      virtualStages,
-    },
-    stageLayers: layout.stageLayers ?? stageShapes(model.layers, pipeline * virtualStages).map(({ layers }) => layers),
+    ...{ tensor, pipeline, data, context, expert, virtualStages, stageLayers, schedule },
+    expertTensor: layout.expertTensor ?? (model.experts === null ? null : tensor),
     sequenceLength: training.sequenceLength,
     microBatch: training.microBatch,
     globalBatch: training.globalBatch,
     precision: training.precision,
     zeroStage: training.zeroStage,
     sequenceParallel: training.sequenceParallel,
-    recompute: { granularity: training.recompute },
+    recompute: recomputeOf(training),
+    ...(training.offloadOptimizer === true ? { offloadOptimizer: true } : {}),
+    ...(context > 1 && training.contextExchange !== undefined ? { contextExchange: training.contextExchange } : {}),
     attention: training.attention,
-    schedule,
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
-    predicted: `${formatDuration(chosen.iterationMs)} a step, give or take ${formatNumber(plan.cost.errorPercent)} %; ${formatBytesOf(peakBytesOf(chosen), chosen.memory.capacityBytes)} on the fullest GPU`,
+    predicted: `${formatDuration(iterationMs)} a step, give or take ${formatNumber(errorPercent)} %; ${formatBytesOf(peakBytes, capacityBytes)} on the fullest GPU`,
+  };
+}
+
+function recomputeOf({ recompute, recomputeLayers, recomputeModules }: PlanRequest['training']): Recompute {
+  return {
+    granularity: recompute,
+    ...(recompute === 'selective' && recomputeModules !== undefined ? { modules: recomputeModules } : {}),
+    ...(recompute === 'full' && recomputeLayers !== undefined ? { layers: recomputeLayers } : {}),
   };
 }
 

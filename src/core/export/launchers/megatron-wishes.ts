@@ -5,7 +5,7 @@ import { countOf, worldOf } from '../../launch/derived';
 import { gpusOf, type HandOver } from './hand-over';
 import { megatronStages, sum } from '../../launch/stage-layers';
 import { isSame, patternOf } from './stage-layers';
-import { because, countWish, gone, isGiven, lacking, silentSize, switchWish, type Put, type Way, type Wish } from './wish';
+import { because, countWish, gone, isGiven, lacking, offloadWish, silentSize, switchWish, type Put, type Way, type Wish } from './wish';
 
 /** The formats of Megatron-LM and of what runs on Megatron Core. */
 export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
@@ -39,6 +39,8 @@ export function megatronWishes(plan: HandOver, format: MegatronFormat): readonly
       () => plan.tensor > 1,
     ),
     recomputeWish(plan),
+    offloadWish(plan.offloadOptimizer === true),
+    ...exchangeWishes(plan),
     gpusWish(plan, format),
     ...scheduleGaps(plan),
   ];
@@ -197,6 +199,21 @@ function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
     },
     because: because.never,
   };
+}
+
+/** Megatron's own exchange is a ring (`p2p`). */
+function exchangeWishes({ contextExchange, context }: HandOver): readonly Wish[] {
+  if (contextExchange === undefined || context === 1) return [];
+  const isWanted = (name: string): boolean => name.startsWith('a2a') === (contextExchange === 'all-to-all');
+  return [
+    {
+      what: `context parallelism by ${contextExchange === 'ring' ? 'ring (p2p)' : 'all-to-all (a2a)'}`,
+      facts: ['contextCommunication'],
+      isMet: ({ contextCommunication }) => isWanted(contextCommunication?.value ?? 'p2p'),
+      ways: () => [[{ fact: 'contextCommunication', value: contextExchange === 'ring' ? 'p2p' : 'a2a' }]],
+      because: because.never,
+    },
+  ];
 }
 
 /** Data parallelism is what the GPUs leave, so that their number is what says it. */

@@ -8,6 +8,7 @@ export const megatronFlags = {
   tensor: ['--tensor-model-parallel-size'],
   pipeline: ['--pipeline-model-parallel-size'],
   context: ['--context-parallel-size'],
+  contextCommunication: ['--cp-comm-type'],
   expert: ['--expert-model-parallel-size'],
   expertTensor: ['--expert-tensor-parallel-size'],
   virtualStages: ['--num-virtual-stages-per-pipeline-rank'],

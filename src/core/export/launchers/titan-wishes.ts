@@ -4,7 +4,7 @@ import { countOf, titanStagesPerRankOf } from '../../launch/derived';
 import type { HandOver } from './hand-over';
 import { titanStages, titanStagesOf } from '../../launch/stage-layers';
 import { isSame, moduleNames, splitPoints } from './stage-layers';
-import { because, countWish, gone, isGiven, lacking, type Put, type Way, type Wish } from './wish';
+import { because, countWish, gone, isGiven, lacking, offloadWish, type Put, type Way, type Wish } from './wish';
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name; the second group has several stages on each rank. */
 const single = ['1F1B', 'GPipe'];
@@ -25,6 +25,7 @@ export function titanWishes(plan: HandOver): readonly Wish[] {
     ...precisionWishes(plan),
     sequenceParallelWish(plan),
     recomputeWish(plan),
+    offloadWish(plan.offloadOptimizer === true),
     ...lacking(`token slices (${plan.schedule})`, 'TorchTitan has no token slices', plan.slices > 1 && plan.pipeline > 1),
   ];
 }

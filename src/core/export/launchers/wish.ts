@@ -62,6 +62,17 @@ export function switchWish(
   };
 }
 
+/** The optimizer and its state on the host or on the GPU. Taking it back is an edit; how to offload hangs on more than one switch, so that is left to a person. */
+export function offloadWish(offload: boolean): Wish {
+  return {
+    what: `optimizer on the ${offload ? 'host' : 'GPU'}`,
+    facts: ['offloadOptimizer'],
+    isMet: ({ offloadOptimizer }) => offload === (offloadOptimizer !== undefined && offloadOptimizer.value !== 'none'),
+    ways: () => (offload ? [] : [gone('offloadOptimizer')]),
+    because: `switch the offload of the optimizer ${offload ? 'on' : 'off'} by hand`,
+  };
+}
+
 /** Something that a launcher has no setting for. Met only where the plan asks for nothing. */
 export function lacking(what: string, because: string, isAsked = true): readonly Wish[] {
   return isAsked ? [{ what, facts: [], isMet: () => false, ways: () => [], because }] : [];

@@ -28,5 +28,7 @@ export const findingCodes = [
   'precision-slow',
   'few-micro-batches',
   'memory-over-capacity',
+  'layout-slower',
+  'layout-too-large',
 ] as const;
 export type FindingCode = (typeof findingCodes)[number];

@@ -6,6 +6,8 @@ import type { SearchPoint } from './evaluate';
 import type { SearchCounts } from './search';
 import type { SearchKey } from './space';
 
+export { stepPartNames, stepParts, type StepPart } from '../step-parts';
+
 /** One layout with what is predicted of it. Times in ms, memory of the worst stage in bytes. */
 export interface FoundPlan {
   readonly point: SearchPoint;

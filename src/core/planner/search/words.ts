@@ -1,7 +1,6 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
 import type { Bound, SearchPoint } from './evaluate';
-import { stepPartNames, stepParts } from '../step-parts';
-import type { FoundPlan } from './result';
+import { stepPartNames, stepParts, type FoundPlan } from './result';
 import type { Family } from './space';
 
 /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what tells one layout from another, in a line. */

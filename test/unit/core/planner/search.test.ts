@@ -3,11 +3,10 @@ import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { searchLayouts } from '../../../../src/core/planner/search/assemble';
 import { canCut, stageCuts } from '../../../../src/core/planner/search/cuts';
 import { mostHelpful, whatIfs } from '../../../../src/core/planner/search/improvements';
-import { gapOf, type SearchResult } from '../../../../src/core/planner/search/result';
+import { gapOf, stepParts, type SearchResult } from '../../../../src/core/planner/search/result';
 import type { SearchProgress } from '../../../../src/core/planner/search/search';
 import { searchKeys, type SearchKey, type SearchProblem } from '../../../../src/core/planner/search/space';
 import { stageLayersText } from '../../../../src/core/planner/search/words';
-import { stepParts } from '../../../../src/core/planner/step-parts';
 import { gpt, llama3, request } from '../../../golden/requests';
 
 /** Sixteen A100 and a model that needs two of them. */

@@ -1,0 +1,117 @@
+import { changeJson, type JsonChange } from '../config/change-json';
+import type { LauncherFile, LauncherReader } from '../config/facts';
+import type { Run } from '../config/run';
+import { ExpectedError } from '../errors';
+import type { TextEdit } from '../findings';
+import { isLauncher } from '../launch/readers';
+import type { FoundPlan, SearchResult } from '../planner/search/result';
+import { requestOf } from '../planner/search/request-of';
+import { stageShapes } from '../planner/stages';
+import { settingAt } from '../planner/findings/settings';
+import { editLauncher, isEditable, type EditedLauncher, type Remark } from './launchers/edit-launcher';
+import { handOverOfFound } from './launchers/hand-over';
+
+/** A config changed to a layout that a search found. */
+export interface AppliedLayout {
+  readonly file: string;
+  /** The text that `edits` are of, and the whole text with them made. */
+  readonly before: string;
+  readonly text: string;
+  /** In ascending order, none touching another; empty: the file says so already. */
+  readonly edits: readonly TextEdit[];
+  /** What this kind of file has no place for, for the layout that it had before as for this one. */
+  readonly remarks: readonly Remark[];
+}
+
+/** What is changed: a run with the launcher's file that it was read from, and the reader of that. */
+export interface AppliedTo {
+  readonly run: Run;
+  readonly launcher: LauncherFile | null;
+  /** Null where `launcher` is. */
+  readonly read: LauncherReader | null;
+}
+
+/**
+ * Writes a layout into the config that it was searched for: the values that differ, comments kept, nothing else changed.
+ * @param launched the layout that the file has now, by which it is told what this file never says; null: unknown.
+ * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout, `apply-shared` where a value hangs on a variable that others take.
+ */
+export function applyLayout(
+  { run, launcher, read }: AppliedTo,
+  result: SearchResult,
+  found: FoundPlan,
+  launched: FoundPlan | null,
+): AppliedLayout {
+  const { format } = run;
+  if (format === 'terapipe') return intoJson(run, found, requestOf(result.request, found).layout.stageLayers);
+  if (launcher === null || read === null || !isLauncher(format) || !isEditable(format)) throw notThisFile(run);
+  const edited = editLauncher(handOverOfFound(result, found), launcher, format, read);
+  const never = launched === null ? [] : editLauncher(handOverOfFound(result, launched), launcher, format, read).gaps;
+  refuseGaps(edited, never);
+  if (edited.alongside.length > 0)
+    throw new ExpectedError(
+      'apply-shared',
+      `The layout would change other settings too, since they take the same variable: ${edited.alongside.join('; ')}`,
+      'give them variables of their own first, or export the layout as a new file',
+    );
+  const { edits, text, gaps } = edited;
+  return { file: launcher.file, before: launcher.text, text, edits, remarks: gaps };
+}
+
+/** What the file cannot say though the layout hangs on it. What it never says, and the wish for it did not change, is no reason. */
+function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[]): void {
+  const [first] = gaps.filter(({ what }) => !never.some((gap) => gap.what === what));
+  if (first !== undefined)
+    throw new ExpectedError(
+      'apply-no-place',
+      `This file cannot say ${first.what}: ${first.because}`,
+      'pick another layout, or export this one as a new file',
+    );
+}
+
+function notThisFile({ format }: Run): ExpectedError {
+  if (format === 'huggingface' || format === 'onnx')
+    return new ExpectedError('apply-not-this-file', 'A model says nothing of its layout', 'create a terapipe.json for it first');
+  return new ExpectedError('apply-not-this-file', 'Files of this launcher are not edited', 'export the layout as a new file');
+}
+
+/** Sizes that are 1 where nobody says them are written where they are more, or where the file says them already. */
+function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[] | undefined): AppliedLayout {
+  const before = run.texts?.get(run.file) ?? '';
+  const { layout, training, schedule } = point;
+  const full = training.recompute === 'full' ? training.recomputeLayers : undefined;
+  const modules = training.recompute === 'selective' ? training.recomputeModules : undefined;
+  const wanted: readonly (readonly [key: string, value: JsonChange['value'], silent?: JsonChange['value']])[] = [
+    ...(['tensor', 'pipeline', 'data'] as const).map((name) => [`layout.${name}`, layout[name]] as const),
+    ...(['context', 'expert', 'virtualStages'] as const).map((name) => [`layout.${name}`, layout[name], 1] as const),
+    ['layout.expertTensor', layout.expertTensor ?? layout.tensor, layout.tensor],
+    ['layout.stageLayers', isEven(run, stageLayers) ? undefined : stageLayers, undefined],
+    ['training.microBatch', training.microBatch],
+    ['training.recompute', training.recompute],
+    ['training.recomputeLayers', full, undefined],
+    ['training.recomputeModules', modules, undefined],
+    ['training.zeroStage', training.zeroStage],
+    ['training.offloadOptimizer', training.offloadOptimizer === true, false],
+    ['training.sequenceParallel', training.sequenceParallel],
+    ['training.contextExchange', layout.context > 1 ? training.contextExchange : undefined, undefined],
+    ['schedule', schedule],
+  ];
+  const changes = wanted
+    .filter(([key, value, ...silent]) => silent.length === 0 || value !== silent[0] || settingAt(run, key) !== undefined)
+    .filter(([key, value]) => JSON.stringify(settingAt(run, key)?.value) !== JSON.stringify(value))
+    .map(([key, value]): JsonChange => ({ path: key.split('.'), value }));
+  const change = changeJson(before, changes);
+  if (change === null) return { file: run.file, before, text: before, edits: [], remarks: [] };
+  const { start, end, newText } = change;
+  return {
+    ...{ file: run.file, before, remarks: [] },
+    text: before.slice(0, start) + newText + before.slice(end),
+    edits: [{ place: { file: run.file, range: { start, end } }, newText }],
+  };
+}
+
+/** Whether layers are cut as they are where nobody says how. */
+function isEven({ model }: Run, stageLayers: readonly number[] | undefined): boolean {
+  if (stageLayers === undefined) return true;
+  return stageShapes(model.layers.value, stageLayers.length).every(({ layers }, stage) => layers === stageLayers[stage]);
+}

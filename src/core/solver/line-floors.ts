@@ -1,0 +1,128 @@
+import type { CancelSignal } from '../errors';
+import { stridesOf, type Lines, type Strides } from './lines';
+import type { Floor } from './slice-rows';
+
+/** What any cut of so many units under a limit takes at least: the prices of its units, `perUnit` for each of them and `perSlice`, never negative, for each slice; ms. */
+export interface LineFloor extends Floor {
+  readonly perUnit: number;
+  readonly perSlice: number;
+  readonly strides: Strides;
+}
+
+/** Lower bounds under any limit. */
+export interface LineFloors {
+  /** Valid until the next call. */
+  readonly at: (limitMs: number, signal?: CancelSignal) => LineFloor;
+  /** `prices[u]`: what the first u units cost, ms. */
+  readonly prices: Float64Array;
+}
+
+/**
+ * Every unit u pays a price g(u) that follows the steepest context slope all lengths share, so that a slice of l units from i costs at least its units' prices and r(l), whatever
+ * its start. No cut is cheaper than all prices and, for n slices of u units in all, n times the lower hull of r at u / n; and greedy slices tell how small n can be.
+ */
+export function lineFloors(lines: Lines): LineFloors {
+  const { units } = lines;
+  const prices = new Float64Array(units + 1);
+  const rest = restsOf(lines, prices);
+  const before = hullOf(rest);
+  const farthest = new Uint32Array(units + 1);
+  return {
+    prices,
+    at: (limitMs, signal) => {
+      const strides = stridesOf(lines, limitMs, farthest, signal);
+      const { slices, longest } = strides;
+      if (slices === Infinity) return { totalMs: Infinity, slices, perUnit: 0, perSlice: 0, strides };
+      const { perUnit, perSlice } = lineUnder(rest, before, longest, units / slices);
+      return { totalMs: (prices[units] ?? 0) + perUnit * units + perSlice * slices, slices, perUnit, perSlice, strides };
+    },
+  };
+}
+
+/** r(l), ms, by length; writes the sums of prices. */
+function restsOf({ units, segments, ends }: Lines, prices: Float64Array): Float64Array {
+  const rest = new Float64Array(units + 1).fill(Infinity);
+  let steepest = 0;
+  let price = 0;
+  const rises = new Float64Array(segments.length);
+  for (const [index, { first, last, base, slope }] of segments.entries()) {
+    const rise = last > first ? sharedRise(base, slope, units - 2 - first) : 0;
+    rises[index] = rise;
+    if (rise > steepest) steepest = rise;
+    const sum = prices[first] ?? 0;
+    for (let count = 1; count <= last + 1 - first; count++) prices[first + count] = sum + count * price + (rise * count * (count - 1)) / 2;
+    price += rise * (last + 1 - first);
+  }
+  price = 0;
+  for (const [index, { first, last, base, slope }] of segments.entries()) {
+    const rise = rises[index] ?? 0;
+    for (let length = 1; length <= units - first; length++) {
+      const near = base[length] ?? Infinity;
+      const apart = Math.min(last, units - length) - first;
+      // Paying the price of its start for all its units, and how far that may fall short.
+      const atStart = near - length * price;
+      const atEnd = apart <= 0 ? atStart : near + (slope[length] ?? 0) * apart - length * (price + rise * apart);
+      const least = (atStart < atEnd ? atStart : atEnd) - (steepest * length * (length - 1)) / 2;
+      if (least < (rest[length] ?? Infinity)) rest[length] = least;
+    }
+    ends?.subarray(first, last + 1).forEach((ms, distance) => {
+      const length = units - first - distance;
+      const least = ms - length * (price + rise * distance) - (steepest * length * (length - 1)) / 2;
+      if (least < (rest[length] ?? Infinity)) rest[length] = least;
+    });
+    price += rise * (last + 1 - first);
+  }
+  return rest;
+}
+
+/** The steepest rise with the start that no length up to `longest` falls short of, per unit of its own. */
+function sharedRise(base: Float64Array, slope: Float64Array, longest: number): number {
+  let shared = Infinity;
+  for (let length = 1; length <= longest; length++) {
+    const rise = (slope[length] ?? 0) / length;
+    if (rise < shared && (base[length] ?? Infinity) < Infinity) shared = rise;
+  }
+  return shared === Infinity || shared < 0 ? 0 : shared;
+}
+
+/** For every length the corner before it on the lower hull of all values up to it; 0: none. A length of no value stands for the corner before. */
+function hullOf(values: Float64Array): Uint32Array {
+  const before = new Uint32Array(values.length);
+  let last = 0;
+  for (let length = 1; length < values.length; length++) {
+    const value = values[length] ?? Infinity;
+    if (value === Infinity) {
+      before[length] = last;
+      continue;
+    }
+    while (last > 0) {
+      const earlier = before[last] ?? 0;
+      if (earlier === 0) break;
+      const lastMs = values[last] ?? 0;
+      const earlierMs = values[earlier] ?? 0;
+      if ((lastMs - earlierMs) * (length - last) < (value - lastMs) * (last - earlier)) break;
+      last = earlier;
+    }
+    before[length] = last;
+    last = length;
+  }
+  return before;
+}
+
+/**
+ * A line under the values of all lengths up to the longest, of those that are not negative at 0 the one that is highest at `mean`: its edge of the hull, or where more slices than
+ * the fewest would be cheaper the line from 0 to the corner at which they are cheapest.
+ */
+function lineUnder(values: Float64Array, before: Uint32Array, longest: number, mean: number): { perUnit: number; perSlice: number } {
+  let corner = (values[longest] ?? Infinity) < Infinity ? longest : (before[longest] ?? 0);
+  if (corner === 0) return { perUnit: Infinity, perSlice: 0 };
+  for (;;) {
+    const value = values[corner] ?? Infinity;
+    const earlier = before[corner] ?? 0;
+    const perUnit = (value - (values[earlier] ?? 0)) / (corner - earlier);
+    const perSlice = value - perUnit * corner;
+    if (earlier === 0 || (perSlice >= 0 && corner <= mean)) return { perUnit: value / corner, perSlice: 0 };
+    if (perSlice >= 0 && earlier <= mean) return { perUnit, perSlice };
+    corner = earlier;
+  }
+}

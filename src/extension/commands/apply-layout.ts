@@ -1,0 +1,92 @@
+import * as vscode from 'vscode';
+import type { LauncherReader } from '../../core/config/facts';
+import { ExpectedError } from '../../core/errors';
+import { applyLayout } from '../../core/export/apply-layout';
+import { formatDuration, plural } from '../../core/format';
+import { isLauncher, readerOf } from '../../core/launch/readers';
+import { plansOf } from '../../core/planner/search/plans';
+import type { FoundPlan, SearchResult } from '../../core/planner/search/result';
+import { layoutText } from '../../core/planner/search/words';
+import type { LayoutPoint } from '../../protocol/layout';
+import type { LayoutDiffs } from '../layout-diff';
+import { outdated } from '../layout-searches';
+import { nameOf } from '../sources';
+import { withSearchProgress, type LayoutCommands } from './search-layout';
+import { targetOf } from './target';
+
+export interface ApplyCommands extends LayoutCommands {
+  readonly diffs: LayoutDiffs;
+  readonly shell: () => Promise<LauncherReader>;
+}
+
+/** A plan of the last answer, and that answer. */
+export interface PickedLayout {
+  readonly result: SearchResult;
+  readonly found: FoundPlan;
+}
+
+/**
+ * Shows the best layout (or the one of `point`) as a change of the config, searching first where there is no current answer. Nothing is written until it is accepted.
+ * @throws ExpectedError as `applyLayout` and `LayoutSearches.search`.
+ */
+export async function applyLayoutCommand(commands: ApplyCommands, argument: unknown, point: LayoutPoint | null = null): Promise<void> {
+  const file = await targetOf(commands.shown, argument);
+  const { result, found } = await pickedLayout(commands, file, point);
+  const state = commands.sessions.get(file);
+  if (state === undefined || state.run === null || state.staleEdits > 0) throw outdated();
+  const { run, launcher, format } = state;
+  const isOfLauncher = format !== 'pytorch-schedule' && isLauncher(format);
+  const read = isOfLauncher ? await readerOf(format, commands.shell) : null;
+  const applied = applyLayout({ run, launcher, read }, result, found, result.launched);
+  if (applied.edits.length === 0) {
+    void vscode.window.showInformationMessage(vscode.l10n.t('{0} says this layout already.', nameOf(vscode.Uri.parse(file))));
+    return;
+  }
+  await commands.diffs.show(applied, vscode.l10n.t('{0}: as it is, and with {1}', nameOf(vscode.Uri.parse(file)), layoutText(found.point)));
+  offer(
+    commands,
+    result,
+    found,
+    applied.remarks.map(({ what, because }) => `${what}: ${because}`),
+  );
+}
+
+/** Says what the change brings, with both answers; the diff's title has them too. Not awaited: the command is done when the diff is shown. */
+function offer({ diffs }: ApplyCommands, { launched }: SearchResult, found: FoundPlan, remarks: readonly string[]): void {
+  const [apply, discard] = [vscode.l10n.t('Apply'), vscode.l10n.t('Discard')];
+  const after = formatDuration(found.iterationMs);
+  const text =
+    launched === null
+      ? vscode.l10n.t('{0} a step with this layout. Write it into the file?', after)
+      : vscode.l10n.t('{0} a step as launched, {1} with this layout. Write it into the file?', formatDuration(launched.iterationMs), after);
+  const left =
+    remarks.length === 0 ? '' : ` ${vscode.l10n.t('{0} left to you: {1}', plural(remarks.length, 'setting'), remarks.join('; '))}`;
+  void vscode.window.showInformationMessage(text + left, apply, discard).then((answer) => {
+    if (answer === apply) void vscode.commands.executeCommand('terapipe.acceptLayout');
+    else if (answer === discard) void diffs.discard(undefined);
+  });
+}
+
+/** Makes the change that a diff shows. @throws ExpectedError `apply-untrusted` in a restricted workspace, and as `LayoutDiffs.apply`. */
+export async function acceptLayoutCommand({ diffs }: ApplyCommands, uri: unknown): Promise<void> {
+  requireTrustToWrite();
+  await diffs.apply(uri);
+}
+
+function requireTrustToWrite(): void {
+  if (vscode.workspace.isTrusted) return;
+  throw new ExpectedError('apply-untrusted', 'Launchers of a restricted workspace are not changed', 'trust the workspace first');
+}
+
+/** The plan that `point` names, else the best. @throws ExpectedError `layout-outdated`; as `LayoutSearches.search`. */
+export async function pickedLayout(commands: LayoutCommands, file: string, point: LayoutPoint | null): Promise<PickedLayout> {
+  const { layouts } = commands;
+  if (point === null) {
+    const { result } = await withSearchProgress(commands, file, layouts.current(file));
+    return { result, found: result.best };
+  }
+  const answer = layouts.stateOf(file)?.answer ?? null;
+  const found = answer?.id === point.answer ? plansOf(answer.result)[point.index]?.plan : undefined;
+  if (answer === null || found === undefined) throw outdated();
+  return { result: answer.result, found };
+}

@@ -1,0 +1,95 @@
+import * as vscode from 'vscode';
+import { CancelledError } from '../../core/errors';
+import { planHtml } from '../../core/export/html/report';
+import { handOverOf, handOverOfFound } from '../../core/export/launchers/hand-over';
+import { newLauncher, type NewFormat, type NewLauncher } from '../../core/export/launchers/new-launcher';
+import type { Plan } from '../../core/planner/plan';
+import { requestOf } from '../../core/planner/search/request-of';
+import type { LayoutPoint } from '../../protocol/layout';
+import type { PlannerClient } from '../../worker/client';
+import { placeTextOf } from '../page-state';
+import type { SessionState } from '../plan-sessions';
+import { displayPath } from '../sources';
+import { pickedLayout, type PickedLayout } from './apply-layout';
+import { saveText } from './save';
+import type { LayoutCommands } from './search-layout';
+import { settled, targetOf } from './target';
+
+export interface ExportLayoutCommands extends LayoutCommands {
+  readonly plan: PlannerClient['plan'];
+}
+
+type Target = NewFormat | 'html';
+
+/** What is written: a layout that a search found, or the plan of the config. */
+type Source = { readonly picked: PickedLayout } | { readonly plan: Plan };
+
+/**
+ * Writes a layout as a new file of the launcher that is picked, unsaved, or as a report where the user says: the plan of `point`, else of the last answer's best, else the config's own plan.
+ * @throws ExpectedError as `pickedLayout`, and what stopped the planning.
+ */
+export async function exportLayoutCommand(
+  commands: ExportLayoutCommands,
+  argument: unknown,
+  point: LayoutPoint | null = null,
+): Promise<void> {
+  const file = await targetOf(commands.shown, argument);
+  const state = await settled(commands, file);
+  const source = await sourceOf(commands, state, point);
+  const target = await askTarget();
+  if (target === 'html') await report(commands, state, source);
+  else
+    await openUnsaved(
+      newLauncher('plan' in source ? handOverOf(source.plan) : handOverOfFound(source.picked.result, source.picked.found), target),
+      target,
+    );
+}
+
+async function sourceOf(commands: ExportLayoutCommands, state: SessionState, point: LayoutPoint | null): Promise<Source> {
+  const isCurrent = commands.layouts.stateOf(state.file)?.staleEdits === 0;
+  if (point === null && !isCurrent && state.plan !== null) return { plan: state.plan };
+  return { picked: await pickedLayout(commands, state.file, point) };
+}
+
+async function askTarget(): Promise<Target> {
+  const items: readonly (vscode.QuickPickItem & { readonly target: Target })[] = [
+    { target: 'megatron-shell', label: 'Megatron-LM', description: vscode.l10n.t('a launch script') },
+    { target: 'megatron-bridge', label: 'Megatron-Bridge (NeMo)', description: vscode.l10n.t('overrides of a recipe, YAML') },
+    { target: 'torchtitan', label: 'TorchTitan', description: vscode.l10n.t('a TOML') },
+    { target: 'deepspeed', label: 'DeepSpeed', description: vscode.l10n.t('a JSON') },
+    { target: 'html', label: vscode.l10n.t('Report'), description: vscode.l10n.t('one HTML page to send around') },
+  ];
+  const picked = await vscode.window.showQuickPick(items, {
+    title: vscode.l10n.t('Export layout'),
+    placeHolder: vscode.l10n.t('What to write'),
+  });
+  if (picked === undefined) throw new CancelledError();
+  return picked.target;
+}
+
+const languages: Readonly<Record<NewFormat, string>> = {
+  'megatron-shell': 'shellscript',
+  'megatron-bridge': 'yaml',
+  torchtitan: 'toml',
+  deepspeed: 'json',
+};
+
+async function openUnsaved({ text, gaps }: NewLauncher, format: NewFormat): Promise<void> {
+  const known = await vscode.languages.getLanguages();
+  const language = languages[format];
+  const document = await vscode.workspace.openTextDocument({ content: text, ...(known.includes(language) ? { language } : {}) });
+  await vscode.window.showTextDocument(document);
+  if (gaps.length === 0) return;
+  const left = gaps.map(({ what, because }) => `${what}: ${because}`).join('; ');
+  void vscode.window.showWarningMessage(vscode.l10n.t('This launcher has no word for some of it. {0}.', left));
+}
+
+async function report({ plan }: ExportLayoutCommands, { file, findings, texts }: SessionState, source: Source): Promise<void> {
+  const whole = 'plan' in source ? source.plan : await plan(requestOf(source.picked.result.request, source.picked.found));
+  const told = 'plan' in source ? findings.map((finding) => ({ ...finding, where: placeTextOf(finding.place, texts, displayPath) })) : [];
+  const target = await saveText(vscode.Uri.parse(file), `${whole.request.title} plan.html`, { HTML: ['html'] }, planHtml(whole, told));
+  const open = vscode.l10n.t('Open in the browser');
+  void vscode.window.showInformationMessage(vscode.l10n.t('The report is saved.'), open).then((answer) => {
+    if (answer === open) void vscode.env.openExternal(target);
+  });
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { ExpectedError } from '../../../../src/core/errors';
+import { applyLayout } from '../../../../src/core/export/apply-layout';
+import { searchFindings } from '../../../../src/core/planner/findings/search-rules';
+import { layoutText } from '../../../../src/core/planner/search/words';
+import { searched, wideScript } from './searched';
+
+const isCode = (code: string) => (error: unknown) => error instanceof ExpectedError && error.code === code;
+
+describe('a launched layout that is not the best', () => {
+  it('is marked at the value that costs most, and no longer once the best was applied', async () => {
+    const before = await searched('train.sh', wideScript);
+    const [finding] = searchFindings(before.run, before.result.launched, before.result);
+    assert.equal(finding?.code, 'layout-slower');
+    assert.equal(finding.severity, 'warning');
+    assert.equal(wideScript.slice(finding.place.range.start, finding.place.range.end), '16');
+    assert.match(finding.message, /^Tensor 16 crosses nodes of 8 GPUs: [\d.]+x slower than tensor /);
+
+    const applied = applyLayout(before, before.result, before.result.best, before.result.launched);
+    assert.match(applied.text, /# too wide/);
+    assert.match(applied.text, /^# A Llama of 7B on two nodes\.$/m);
+    const after = await searched('train.sh', applied.text);
+    assert.ok(after.result.launched !== null);
+    assert.equal(layoutText(after.result.launched.point), layoutText(before.result.best.point));
+    assert.deepEqual(searchFindings(after.run, after.result.launched, after.result), []);
+  });
+});
+
+describe('a layout written into a config', () => {
+  it('is refused where other settings take the variable, and where the launcher has no word for it', async () => {
+    const shared = await searched('train.sh', wideScript.replace('--num-attention-heads 32', '--num-attention-heads $((TP * 2))'));
+    assert.throws(() => applyLayout(shared, shared.result, shared.result.best, shared.result.launched), isCode('apply-shared'));
+    const { result } = await searched('train.sh', wideScript);
+    const { best } = result;
+    const sliced = { ...best, point: { ...best.point, schedule: 'TeraPipe' as const }, scheme: [{ batch: 1, tokens: [2048, 2048] }] };
+    const script = await searched('train.sh', wideScript);
+    assert.throws(() => applyLayout(script, result, sliced, result.launched), isCode('apply-no-place'));
+  });
+
+  it('keeps the comments of a terapipe.json, and is read back as it was found', async () => {
+    const config = JSON.stringify({ model_type: 'gpt2', n_layer: 12, n_embd: 1024, n_head: 16, n_positions: 1024, vocab_size: 50257 });
+    const text = `{
+  // ours
+  "model": "config.json",
+  "cluster": { "gpu": "A100-40GB", "nodes": 1, "gpusPerNode": 8 },
+  "training": { "sequenceLength": 1024, "globalBatch": 32 }, // a week
+  "layout": { "pipeline": 4 }
+}
+`;
+    const before = await searched('terapipe.json', text, { 'config.json': config });
+    const { result } = before;
+    for (const { plan } of [{ plan: result.best }, ...result.runnersUp.slice(0, 2)]) {
+      const applied = applyLayout(before, result, plan, null);
+      assert.match(applied.text, /\/\/ ours\n/);
+      assert.match(applied.text, /\/\/ a week\n/);
+      const after = await searched('terapipe.json', applied.text, { 'config.json': config });
+      assert.ok(after.result.launched !== null);
+      assert.equal(layoutText(after.result.launched.point), layoutText(plan.point));
+      assert.equal(after.result.launched.iterationMs, plan.iterationMs);
+    }
+  });
+
+  it('is not written into a model', async () => {
+    const config = JSON.stringify({ model_type: 'gpt2', n_layer: 4, n_embd: 256, n_head: 4, n_positions: 256, vocab_size: 1000 });
+    const model = await searched('config.json', config);
+    assert.throws(() => applyLayout(model, model.result, model.result.best, null), isCode('apply-not-this-file'));
+  });
+});
