@@ -2,7 +2,7 @@ import { stageLimits } from '../cost/limits';
 import type { CostInputs } from '../cost/rates';
 import type { StageShape } from '../memory/layer-tensors';
 import type { Scheme } from '../solver/slicing';
-import type { Candidate } from './plan';
+import type { Measured } from './predict';
 
 /**
  * Where the time of a step goes, in the order in which it is told: arithmetic, memory traffic, issuing operations and exchanges inside layers on the busiest stage, what it computes again, sends that hold it; that stage standing
@@ -25,7 +25,7 @@ export const stepPartNames: Readonly<Record<StepPart, string>> = {
 };
 
 /** What the step of a candidate goes to on its busiest stage, ms, by the analytic times; the parts add up to its step. */
-export function stepPartsOf(inputs: CostInputs, shapes: readonly StageShape[], candidate: Candidate): Record<StepPart, number> {
+export function stepPartsOf(inputs: CostInputs, shapes: readonly StageShape[], candidate: Measured): Record<StepPart, number> {
   const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme } = candidate;
   const stage = busyMs.indexOf(Math.max(...busyMs));
   const shape = shapes[stage];

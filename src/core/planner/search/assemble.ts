@@ -3,11 +3,11 @@ import type { CostInputs } from '../../cost/rates';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors';
 import type { Scheme } from '../../solver/slicing';
 import { solveSlicing } from '../../solver/solve';
-import { peakBytesOf, type Candidate } from '../plan';
-import { slicingCost } from '../predict';
+import { peakBytesOf } from '../plan';
+import { slicingCost, type Measured } from '../predict';
 import { stepPartsOf, type StepPart } from '../step-parts';
 import { cutsFor } from './cuts';
-import { evaluatorOf, familyName, microBatchesOf, schemeOf, type Evaluator, type SearchPoint } from './evaluate';
+import { evaluatorOf, familyName, microBatchesOf, type Evaluator, type SearchPoint } from './evaluate';
 import { launchedPoints } from './launched';
 import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
@@ -99,10 +99,10 @@ export interface Describer {
 export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null, signal?: CancelSignal): Describer {
   const gpus = gpusOf(problem);
   return {
-    plan: (point, scheme = schemeOf(problem.request, point)) => {
+    plan: (point, given) => {
       throwIfCancelled(signal);
-      const candidate = evaluator.candidate(point, scheme);
-      const { iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
+      const candidate = evaluator.candidate(point, given);
+      const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
       return {
         ...{ point, name, scheme, iterationMs, peakBytes: peakBytesOf(candidate), fits, bubbleRate, tokensPerSecond, mfu },
         gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
@@ -118,7 +118,7 @@ function inputsFor({ request }: SearchProblem, { layout, training }: SearchPoint
 }
 
 /** What the step of a candidate goes to on its busiest stage. */
-function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Candidate): Record<StepPart, number> {
+function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Measured): Record<StepPart, number> {
   return stepPartsOf(inputsFor(problem, point), evaluator.pipeline(point).shapes, candidate);
 }
 
@@ -162,11 +162,11 @@ function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchP
 }
 
 /** The fastest that memory rules out, one for each sizes of parallel groups, by the bound of its best cut. */
-function notFitting({ request }: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
+function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
   return excluded
     .flatMap(({ family }) => {
       const { layout } = family;
-      const [first] = cutsFor(request, layout)
+      const [first] = cutsFor(problem, layout)
         .map((stageLayers) => ({ ...family, stageLayers }))
         .map((point) => ({ point, bound: evaluator.pointBound(point) }))
         .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
