@@ -3,7 +3,7 @@ import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { otherRuntime } from '../../src/core/planner/reasons';
 import { h, icon, type Child } from '../dom';
 import { fillOf, worstStage } from '../memory/summary';
-import { capitalised } from '../shared/notices';
+import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import { operationsOf } from '../store';
 import { makeSurface, type Surface } from '../surface';

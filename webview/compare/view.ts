@@ -2,7 +2,7 @@ import { formatDuration } from '../../src/core/format';
 import type { CandidateId, Plan } from '../../src/core/planner/plan';
 import { otherRuntime } from '../../src/core/planner/reasons';
 import { h, icon } from '../dom';
-import { capitalised } from '../shared/notices';
+import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import { isWithheld, shownCandidate, type Store } from '../store';
 import { onThemeChange } from '../theme';

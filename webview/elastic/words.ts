@@ -3,7 +3,7 @@ import type { ElasticEpoch, VariantId } from '../../src/core/elastic/plan';
 import type { BalanceName } from '../../src/core/elastic/request';
 import { formatBytes, formatBytesOf, formatCount, formatDuration, plural } from '../../src/core/format';
 import type { PageElastic } from '../../src/protocol/page';
-import { capitalised, sentence } from '../shared/notices';
+import { capitalised, sentence } from '../shared/sentence';
 import { t } from '../strings';
 import type { SpanBox } from './epochs';
 import { stageOn, type Zone } from './layout';

@@ -7,7 +7,7 @@ import type { PageState } from '../../src/protocol/page';
 import { fill, h, type Child } from '../dom';
 import { idleTable } from '../schedule/idle-table';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
-import { capitalised } from '../shared/notices';
+import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import { shownCandidate, shownDrawn, type Store } from '../store';
 import { waitOf } from '../timeline/dependencies';

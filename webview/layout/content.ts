@@ -2,7 +2,7 @@ import { formatBytes, formatBytesOf, formatDuration } from '../../src/core/forma
 import type { LayoutAnswer } from '../../src/protocol/layout';
 import { bytesAxis, stretchedTimeAxis } from '../chart/axis';
 import type { ChartContent, Dot } from '../chart/content';
-import { capitalised } from '../shared/notices';
+import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import { tieMs, type LayoutRow } from './rows';
 import { settingsText, sizesText } from './words';

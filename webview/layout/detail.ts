@@ -3,7 +3,7 @@ import { stepParts } from '../../src/core/planner/search/result';
 import type { LayoutAnswer, LayoutPoint, PageFound } from '../../src/protocol/layout';
 import { h, type Child } from '../dom';
 import type { Host } from '../host';
-import { capitalised, sentence } from '../shared/notices';
+import { capitalised, sentence } from '../shared/sentence';
 import { t } from '../strings';
 import { button } from '../ui';
 import { gpuHoursOf, type LayoutRow } from './rows';

@@ -3,7 +3,7 @@ import type { LayoutAnswer } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
 import { h, type Child } from '../dom';
 import type { Host } from '../host';
-import { capitalised, sentence } from '../shared/notices';
+import { capitalised, sentence } from '../shared/sentence';
 import { assumptionList } from '../shared/reasons';
 import { t } from '../strings';
 import { countsSentence, keyName, proofSentence } from './words';

@@ -2,7 +2,7 @@ import { bytesOfQuantity, durationQuantity, formatBytes, formatCount, formatDura
 import type { LayoutAnswer, PageLayout } from '../../src/protocol/layout';
 import { h } from '../dom';
 import { figure } from '../shared/figures';
-import { capitalised, sentence } from '../shared/notices';
+import { capitalised, sentence } from '../shared/sentence';
 import { t } from '../strings';
 import { gpuHoursOf, tieMs, type LayoutRow } from './rows';
 import { proofSentence, tieSentence } from './words';

@@ -56,10 +56,10 @@ export function schedulesOf(rows: readonly LayoutRow[]): string[] {
 
 /** The rows that a person wants to see, in the order they want; those that are alike stay fastest first. */
 export function shownRows(rows: readonly LayoutRow[], look: LayoutLook): LayoutRow[] {
-  const words = look.text.toLowerCase().split(/\s+/);
+  const terms = termsOf(look.text);
   const holds = ({ plan }: LayoutRow): boolean => {
     const text = [plan.words, sizesText(plan.layout), plan.name, settingsText(plan)].join(' ').toLowerCase();
-    return words.every((word) => text.includes(word));
+    return terms.every((term) => term.test(text));
   };
   const sign = look.descending ? -1 : 1;
   // a schedule of an earlier answer would hide everything
@@ -67,6 +67,14 @@ export function shownRows(rows: readonly LayoutRow[], look: LayoutLook): LayoutR
   return rows
     .filter((row) => (schedule === null || scheduleOf(row.plan) === schedule) && holds(row))
     .sort((a, b) => sign * (valueOf(a.plan, look.by) - valueOf(b.plan, look.by)));
+}
+
+/** What a filter asks for: words, and names with their number (`tp 2`, which is not `tp 16`), in any order. */
+function termsOf(text: string): RegExp[] {
+  const terms = text.toLowerCase().match(/[a-z][\w-]*\s+\d+(?!\S)|\S+/g) ?? [];
+  return terms.map(
+    (term) => new RegExp(term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/, ' ') + (/\d$/.test(term) ? '(?!\\d)' : '')),
+  );
 }
 
 function valueOf(plan: PageLayout, column: LayoutColumn): number {

@@ -1,7 +1,7 @@
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../../src/core/format';
 import { h, type Child } from '../dom';
 import type { Column, TableContent } from '../paged-table';
-import { capitalised } from '../shared/notices';
+import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import type { LayoutColumn, LayoutLook } from './look';
 import { gpuHoursOf, type LayoutRow } from './rows';

@@ -2,7 +2,7 @@ import { formatCount, formatDuration, formatNumber, formatPercent, plural } from
 import type { StepPart } from '../../src/core/planner/search/result';
 import type { SearchKey } from '../../src/core/planner/search/space';
 import type { LayoutAnswer, LayoutRunning, PageLayout } from '../../src/protocol/layout';
-import { sentence } from '../shared/notices';
+import { sentence } from '../shared/sentence';
 import { t } from '../strings';
 
 /** `TP 4 × PP 16 × DP 2, EP 8`. */

@@ -2,7 +2,7 @@ import { formatBytes, formatNumber, formatPercent } from '../../src/core/format'
 import type { MemoryProfile, StageMemory } from '../../src/core/memory/profile';
 import { fill, h } from '../dom';
 import { makePagedTable } from '../paged-table';
-import { sentence } from '../shared/notices';
+import { sentence } from '../shared/sentence';
 import { t } from '../strings';
 import { shownCandidate, type Store } from '../store';
 import { place } from '../timeline/pane';

@@ -1,7 +1,7 @@
 import type { PageState, ProfileState } from '../../src/protocol/page';
 import { fill, h, setAttributes } from '../dom';
 import type { Host } from '../host';
-import { sentence } from '../shared/notices';
+import { sentence } from '../shared/sentence';
 import { t } from '../strings';
 import { button } from '../ui';
 import { stoppedNotice } from './notices';

@@ -3,7 +3,7 @@ import type { Profile } from '../../src/core/profile/profile';
 import type { ProfileState } from '../../src/protocol/page';
 import { h, icon, type Child } from '../dom';
 import type { Host } from '../host';
-import { sentence } from '../shared/notices';
+import { sentence } from '../shared/sentence';
 import { t } from '../strings';
 import { button } from '../ui';
 import { sampleCount } from './words';

@@ -2,6 +2,7 @@ import { plural } from '../../src/core/format';
 import type { PageError, PageState } from '../../src/protocol/page';
 import { h, icon } from '../dom';
 import type { Host } from '../host';
+import { sentence } from './sentence';
 import { t } from '../strings';
 import { button } from '../ui';
 import { standingText } from './standing';
@@ -92,14 +93,4 @@ export function emptyPage(state: PageState, host: Host, findings: HTMLElement | 
     h('p', {}, t('Open a model config to see its pipeline schedule and memory.')),
     button({ label: t('Open sample workspace'), onClick: () => host.post({ type: 'command', command: 'terapipe.openSample' }) }),
   );
-}
-
-/** A sentence with its capital letter and full stop. */
-export function sentence(text: string): string {
-  return capitalised(/[.!?]$/.test(text) ? text : `${text}.`);
-}
-
-/** A text that starts a line: first letter upper case. */
-export function capitalised(text: string): string {
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }

@@ -4,7 +4,7 @@ import type { Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';
 import { h, icon } from '../dom';
 import type { Host } from '../host';
-import { capitalised } from './notices';
+import { capitalised } from './sentence';
 import { t } from '../strings';
 
 /** Why this plan: one line each. */

@@ -2,7 +2,7 @@ import { formatCount, formatDuration, formatNumber, formatPercent, formatTokens,
 import type { Candidate, Certificate } from '../../src/core/planner/plan';
 import { fill, h, icon } from '../dom';
 import { makePagedTable } from '../paged-table';
-import { sentence } from '../shared/notices';
+import { sentence } from '../shared/sentence';
 import { isProved } from '../shared/standing';
 import { t } from '../strings';
 import { shownCandidate, type Store } from '../store';

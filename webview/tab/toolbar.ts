@@ -5,7 +5,7 @@ import { scheduleKinds } from '../../src/core/schedule/registry';
 import { candidateIds } from '../../src/core/planner/plan';
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h } from '../dom';
-import { capitalised } from '../shared/notices';
+import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import { comparedCandidate, shownCandidate, type Store } from '../store';
 import { dropdown, type Choice, type DropdownControl } from '../ui';

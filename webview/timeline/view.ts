@@ -4,7 +4,7 @@ import { h, icon } from '../dom';
 import { ease } from '../frame';
 import { makeMemoryLane } from '../memory/lane';
 import { worstStage } from '../memory/summary';
-import { capitalised } from '../shared/notices';
+import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import { comparedDrawn, isWithheld, shownCandidate, shownDrawn, type Change, type Drawn, type Store } from '../store';
 import { isControl, takesLetters } from '../ui';

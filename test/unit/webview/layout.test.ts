@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import type { LayoutState } from '../../../src/protocol/layout';
+import { plansOf } from '../../../src/core/planner/search/plans';
+import { layoutAnswerOf, noLayoutState, withStanding } from '../../../src/protocol/layout';
+import { planContent } from '../../../webview/layout/content';
+import { initialLayoutLook, pressedColumn, readLayoutLook } from '../../../webview/layout/look';
+import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../webview/layout/rows';
+import { layoutOf, searchedOf, type Searched } from '../../webview/layouts';
+
+let known: Searched | null = null;
+/** A small search of a real request: 1.3B parameters on one node. */
+function searched(): Searched {
+  return (known ??= searchedOf(
+    {
+      ...{ gpu: 'A100-80GB', layers: 8, hidden: 2048, nodes: 1, tensor: 2, stages: 2, data: 2, schedule: '1F1B' },
+      training: { globalBatch: 16, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
+    },
+    true,
+  ));
+}
+
+describe('found layouts', () => {
+  const layout = (): LayoutState => layoutOf(searched());
+  const rows = () => rowsOf(layout().answer!, launchedOf(layout()));
+
+  it('names each plan of an answer once, fastest first, by the index that a page sends back', () => {
+    const { result } = searched();
+    const listed = plansOf(result);
+    const texts = listed.map(({ plan }) => JSON.stringify([plan.name, plan.point]));
+    assert.equal(new Set(texts).size, texts.length);
+    for (const plan of [result.best, ...result.front, ...result.perSchedule, ...result.runnersUp.map((each) => each.plan)])
+      assert.ok(texts.includes(JSON.stringify([plan.name, plan.point])));
+    const { plans, best } = layoutAnswerOf(result, 'a');
+    assert.deepEqual(
+      plans.map(({ iterationMs }) => iterationMs),
+      listed.map(({ plan }) => plan.iterationMs),
+    );
+    assert.equal(plans[best]?.iterationMs, result.best.iterationMs);
+    assert.ok(plans.every(({ why }, index) => (why === '') === (index === best)));
+    assert.ok(plans.every(({ iterationMs }, index) => index === 0 || iterationMs >= (plans[index - 1]?.iterationMs ?? 0)));
+  });
+
+  it('follow what a search tells, from the first best to what would help', () => {
+    const { told, result } = searched();
+    let state: LayoutState = {
+      ...noLayoutState,
+      staleEdits: 3,
+      error: { code: 'x', message: '', remedy: '', place: null, placeText: null },
+    };
+    const seen: string[] = [];
+    for (const standing of told) {
+      state = withStanding(state, standing, 'a');
+      const { running, answer } = state;
+      seen.push(`${standing.kind}: ${answer === null ? 'no answer' : 'answer'}${(running?.change ?? null) === null ? '' : ', change'}`);
+    }
+    assert.equal(seen[0], 'searching: no answer');
+    assert.ok(seen.includes('found: answer'));
+    assert.equal(seen.at(-1), 'helping: answer, change');
+    assert.equal(state.staleEdits, 0);
+    assert.equal(state.error, null);
+    assert.equal(state.running?.best?.iterationMs, result.front[0]?.iterationMs);
+    assert.ok((state.running?.fraction ?? 1) < 1);
+    assert.equal(state.answer?.improvements.length, told.filter(({ kind }) => kind === 'helping').length - 1);
+  });
+
+  it('have the layout as launched among them, once', () => {
+    const { plan } = searched();
+    const own = rows().filter(({ isLaunched }) => isLaunched);
+    assert.equal(own.length, 1);
+    assert.equal(own[0]?.index, null);
+    const predicted = plan.candidates.find(({ id }) => id === plan.chosen)!;
+    assert.ok(Math.abs(own[0].plan.iterationMs / predicted.iterationMs - 1) < 1e-9);
+    const found = layout().answer!.plans[2]!;
+    const merged = rowsOf(layout().answer!, found);
+    assert.equal(merged.length, layout().answer!.plans.length);
+    assert.deepEqual(
+      merged.filter(({ isLaunched }) => isLaunched).map(({ index }) => index),
+      [2],
+    );
+  });
+
+  it('are ordered both ways by every column, and filtered by words and schedule', () => {
+    const memory = shownRows(rows(), { ...initialLayoutLook, by: 'memory', descending: true }).map(({ plan }) => plan.peakBytes);
+    assert.deepEqual(
+      memory,
+      memory.toSorted((a, b) => b - a),
+    );
+    const fastest = shownRows(rows(), { ...initialLayoutLook, ...pressedColumn(initialLayoutLook, 'tokens') });
+    assert.equal(fastest[0]?.plan.tokensPerSecond, Math.max(...rows().map(({ plan }) => plan.tokensPerSecond)));
+    const some = shownRows(rows(), { ...initialLayoutLook, text: '1F1B tp 2' });
+    assert.ok(some.length > 0 && some.length < rows().length);
+    assert.ok(some.every(({ plan }) => plan.layout.tensor === 2 && plan.name.includes('1F1B')));
+    const schedule = schedulesOf(rows()).at(-1)!;
+    assert.ok(shownRows(rows(), { ...initialLayoutLook, schedule }).every(({ plan }) => plan.name.startsWith(schedule)));
+    assert.equal(shownRows(rows(), { ...initialLayoutLook, schedule: 'of an earlier answer' }).length, rows().length);
+  });
+
+  it('are drawn with the front as steps down from left to right, ties as the band, and too large ones inside the plot', () => {
+    const answer = layout().answer!;
+    const far = {
+      layout: 'tensor 1',
+      iterationMs: answer.plans[0]!.iterationMs / 2,
+      peakBytes: 9 * answer.capacityBytes,
+      why: 'needs more',
+    };
+    const content = planContent({ ...answer, notFitting: [far] }, rows());
+    const [front] = content.curves;
+    const steps = front!.points;
+    assert.ok(steps.length > 4);
+    steps.forEach(([x, y], index) => {
+      const [left, above] = steps[index - 1] ?? [0, Infinity];
+      assert.ok(x >= left && y <= above && (x === left || y === above || index === 0), `step ${index}`);
+    });
+    for (const plan of answer.plans.filter(({ roles }) => roles.includes('front')))
+      assert.ok(steps.some(([x, y]) => x === plan.peakBytes && y === plan.iterationMs));
+    assert.deepEqual(content.band, { from: answer.plans[answer.best]!.iterationMs, to: tieMs(answer) });
+    for (const { x, y } of content.dots) assert.ok(x <= content.x.max && x >= 0 && y >= content.y.min && y <= content.y.max);
+    assert.equal(content.dots.length, rows().length + 1);
+    assert.deepEqual(
+      content.dots.map(({ x }) => x),
+      content.dots.map(({ x }) => x).toSorted((a, b) => a - b),
+    );
+    assert.ok(content.y.marks(8).length >= 2);
+  });
+
+  it('take GPU hours for tokens that people write as they do', () => {
+    assert.deepEqual(['15T', '1.5 b', '2,000,000', '1e12', '3e+3', '.5k'].map(parseTokens), [15e12, 1.5e9, 2e6, 1e12, 3000, 500]);
+    assert.deepEqual(['', 'many', '-3', '0', '5x', '1,5..2', 'Infinity'].map(parseTokens), [null, null, null, null, null, null, null]);
+    const { plan } = rows()[0]!;
+    assert.ok(Math.abs(gpuHoursOf(plan, plan.tokensPerSecond * 3600) - layout().answer!.gpus) < 1e-9);
+  });
+
+  it('are looked at as before, whatever was saved', () => {
+    const look = { ...initialLayoutLook, by: 'mfu', descending: true, text: 'x', picked: { answer: 'a', row: 'found-1' } } as const;
+    assert.deepEqual(readLayoutLook(JSON.parse(JSON.stringify(look))), look);
+    for (const value of [null, 7, 'x', [], { by: 'price', text: 3, tokenBudget: -1, picked: { answer: 1 } }])
+      assert.deepEqual(readLayoutLook(value), initialLayoutLook);
+    assert.deepEqual(pressedColumn(look, 'mfu'), { by: 'mfu', descending: false });
+    assert.deepEqual(pressedColumn(look, 'step'), { by: 'step', descending: false });
+  });
+});
