@@ -27,6 +27,8 @@ export interface Command {
   readonly profile: string | null;
   readonly profiling: ProfilingOptions;
   readonly exporting: ExportOptions;
+  /** What `plan` sets beside the plan: another config, a trace or measured times; null for nothing. */
+  readonly comparing: string | null;
   /** How `plan` searches the layout; null: it plans the one there is. */
   readonly searching: SearchingOptions | null;
 }
@@ -98,6 +100,9 @@ Options of plan
                       or keys as tensor,pipeline,data; and say where FILE's own layout stands
   --tokens N          with --search, tokens to train on (15.6e12), for GPU hours
   --quick             with --search, without what would help most
+  --compare OTHER     set FILE beside another config, or beside a measured run: a Chrome trace
+                      (PyTorch's, Megatron-LM's timers, our export), step times as CSV or
+                      JSON, or a log of Megatron-LM
 
 Options of profile
   --provider NAME     cuda, dml, coreml, webgpu or cpu (the first that loads)
@@ -148,11 +153,12 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   if (paths.length === 0) throw usage(`${name} needs a file`, 'name one, or - for standard input');
   if (paths.length > 1 && name !== 'check') throw usage(`${name} takes one file, not ${paths.length}`, 'run it once for each');
   refuseUnused(name, values);
+  const compared = name === 'plan' && values.compare !== undefined ? comparedFiles(args, paths[0] ?? '-', values.compare) : [];
   const gpu = presetNamed(values.gpu ?? 'A100-80GB');
   if (typeof gpu !== 'string') throw gpu;
   return {
     name,
-    paths,
+    paths: compared.length > 0 ? compared.slice(0, 1) : paths,
     json: values.json === true,
     sets: [
       ...(values.set ?? []).filter((set) => !isProfileSet(set)),
@@ -162,41 +168,40 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     profiling: profilingOf(values),
     exporting: exportingOf(name, values),
     searching: searchingOf(values),
+    comparing: compared[1] ?? null,
     defaults: { gpu, nodes: countOf('--nodes', values.nodes), gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']) },
   };
 }
 
+const options = {
+  json: { type: 'boolean' },
+  set: { type: 'string', multiple: true },
+  gpu: { type: 'string' },
+  nodes: { type: 'string' },
+  'gpus-per-node': { type: 'string' },
+  profile: { type: 'string' },
+  provider: { type: 'string' },
+  budget: { type: 'string' },
+  out: { type: 'string' },
+  threads: { type: 'string' },
+  import: { type: 'string' },
+  device: { type: 'string' },
+  compare: { type: 'string' },
+  to: { type: 'string' },
+  schedule: { type: 'string' },
+  candidate: { type: 'string' },
+  into: { type: 'string' },
+  write: { type: 'boolean' },
+  search: { type: 'boolean' },
+  free: { type: 'string' },
+  tokens: { type: 'string' },
+  quick: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
 function parsed(args: readonly string[]) {
   try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        json: { type: 'boolean' },
-        set: { type: 'string', multiple: true },
-        gpu: { type: 'string' },
-        nodes: { type: 'string' },
-        'gpus-per-node': { type: 'string' },
-        profile: { type: 'string' },
-        provider: { type: 'string' },
-        budget: { type: 'string' },
-        out: { type: 'string' },
-        threads: { type: 'string' },
-        import: { type: 'string' },
-        device: { type: 'string' },
-        compare: { type: 'string' },
-        to: { type: 'string' },
-        schedule: { type: 'string' },
-        candidate: { type: 'string' },
-        into: { type: 'string' },
-        write: { type: 'boolean' },
-        search: { type: 'boolean' },
-        free: { type: 'string' },
-        tokens: { type: 'string' },
-        quick: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
+    return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
     if (error instanceof TypeError) throw usage(error.message.split(/\.\s/, 1)[0] ?? 'Bad arguments', 'see terapipe --help');
     throw error;
@@ -290,7 +295,14 @@ function freeOf(written: string): SearchKey[] {
 
 /** Which options are of some commands only. */
 const ownOptions = {
-  ...{ provider: ['profile'], budget: ['profile'], threads: ['profile'], import: ['profile'], device: ['profile'], compare: ['profile'] },
+  ...{
+    provider: ['profile'],
+    budget: ['profile'],
+    threads: ['profile'],
+    import: ['profile'],
+    device: ['profile'],
+    compare: ['profile', 'plan'],
+  },
   ...{ to: ['export'], schedule: ['export'], candidate: ['export'], into: ['export'], write: ['export'] },
   out: ['profile', 'export'],
   ...{ search: ['plan'], tokens: ['plan'], quick: ['plan'], free: ['plan'] },
@@ -303,8 +315,17 @@ function refuseUnused(name: CommandName, values: ReturnType<typeof parsed>['valu
   if (foreign !== undefined) throw usage(`--${foreign} is an option of ${orList(ownOptions[foreign])}, not of ${name}`, 'leave it out');
   const alone = given.filter((option) => option === 'import' || option === 'compare');
   if (alone.length > 1) throw usage('--import and --compare do different things', 'give one of them');
+  if (values.search === true && values.compare !== undefined) throw usage('--search and --compare do different things', 'give one of them');
   if (values.device !== undefined && values.import === undefined)
     throw usage('--device names the device of imported times', 'give --import too');
+}
+
+/** Both files of `plan A --compare B`, which may be written `plan --compare A B`, in the order of the command line. */
+function comparedFiles(args: readonly string[], file: string, other: string): readonly string[] {
+  const { tokens } = parseArgs({ args: [...args], options, allowPositionals: true, tokens: true });
+  const files = tokens.filter(({ kind }) => kind === 'positional');
+  const option = tokens.find((token) => token.kind === 'option' && token.name === 'compare');
+  return (option?.index ?? Infinity) < (files[1]?.index ?? Infinity) ? [other, file] : [file, other];
 }
 
 function isExport(name: string): name is ExportName {

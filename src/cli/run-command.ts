@@ -8,6 +8,7 @@ import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import { errorJson, errorLine, type Answer } from './answer';
 import { helpText, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
+import { comparedPlansAnswer, comparedRunAnswer } from './commands/compare';
 import { elasticAnswer } from './commands/elastic';
 import { exportAnswer } from './commands/export';
 import { inspectAnswer } from './commands/inspect';
@@ -23,8 +24,9 @@ import { profilesFolder, readProfiles } from '../profiler/store';
 import { comparisonAnswer, importAnswer, profileAnswer } from './commands/profile';
 import type { LauncherReader } from '../core/config/facts';
 import type { LoadedConfig } from '../core/launch/load-config';
-import { planRun, readConfig, requireRun, withProfile } from './planned';
+import { planRun, readConfig, requireRun, withProfile, type Planned } from './planned';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
+import { readOther } from './read-measured';
 import { isScheduleFile } from './walk';
 
 /** Where a command line speaks to. */
@@ -120,6 +122,7 @@ async function answerForConfig(
       return memoryAnswer(planRun(config, defaults), texts);
     case 'plan':
       if (command.searching !== null) return searchAnswer(config, defaults, command.searching, terminal);
+      if (command.comparing !== null) return compareAnswer(config, command.comparing, command, texts, terminal);
       return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
     case 'export': {
       const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);
@@ -132,6 +135,25 @@ async function answerForConfig(
         ? profileAnswer(run, command, terminal)
         : importAnswer(run, command, await readInto(texts, profiling.importFrom), terminal.now());
   }
+}
+
+/** A plan beside another config's, planned with the same settings and defaults, or beside a measured run. */
+async function compareAnswer(
+  config: LoadedConfig,
+  path: string,
+  { sets, defaults, profile }: Command,
+  texts: Map<string, string>,
+  terminal: Terminal,
+): Promise<Answer> {
+  const planOf = async (read: LoadedConfig): Promise<Planned> =>
+    planRun(read, defaults, (await readProfiles(profilesFolder(requireRun(read).file))).found);
+  const other = await readOther(path, texts);
+  const planned = await planOf(config);
+  if (other.kind !== 'config') return comparedRunAnswer(planned, other, path, texts);
+  const read = await readConfig(other.source, { sets, shell: terminal.shell, withProfile: profile === null }, texts);
+  const run = requireRun(read);
+  const beside = await planOf(profile === null ? read : { ...read, run: await withProfile(run, profile, texts) });
+  return comparedPlansAnswer(planned, beside, texts);
 }
 
 /** Milliseconds between two lines on how far a solution is. */

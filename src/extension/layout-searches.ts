@@ -227,7 +227,8 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
     },
     search: searched,
     current: async (file) => {
-      if (entries.get(file)?.state.answer === undefined || (entries.get(file)?.state.staleEdits ?? 0) > 0) await searched(file);
+      const known = entries.get(file)?.state;
+      if ((known?.answer ?? null) === null || (known?.staleEdits ?? 0) > 0) await searched(file);
       const answer = entries.get(file)?.state.answer ?? null;
       if (answer === null) throw new CancelledError();
       return answer;

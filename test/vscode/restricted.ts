@@ -1,16 +1,20 @@
-import { cpSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type TierInput, type TierResult } from '../harness/tier-result';
 import { figures, pageFrame } from './plan-page';
+import { wideScript } from './wide-script';
 import { openFile, openWorkbench, runFromPalette } from './workbench';
 
 /** A workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not. */
 export async function walkRestricted(browser: Browser, { tools, screenshotsDir }: TierInput): Promise<TierResult> {
   const workspace = path.join(temporaryFolder('terapipe-restricted'), 'gpt3-175b');
   cpSync(path.join(root, 'media/samples/gpt3-175b'), workspace, { recursive: true });
+  const script = path.join(workspace, 'llama/train.sh');
+  mkdirSync(path.dirname(script));
+  writeFileSync(script, wideScript);
   const settings = { 'security.workspace.trust.enabled': true, 'security.workspace.trust.startupPrompt': 'never' };
   const server = await startCodeServer(tools, { extensions: [root], settings });
   try {
@@ -34,7 +38,19 @@ export async function walkRestricted(browser: Browser, { tools, screenshotsDir }
         await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-profile.png') });
       },
     };
-    const result = await walkSteps([plan, refusal], async () => {
+    const unwritten = {
+      name: 'a restricted workspace shows a layout as a change, and does not write it',
+      act: async () => {
+        await openFile(page, 'train.sh');
+        await runFromPalette(page, 'TeraPipe: Apply best layout');
+        await page.locator('.monaco-diff-editor .line-insert').first().waitFor();
+        await page.locator('.editor-actions .action-label[aria-label^="Apply this layout"]').click();
+        await page.locator('.notification-toast', { hasText: 'trust the workspace first' }).last().waitFor();
+        await page.locator('.monaco-diff-editor .line-insert').first().waitFor();
+        if (readFileSync(script, 'utf8') !== wideScript) throw new Error('train.sh was written');
+      },
+    };
+    const result = await walkSteps([plan, refusal, unwritten], async () => {
       await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-failed.png') });
     });
     await page.close();

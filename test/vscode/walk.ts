@@ -113,7 +113,7 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
       name: 'a control of the tab edits the file, and undo takes that back',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
-        await tab.locator('vscode-dropdown[aria-label="Schedule"]').click();
+        await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
         await figuresOnBoth(page, (shown) => shown.step !== before.step);
         await goBehind(page, '"schedule": "1F1B"');

@@ -90,6 +90,6 @@ export function chosenOf(plan: Plan): Candidate {
 }
 
 /** Peak of the worst stage, bytes. */
-export function peakBytesOf({ memory }: Candidate): number {
+export function peakBytesOf({ memory }: Pick<Candidate, 'memory'>): number {
   return Math.max(...memory.stages.map(({ peakBytes }) => peakBytes));
 }

@@ -10,7 +10,7 @@ import { modelFlopsPerSequence } from '../model/parameters';
 import { busyTimes, idleTimes } from '../schedule/idle';
 import type { PassTimes } from '../schedule/kind';
 import { placeChunks } from '../schedule/registry';
-import type { ScheduleName, Schedule, WorkUnit } from '../schedule/schedule';
+import type { ScheduleName, Schedule, Timeline, WorkUnit } from '../schedule/schedule';
 import { simulate, wholeBackward, type Durations, type Transfers } from '../schedule/simulate';
 import type { Scheme } from '../solver/slicing';
 import type { Candidate, CandidateId, Certificate } from './plan';
@@ -78,11 +78,35 @@ export interface CandidateSpec {
   readonly certificate: Certificate | null;
 }
 
+/** A candidate without what is drawn and told of its bubble. */
+export type Measured = Omit<Candidate, 'idle' | 'timeline'>;
+
 /**
  * Predicts time and memory of one candidate by simulating its schedule.
  * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches.
  */
 export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
+  const { measured, timeline, durations, transfers } = simulated(pipeline, spec);
+  return {
+    ...measured,
+    idle: idleTimes(timeline, durations, transfers),
+    timeline: timeline.kind.length <= maximumTimelineOperations ? timeline : null,
+  };
+}
+
+/** The numbers of `predict` alone, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
+export function measure(pipeline: Pipeline, spec: CandidateSpec): Measured {
+  return simulated(pipeline, spec).measured;
+}
+
+interface Simulated {
+  readonly measured: Measured;
+  readonly timeline: Timeline;
+  readonly durations: Durations;
+  readonly transfers: Transfers;
+}
+
+function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
   const { inputs } = pipeline;
   const { training, layout, cluster, model } = inputs;
   const kind = kindFor(spec.schedule, layout);
@@ -113,7 +137,7 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
   const modelFlops = training.globalBatch * modelFlopsPerSequence(model, training.sequenceLength);
   const peakFlops = gpus * linearPeak(cluster, training);
-  return {
+  const measured: Measured = {
     ...spec,
     chunksPerStage: chunks,
     iterationMs,
@@ -122,13 +146,12 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
     optimizerMs,
     bubbleRate,
     busyMs,
-    idle: idleTimes(timeline, durations, transfers),
     tokensPerSecond: (training.globalBatch * training.sequenceLength * 1e3) / iterationMs,
     mfu: (modelFlops * 1e3) / iterationMs / peakFlops,
-    timeline: schedule.kind.length <= maximumTimelineOperations ? timeline : null,
     memory,
     fits: fitsMemory(memory),
   };
+  return { measured, timeline, durations, transfers };
 }
 
 /**

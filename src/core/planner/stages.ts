@@ -66,13 +66,20 @@ export function requireCut(
 
 /** Layers of each chunk where those of each stage are decided: equal, but that chunks with the embedding or the head are the first to have one less. */
 export function dealtToChunks(stageLayers: readonly number[], stageOfChunk: Uint32Array): number[] {
+  const chunks = new Uint32Array(stageLayers.length);
+  for (const stage of stageOfChunk) chunks[stage] = (chunks[stage] ?? 0) + 1;
+  const dealt = new Uint32Array(stageLayers.length);
   const layers = Array.from(stageOfChunk, () => 0);
-  stageLayers.forEach((all, stage) => {
-    const chunks = layers.flatMap((_, chunk) => (stageOfChunk[chunk] === stage ? [chunk] : []));
-    const isEnd = (chunk: number): number => (chunk === 0 || chunk === layers.length - 1 ? 1 : 0);
-    const each = Math.floor(all / chunks.length);
-    const more = all - each * chunks.length;
-    chunks.sort((a, b) => isEnd(a) - isEnd(b) || a - b).forEach((chunk, index) => (layers[chunk] = each + (index < more ? 1 : 0)));
-  });
+  const deal = (chunk: number): void => {
+    const stage = stageOfChunk[chunk] ?? 0;
+    const [all = 0, count = 1, index = 0] = [stageLayers[stage], chunks[stage], dealt[stage]];
+    const each = Math.floor(all / count);
+    layers[chunk] = each + (index < all - each * count ? 1 : 0);
+    dealt[stage] = index + 1;
+  };
+  const last = layers.length - 1;
+  for (let chunk = 1; chunk < last; chunk++) deal(chunk);
+  deal(0);
+  if (last > 0) deal(last);
   return layers;
 }

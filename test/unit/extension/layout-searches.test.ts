@@ -128,6 +128,18 @@ describe('searches of layouts', () => {
     await started[1].finish();
   });
 
+  it('are searched for a person at once, though one is under way in the background', async () => {
+    const { layouts, started } = await plannedScript();
+    await count(started, 1);
+    const asked = layouts.current(file);
+    await count(started, 2);
+    assert.ok(started[0]?.signal.aborted);
+    await started[1]?.finish();
+    assert.equal((await asked).result, layouts.stateOf(file)?.answer?.result);
+    await layouts.current(file);
+    assert.equal(started.length, 2, 'the answer is current');
+  });
+
   it('age with edits, stay, and are current again when the question is the same', async () => {
     const { sessions, started, finish, files, layouts } = await plannedScript();
     await count(started, 1);

@@ -1,15 +1,15 @@
-import { stageLimits } from '../../cost/limits';
 import { rooflineProvenance } from '../../cost/provenance';
 import type { CostInputs } from '../../cost/rates';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors';
 import type { Scheme } from '../../solver/slicing';
 import { solveSlicing } from '../../solver/solve';
-import { peakBytesOf, type Candidate } from '../plan';
-import { slicingCost } from '../predict';
+import { peakBytesOf } from '../plan';
+import { slicingCost, type Measured } from '../predict';
+import { stepPartsOf, type StepPart } from '../step-parts';
 import { cutsFor } from './cuts';
-import { evaluatorOf, familyName, microBatchesOf, schemeOf, type Evaluator, type SearchPoint } from './evaluate';
+import { evaluatorOf, familyName, microBatchesOf, type Evaluator, type SearchPoint } from './evaluate';
 import { launchedPoints } from './launched';
-import type { FoundPlan, NotFitting, RunnerUp, SearchResult, StepPart } from './result';
+import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
 import { gpusOf, unitOf, type SearchProblem } from './space';
 import { layoutText, whyLost, whyTooLarge } from './words';
@@ -99,10 +99,10 @@ export interface Describer {
 export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null, signal?: CancelSignal): Describer {
   const gpus = gpusOf(problem);
   return {
-    plan: (point, scheme = schemeOf(problem.request, point)) => {
+    plan: (point, given) => {
       throwIfCancelled(signal);
-      const candidate = evaluator.candidate(point, scheme);
-      const { iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
+      const candidate = evaluator.candidate(point, given);
+      const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
       return {
         ...{ point, name, scheme, iterationMs, peakBytes: peakBytesOf(candidate), fits, bubbleRate, tokensPerSecond, mfu },
         gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
@@ -118,43 +118,8 @@ function inputsFor({ request }: SearchProblem, { layout, training }: SearchPoint
 }
 
 /** What the step of a candidate goes to on its busiest stage. */
-function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Candidate): Record<StepPart, number> {
-  const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme } = candidate;
-  const stage = busyMs.indexOf(Math.max(...busyMs));
-  const shape = evaluator.pipeline(point).shapes[stage];
-  if (shape === undefined) throw new Error(`stage ${stage} has no shape`);
-  const busy = busyMs[stage] ?? 0;
-  const inputs = inputsFor(problem, point);
-  const kept = { ...inputs, training: { ...inputs.training, recompute: 'none' as const } };
-  const total = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0 };
-  for (const { chunk, times } of chunksOf(scheme)) {
-    let context = 0;
-    const slices = chunk.tokens.map((tokens) => {
-      const slice = { batch: chunk.batch, tokens, context };
-      context += tokens;
-      return slice;
-    });
-    const { ms } = stageLimits(kept, shape, slices, () => 0);
-    const again = point.training.recompute === 'none' ? ms : stageLimits(inputs, shape, slices, () => 0).ms;
-    for (const part of ['math', 'memory', 'issue', 'exchange'] as const) {
-      total[part] += times * ms[part];
-      total.recompute += times * (again[part] - ms[part]);
-    }
-  }
-  const explained = Object.values(total).reduce((sum, ms) => sum + ms, 0);
-  return { ...total, send: busy - explained, bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
-}
-
-/** Chunks of a scheme that differ, with how often each comes. */
-function chunksOf(scheme: Scheme): { readonly chunk: Scheme[number]; readonly times: number }[] {
-  const known = new Map<string, { chunk: Scheme[number]; times: number }>();
-  for (const chunk of scheme) {
-    const key = JSON.stringify(chunk);
-    const same = known.get(key);
-    if (same === undefined) known.set(key, { chunk, times: 1 });
-    else same.times++;
-  }
-  return [...known.values()];
+function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Measured): Record<StepPart, number> {
+  return stepPartsOf(inputsFor(problem, point), evaluator.pipeline(point).shapes, candidate);
 }
 
 /** Slice times that the solver may tabulate, sequences it may join in a slice, and slice times it may look at: a fraction of a second. */
@@ -197,11 +162,11 @@ function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchP
 }
 
 /** The fastest that memory rules out, one for each sizes of parallel groups, by the bound of its best cut. */
-function notFitting({ request }: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
+function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
   return excluded
     .flatMap(({ family }) => {
       const { layout } = family;
-      const [first] = cutsFor(request, layout)
+      const [first] = cutsFor(problem, layout)
         .map((stageLayers) => ({ ...family, stageLayers }))
         .map((point) => ({ point, bound: evaluator.pointBound(point) }))
         .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);

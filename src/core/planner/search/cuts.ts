@@ -1,4 +1,5 @@
-import type { Layout, PlanRequest } from '../request';
+import type { Layout } from '../request';
+import type { SearchProblem } from './space';
 
 /** Layers of each stage, in order. */
 export type StageLayers = readonly number[];
@@ -8,9 +9,15 @@ const mostExtraLayers = 1;
 /** With two stages, the last may have so many layers fewer than half. */
 const mostShiftedLayers = 8;
 
-/** The cuts that are tried on a layout: the one that the request fixes, or all of `stageCuts`. */
-export function cutsFor({ model, layout: { stageLayers } }: PlanRequest, { pipeline, virtualStages }: Layout): readonly StageLayers[] {
-  return stageLayers?.length === pipeline * virtualStages ? [stageLayers] : stageCuts(model.layers, pipeline, virtualStages);
+/** The cut that a problem fixes, one entry for each stage or virtual stage; null where pipeline or virtual stages are free. */
+export function fixedCut({ request, fixed }: SearchProblem): StageLayers | null {
+  return fixed.has('pipeline') && fixed.has('virtualStages') ? (request.layout.stageLayers ?? null) : null;
+}
+
+/** The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts`. */
+export function cutsFor(problem: SearchProblem, { pipeline, virtualStages }: Layout): readonly StageLayers[] {
+  const decided = fixedCut(problem);
+  return decided?.length === pipeline * virtualStages ? [decided] : stageCuts(problem.request.model.layers, pipeline, virtualStages);
 }
 
 /**

@@ -9,8 +9,8 @@ import { layerGroups, layersByKind } from '../../model/layers';
 import { placeChunks } from '../../schedule/registry';
 import { uniformLengths } from '../../solver/baselines';
 import type { Scheme } from '../../solver/slicing';
-import { peakBytesOf, type Candidate } from '../plan';
-import { operationCount, predict, type Pipeline } from '../predict';
+import { peakBytesOf } from '../plan';
+import { measure, operationCount, type Measured, type Pipeline } from '../predict';
 import type { PlanRequest } from '../request';
 import { chunksPerStage, kindFor } from '../scheduling';
 import { chunkLayers } from '../stages';
@@ -52,8 +52,8 @@ export interface Evaluator {
   readonly operations: (point: SearchPoint) => number;
   /** Null when it would take too many operations to simulate. */
   readonly evaluate: (point: SearchPoint) => Predicted | null;
-  /** The same with its parts; the timeline left out. */
-  readonly candidate: (point: SearchPoint, scheme?: Scheme) => Candidate;
+  /** The same with its parts; a point evaluated before is not simulated again. */
+  readonly candidate: (point: SearchPoint, scheme?: Scheme) => Measured;
   readonly pipeline: (point: SearchPoint) => Pipeline;
   /** Peak that still fits. */
   readonly usableBytes: number;
@@ -61,6 +61,8 @@ export interface Evaluator {
 
 /** Points with more operations are left out, which the counts and the bound say: simulating one would take longer than a cancelled search may go on. */
 const maximumOperations = 250_000;
+/** Layouts that need more than this many times what fits are not worth a word. */
+export const nearlyFits = 1.5;
 /** Bounds are lowered by this share, far above the rounding of sums. */
 const rounding = 1e-9;
 
@@ -106,7 +108,7 @@ function knownOf(request: PlanRequest): Known {
     (family, shape) => stageCost(inputsOf(request, family), shape.layers, shape),
     ({ keys }: Family) => keys.time,
   );
-  const sliced = ({ keys, slices }: Family): string => (slices === 1 ? keys.time : `${keys.time}/${slices}`);
+  const sliced = ({ keys }: Family): string => keys.sliced;
   const afterwards = (order: RankOrder) =>
     remembered(
       (family: Family, stage) => {
@@ -158,7 +160,8 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     const costOf = (shape: StageShape): SliceCost => known.cost(point, known.same(shape));
     return { inputs: inputsOf(request, point), shapes, stageLayers, costs: shapes.map(costOf), costOf, measured: false };
   };
-  const candidate = (point: SearchPoint, scheme = schemeOf(request, point)): Candidate => {
+  const measured = new WeakMap<SearchPoint, Measured>();
+  const candidate = (point: SearchPoint, scheme = schemeOf(request, point)): Measured => {
     const name = familyName(point);
     const id =
       point.schedule === 'TeraPipe'
@@ -168,8 +171,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
           : point.schedule === '1F1B'
             ? '1f1b'
             : point.schedule;
-    const found = predict(pipeline(point), { id, name, schedule: point.schedule, scheme, certificate: null });
-    return { ...found, timeline: null };
+    return measure(pipeline(point), { id, name, schedule: point.schedule, scheme, certificate: null });
   };
   const operations = (point: SearchPoint, scheme = schemeOf(request, point)): number => {
     const kind = kindFor(point.schedule, point.layout);
@@ -179,11 +181,12 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     operations,
     usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
     pipeline,
-    candidate,
+    candidate: (point, scheme) => (scheme === undefined ? (measured.get(point) ?? candidate(point)) : candidate(point, scheme)),
     evaluate: (point) => {
       const scheme = schemeOf(request, point);
       if (operations(point, scheme) > maximumOperations) return null;
       const found = candidate(point, scheme);
+      measured.set(point, found);
       return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: peakBytesOf(found) };
     },
     heldBytes: (family) => leastHeldBytes(request, family, known) * (1 - rounding),
@@ -259,10 +262,17 @@ function sliceTimes(cost: SliceCost, family: Family, request: PlanRequest): Stag
 /** Of any cut: see `anyCutBound` and `leastStageBytes`. */
 function familyBound(request: PlanRequest, family: Family, known: Known): Bound {
   if (request.slicing.scheme !== null) return { iterationMs: 0, peakBytes: 0 };
+  const peakBytes = leastStageBytes(request, family, known);
+  if (isFarTooLarge(request, peakBytes)) return { iterationMs: 0, peakBytes };
   const { forwardMs, backwardMs } = known.times(family, known.whole);
   const order = family.slices > 1 || family.layout.virtualStages > 1 ? 'any' : family.schedule === '1F1B' ? '1F1B' : 'drained';
   const pipelineMs = anyCutBound(forwardMs + backwardMs, family.layout.pipeline, microBatchesOf(family), order);
-  return { iterationMs: pipelineMs + known.afterwardsMs(family), peakBytes: leastStageBytes(request, family, known) };
+  return { iterationMs: pipelineMs + known.afterwardsMs(family), peakBytes };
+}
+
+/** Nobody asks how fast such a layout would be: it costs less not to know. */
+function isFarTooLarge({ cluster }: PlanRequest, peakBytes: number): boolean {
+  return peakBytes * (1 - rounding) > nearlyFits * usablePeakBytes(cluster.gpu.memoryBytes);
 }
 
 /**
@@ -271,20 +281,28 @@ function familyBound(request: PlanRequest, family: Family, known: Known): Bound 
  * layers all alike. The smallest is at one of the ends, as the quotient rises or falls with w_s. Static bytes may grow less than linearly with the layers: A_k is what the last layer adds.
  */
 function leastStageBytes({ model, slicing }: PlanRequest, family: Family, known: Known): number {
-  const kinds = known.kinds.map(({ layers, one, all, more }) => {
-    const always = known.staticBytes(family, more) - known.staticBytes(family, all);
-    return { layers, always, stage: known.staticBytes(family, one) - always, saved: known.savedBytes(family, one) };
+  const [always, saved] = [new Float64Array(known.kinds.length), new Float64Array(known.kinds.length)];
+  let [meanAlways, meanSaved, stage] = [0, 0, Infinity];
+  known.kinds.forEach(({ layers, one, all, more }, kind) => {
+    const last = known.staticBytes(family, more) - known.staticBytes(family, all);
+    const kept = known.savedBytes(family, one);
+    stage = Math.min(stage, known.staticBytes(family, one) - last);
+    meanAlways += (layers / model.layers) * last;
+    meanSaved += (layers / model.layers) * kept;
+    always[kind] = last;
+    saved[kind] = kept;
   });
-  const mean = (pick: (kind: (typeof kinds)[number]) => number): number =>
-    kinds.reduce((sum, kind) => sum + kind.layers * pick(kind), 0) / model.layers;
-  const [always, saved] = [mean((kind) => kind.always), mean((kind) => kind.saved)];
   const { pipeline } = family.layout;
-  const flying = (stage: number): number => (slicing.scheme !== null ? 0 : inFlight(family, stage));
-  let weights = 0;
-  for (let stage = 0; stage < pipeline; stage++) weights += 1 / (always + saved * flying(stage));
-  const ends = [flying(0), flying(pipeline - 1)];
-  const least = mean((kind) => Math.min(...ends.map((count) => (kind.always + kind.saved * count) / (always + saved * count))));
-  return Math.max(0, Math.min(...kinds.map((kind) => kind.stage))) + (least * model.layers) / weights;
+  const flying = (at: number): number => (slicing.scheme !== null ? 0 : inFlight(family, at));
+  const [most, fewest] = [flying(0), flying(pipeline - 1)];
+  let weights = most === fewest ? pipeline / (meanAlways + meanSaved * most) : 0;
+  if (most !== fewest) for (let at = 0; at < pipeline; at++) weights += 1 / (meanAlways + meanSaved * flying(at));
+  let least = 0;
+  known.kinds.forEach(({ layers }, kind) => {
+    const share = (count: number): number => ((always[kind] ?? 0) + (saved[kind] ?? 0) * count) / (meanAlways + meanSaved * count);
+    least += layers * Math.min(share(most), share(fewest));
+  });
+  return Math.max(0, stage) + least / weights;
 }
 
 /** The same of static bytes alone: the mean of the stages. */
@@ -322,12 +340,13 @@ function savedUnitBytes(request: PlanRequest, family: Family, shape: StageShape)
 /** Of one cut: by the order in which the schedule runs its micro-batches. */
 function pointBound(request: PlanRequest, point: SearchPoint, known: Known): Bound {
   const shapes = shapesOf(known, point);
+  const peakBytes = peakBound(request, point, shapes, known);
+  if (request.slicing.scheme !== null || isFarTooLarge(request, peakBytes)) return { iterationMs: 0, peakBytes };
   const chunks = shapes.chunks.map((shape) => known.times(point, shape));
   const count = microBatchesOf(point);
   const inputs = inputsOf(request, point);
   const { virtualStages } = point.layout;
   const [longest = 0] = lengthsOf(request, point);
-  if (request.slicing.scheme !== null) return { iterationMs: 0, peakBytes: peakBound(request, point, shapes, known) };
   const { microBatch } = point.training;
   const pipelineMs =
     point.schedule === 'TeraPipe'
@@ -341,7 +360,7 @@ function pointBound(request: PlanRequest, point: SearchPoint, known: Known): Bou
         : point.schedule === 'GPipe'
           ? drainedBound(chunks, count, null)
           : oneForwardOneBackwardBound(chunks, count, megatronBoundary(inputs, microBatch, longest));
-  return { iterationMs: pipelineMs + known.afterwardsMs(point), peakBytes: peakBound(request, point, shapes, known) };
+  return { iterationMs: pipelineMs + known.afterwardsMs(point), peakBytes };
 }
 
 function summedByStage(chunks: readonly StageTimes[], { stages, stageOfChunk }: CutShapes): WholeSliceTime[] {

@@ -24,8 +24,8 @@ export function launchedPoints({ request, schedules, launched = false }: SearchP
           ? ['1F1B']
           : (['1F1B', 'GPipe', 'TeraPipe'] as const).filter((name) => schedules?.includes(name) ?? true);
   return names.map((schedule) => ({
-    ...{ layout, training, schedule, slices: 1, keys: { time: 'launched', holding: 'launched' } },
-    stageLayers: stageLayersOf(request, schedule),
+    ...{ layout, training, schedule, slices: 1, keys: { time: 'launched', sliced: 'launched', holding: 'launched' } },
+    stageLayers: layout.stageLayers ?? stageLayersOf(request, schedule),
   }));
 }
 

@@ -1,29 +1,12 @@
 import type { Scheme } from '../../solver/slicing';
 import type { PlanRequest } from '../request';
 import type { CostProvenance } from '../../cost/slice-cost';
+import type { StepPart } from '../step-parts';
 import type { SearchPoint } from './evaluate';
 import type { SearchCounts } from './search';
 import type { SearchKey } from './space';
 
-/**
- * Where the time of a step goes, in the order in which it is told: arithmetic, memory traffic, issuing operations and exchanges inside layers on the busiest stage, what it computes again, sends that hold it; that stage standing
- * still; gradient exchange and optimizer after the pipeline.
- */
-export const stepParts = ['math', 'memory', 'issue', 'exchange', 'recompute', 'send', 'bubble', 'gradientExchange', 'optimizer'] as const;
-export type StepPart = (typeof stepParts)[number];
-
-/** What each is called. */
-export const stepPartNames: Readonly<Record<StepPart, string>> = {
-  math: 'arithmetic',
-  memory: 'memory traffic',
-  issue: 'issuing operations',
-  exchange: 'exchanges inside layers',
-  recompute: 'recompute',
-  send: 'sends between stages',
-  bubble: 'bubble',
-  gradientExchange: 'gradient exchange',
-  optimizer: 'optimizer',
-};
+export { stepPartNames, stepParts, type StepPart } from '../step-parts';
 
 /** One layout with what is predicted of it. Times in ms, memory of the worst stage in bytes. */
 export interface FoundPlan {

@@ -1,7 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
-import { evaluatorOf, type Bound, type Evaluator, type Predicted, type SearchPoint } from './evaluate';
+import { evaluatorOf, nearlyFits, type Bound, type Evaluator, type Predicted, type SearchPoint } from './evaluate';
 import { familiesOf, nothingToSearch, requireSearchable, type Family, type SearchProblem } from './space';
 
 /** How far a search is. */
@@ -60,8 +60,6 @@ export interface Found {
 
 /** Sizes of parallel groups whose best is kept. */
 export const keptSizes = 8;
-/** Layouts that need more than this many times what fits are not worth a word. */
-const nearlyFits = 1.5;
 /** Nodes between two looks at the signal: far below 50 ms of work. */
 const nodesBetweenLooks = 4;
 const nodesBetweenReports = 4096;
@@ -128,7 +126,7 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
     look();
     if (bound === undefined || ruledOut(entry, bound)) continue;
     if (!('stageLayers' in entry)) {
-      for (const stageLayers of cutsFor(problem.request, entry.layout)) {
+      for (const stageLayers of cutsFor(problem, entry.layout)) {
         counts.considered++;
         const point = { ...entry, stageLayers };
         enter(point, evaluator.pointBound(point));

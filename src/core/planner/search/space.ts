@@ -6,7 +6,7 @@ import type { ModelSpec } from '../../model/spec';
 import type { Recompute, RecomputeModule } from '../../model/recompute';
 import { divisorsOf } from '../../numbers';
 import type { ScheduleName } from '../../schedule/schedule';
-import { canCut } from './cuts';
+import { canCut, fixedCut } from './cuts';
 import { defaultUnit, type Layout, type PlanRequest, type TrainingSpec } from '../request';
 
 /** What a search may choose, each unless it is fixed. `data` follows from the others and the number of GPUs. */
@@ -50,9 +50,10 @@ export interface Family {
   readonly keys: FamilyKeys;
 }
 
-/** What families share: those of equal `time` take as long for a slice on a stage, and save as much of it; those of equal `holding` hold as much all the time, and exchange gradients as long. */
+/** What families share: those of equal `time` take as long for a slice on a stage, and save as much of it; of equal `sliced` also for all slices of a micro-batch; those of equal `holding` hold as much all the time, and exchange gradients as long. */
 export interface FamilyKeys {
   readonly time: string;
+  readonly sliced: string;
   readonly holding: string;
 }
 
@@ -106,7 +107,7 @@ export function* familiesOf(
     const batch = training.globalBatch / sizes.data;
     const held = optimizers
       .map((optimizer) => ({ optimizer, holding: Object.values({ ...sizes, ...optimizer }).join() }))
-      .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', holding } })); // prettier-ignore
+      .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', sliced: '', holding } })); // prettier-ignore
     const { tensor, context, expert, expertTensor } = sizes;
     const common = {
       ...contextExchangeOf(problem, sizes),
@@ -136,8 +137,11 @@ export function* familiesOf(
         ].join();
         for (const { optimizer, holding } of held) {
           const trained = { ...chosen, ...optimizer, ...common, microBatch };
-          const keys = { time, holding };
-          for (const { layout, name, slices } of alike) yield { layout, training: trained, schedule: name, slices, keys };
+          const whole = { time, sliced: time, holding };
+          for (const { layout, name, slices } of alike) {
+            const keys = slices === 1 ? whole : { time, sliced: `${time}/${slices}`, holding };
+            yield { layout, training: trained, schedule: name, slices, keys };
+          }
         }
       }
     }
@@ -250,15 +254,17 @@ interface ScheduleChoice {
   readonly slices: number;
 }
 
-function schedulesOf({ request, fixed, schedules }: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
+function schedulesOf(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
+  const { request, fixed, schedules } = problem;
   const { model, layout, schedule, slicing } = request;
+  const decided = fixedCut(problem);
   const asked = fixed.has('schedule') ? (schedule ?? (slicing.scheme === null ? null : 'TeraPipe')) : null;
   const named = (name: ScheduleName): boolean => (asked === null ? (schedules?.includes(name) ?? true) : asked === name);
   const interleaves = (size: number): boolean =>
     size === 1 ||
     (sizes.pipeline > 1 &&
       microBatches % sizes.pipeline === 0 &&
-      (layout.stageLayers?.length === sizes.pipeline * size || canCut(model.layers, sizes.pipeline, size)));
+      (decided?.length === sizes.pipeline * size || canCut(model.layers, sizes.pipeline, size)));
   const virtual = fixed.has('virtualStages') ? [layout.virtualStages] : upTo(mostVirtualStages);
   const plain = virtual.includes(1);
   const piped = sizes.pipeline > 1 && plain;

@@ -4,7 +4,8 @@ import { ExpectedError } from '../../../../src/core/errors';
 import { applyLayout } from '../../../../src/core/export/apply-layout';
 import { searchFindings } from '../../../../src/core/planner/findings/search-rules';
 import { layoutText } from '../../../../src/core/planner/search/words';
-import { searched, wideScript } from './searched';
+import { wideScript } from '../../../vscode/wide-script';
+import { searched } from './searched';
 
 const isCode = (code: string) => (error: unknown) => error instanceof ExpectedError && error.code === code;
 

@@ -9,23 +9,6 @@ import { freeNames, searchProblemOf } from '../../../../src/core/planner/search/
 import type { SearchResult } from '../../../../src/core/planner/search/result';
 import { shellReader } from '../config/shell/shell-reader';
 
-/** A Megatron script whose tensor size crosses nodes. */
-export const wideScript = `#!/bin/bash
-# A Llama of 7B on two nodes.
-GPUS_PER_NODE=8
-NUM_NODES=2
-TP=16 # too wide
-PP=1
-torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NUM_NODES pretrain_gpt.py \\
-  --tensor-model-parallel-size $TP \\
-  --pipeline-model-parallel-size $PP \\
-  --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
-  --seq-length 4096 --max-position-embeddings 4096 \\
-  --micro-batch-size 1 --global-batch-size 128 \\
-  --use-distributed-optimizer --sequence-parallel --use-flash-attn \\
-  --vocab-size 50257 --bf16
-`;
-
 /** A config, read, with what a search of its layouts answers: all that a launcher's file fixes is let go of. */
 export interface Searched {
   readonly run: Run;

@@ -66,6 +66,7 @@ describe('a launched layout against the best', () => {
       await own({ tensor: 2, pipeline: 4, data: 2 }, { schedule: 'GPipe' }),
       await own({ tensor: 4, pipeline: 2, data: 2, virtualStages: 2 }),
       await own({ tensor: 8, pipeline: 1, data: 2 }),
+      await own({ tensor: 2, pipeline: 4, data: 2, stageLayers: [1, 5, 4, 2] }, { schedule: '1F1B' }),
     ]) {
       const { launched } = searched(run);
       const chosen = chosenOf(makePlan(resolveRun(run, defaults)));
@@ -107,6 +108,15 @@ describe('a launched layout against the best', () => {
     const against = launchedAgainstBest(searched(await nemo(72)));
     assert.ok(against && against.speedup < 1);
     assert.match(against.says, /^interleaving wants a multiple of 5 micro-batches, not 9: the best that launchers accept is tensor/);
+  });
+
+  it('cuts the layers anew where the stages are free', async () => {
+    const uneven = await own({ tensor: 2, pipeline: 4, data: 2, virtualStages: 1, stageLayers: [1, 1, 9, 1] }, { schedule: '1F1B' });
+    const keys = ['tensor', 'context', 'data', 'schedule', 'microBatch'] as const;
+    const problem = searchProblemOf(uneven, resolveRun(uneven, defaults), ['pipeline', 'virtualStages']);
+    const { best, launched } = searchLayouts({ ...problem, fixed: new Set([...problem.fixed, ...keys]) });
+    assert.deepEqual(launched?.point.stageLayers, [1, 1, 9, 1]);
+    assert.ok(best.iterationMs < 0.8 * launched.iterationMs);
   });
 
   it('says so when the launched layout is the best', async () => {

@@ -1,0 +1,141 @@
+import { compareWithTimes, type TimesComparison } from '../../core/compare/against-times';
+import { compareWithTrace, type PredictedMeasured, type TraceComparison } from '../../core/compare/against-trace';
+import type { Measured } from '../../core/compare/measured';
+import { comparePlans, type PlanComparison } from '../../core/compare/plans';
+import { comparisonJson, comparisonSentences, type Comparison } from '../../core/export/comparison-json';
+import { planJson } from '../../core/export/plan-json';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../core/format';
+import { chosenOf } from '../../core/planner/plan';
+import { printable } from '../../core/text';
+import { printedFinding, type Answer, type Texts } from '../answer';
+import { exitCodeFor, type Planned } from '../planned';
+import { indented, table } from '../table';
+
+/** Rows of stages printed at most: the others are in `--json`. */
+const printedStages = 32;
+
+/** `terapipe plan A --compare B`, B another config: two plans side by side. */
+export function comparedPlansAnswer(a: Planned, b: Planned, texts: Texts): Answer {
+  const names = { a: 'A', b: 'B' };
+  const comparison = comparePlans(a.plan, b.plan, names);
+  const findings = [...a.findings, ...b.findings];
+  return {
+    json: {
+      ...planJson(a.plan),
+      other: planJson(b.plan).plan,
+      comparison: comparisonJson(comparison),
+      findings: findings.map((finding) => printedFinding(finding, texts)),
+    },
+    text: [
+      indented(table([['A', a.run.place.file, a.plan.request.title], ['B', b.run.place.file, b.plan.request.title]].map((row) => row.map(printable)), [1, 2])), // prettier-ignore
+      sentences(comparison),
+      plansText(comparison),
+    ].join('\n\n'),
+    exitCode: exitCodeFor(findings, chosenOf(a.plan).fits && chosenOf(b.plan).fits),
+  };
+}
+
+/** `terapipe plan A --compare B`, B a trace or measured times: the plan beside the run. */
+export function comparedRunAnswer(planned: Planned, measured: Measured, file: string, texts: Texts): Answer {
+  const { plan, findings } = planned;
+  const comparison = measured.kind === 'trace' ? compareWithTrace(plan, measured.trace, file) : compareWithTimes(plan, measured.times);
+  return {
+    json: {
+      ...planJson(plan),
+      comparison: comparisonJson(comparison),
+      findings: findings.map((finding) => printedFinding(finding, texts)),
+    },
+    text: [
+      printable(`${plan.request.title}, ${chosenOf(plan).name}, beside ${file}`),
+      sentences(comparison),
+      comparison.kind === 'trace' ? traceText(comparison) : timesText(comparison),
+    ]
+      .filter((part) => part !== '')
+      .join('\n\n'),
+    exitCode: exitCodeFor(findings, chosenOf(plan).fits),
+  };
+}
+
+function sentences(comparison: Comparison): string {
+  return comparisonSentences(comparison).map(printable).join('\n');
+}
+
+function section(title: string, rows: readonly (readonly string[])[], left: readonly number[] = []): string {
+  return `${title}\n${indented(table(rows, left))}`;
+}
+
+function plansText({ a, b, asked, parts, stages }: PlanComparison): string {
+  const row = (name: string, of: (plan: typeof a) => string): string[] => [name, of(a), of(b)];
+  const outcome = [
+    ['', 'A', 'B'],
+    row('step', ({ iterationMs }) => formatDuration(iterationMs)),
+    row('bubble', ({ bubbleRate }) => formatPercent(bubbleRate)),
+    row('tokens/s', ({ tokensPerSecond }) => formatCount(tokensPerSecond)),
+    row('MFU', ({ mfu }) => formatPercent(mfu)),
+    row('peak memory', ({ peakBytes, peakStage }) => `${formatBytes(peakBytes)} on stage ${formatCount(peakStage)}`),
+    row('runs', ({ candidate }) => candidate),
+  ];
+  return [
+    section('Outcome', outcome),
+    section('Parts of the step', [
+      ['', 'A', 'B', 'B - A'],
+      ...parts.map(({ name, aMs, bMs }) => [name, ms(aMs), ms(bMs), `${bMs < aMs ? '-' : '+'}${ms(Math.abs(bMs - aMs))}`]),
+    ]),
+    ...(asked.length === 0
+      ? []
+      : [section('Asked for', [['', 'A', 'B'], ...asked.map(({ key, a: from, b: to }) => [key, from, to].map(printable))])]),
+    section('Stages', [
+      ['', 'A busy', 'peak', 'B busy', 'peak'],
+      ...stages
+        .slice(0, printedStages)
+        .map(({ stage, a: left, b: right }) => [
+          formatCount(stage),
+          ...[left, right].flatMap((of) => (of === null ? ['', ''] : [ms(of.busyMs), formatBytes(of.peakBytes)])),
+        ]),
+      ...more(stages.length),
+    ]),
+  ].join('\n\n');
+}
+
+function traceText({ stages, transfers }: TraceComparison): string {
+  const waited = transfers.map(({ from, to, waits, predictedMs, measuredMs }) => [
+    `${formatCount(from)} to ${formatCount(to)}`,
+    ms(predictedMs),
+    ms(measuredMs),
+    formatCount(waits),
+  ]);
+  return [
+    section('Mean pass, predicted and measured', [
+      ['stage', 'forward', '', 'backward', '', 'measured/predicted'],
+      ...stages
+        .slice(0, printedStages)
+        .map(({ stage, forward, backward, ratio }) => [formatCount(stage), ...both(forward), ...both(backward), formatNumber(ratio)]),
+      ...more(stages.length),
+    ]),
+    ...(waited.length === 0
+      ? []
+      : [section('From a pass to the one that waits for it', [['stages', 'predicted', 'measured', 'waits'], ...waited.slice(0, printedStages), ...more(waited.length)])]), // prettier-ignore
+  ].join('\n\n');
+}
+
+function timesText({ stages }: TimesComparison): string {
+  if (stages.length === 0) return '';
+  return section('Mean pass, predicted and measured', [
+    ['stage', 'forward', '', 'backward', '', 'measured/predicted'],
+    ...stages.slice(0, printedStages).map(({ stage, forward, backward, ratio }) => [formatCount(stage), ...both(forward), ...both(backward), formatNumber(ratio)]), // prettier-ignore
+    ...more(stages.length),
+  ]);
+}
+
+function both(times: PredictedMeasured | null): string[] {
+  return times === null ? ['', ''] : [ms(times.predictedMs), ms(times.measuredMs)];
+}
+
+/** A time of a table; what rounding leaves of nothing is nothing. */
+function ms(value: number): string {
+  return formatDuration(Math.abs(value) < 1e-6 ? 0 : value);
+}
+
+function more(rows: number): string[][] {
+  return rows > printedStages ? [[`and ${formatCount(rows - printedStages)} more, with --json`]] : [];
+}

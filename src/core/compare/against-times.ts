@@ -1,0 +1,85 @@
+import { formatCount, formatDuration, formatNumber, plural } from '../format';
+import { chosenOf, type Plan } from '../planner/plan';
+import { part, partOf } from '../schedule/parts';
+import type { Timeline } from '../schedule/schedule';
+import type { PredictedMeasured } from './against-trace';
+import { median } from './steady';
+import { steadySteps, type MeasuredTimes, type SteadySteps } from './times';
+import { isWithin, ratioText } from './trace-words';
+
+/** Mean times of the passes of one stage, predicted and measured. */
+export interface StageTimesAgainst {
+  readonly stage: number;
+  readonly forward: PredictedMeasured | null;
+  readonly backward: PredictedMeasured | null;
+  /** Measured over predicted, both passes together. */
+  readonly ratio: number;
+}
+
+/** A plan beside times measured in a run. */
+export interface TimesComparison {
+  readonly kind: 'times';
+  readonly errorPercent: number;
+  readonly steady: SteadySteps | null;
+  readonly step: PredictedMeasured | null;
+  readonly within: boolean | null;
+  readonly stages: readonly StageTimesAgainst[];
+  readonly straggler: number | null;
+}
+
+const stragglerFrom = 1.05;
+
+/** Sets measured times beside what the plan chose. Stages that the plan does not have are left out. */
+export function compareWithTimes(plan: Plan, times: MeasuredTimes): TimesComparison {
+  const chosen = chosenOf(plan);
+  const { errorPercent } = plan.cost;
+  const steady = steadySteps(times.stepsMs);
+  const step = steady === null ? null : { predictedMs: chosen.iterationMs, measuredMs: steady.medianMs };
+  const { timeline } = chosen;
+  const stages =
+    timeline === null ? [] : times.stages.filter(({ stage }) => stage < timeline.stages).map((stage) => stageAgainst(timeline, stage));
+  const slowest = stages.reduce<StageTimesAgainst | null>((a, b) => (a === null || b.ratio > a.ratio ? b : a), null);
+  const others = median(stages.filter((stage) => stage !== slowest).map(({ ratio }) => ratio));
+  return {
+    ...{ kind: 'times', errorPercent, steady, step, stages },
+    within: step === null ? null : isWithin(step, errorPercent),
+    straggler: slowest !== null && slowest.ratio > stragglerFrom * Math.max(1, others) ? slowest.stage : null,
+  };
+}
+
+function stageAgainst(timeline: Timeline, { stage, forwardMs, backwardMs }: MeasuredTimes['stages'][number]): StageTimesAgainst {
+  const sums = Object.values(part).map(() => ({ ms: 0, passes: 0 }));
+  for (let row = timeline.rowStart[stage] ?? 0; row < (timeline.rowStart[stage + 1] ?? 0); row++) {
+    const sum = sums[partOf(timeline.kind[row])];
+    if (sum === undefined) continue;
+    sum.ms += (timeline.endMs[row] ?? 0) - (timeline.startMs[row] ?? 0);
+    sum.passes++;
+  }
+  const [forwards, backwards, weights] = sums;
+  const against = (measuredMs: number | null, ms: number, passes = 0): PredictedMeasured | null =>
+    measuredMs === null || passes === 0 ? null : { predictedMs: ms / passes, measuredMs };
+  const forward = against(forwardMs, forwards?.ms ?? 0, forwards?.passes);
+  const backward = against(backwardMs, (backwards?.ms ?? 0) + (weights?.ms ?? 0), backwards?.passes);
+  const total = (key: keyof PredictedMeasured): number => (forward?.[key] ?? 0) + (backward?.[key] ?? 0);
+  return { stage, forward, backward, ratio: total('predictedMs') > 0 ? total('measuredMs') / total('predictedMs') : 1 };
+}
+
+/** What measured times say beside the plan: a sentence each. */
+export function timesSentences({ steady, step, within, errorPercent, straggler, stages }: TimesComparison): string[] {
+  const said: string[] = [];
+  if (step !== null && steady !== null) {
+    said.push(
+      `A step takes ${formatDuration(step.measuredMs)}, ${ratioText(step)} (${formatDuration(step.predictedMs)}): ${within === true ? 'within' : 'beyond'} the error bar of ${formatNumber(errorPercent)} %.`,
+    );
+    if (within === false)
+      said.push(`Set calibration.iterationMs to ${Number(step.measuredMs.toPrecision(5))} to plan with what this machine reaches.`);
+    said.push(
+      `That is the median of ${plural(steady.counted, 'step')}, half of them between ${formatDuration(steady.lowMs)} and ${formatDuration(steady.highMs)}${steady.warmUp === 0 ? '' : `; the first ${formatCount(steady.warmUp)} left out as warm-up`}.`,
+    );
+  }
+  const slow = stages.find(({ stage }) => stage === straggler);
+  if (slow !== undefined)
+    said.push(`Stage ${formatCount(slow.stage)} is the straggler: its passes take ${formatNumber(slow.ratio)}x their predicted time.`);
+  else if (stages.length > 0) said.push(`Passes take ${formatNumber(median(stages.map(({ ratio }) => ratio)))}x their predicted time, the median of ${plural(stages.length, 'stage')}.`); // prettier-ignore
+  return said;
+}

@@ -1,0 +1,51 @@
+import type { Candidate, Plan } from '../planner/plan';
+
+/** One thing that two plans were asked for, or chose, differently. */
+export interface AskedDifference {
+  /** As in terapipe.json (`training.recompute`), or `slices`, `microBatches`, `chunksPerStage` of what was chosen. */
+  readonly key: string;
+  readonly a: string;
+  readonly b: string;
+}
+
+/** What differs between two plans in model, cluster, training, layout, schedule and slicing, as planned. */
+export function askedDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): AskedDifference[] {
+  const [left, right] = [askedOf(a, ofA), askedOf(b, ofB)];
+  return [...new Set([...left.keys(), ...right.keys()])]
+    .map((key) => ({ key, a: left.get(key) ?? '–', b: right.get(key) ?? '–' }))
+    .filter((difference) => difference.a !== difference.b);
+}
+
+/** Where figures come from is no difference of its own. */
+const untold: readonly string[] = ['cluster.gpu.source', 'cluster.gpu.gemmEfficiencyKnown', 'cluster.links.source'];
+
+function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
+  const { model, cluster, training, layout, constants, calibration, profile } = request;
+  const found = new Map<string, string>();
+  add(found, 'model', model);
+  add(found, 'cluster', cluster);
+  add(found, 'training', training);
+  add(found, 'layout', layout);
+  found.set('schedule', candidate.schedule);
+  found.set('chunksPerStage', String(candidate.chunksPerStage));
+  found.set('microBatches', String(candidate.scheme.length));
+  found.set('slices', String(slicesOf(candidate)));
+  add(found, 'cost', constants);
+  if (calibration !== undefined) found.set('calibration.iterationMs', String(calibration.iterationMs));
+  if (profile !== null) found.set('cost.profile', profile.file);
+  for (const key of untold) found.delete(key);
+  return found;
+}
+
+/** Most slices that a sequence of a candidate is cut into. */
+export function slicesOf({ scheme }: Candidate): number {
+  return scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 0);
+}
+
+/** Every plain value under an object by its path; lists as they are. */
+function add(found: Map<string, string>, path: string, value: unknown): void {
+  if (value === undefined) return;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    found.set(path.replace(/\.name$/, ''), typeof value === 'string' ? value : JSON.stringify(value));
+  else for (const [key, inner] of Object.entries(value)) add(found, `${path}.${key}`, inner);
+}

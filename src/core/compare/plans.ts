@@ -1,0 +1,117 @@
+import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
+import { pipelineOf } from '../planner/predict';
+import { stepPartNames, stepParts, stepPartsOf, type StepPart } from '../planner/step-parts';
+import { askedDifferences, type AskedDifference } from './asked';
+
+/** What a plan comes to. */
+export interface PlanOutcome {
+  readonly name: string;
+  readonly candidate: string;
+  readonly iterationMs: number;
+  readonly bubbleRate: number;
+  readonly tokensPerSecond: number;
+  readonly tokensPerStep: number;
+  readonly gpus: number;
+  readonly mfu: number;
+  readonly peakBytes: number;
+  /** Stage of that peak, from 0. */
+  readonly peakStage: number;
+  readonly capacityBytes: number;
+  readonly fits: boolean;
+  readonly errorPercent: number;
+}
+
+/** A part of the step: of `stepParts`, or `layers`, all that the busiest stage does, where one of both plans rests on measured times. */
+export interface PartDifference {
+  readonly part: StepPart | 'layers';
+  readonly name: string;
+  readonly aMs: number;
+  readonly bMs: number;
+}
+
+/** Busy time and peak of one stage of either plan; null where that plan has no such stage. */
+export interface StageDifference {
+  readonly stage: number;
+  readonly a: { readonly busyMs: number; readonly peakBytes: number } | null;
+  readonly b: { readonly busyMs: number; readonly peakBytes: number } | null;
+}
+
+/** Two plans side by side. Plain data. */
+export interface PlanComparison {
+  readonly kind: 'plan';
+  readonly a: PlanOutcome;
+  readonly b: PlanOutcome;
+  /** Tokens per second of B over those of A; where a step has as many tokens in both, the step of A over that of B. */
+  readonly speedup: number;
+  /** The plans are closer than the wider of their error bars. */
+  readonly tie: boolean;
+  readonly errorPercent: number;
+  readonly asked: readonly AskedDifference[];
+  /** They add up to the steps. */
+  readonly parts: readonly PartDifference[];
+  readonly stages: readonly StageDifference[];
+}
+
+/** Compares what two plans chose. */
+export function comparePlans(a: Plan, b: Plan, names: { readonly a: string; readonly b: string }): PlanComparison {
+  const [ofA, ofB] = [chosenOf(a), chosenOf(b)];
+  const outcomes = { a: outcomeOf(a, ofA, names.a), b: outcomeOf(b, ofB, names.b) };
+  const speedup = outcomes.b.tokensPerSecond / outcomes.a.tokensPerSecond;
+  const errorPercent = Math.max(a.cost.errorPercent, b.cost.errorPercent);
+  return {
+    kind: 'plan',
+    ...outcomes,
+    ...{ speedup, errorPercent, tie: Math.max(speedup, 1 / speedup) <= 1 + errorPercent / 100 },
+    asked: askedDifferences(a, b, ofA, ofB),
+    parts: partsOf(a, b, ofA, ofB),
+    stages: stagesOf(ofA, ofB),
+  };
+}
+
+function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string): PlanOutcome {
+  const { layout, training } = request;
+  const peakBytes = peakBytesOf(candidate);
+  return {
+    name,
+    candidate: candidate.name,
+    iterationMs: candidate.iterationMs,
+    bubbleRate: candidate.bubbleRate,
+    tokensPerSecond: candidate.tokensPerSecond,
+    tokensPerStep: training.globalBatch * training.sequenceLength,
+    gpus: layout.tensor * layout.pipeline * layout.data * layout.context,
+    mfu: candidate.mfu,
+    peakBytes,
+    peakStage: candidate.memory.stages.find((stage) => stage.peakBytes === peakBytes)?.stage ?? 0,
+    capacityBytes: candidate.memory.capacityBytes,
+    fits: candidate.fits,
+    errorPercent: cost.errorPercent,
+  };
+}
+
+function partsOf(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): PartDifference[] {
+  const analytic = [a, b].every(({ cost }) => cost.kind === 'roofline');
+  if (!analytic) {
+    const busy = ({ busyMs }: Candidate): number => Math.max(...busyMs);
+    return [
+      { part: 'layers', name: 'the busiest stage at work', aMs: busy(ofA), bMs: busy(ofB) },
+      { part: 'bubble', name: stepPartNames.bubble, aMs: ofA.pipelineMs - busy(ofA), bMs: ofB.pipelineMs - busy(ofB) },
+      { part: 'gradientExchange', name: stepPartNames.gradientExchange, aMs: ofA.gradientExchangeMs, bMs: ofB.gradientExchangeMs },
+      { part: 'optimizer', name: stepPartNames.optimizer, aMs: ofA.optimizerMs, bMs: ofB.optimizerMs },
+    ];
+  }
+  const [left, right] = [ownParts(a, ofA), ownParts(b, ofB)];
+  return stepParts.map((part) => ({ part, name: stepPartNames[part], aMs: left[part], bMs: right[part] }));
+}
+
+function ownParts({ request }: Plan, candidate: Candidate): Record<StepPart, number> {
+  const { inputs, shapes } = pipelineOf(request);
+  return stepPartsOf(inputs, shapes, candidate);
+}
+
+function stagesOf(a: Candidate, b: Candidate): StageDifference[] {
+  const of = ({ busyMs, memory }: Candidate, stage: number): StageDifference['a'] => {
+    const busy = busyMs[stage];
+    return busy === undefined ? null : { busyMs: busy, peakBytes: memory.stages[stage]?.peakBytes ?? 0 };
+  };
+  return Array.from({ length: Math.max(a.busyMs.length, b.busyMs.length) }, (_, stage) => ({ stage, a: of(a, stage), b: of(b, stage) }));
+}

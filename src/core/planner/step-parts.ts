@@ -1,0 +1,64 @@
+import { stageLimits } from '../cost/limits';
+import type { CostInputs } from '../cost/rates';
+import type { StageShape } from '../memory/layer-tensors';
+import type { Scheme } from '../solver/slicing';
+import type { Measured } from './predict';
+
+/**
+ * Where the time of a step goes, in the order in which it is told: arithmetic, memory traffic, issuing operations and exchanges inside layers on the busiest stage, what it computes again, sends that hold it; that stage standing
+ * still; gradient exchange and optimizer after the pipeline.
+ */
+export const stepParts = ['math', 'memory', 'issue', 'exchange', 'recompute', 'send', 'bubble', 'gradientExchange', 'optimizer'] as const;
+export type StepPart = (typeof stepParts)[number];
+
+/** What each is called. */
+export const stepPartNames: Readonly<Record<StepPart, string>> = {
+  math: 'arithmetic',
+  memory: 'memory traffic',
+  issue: 'issuing operations',
+  exchange: 'exchanges inside layers',
+  recompute: 'recompute',
+  send: 'sends between stages',
+  bubble: 'bubble',
+  gradientExchange: 'gradient exchange',
+  optimizer: 'optimizer',
+};
+
+/** What the step of a candidate goes to on its busiest stage, ms, by the analytic times; the parts add up to its step. */
+export function stepPartsOf(inputs: CostInputs, shapes: readonly StageShape[], candidate: Measured): Record<StepPart, number> {
+  const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme } = candidate;
+  const stage = busyMs.indexOf(Math.max(...busyMs));
+  const shape = shapes[stage];
+  if (shape === undefined) throw new Error(`stage ${stage} has no shape`);
+  const busy = busyMs[stage] ?? 0;
+  const kept = { ...inputs, training: { ...inputs.training, recompute: 'none' as const } };
+  const total = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0 };
+  for (const { chunk, times } of chunksOf(scheme)) {
+    let context = 0;
+    const slices = chunk.tokens.map((tokens) => {
+      const slice = { batch: chunk.batch, tokens, context };
+      context += tokens;
+      return slice;
+    });
+    const { ms } = stageLimits(kept, shape, slices, () => 0);
+    const again = inputs.training.recompute === 'none' ? ms : stageLimits(inputs, shape, slices, () => 0).ms;
+    for (const part of ['math', 'memory', 'issue', 'exchange'] as const) {
+      total[part] += times * ms[part];
+      total.recompute += times * (again[part] - ms[part]);
+    }
+  }
+  const explained = Object.values(total).reduce((sum, ms) => sum + ms, 0);
+  return { ...total, send: busy - explained, bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
+}
+
+/** Chunks of a scheme that differ, with how often each comes. */
+function chunksOf(scheme: Scheme): { readonly chunk: Scheme[number]; readonly times: number }[] {
+  const known = new Map<string, { chunk: Scheme[number]; times: number }>();
+  for (const chunk of scheme) {
+    const key = JSON.stringify(chunk);
+    const same = known.get(key);
+    if (same === undefined) known.set(key, { chunk, times: 1 });
+    else same.times++;
+  }
+  return [...known.values()];
+}

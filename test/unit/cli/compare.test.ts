@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { cpSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fixtures } from '../core/config/files';
+import { buildCommandLine, type CommandLine } from './command-line';
+
+type Json = Readonly<Record<string, unknown>>;
+
+describe('terapipe plan --compare', function () {
+  this.timeout(60_000);
+  let cli: CommandLine;
+  const config = 'configs/pipeline/terapipe.json';
+  const write = (name: string, text: string): void => {
+    writeFileSync(path.join(cli.folder, name), text);
+  };
+  before(async () => {
+    cli = await buildCommandLine();
+    cpSync(fixtures, path.join(cli.folder, 'configs'), { recursive: true });
+    const { out } = await cli.run(['export', config, '--to', 'chrome-trace']);
+    write('run.trace.json', out);
+    write('times.csv', 'step_ms\n900\n12\n13\n');
+  });
+  after(() => {
+    cli.dispose();
+  });
+
+  it('sets two configs side by side, in the order they are written', async () => {
+    const other = path.join('configs', 'pipeline', 'full.json');
+    const { out: given } = await cli.run(['inspect', config, '--json']);
+    assert.ok(given.length > 0);
+    write(other, JSON.stringify({ model: { layers: 8, hidden: 1024, heads: 16, vocab: 32000 }, training: { recompute: 'full' } }));
+    const { out, err, exitCode } = await cli.run(['plan', config, '--compare', other, '--json']);
+    assert.equal(exitCode, 0, err);
+    assert.match(out, /^\{"version":1,[^\n]*\n$/);
+    const { plan, other: beside, comparison } = JSON.parse(out) as { plan: Json; other: Json; comparison: Json };
+    assert.equal((comparison['a'] as Json)['iterationMs'], plan['iterationMs']);
+    assert.equal((comparison['b'] as Json)['iterationMs'], beside['iterationMs']);
+    for (const key of ['asked', 'parts', 'stages', 'sentences'])
+      assert.ok(((comparison[key] as readonly Json[] | undefined) ?? []).length > 0, key);
+    const swapped = JSON.parse((await cli.run(['plan', '--compare', other, config, '--json'])).out) as { plan: Json; other: Json };
+    assert.deepEqual([swapped.plan['iterationMs'], swapped.other['iterationMs']], [beside['iterationMs'], plan['iterationMs']]);
+    const { out: words } = await cli.run(['plan', config, '--compare', other]);
+    for (const part of [/A +configs/, /Outcome/, /Parts of the step/, /training\.recompute +none +full/, /Stages/])
+      assert.match(words, part);
+    assert.ok(!/\d\.\d{4,}/.test(words), 'three significant digits');
+  });
+
+  it('sets a plan beside a trace of its run, recognised by its content', async () => {
+    const { out, err, exitCode } = await cli.run(['plan', config, '--compare', 'run.trace.json', '--json']);
+    assert.equal(exitCode, 0, err);
+    const { comparison } = JSON.parse(out) as { comparison: Json };
+    assert.deepEqual([comparison['kind'], comparison['equal'], comparison['straggler']], ['trace', true, null]);
+    assert.match((await cli.run(['plan', '--compare', config, 'run.trace.json'])).out, /equal, pass by pass/);
+  });
+
+  it('sets a plan beside measured step times', async () => {
+    const { comparison } = JSON.parse((await cli.run(['plan', config, '--compare', 'times.csv', '--json'])).out) as { comparison: Json };
+    assert.deepEqual([comparison['kind'], (comparison['step'] as Json)['measuredMs']], ['times', 12]);
+  });
+
+  it('reads a trace and a log that are too large for a config', async () => {
+    const noise = JSON.stringify({
+      ph: 'X',
+      cat: 'cpu_op',
+      name: 'aten::mm',
+      pid: 1,
+      tid: 1,
+      ts: 1,
+      dur: 1,
+      args: { text: 'x'.repeat(200) },
+    });
+    const events = (await cli.run(['export', config, '--to', 'chrome-trace'])).out;
+    write('large.json', events.replace('"traceEvents":[', `"traceEvents":[${`${noise},\n`.repeat(25_000)}`));
+    const { comparison } = JSON.parse((await cli.run(['plan', config, '--compare', 'large.json', '--json'])).out) as { comparison: Json };
+    assert.equal(comparison['equal'], true);
+    const line = (ms: number): string => ` iteration 1/ 9 | elapsed time per iteration (ms): ${ms} | lm loss: 1.0 |\n`;
+    write('large.log', `${'loading ...\n'.repeat(500_000)}${line(50)}${line(20)}${line(22)}`);
+    const logged = JSON.parse((await cli.run(['plan', config, '--compare', 'large.log', '--json'])).out) as { comparison: Json };
+    assert.equal((logged.comparison['step'] as Json)['measuredMs'], 20);
+  });
+
+  it('places what is wrong with the other file, and exits 2', async () => {
+    write('cut.json', '{"traceEvents":[{"name":"PP:0F0"');
+    write('bad.csv', 'step_ms\n12\nsoon\n');
+    write('order.csv', '0F0,0F1,0B0,0B1\n');
+    for (const [args, message] of [
+      [['plan', config, '--compare', 'cut.json'], /^cut\.json:1:1: The trace ends in the middle/],
+      [['plan', config, '--compare', 'bad.csv'], /^bad\.csv:3:1: Line 3 has "soon" for step; give a time above 0/],
+      [['plan', config, '--compare', 'order.csv'], /^order\.csv:1:1: A schedule has no times to compare/],
+      [['plan', config, '--compare', 'nothing.json'], /^nothing\.json:1:1: .* does not exist/],
+      [['plan', config, '--compare', 'times.csv', '--search'], /--search and --compare do different things/],
+      [['memory', config, '--compare', 'times.csv'], /--compare is an option of profile or plan, not of memory/],
+    ] as const) {
+      const { err, exitCode } = await cli.run(args);
+      assert.equal(exitCode, 2, args.join(' '));
+      assert.match(err, message);
+    }
+  });
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { comparePlans } from '../../../../src/core/compare/plans';
+import { planSentences } from '../../../../src/core/compare/plan-words';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import type { PlanRequest } from '../../../../src/core/planner/request';
+import { fourStages } from './plans';
+
+const names = { a: 'A', b: 'B' };
+
+function changed(
+  request: PlanRequest,
+  training: Partial<PlanRequest['training']>,
+  layout: Partial<PlanRequest['layout']> = {},
+): PlanRequest {
+  return { ...request, training: { ...request.training, ...training }, layout: { ...request.layout, ...layout } };
+}
+
+describe('Two plans side by side', function () {
+  this.timeout(30_000);
+  const base = fourStages('1F1B');
+  const plan = makePlan(base);
+
+  it('are the same plan when nothing differs', () => {
+    const comparison = comparePlans(plan, makePlan(base), names);
+    assert.deepEqual([comparison.asked, comparison.speedup, comparison.tie], [[], 1, true]);
+    assert.match(planSentences(comparison).join('\n'), /^A and B are the same plan: .* a step\.$/);
+  });
+
+  it('have parts that add up to their steps', () => {
+    for (const request of [fourStages('TeraPipe'), fourStages('ZBVZeroBubble'), changed(base, { recompute: 'full' })]) {
+      const { a, b, parts } = comparePlans(plan, makePlan(request), names);
+      const sum = (key: 'aMs' | 'bMs'): number => parts.reduce((ms, each) => ms + each[key], 0);
+      assert.ok(Math.abs(sum('aMs') - a.iterationMs) < 1e-6 * a.iterationMs);
+      assert.ok(Math.abs(sum('bMs') - b.iterationMs) < 1e-6 * b.iterationMs);
+    }
+  });
+
+  it('name recompute as the reason, and the memory it saves', () => {
+    const comparison = comparePlans(plan, makePlan(changed(base, { recompute: 'full' })), names);
+    assert.deepEqual(comparison.asked, [{ key: 'training.recompute', a: 'none', b: 'full' }]);
+    const [speed, memory] = planSentences(comparison);
+    assert.match(speed ?? '', /^B is 1\.\d+x slower \(.*\): .* more recompute, since training\.recompute is full, not none/);
+    assert.match(memory ?? '', /^B needs [\d.]+ GB less memory: [\d.]+ GB on stage \d, A [\d.]+ GB on stage \d\.$/);
+  });
+
+  it('call what is within the error bar a tie, in either direction', () => {
+    const close = makePlan(changed(base, { fusedCrossEntropy: true, sequenceParallel: true }));
+    assert.ok(Math.abs(comparePlans(plan, close, names).speedup - 1) > 0.001, 'not the same plan');
+    assert.equal(comparePlans(plan, close, names).tie, true);
+    assert.match(planSentences(comparePlans(plan, close, names))[0] ?? '', /^A tie: /);
+    const [there, back] = [comparePlans(plan, close, names).speedup, comparePlans(close, plan, names).speedup];
+    assert.ok(Math.abs(there * back - 1) < 1e-12);
+  });
+
+  it('name the slices that fill the pipeline when the bubble shrinks', () => {
+    const few = { ...base, training: { ...base.training, globalBatch: 2 } };
+    const comparison = comparePlans(makePlan(few), makePlan({ ...few, schedule: 'TeraPipe' }), names);
+    assert.match(planSentences(comparison)[0] ?? '', /less bubble, since it has \d+ slices a sequence, not 1/);
+  });
+
+  it('compare tokens, not steps, when a step has other work, and count GPUs', () => {
+    const comparison = comparePlans(plan, makePlan(changed(base, { globalBatch: 32 }, { data: 2 })), names);
+    assert.equal(comparison.b.gpus, 2 * comparison.a.gpus);
+    assert.ok(comparison.speedup > 1.5, 'twice the GPUs on twice the work');
+    assert.match(planSentences(comparison).join('\n'), /tokens\/s[^]*A step of B has[^]*B uses 16 GPUs, A 8/);
+  });
+
+  it('have stages of either plan, empty where one has fewer', () => {
+    const { stages } = comparePlans(plan, makePlan(changed(base, {}, { pipeline: 8 })), names);
+    assert.deepEqual(stages.map(({ a, b }) => [a === null, b === null]), [...Array.from({ length: 4 }, () => [false, false]), ...Array.from({ length: 4 }, () => [true, false])]); // prettier-ignore
+  });
+});

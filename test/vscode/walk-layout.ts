@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Browser } from 'playwright-core';
+import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
+import { root } from '../harness/setup.mjs';
+import { walkSteps, type Step, type TierInput, type TierResult } from '../harness/tier-result';
+import { pageFrame } from './plan-page';
+import { wideScript } from './wide-script';
+import { openFile, openWorkbench, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
+
+/** From a launched layout to the best: see it, compare, look at the change, apply it, save it, find nothing wrong any more. */
+export async function walkLayout(browser: Browser, { tools, screenshotsDir }: TierInput): Promise<TierResult> {
+  mkdirSync(screenshotsDir, { recursive: true });
+  const workspace = path.join(temporaryFolder('terapipe-layout'), 'llama');
+  mkdirSync(workspace);
+  writeFileSync(path.join(workspace, 'train.sh'), wideScript);
+  const server = await startCodeServer(tools, { extensions: [root] });
+  try {
+    const workbench = await openWorkbench(browser, server.url(workspace));
+    const picture = (name: string) => workbench.page.screenshot({ path: path.join(screenshotsDir, `vscode-layout-${name}.png`) });
+    const onDisk = () => readFileSync(path.join(workspace, 'train.sh'), 'utf8');
+    const result = await walkSteps(layoutSteps(workbench, picture, onDisk), async () => {
+      await picture('failed').catch(() => undefined);
+    });
+    await workbench.page.close();
+    return result;
+  } finally {
+    await server.stop();
+  }
+}
+
+function layoutSteps(
+  { page, cspViolations, pageErrors }: Workbench,
+  picture: (name: string) => Promise<unknown>,
+  onDisk: () => string,
+): readonly Step[] {
+  const lens = (title: RegExp) => page.locator('.codelens-decoration a', { hasText: title }).first();
+  const squiggle = page.locator('.monaco-editor .squiggly-warning').first();
+  return [
+    {
+      name: 'a lens sets the run as launched beside the best, and the value that costs most is marked',
+      act: async () => {
+        await openFile(page, 'train.sh');
+        await lens(/^As launched [\d.]+ m?s, best [\d.]+ m?s$/).waitFor();
+        await squiggle.waitFor();
+        await picture('launched');
+      },
+    },
+    {
+      name: 'a click on the lens opens the layouts of the run',
+      act: async () => {
+        await lens(/^As launched/).click();
+        const tab = await pageFrame(page, 'tab');
+        await tab.getByRole('tab', { name: 'Layout' }).waitFor();
+        await tab.getByRole('tabpanel', { name: 'Layout' }).waitFor();
+        await tab
+          .getByRole('tabpanel', { name: 'Layout' })
+          .getByText(/tensor 1 x pipeline 1 x data 16/)
+          .first()
+          .waitFor();
+        await picture('compared');
+      },
+    },
+    {
+      name: 'the best is shown as a change of the file, and nothing is written',
+      act: async () => {
+        await showEditor(page, 'train.sh');
+        await runFromPalette(page, 'TeraPipe: Apply best layout');
+        await page.locator('.monaco-diff-editor .line-insert').first().waitFor();
+        await picture('diff');
+        assert.equal(onDisk(), wideScript);
+      },
+    },
+    {
+      name: 'applying it changes the file, undo takes that back, redo brings it again',
+      act: async () => {
+        await page.locator('.editor-actions .action-label[aria-label^="Apply this layout"]').click();
+        await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
+        await page.locator('.view-line', { hasText: 'TP=1 # too wide' }).waitFor();
+        await page.locator('.monaco-editor .view-line').first().click();
+        await undoUntil(page, 'TP=16 # too wide');
+        await page.keyboard.press('Control+Y');
+        await page.locator('.view-line', { hasText: 'TP=1 # too wide' }).waitFor();
+        assert.equal(onDisk(), wideScript);
+      },
+    },
+    {
+      name: 'saved, it is as good as the best and nothing is marked',
+      act: async () => {
+        await page.keyboard.press('Control+S');
+        await lens(/^As launched [\d.]+ m?s, within [\d.]+ % of the best$/).waitFor();
+        await squiggle.waitFor({ state: 'detached' });
+        await picture('applied');
+        assert.match(onDisk(), /^TP=1 # too wide$/m);
+        assert.match(onDisk(), /^# A Llama of 7B on two nodes\.$/m);
+      },
+    },
+    {
+      name: 'no page violated its content security policy or threw',
+      act: () => {
+        assert.deepEqual(cspViolations, []);
+        assert.deepEqual(pageErrors, []);
+        return Promise.resolve();
+      },
+    },
+  ];
+}
