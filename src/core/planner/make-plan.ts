@@ -1,5 +1,4 @@
 import { stageLimits, type StageLimits } from '../cost/limits';
-import { megatronBoundary, terapipeBoundary } from '../cost/stage-time';
 import { shapeKey } from '../memory/layer-tensors';
 import { profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
@@ -16,6 +15,7 @@ import type { PlanRequest } from './request';
 import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
 import type { SlicingEar } from './sliced';
 import { requireCut } from './stages';
+import { boundarySendsMs } from './transfers';
 
 /** `onStanding` hears of the best slices so far while they are solved for. */
 export type PlanOptions = SlicingEar;
@@ -87,7 +87,7 @@ function outcomeOf({ layout }: PlanRequest, pipeline: Pipeline, spec: CandidateS
 }
 
 /** What each stage's time goes to; stages of one shape are looked at once. */
-function limitsOf({ costTable, profile }: PlanRequest, { inputs, stageLayers }: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
+function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
   const [first] = scheme;
   if (costTable !== null || profile !== null || first === undefined) return null;
   let context = 0;
@@ -96,27 +96,17 @@ function limitsOf({ costTable, profile }: PlanRequest, { inputs, stageLayers }: 
     context += tokens;
     return slice;
   });
-  const boundary = schedule === 'TeraPipe' ? terapipeBoundary : megatronBoundary;
+  const { inputs, stageInputs, stageLayers } = pipeline;
   const known = new Map<string, StageLimits>();
   const cut = chunkCut(inputs, kindFor(schedule, inputs.layout), stageLayers);
   return stagesOfCut(inputs.layout.pipeline, cut).map((shape, stage) => {
-    const boundaries = boundariesOf(stage, cut.stageOfChunk);
-    const key = `${shapeKey(shape)},${boundaries}`;
-    const found =
-      known.get(key) ?? stageLimits(inputs, { ...shape, boundaries }, slices, (batch, tokens) => boundary(inputs, batch, tokens));
+    const own = stageInputs[stage] ?? inputs;
+    const send = (unit: (typeof slices)[number]): number => boundarySendsMs(pipeline, schedule, stage, cut.stageOfChunk, unit);
+    const key = `${stageInputs.indexOf(own)},${shapeKey(shape)},${send(slices[0] ?? { batch: 1, tokens: 1, context: 0 })}`;
+    const found = known.get(key) ?? stageLimits(own, shape, slices, (batch, tokens) => send({ batch, tokens, context: 0 }));
     known.set(key, found);
     return found;
   });
-}
-
-/** Boundaries that the chunks of a stage have with chunks of other stages. */
-function boundariesOf(stage: number, stageOfChunk: Uint32Array): number {
-  let boundaries = 0;
-  for (let chunk = 1; chunk < stageOfChunk.length; chunk++) {
-    const [before, after] = [stageOfChunk[chunk - 1], stageOfChunk[chunk]];
-    if (before !== after && (before === stage || after === stage)) boundaries++;
-  }
-  return boundaries;
 }
 
 function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {

@@ -47,7 +47,7 @@ export interface Certificate {
   readonly lowerBoundMs: number;
   /** Thresholds solved. */
   readonly evaluations: number;
-  /** What says how long the scheme takes: eq. 5, or the simulation where stages differ, for which the bound is of the slowest stage alone. */
+  /** What says how long the scheme takes: eq. 5; or the simulation where stages differ, for which the bound is of the slowest stage alone, or of stages in proportion where they are (the note says). */
   readonly judgedBy: 'formula' | 'simulation';
   /** How others cut a sequence, by the same objective. */
   readonly cuts: readonly Cut[];

@@ -4,7 +4,8 @@ import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors
 import type { Scheme } from '../../solver/slicing';
 import { solveSlicing } from '../../solver/solve';
 import { peakBytesOf } from '../plan';
-import { slicingCost, type Measured } from '../predict';
+import type { Measured } from '../predict';
+import { slicingCost } from '../slicing-cost';
 import { stepPartsOf, type StepPart } from '../step-parts';
 import { cutsFor } from './cuts';
 import { evaluatorOf, familyName, microBatchesOf, type Evaluator, type SearchPoint } from './evaluate';
