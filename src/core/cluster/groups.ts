@@ -62,3 +62,16 @@ export function groupAt(groups: readonly NodeGroup[], index: number): NodeGroup 
   if (group === undefined) throw new Error(`there is no group ${index}`);
   return group;
 }
+
+/** `A100-80GB on stages 0-7, H100-80GB on stages 8-11`; null where all nodes are alike. */
+export function placementText(cluster: ClusterSpec, layout: { readonly stageGroups?: readonly number[] }): string | null {
+  const gpus = stageGpus(cluster, layout);
+  if (gpus === null) return null;
+  const runs: { gpu: string; first: number; last: number }[] = [];
+  gpus.forEach(({ name }, stage) => {
+    const run = runs.at(-1);
+    if (run?.gpu === name) run.last = stage;
+    else runs.push({ gpu: name, first: stage, last: stage });
+  });
+  return runs.map(({ gpu, first, last }) => (first === last ? `${gpu} on stage ${first}` : `${gpu} on stages ${first}-${last}`)).join(', ');
+}

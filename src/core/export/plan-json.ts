@@ -23,6 +23,8 @@ export interface StageJson {
   readonly reservedBytes: number;
   readonly cardBytes: number;
   readonly capacityBytes: number;
+  /** The GPU that the stage is on; left out where all are alike. */
+  readonly gpu?: string;
   /** The operation whose working set makes the peak. */
   readonly peakOperation: string;
 }
@@ -87,8 +89,8 @@ function profileJson({ file, profile }: NamedProfile): object {
 }
 
 /** The stages of `terapipe memory --json`. */
-export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[] {
-  return stages.map(({ stage, parts, peakBytes, reservedBytes, cardBytes, peakOperation }) => {
+export function stagesJson({ stages }: MemoryProfile): StageJson[] {
+  return stages.map(({ stage, parts, peakBytes, reservedBytes, cardBytes, capacityBytes, gpu, peakOperation }) => {
     const sum = (...names: MemoryPart[]) => names.reduce((bytes, name) => bytes + parts[name], 0);
     return {
       stage,
@@ -101,6 +103,7 @@ export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[
       reservedBytes,
       cardBytes,
       capacityBytes,
+      ...(gpu === undefined ? {} : { gpu }),
       peakOperation,
     };
   });

@@ -1,6 +1,7 @@
 import { stageLimits, type StageLimits } from '../cost/limits';
 import { shapeKey } from '../memory/layer-tensors';
-import { profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
+import type { CostInputs } from '../cost/rates';
+import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatCount, formatDuration, plural } from '../format';
 import type { CostProvenance } from '../cost/slice-cost';
@@ -112,7 +113,10 @@ function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { sch
 function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
   if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
   if (profile !== null) return profileProvenance(profile, pipeline.inputs);
-  return rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength, calibration);
+  const [first = pipeline.inputs, ...others] = new Set(pipeline.stageInputs);
+  const ofStage = (inputs: CostInputs): CostProvenance =>
+    rooflineProvenance(inputs, training.microBatch, training.sequenceLength, calibration);
+  return joinedProvenance([ofStage(first), ...others.map(ofStage)]);
 }
 
 const withoutOthers: typeof otherSpecs = (request, usual) => {

@@ -1,6 +1,6 @@
 import type { StageLimits } from '../cost/limits';
 import type { CostProvenance } from '../cost/slice-cost';
-import type { MemoryProfile } from '../memory/profile';
+import { tightestOf, type MemoryProfile } from '../memory/profile';
 import type { IdleTimes } from '../schedule/idle';
 import { otherSchedules, type ScheduleName, type Timeline } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
@@ -89,7 +89,7 @@ export function chosenOf(plan: Plan): Candidate {
   return found;
 }
 
-/** Peak of the worst stage, bytes. */
+/** Peak of the stage with the least room on its card, bytes: where all cards are alike, the highest. It goes with `memory.capacityBytes`. */
 export function peakBytesOf({ memory }: Pick<Candidate, 'memory'>): number {
-  return Math.max(...memory.stages.map(({ peakBytes }) => peakBytes));
+  return tightestOf(memory.stages)?.peakBytes ?? 0;
 }
