@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { maximumConfigSize } from '../core/config/json-document';
 import { traceError } from '../core/compare/events';
 import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
-import { readTimes, timesFormatOf } from '../core/compare/times';
+import { readTimes, steadySteps, timesFormatOf } from '../core/compare/times';
 import { makeTraceReader } from '../core/compare/trace';
 import { isScheduleFile } from './walk';
 import { readNamedFile, type SourceText } from './read-file';
@@ -29,6 +29,22 @@ export async function readOther(
   if (isScheduleFile(source))
     throw traceError('compare-schedule', name, 'A schedule has no times to compare', 'compare with a config, a trace or measured times');
   return { kind: 'config', source };
+}
+
+/**
+ * The median step of a file of measured times, warm-up left out, ms.
+ * @throws ExpectedError as `readOther`; `times-empty` for a file that tells no steps.
+ */
+export async function measuredStepMs(name: string, texts: Map<string, string>): Promise<number> {
+  const found = await readOther(name, texts);
+  const steady = found.kind === 'times' ? steadySteps(found.times.stepsMs) : null;
+  if (steady !== null) return steady.medianMs;
+  throw traceError(
+    'times-empty',
+    name,
+    'The file tells no step times',
+    'give a time as 9.2s, step times in ms, one a line, or a log of Megatron-LM',
+  );
 }
 
 /** Reads a trace, or the lines of a log that tell times, without ever holding the file. */
