@@ -4,7 +4,7 @@ import { presetNamed } from '../core/config/cluster-section';
 import { closest } from '../core/config/suggest';
 import { ExpectedError } from '../core/errors';
 import { parseDuration } from '../core/format';
-import type { ResolveDefaults } from '../core/planner/resolve';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import { freeNames } from '../core/planner/search/problem';
 import { searchKeys, type SearchKey } from '../core/planner/search/space';
 import { providerNames, type ProviderName } from '../core/profile/profile';
@@ -175,7 +175,16 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     searching: searchingOf(values),
     comparing: compared[1] ?? null,
     measured: values.measured === undefined ? null : (parseDuration(values.measured) ?? values.measured),
-    defaults: { gpu, nodes: countOf('--nodes', values.nodes), gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']) },
+    defaults: {
+      gpu,
+      nodes: countOf('--nodes', values.nodes),
+      gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']),
+      because: {
+        gpu: values.gpu === undefined ? 'as nothing names one; --gpu does' : 'as --gpu says',
+        nodes: 'as --nodes says',
+        gpusPerNode: 'as --gpus-per-node says',
+      },
+    },
   };
 }
 
