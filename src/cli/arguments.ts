@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { presetNamed } from '../core/config/cluster-section';
 import { closest } from '../core/config/suggest';
 import { ExpectedError } from '../core/errors';
-import type { ResolveDefaults } from '../core/planner/resolve';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import { freeNames } from '../core/planner/search/problem';
 import { searchKeys, type SearchKey } from '../core/planner/search/space';
 import { providerNames, type ProviderName } from '../core/profile/profile';
@@ -181,7 +181,16 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     exporting: exportingOf(name, values),
     searching: searchingOf(values),
     comparing: compared[1] ?? (name === 'plan' ? (other ?? null) : null),
-    defaults: { gpu, nodes: countOf('--nodes', values.nodes), gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']) },
+    defaults: {
+      gpu,
+      nodes: countOf('--nodes', values.nodes),
+      gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']),
+      because: {
+        gpu: values.gpu === undefined ? 'as nothing names one; --gpu does' : 'as --gpu says',
+        nodes: 'as --nodes says',
+        gpusPerNode: 'as --gpus-per-node says',
+      },
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import { isMeasured, readMeasured, type Measured } from '../core/compare/measure
 import { readTimes, timesFormatOf } from '../core/compare/times';
 import { makeTraceReader } from '../core/compare/trace';
 import { maximumConfigSize } from '../core/config/json-document';
-import { ExpectedError, throwIfCancelled, type CancelSignal } from '../core/errors';
+import { throwIfCancelled, type CancelSignal, type ExpectedError } from '../core/errors';
 
 /** A file of a measured run larger than this is refused: reading it would take minutes. */
 const maximumSize = 2 ** 31;

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../../core/launch/load-config';
 import { isLauncher } from '../../core/launch/readers';
 import { makePlan } from '../../core/planner/make-plan';
-import type { ResolveDefaults } from '../../core/planner/resolve';
+import type { ResolveDefaults } from '../../core/planner/defaults';
 import { freeNames } from '../../core/planner/search/problem';
 import { requestOf } from '../../core/planner/search/request-of';
 import type { SearchKey } from '../../core/planner/search/space';

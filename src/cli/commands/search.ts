@@ -11,7 +11,8 @@ import {
 } from '../../core/format';
 import type { LoadedConfig } from '../../core/launch/load-config';
 import { findingsOf } from '../../core/planner/findings';
-import { resolveRun, type ResolveDefaults } from '../../core/planner/resolve';
+import type { ResolveDefaults } from '../../core/planner/defaults';
+import { resolveRun } from '../../core/planner/resolve';
 import type { SearchStanding } from '../../core/planner/search/answer';
 import { launchedAgainstBest } from '../../core/planner/search/launched';
 import { searchProblemOf } from '../../core/planner/search/problem';
