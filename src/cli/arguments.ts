@@ -62,6 +62,15 @@ export interface ProfilingOptions {
   readonly compareWith: string | null;
 }
 
+/** What `--compare` may name instead of a file: sides of a search. */
+export const searchedSides = ['launched', 'best'] as const;
+export type SearchedSide = (typeof searchedSides)[number];
+
+/** Whether `--compare` asks for a search; a file of that name is `./best`. */
+export function isSearchedSide(name: string): name is SearchedSide {
+  return (searchedSides as readonly string[]).includes(name);
+}
+
 const exportHelp = exportNames
   .map((name, index) => `  ${(index === 0 ? '--to FORMAT' : '').padEnd(20)}${`${name}:`.padEnd(19)}${exportFormats[name].about}`)
   .join('\n');
@@ -108,6 +117,8 @@ Options of plan
   --compare OTHER     set FILE beside another config, or beside a measured run: a Chrome trace
                       (PyTorch's, Megatron-LM's timers, our export), step times as CSV or
                       JSON, or a log of Megatron-LM
+  --compare best      set the layout of FILE beside the best one, as --search finds it (of a
+                      launcher's file with --free all); launched: the other way round
 
 Options of profile
   --provider NAME     cuda, dml, coreml, webgpu or cpu (the first that loads)
@@ -158,7 +169,8 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   if (paths.length === 0) throw usage(`${name} needs a file`, 'name one, or - for standard input');
   if (paths.length > 1 && name !== 'check') throw usage(`${name} takes one file, not ${paths.length}`, 'run it once for each');
   refuseUnused(name, values);
-  const compared = name === 'plan' && values.compare !== undefined ? comparedFiles(args, paths[0] ?? '-', values.compare) : [];
+  const other = values.compare;
+  const compared = name === 'plan' && other !== undefined && !isSearchedSide(other) ? comparedFiles(args, paths[0] ?? '-', other) : [];
   const gpu = presetNamed(values.gpu ?? 'A100-80GB');
   if (typeof gpu !== 'string') throw gpu;
   return {
@@ -173,8 +185,8 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     profiling: profilingOf(values),
     exporting: exportingOf(name, values),
     searching: searchingOf(values),
-    comparing: compared[1] ?? null,
     measured: values.measured === undefined ? null : (parseDuration(values.measured) ?? values.measured),
+    comparing: compared[1] ?? (name === 'plan' ? (other ?? null) : null),
     defaults: {
       gpu,
       nodes: countOf('--nodes', values.nodes),
@@ -280,11 +292,13 @@ function exportingOf(command: CommandName, values: ReturnType<typeof parsed>['va
   return { to, candidate, into, out, write };
 }
 
-function searchingOf({ search, tokens, free, quick = false }: ReturnType<typeof parsed>['values']): SearchingOptions | null {
+function searchingOf({ search, tokens, free, compare, quick = false }: ReturnType<typeof parsed>['values']): SearchingOptions | null {
+  const isCompared = compare !== undefined && isSearchedSide(compare);
   if (search !== true) {
-    const [given] = [...(quick ? ['quick'] : []), ...(tokens === undefined ? [] : ['tokens']), ...(free === undefined ? [] : ['free'])];
+    const isFree = free !== undefined && !isCompared;
+    const [given] = [...(quick ? ['quick'] : []), ...(tokens === undefined ? [] : ['tokens']), ...(isFree ? ['free'] : [])];
     if (given !== undefined) throw usage(`--${given} is an option of plan --search`, 'give --search too');
-    return null;
+    if (free === undefined) return null;
   }
   const count = tokens === undefined ? null : Number(tokens);
   if (count !== null && !(count >= 1 && count <= 1e18))

@@ -86,6 +86,24 @@ describe('terapipe plan --compare', function () {
     assert.deepEqual([comparison['kind'], (comparison['step'] as Json)['measuredMs']], ['times', 12]);
   });
 
+  it('sets the layout of the files beside the best one that a search finds, either way round', async () => {
+    const launcher = 'nemo.yaml';
+    cpSync(path.join(fixtures, '../launchers', launcher), path.join(cli.folder, launcher));
+    const { out, err, exitCode } = await cli.run(['plan', launcher, '--compare', 'best', '--json']);
+    assert.notEqual(exitCode, 2, err);
+    const { plan, other, comparison } = JSON.parse(out) as { plan: Json; other: Json; comparison: Json };
+    const { out: searched } = await cli.run(['plan', launcher, '--search', '--quick', '--free', 'all', '--json']);
+    const found = JSON.parse(searched) as { plan: Json; search: { launched: Json } };
+    assert.deepEqual([plan['iterationMs'], other['iterationMs']], [found.search.launched['iterationMs'], found.plan['iterationMs']]);
+    for (const size of ['tensor', 'pipeline', 'data'])
+      assert.equal((other['layout'] as Json)[size], (found.plan['layout'] as Json)[size], size);
+    assert.ok((comparison['speedup'] as number) >= 1);
+    const swapped = JSON.parse((await cli.run(['plan', launcher, '--compare', 'launched', '--json'])).out) as { plan: Json };
+    assert.equal(swapped.plan['iterationMs'], other['iterationMs']);
+    const words = await cli.run(['plan', config, '--compare', 'best', '--free', 'layout']);
+    assert.match(words.out, /^ +A +as launched: tensor .*\n +B +best layout: tensor /);
+  });
+
   it('reads a trace and a log that are too large for a config', async () => {
     const noise = JSON.stringify({
       ph: 'X',
@@ -116,6 +134,7 @@ describe('terapipe plan --compare', function () {
       [['plan', config, '--compare', 'bad.csv'], /^bad\.csv:3:1: Line 3 has "soon" for step; give a time above 0/],
       [['plan', config, '--compare', 'order.csv'], /^order\.csv:1:1: A schedule has no times to compare/],
       [['plan', config, '--compare', 'nothing.json'], /^nothing\.json:1:1: .* does not exist/],
+      [['plan', config, '--compare', 'times.csv', '--free', 'all'], /--free is an option of plan --search/],
       [['plan', config, '--compare', 'times.csv', '--search'], /--search and --compare do different things/],
       [['memory', config, '--compare', 'times.csv'], /--compare is an option of profile or plan, not of memory/],
     ] as const) {
