@@ -52,6 +52,8 @@ export interface Run {
   readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
   readonly training: Given<TrainingSpec>;
   readonly layout: Given<Layout>;
+  /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */
+  readonly batchPerReplica?: Located<number>;
   readonly schedule?: Located<ScheduleName>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;

@@ -1,5 +1,5 @@
 import { stageLimits, type StageLimits } from '../cost/limits';
-import { shapeKey } from '../memory/layer-tensors';
+import { shapeKey, type StageShape } from '../memory/layer-tensors';
 import type { CostInputs } from '../cost/rates';
 import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
@@ -7,8 +7,9 @@ import { formatCount, formatDuration, plural } from '../format';
 import type { CostProvenance } from '../cost/slice-cost';
 import { parameterCount } from '../model/parameters';
 import { scheduleKind } from '../schedule/registry';
-import type { ScheduleName } from '../schedule/schedule';
+import type { ScheduleName, WorkUnit } from '../schedule/schedule';
 import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
+import { offloadReason, offloadWaits } from './offload';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, type Pipeline } from './predict';
 import { againstAnalytic, fasterElsewhere, notCompared, reasonsFor, sameMemory, tie } from './reasons';
@@ -68,6 +69,7 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
     limits: limitsOf(request, pipeline, chosen),
     reasons: [
       ...reasonsFor(chosen, candidates, cost.errorPercent),
+      ...offloadReason(pipeline.stageInputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
       ...fasterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),
       ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
@@ -103,12 +105,23 @@ function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { sch
   const cut = chunkCut(inputs, kindFor(schedule, inputs.layout), stageLayers);
   return stagesOfCut(inputs.layout.pipeline, cut).map((shape, stage) => {
     const own = stageInputs[stage] ?? inputs;
-    const send = (unit: (typeof slices)[number]): number => boundarySendsMs(pipeline, schedule, stage, cut.stageOfChunk, unit);
-    const key = `${stageInputs.indexOf(own)},${shapeKey(shape)},${send(slices[0] ?? { batch: 1, tokens: 1, context: 0 })}`;
-    const found = known.get(key) ?? stageLimits(own, shape, slices, (batch, tokens) => send({ batch, tokens, context: 0 }));
+    const send = (unit: Pick<WorkUnit, 'batch' | 'tokens'>): number => boundarySendsMs(pipeline, schedule, stage, cut.stageOfChunk, unit);
+    const key = `${stageInputs.indexOf(own)},${shapeKey(shape)},${send({ batch: 1, tokens: 1 })}`;
+    const limits = (): StageLimits =>
+      stageLimits(own, { ...shape, offloadMs: offloadMs(own, shape, slices) }, slices, (batch, tokens) => send({ batch, tokens }));
+    const found = known.get(key) ?? limits();
     known.set(key, found);
     return found;
   });
+}
+
+/** What a stage waits for copies to and from the host in the passes of some slices, ms. */
+function offloadMs(inputs: CostInputs, shape: StageShape, slices: readonly { batch: number; tokens: number; context: number }[]): number {
+  const waits = offloadWaits(inputs, shape);
+  return slices.reduce((sum, { batch, tokens, context }) => {
+    const { forwardMs, backwardMs } = waits(batch, tokens, context);
+    return sum + forwardMs + backwardMs;
+  }, 0);
 }
 
 function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {

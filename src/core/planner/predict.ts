@@ -1,5 +1,5 @@
 import type { ClusterSpec } from '../cluster/spec';
-import { gradientExchange, optimizerTime, stageCost } from '../cost/stage-time';
+import { gradientExchange, optimizerTime } from '../cost/stage-time';
 import { linearPeak, type CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
 import { splitLike, type SliceCost } from '../cost/slice-cost';
@@ -14,6 +14,7 @@ import type { ScheduleName, Timeline, WorkUnit } from '../schedule/schedule';
 import { simulate, wholeBackward, type Durations, type Transfers } from '../schedule/simulate';
 import { cardsOf, stageInputsOf } from './stage-inputs';
 import type { Scheme } from '../solver/slicing';
+import { chunkCost } from './offload';
 import type { Candidate, CandidateId, Certificate } from './plan';
 import { chunkCut, chunksPerStage, kindFor, makeSchedule, memoryInputs, type ChunkCut } from './scheduling';
 import { stageShapes } from './stages';
@@ -54,7 +55,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
       : stagesOfCut(layout.pipeline, chunkCut(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers));
   const table = costTable === null ? null : tableCost(costTable);
   const newCost = (own: CostInputs, shape: StageShape, share: number): SliceCost => {
-    const analytic = stageCost(own, shape.layers, shape);
+    const analytic = chunkCost(own, shape);
     if (table !== null) return splitLike(table, analytic, share);
     return profile === null ? analytic : splitLike(profiledStageCost(own, profile.profile, shape.layers, shape), analytic);
   };

@@ -8,6 +8,7 @@ import { ExpectedError } from '../errors';
 import type { Located } from '../located';
 import { parameterCount } from '../model/parameters';
 import { modelSpecOf } from '../config/written-model';
+import { runtimeOf } from '../model/runtimes';
 import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
@@ -62,9 +63,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const cluster = mixed ?? { ...oneNode, nodes: resolveNodes(fixing, defaults, draft, model, oneNode, take) };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
   const layout =
-    mixed === null
-      ? resolveLayout(fixing, draft, model, cluster, take)
-      : resolveMixedLayout(fixing, draft, model, mixed, constants, take);
+    mixed === null ? resolveLayout(fixing, draft, model, cluster, take) : resolveMixedLayout(fixing, draft, model, mixed, constants, take);
   const training = trainingOn(run, draft, layout, take);
   const request: PlanRequest = {
     title: run.title,
@@ -84,17 +83,15 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
 }
 
 /** The training on a layout: what depends on its sizes. */
-function trainingOn({ training: given }: Run, draft: TrainingDraft, layout: Layout, take: Take): TrainingSpec {
+function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, take: Take): TrainingSpec {
+  const given = run.training;
   return {
     ...draft,
     sequenceParallel: take('training.sequenceParallel', given.sequenceParallel, () => ({
       value: layout.tensor > 1,
       because: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
     })),
-    globalBatch: take('training.globalBatch', given.globalBatch, () => ({
-      value: defaultGlobalBatch(layout, draft.microBatch),
-      because: 'four micro-batches a stage on every replica',
-    })),
+    globalBatch: take('training.globalBatch', given.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
   };
 }
 
@@ -214,7 +211,9 @@ function resolveMixedLayout(
     trainingOn: (sizes) => trainingOn(run, draft, sizes, chooser().take),
   });
   const parameters = formatCount(parameterCount(model));
-  const because = fits ? 'the shortest step of the sizes that fit' : `the nearest to fitting ${parameters} parameters on ${clusterText(cluster)}`;
+  const because = fits
+    ? 'the shortest step of the sizes that fit'
+    : `the nearest to fitting ${parameters} parameters on ${clusterText(cluster)}`;
   take('layout.tensor', given.tensor, () => ({ value: layout.tensor, because }));
   take('layout.pipeline', given.pipeline, () => ({ value: layout.pipeline, because: 'every group takes as many stages as its GPUs make' }));
   take('layout.data', given.data, () => ({ value: layout.data, because }));
@@ -280,8 +279,15 @@ function resolveNodes(
   });
 }
 
+function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatch: number): Fallback<number> {
+  return each === undefined
+    ? { value: defaultGlobalBatch(layout, microBatch), because: 'four micro-batches a stage on every replica' }
+    : { value: each.value * layout.data, because: `${formatCount(each.value)} on each replica, as the files say` };
+}
+
 function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cluster: ClusterSpec, take: Take): TrainingDraft {
   const noFastBf16 = nodeGroups(cluster).some(({ gpu: { peakTflops } }) => peakTflops.bf16 < peakTflops.fp16);
+  const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
   return {
     sequenceLength: take('training.sequenceLength', given.sequenceLength, () => ({
       value: Math.min(model.maxPositions ?? 4096, 4096),
@@ -294,7 +300,7 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
       return noFastBf16 ? { value: 'fp16', because: 'this GPU has no fast bf16' } : { value: 'bf16', because: 'usual practice' };
     }),
     optimizer: take('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
-    zeroStage: take('training.zeroStage', given.zeroStage, () => ({ value: 1, because: "Megatron-LM's distributed optimizer" })),
+    zeroStage: take('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
     recompute: take('training.recompute', given.recompute, () => ({
       value: 'none',
       because: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
@@ -307,18 +313,21 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
     dropout: take('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
     ...narrowProducts(given, cluster, take),
-    fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => ({ value: true, because: 'Megatron-LM accumulates in fp32' })),
+    fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => runtime.fp32Gradients),
   };
 }
 
 /** What has no default of its own: absent means the usual. */
-function optional({ runtime, recomputeLayers, recomputeModules, contextExchange, offloadOptimizer }: Run['training']): Run['training'] {
+function optional(given: Run['training']): Run['training'] {
+  const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextExchange, offloadOptimizer, offloadLayers } = given;
   return {
     ...(runtime && { runtime }),
     ...(recomputeLayers && { recomputeLayers }),
+    ...(recomputeGroup && { recomputeGroup }),
     ...(recomputeModules && { recomputeModules }),
     ...(contextExchange && { contextExchange }),
     ...(offloadOptimizer && { offloadOptimizer }),
+    ...(offloadLayers && { offloadLayers }),
   };
 }
 

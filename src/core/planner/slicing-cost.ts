@@ -31,7 +31,9 @@ function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
   const { costs, stageInputs } = pipeline;
   const known = new Map<string, SliceMs>();
   return costs.map((cost, stage) => {
-    const beside = [stage - 1, stage, stage + 1].map((other) => stageInputs.indexOf(stageInputs[other] ?? stageInputs[stage] ?? pipeline.inputs));
+    const beside = [stage - 1, stage, stage + 1].map((other) =>
+      stageInputs.indexOf(stageInputs[other] ?? stageInputs[stage] ?? pipeline.inputs),
+    );
     const key = [costs.indexOf(cost), ...beside].join();
     const same = known.get(key);
     if (same !== undefined) return same;

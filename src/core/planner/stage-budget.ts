@@ -1,10 +1,10 @@
 import type { CostInputs } from '../cost/rates';
-import { stageCost } from '../cost/stage-time';
 import { momentBytes, unitMemory, type UnitMemory } from '../memory/chunk-memory';
 import type { MemoryInputs, StageShape } from '../memory/layer-tensors';
 import { staticBytes, totalBytes } from '../memory/static';
 import { layerGroups } from '../model/layers';
 import type { WorkUnit } from '../schedule/schedule';
+import { chunkCost } from './offload';
 
 /** What a stage with layers `from` to `to` (not included) of the model takes or holds. */
 export type OfLayers<T> = (from: number, to: number) => T;
@@ -18,7 +18,7 @@ export function microBatchOf({ training }: MemoryInputs): WorkUnit {
 export function layersTime(inputs: CostInputs): OfLayers<number> {
   const { batch, tokens } = microBatchOf(inputs);
   return remembered(inputs, (shape) => {
-    const { forwardMs, backwardMs } = stageCost(inputs, shape.layers, shape)(batch, tokens, 0);
+    const { forwardMs, backwardMs } = chunkCost(inputs, shape)(batch, tokens, 0);
     return forwardMs + backwardMs;
   });
 }
