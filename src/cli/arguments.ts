@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { presetNamed } from '../core/config/cluster-section';
 import { closest } from '../core/config/suggest';
 import { ExpectedError } from '../core/errors';
+import { parseDuration } from '../core/format';
 import type { ResolveDefaults } from '../core/planner/defaults';
 import { freeNames } from '../core/planner/search/problem';
 import { searchKeys, type SearchKey } from '../core/planner/search/space';
@@ -29,6 +30,8 @@ export interface Command {
   readonly exporting: ExportOptions;
   /** What `plan` sets beside the plan: another config, a trace or measured times; null for nothing. */
   readonly comparing: string | null;
+  /** A measured step to rescale the GPU's efficiency to, in ms, or the file that tells it; null: none. */
+  readonly measured: number | string | null;
   /** How `plan` searches the layout; null: it plans the one there is. */
   readonly searching: SearchingOptions | null;
 }
@@ -99,6 +102,8 @@ Options
   --nodes N           nodes where no file says (enough for the layout)
   --gpus-per-node N   GPUs per node where no file says (as the GPU is usually built in)
   --profile PATH      plan with this profile; none: with none, though one is found
+  --measured STEP     calibrate: the step of FILE takes this long (9.2s, 870ms), or as long as
+                      in this file of times or log of Megatron-LM; other layouts follow
   -h, --help          this text
 
 Options of plan
@@ -180,6 +185,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     profiling: profilingOf(values),
     exporting: exportingOf(name, values),
     searching: searchingOf(values),
+    measured: values.measured === undefined ? null : (parseDuration(values.measured) ?? values.measured),
     comparing: compared[1] ?? (name === 'plan' ? (other ?? null) : null),
     defaults: {
       gpu,
@@ -208,6 +214,7 @@ const options = {
   import: { type: 'string' },
   device: { type: 'string' },
   compare: { type: 'string' },
+  measured: { type: 'string' },
   to: { type: 'string' },
   schedule: { type: 'string' },
   candidate: { type: 'string' },
@@ -328,6 +335,7 @@ const ownOptions = {
   },
   ...{ to: ['export'], schedule: ['export'], candidate: ['export'], into: ['export'], write: ['export'] },
   out: ['profile', 'export'],
+  measured: ['plan', 'memory', 'export'],
   ...{ search: ['plan'], tokens: ['plan'], quick: ['plan'], free: ['plan'] },
 } as const satisfies Readonly<Record<string, readonly CommandName[]>>;
 
@@ -339,6 +347,8 @@ function refuseUnused(name: CommandName, values: ReturnType<typeof parsed>['valu
   const alone = given.filter((option) => option === 'import' || option === 'compare');
   if (alone.length > 1) throw usage('--import and --compare do different things', 'give one of them');
   if (values.search === true && values.compare !== undefined) throw usage('--search and --compare do different things', 'give one of them');
+  if (values.measured !== undefined && values.compare !== undefined)
+    throw usage('--measured and --compare do different things', 'give one of them');
   if (values.device !== undefined && values.import === undefined)
     throw usage('--device names the device of imported times', 'give --import too');
 }

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { traceError } from '../core/compare/events';
 import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
+import { steadySteps } from '../core/compare/times';
 import { maximumConfigSize } from '../core/config/json-document';
 import type { CancelSignal } from '../core/errors';
 import { readMeasuredFile } from '../worker/measured-file';
@@ -24,4 +25,20 @@ export async function readOther(
   if (isScheduleFile(source))
     throw traceError('compare-schedule', name, 'A schedule has no times to compare', 'compare with a config, a trace or measured times');
   return { kind: 'config', source };
+}
+
+/**
+ * The median step of a file of measured times, warm-up left out, ms.
+ * @throws ExpectedError as `readOther`; `times-empty` for a file that tells no steps.
+ */
+export async function measuredStepMs(name: string, texts: Map<string, string>, signal: CancelSignal): Promise<number> {
+  const found = await readOther(name, texts, signal);
+  const steady = found.kind === 'times' ? steadySteps(found.times.stepsMs) : null;
+  if (steady !== null) return steady.medianMs;
+  throw traceError(
+    'times-empty',
+    name,
+    'The file tells no step times',
+    'give a time as 9.2s, step times in ms, one a line, or a log of Megatron-LM',
+  );
 }

@@ -27,7 +27,7 @@ import type { LauncherReader } from '../core/config/facts';
 import type { LoadedConfig } from '../core/launch/load-config';
 import { planRun, readConfig, requireRun, withProfile, type Planned } from './planned';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
-import { readOther } from './read-measured';
+import { measuredStepMs, readOther } from './read-measured';
 import { isScheduleFile } from './walk';
 
 /** Where a command line speaks to. */
@@ -83,7 +83,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 }
 
 async function answerTo(command: Command, texts: Map<string, string>, terminal: Terminal): Promise<Answer> {
-  const { name, paths, sets, defaults, profiling } = command;
+  const { name, paths, defaults, profiling } = command;
+  const sets = [...command.sets, ...(await measuredSet(command, texts, terminal.signal))];
   if (name === 'check') return checkAnswer(paths, { sets, shell: terminal.shell }, defaults, texts);
   if (name === 'profile' && profiling.compareWith !== null) return comparisonAnswer(paths[0] ?? '-', profiling.compareWith);
   const [path = '-'] = paths;
@@ -99,6 +100,13 @@ async function answerTo(command: Command, texts: Map<string, string>, terminal: 
     texts,
   );
   return answerForConfig(name, config, command, texts, terminal);
+}
+
+/** What `--measured` sets: the step it names, or the median of the file that it names. */
+async function measuredSet({ measured }: Command, texts: Map<string, string>, signal: AbortSignal): Promise<string[]> {
+  if (measured === null) return [];
+  const ms = typeof measured === 'number' ? measured : await measuredStepMs(measured, texts, signal);
+  return [`calibration.iterationMs=${ms}`];
 }
 
 /** A run that comes from elsewhere than a text. */

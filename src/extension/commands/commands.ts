@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { runCommand } from '../run-command';
 import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
+import { calibrateCommand } from './calibrate';
 import { chooseClusterCommand } from './choose-cluster';
 import { compareWithCommand, type CompareCommands } from './compare-with';
 import { createConfigCommand } from './create-config';
@@ -28,6 +29,7 @@ export interface Commands {
   readonly 'terapipe.compareWith': (config?: unknown, other?: unknown) => Promise<void>;
   readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.calibrate': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openSample': (folder?: unknown) => Promise<void>;
   readonly 'terapipe.exportPlan': (config?: unknown) => Promise<void>;
   readonly 'terapipe.profile': (config?: unknown) => Promise<void>;
@@ -59,6 +61,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.compareWith': (config, other) => compareWithCommand(services, config, other),
     'terapipe.createConfig': (model) => createConfigCommand(services, model),
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
+    'terapipe.calibrate': (config) => calibrateCommand(services, config),
     'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),
     'terapipe.exportPlan': (config) => exportPlanCommand(services, config),
     'terapipe.profile': (config) => profileCommand(services, config),

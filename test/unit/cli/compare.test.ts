@@ -53,6 +53,34 @@ describe('terapipe plan --compare', function () {
     assert.match((await cli.run(['plan', '--compare', config, 'run.trace.json'])).out, /equal, pass by pass/);
   });
 
+  it('plans with a GPU calibrated to a measured step, given as a time or as a file, and says what it was before', async () => {
+    interface Planned {
+      iterationMs: number;
+      cost: { errorPercent: number; calibration: { iterationMs: number; predictedMs: number } | null };
+    }
+    const wide = path.join('configs', 'pipeline', 'wide.json');
+    const model = { layers: 8, hidden: 4096, heads: 32, vocab: 32000 };
+    write(wide, JSON.stringify({ model, training: { globalBatch: 16 }, layout: { tensor: 1, pipeline: 4, data: 2 }, schedule: '1F1B' }));
+    const planned = async (...args: string[]): Promise<Planned> =>
+      (JSON.parse((await cli.run(['plan', wide, '--json', ...args])).out) as { plan: Planned }).plan;
+    const before = await planned();
+    const measured = Math.round(1.3 * before.iterationMs);
+    assert.equal(before.cost.calibration, null);
+    write('steps.log', `elapsed time per iteration (ms): ${measured} |\n`);
+    for (const step of [`${measured}ms`, `${measured / 1000} s`, 'steps.log']) {
+      const after = await planned('--measured', step);
+      assert.equal(after.cost.errorPercent, 10);
+      assert.ok(Math.abs((after.cost.calibration?.iterationMs ?? 0) / measured - 1) < 1e-9, step);
+      assert.ok(Math.abs((after.cost.calibration?.predictedMs ?? 0) / before.iterationMs - 1) < 1e-9, step);
+      assert.ok(Math.abs(after.iterationMs / measured - 1) < 1e-3, step);
+    }
+    const { out } = await cli.run(['plan', wide, '--measured', `${measured}ms`]);
+    assert.match(out, /calibrated +to a measured step of .*, predicted .* before: GEMMs at .* of peak, not/);
+    const { exitCode, err } = await cli.run(['plan', wide, '--measured', '0s']);
+    assert.equal(exitCode, 2);
+    assert.match(err, /0s/);
+  });
+
   it('sets a plan beside measured step times', async () => {
     const { comparison } = JSON.parse((await cli.run(['plan', config, '--compare', 'times.csv', '--json'])).out) as { comparison: Json };
     assert.deepEqual([comparison['kind'], (comparison['step'] as Json)['measuredMs']], ['times', 12]);
