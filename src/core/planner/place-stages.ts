@@ -18,8 +18,8 @@ import { dealtToChunks } from './stages';
 
 /** Groups up to this number are tried in every order; more as written, and the other way round. */
 export const mostOrderedGroups = 4;
-/** Micro-batches that are ordered to count those in flight at most. */
-const mostCountedMicroBatches = 4096;
+/** Micro-batches a stage that are ordered to count those in flight: where all of these are, so are all there are. */
+const countedPerStage = 3;
 
 /** A cluster of several kinds of nodes, and a layout whose stages are to be placed on them. */
 export interface PlacementProblem {
@@ -108,9 +108,13 @@ function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number):
   const count = (name: ScheduleName): readonly number[] => {
     const kind = kindFor(name, layout);
     const chunks = chunksPerStage(kind, layout);
-    const scheme = Array.from({ length: Math.min(microBatches, mostCountedMicroBatches) }, () => ({ batch: 1, tokens: [1] }));
+    const counted = Math.min(microBatches, countedPerStage * layout.pipeline);
+    const scheme = Array.from({ length: counted }, () => ({ batch: 1, tokens: [1] }));
     const schedule = generateSchedule(kind.name, problemOf(scheme, layout.pipeline, chunks));
-    return Array.from({ length: layout.pipeline }, (_, stage) => maximumUnitsInFlight(schedule, stage) / chunks);
+    return Array.from({ length: layout.pipeline }, (_, stage) => {
+      const inFlight = maximumUnitsInFlight(schedule, stage) / chunks;
+      return inFlight >= counted ? microBatches : inFlight;
+    });
   };
   try {
     return count(countedAs[wanted] ?? wanted);
