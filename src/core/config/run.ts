@@ -25,6 +25,12 @@ export interface Unplanned {
   readonly remedy: string;
 }
 
+/** Under `training`. */
+export interface TrainingGiven extends TrainingSpec {
+  /** Depths that predict further tokens and are trained along; absent: as many as the model's config has. */
+  readonly mtpLayers?: number;
+}
+
 /** Under `calibration`. */
 export interface CalibrationGiven {
   readonly iterationMs: number;
@@ -48,7 +54,7 @@ export interface Run {
   readonly links?: Located<ClusterSpec['links']>;
   readonly nodes?: Located<number>;
   readonly gpusPerNode?: Located<number>;
-  readonly training: Given<TrainingSpec>;
+  readonly training: Given<TrainingGiven>;
   readonly layout: Given<Layout>;
   readonly schedule?: Located<ScheduleName>;
   readonly unit?: Located<number>;

@@ -16,6 +16,7 @@ export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}): ModelTraits 
     ...ofFamily,
     ...(latent === null ? {} : { latent }),
     ...(kinds === null ? {} : { layerKinds: kinds }),
+    ...((facts.mtpLayers?.value ?? 0) > 0 ? { mtpLayers: facts.mtpLayers?.value ?? 0 } : {}),
     ...(Object.keys(experts).length === 0 ? {} : { experts }),
   };
 }
