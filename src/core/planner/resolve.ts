@@ -7,7 +7,7 @@ import { ExpectedError } from '../errors';
 import type { Located } from '../located';
 import { fitsMemory } from '../memory/count';
 import { parameterCount } from '../model/parameters';
-import { modelSpecOf } from '../config/written-model';
+import { trainedModelOf } from '../config/written-model';
 import { runtimeOf } from '../model/runtimes';
 import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
@@ -55,7 +55,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     if (source.kind === 'default' && value !== null)
       assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
-  const model = trainedModel(run);
+  const model = trainedModelOf(run);
   const oneNode = resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
   const fixing = { ...run, layout: layoutGiven(run, take) };
@@ -84,13 +84,6 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   };
   const profile = resolveProfile(run, request, found, take);
   return calibratedTo(run, { ...request, profile }, take);
-}
-
-/** The model with as many depths that predict further tokens as are trained. */
-function trainedModel({ model, traits, training }: Run): ModelSpec {
-  const { mtpLayers, ...spec } = modelSpecOf(model, traits);
-  const depths = training.mtpLayers?.value ?? mtpLayers ?? 0;
-  return depths > 0 ? { ...spec, mtpLayers: depths } : spec;
 }
 
 /** With the GPU's efficiency rescaled to a measured step that the files give; measured layer times need none. */
