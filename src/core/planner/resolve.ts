@@ -6,6 +6,7 @@ import { gpuOfProfile } from '../profile/device';
 import { ExpectedError } from '../errors';
 import type { Located } from '../located';
 import { fitsMemory } from '../memory/count';
+import { splitsHeads } from '../model/mixers';
 import { parameterCount } from '../model/parameters';
 import { modelSpecOf } from '../config/written-model';
 import type { ModelSpec } from '../model/spec';
@@ -376,11 +377,7 @@ function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterS
     ];
   }
   const tensors =
-    given.tensor !== undefined
-      ? [given.tensor.value]
-      : divisors(cluster.gpusPerNode).filter(
-          (tensor) => model.heads % tensor === 0 && (model.kvHeads % tensor === 0 || tensor % model.kvHeads === 0),
-        );
+    given.tensor !== undefined ? [given.tensor.value] : divisors(cluster.gpusPerNode).filter((tensor) => splitsHeads(model, tensor));
   const pipelines =
     given.pipeline !== undefined ? [given.pipeline.value] : divisors(model.layers).filter((stages) => stages <= mostAssumedStages);
   return tensors
