@@ -1,5 +1,5 @@
 import type { Run } from '../core/config/run';
-import type { ResolveDefaults } from '../core/planner/resolve';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import { gpuPresets } from '../core/cluster/presets';
 import { printable } from '../core/text';
 

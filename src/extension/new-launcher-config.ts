@@ -5,7 +5,7 @@ import { runOfLauncher } from '../core/config/launcher-run';
 import type { Run } from '../core/config/run';
 import { dataOf, microBatchesOf, product } from '../core/launch/derived';
 import type { Located } from '../core/located';
-import type { ResolveDefaults } from '../core/planner/resolve';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import { printable } from '../core/text';
 import { factsOfRun, namedFacts } from './launcher-facts';
 import { fileName } from './launcher-hover';

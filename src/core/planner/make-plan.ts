@@ -55,18 +55,19 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
     throw refusal instanceof ExpectedError ? refusal : nothingToPlan(request);
   }
   const analytic = request.profile === null ? null : analyticPlan(request, signal);
+  const cost = provenanceOf(request, pipeline);
   return {
     request,
     chosen: chosen.id,
     candidates,
     notCompared: skipped,
-    cost: provenanceOf(request, pipeline),
+    cost,
     analytic,
     parameters: parameterCount(request.model),
     limits: limitsOf(request, pipeline, chosen),
     reasons: [
-      ...reasonsFor(chosen, candidates),
-      ...fasterElsewhere(chosen, candidates),
+      ...reasonsFor(chosen, candidates, cost.errorPercent),
+      ...fasterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),
       ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
     ],

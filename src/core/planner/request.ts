@@ -77,8 +77,12 @@ export interface Assumption {
   readonly because: string;
 }
 
+/** What a measured step made of the GPU's efficiency. */
 export interface Calibration {
+  /** As measured, and as it was predicted before. */
   readonly iterationMs: number;
+  readonly predictedMs: number;
+  /** GEMM efficiency of the GPU before and since. */
   readonly before: number;
   readonly gemmEfficiency: number;
 }

@@ -16,16 +16,10 @@ import type { ScheduleName } from '../schedule/schedule';
 import { formatCount } from '../format';
 import { baseName } from '../text';
 import { calibrated } from './calibrate';
+import { becauseOfFace, type ResolveDefaults } from './defaults';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
 import { memoryOf } from './scheduling';
 import { requireCut } from './stages';
-
-/** What the face knows when the files do not say. */
-export interface ResolveDefaults {
-  readonly gpu: GpuPresetName;
-  readonly nodes: number | null;
-  readonly gpusPerNode: number | null;
-}
 
 interface Fallback<T> {
   readonly value: T;
@@ -179,7 +173,7 @@ function resolveNode(run: Run, defaults: ResolveDefaults, take: Take): ClusterSp
     value: defaults.gpusPerNode ?? named?.gpusPerNode ?? 8,
     because:
       defaults.gpusPerNode !== null
-        ? 'the default of the settings'
+        ? becauseOfFace(defaults, 'gpusPerNode')
         : named === undefined
           ? 'a usual number'
           : 'as this GPU is usually built in',
@@ -193,7 +187,7 @@ const unknownGpuLinks: GpuPresetName = 'L40S';
 /** The GPU when no file names one: that of the profile the files name, else the face's default. */
 function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly because: string } {
   const profile = run.profile?.value?.profile;
-  if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, because: 'the default of the settings' };
+  if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, because: becauseOfFace(defaults, 'gpu') };
   const known = gpuPresetOf(profile.device.name, profile.device.memoryBytes);
   return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, because: 'the profile was measured on it' };
 }
@@ -210,7 +204,7 @@ function resolveNodes(
   take: Take,
 ): number {
   return take('cluster.nodes', run.nodes, () => {
-    if (defaults.nodes !== null) return { value: defaults.nodes, because: 'the default of the settings' };
+    if (defaults.nodes !== null) return { value: defaults.nodes, because: becauseOfFace(defaults, 'nodes') };
     const sizes = ['tensor', 'pipeline', 'data', 'context'] as const;
     const asked = sizes.reduce((gpus, size) => gpus * (run.layout[size]?.value ?? 1), 1);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };

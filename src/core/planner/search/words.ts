@@ -18,7 +18,7 @@ export function layoutText({ layout, training }: Pick<Family, 'layout' | 'traini
     ...(expertTensor !== undefined && expertTensor !== tensor ? [`expert tensor ${formatCount(expertTensor)}`] : []),
     `micro-batch ${formatCount(training.microBatch)}`,
     ...recomputeWords(training),
-    ...(training.zeroStage === 1 ? [] : [`ZeRO ${training.zeroStage}`]),
+    ...(data * context === 1 && training.zeroStage < 2 ? [] : [`ZeRO ${training.zeroStage}`]),
     ...(training.offloadOptimizer === true ? ['optimizer on the host'] : []),
   ].join(', ');
 }
