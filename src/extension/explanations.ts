@@ -120,6 +120,10 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.recomputeLayers': {
     meaning: (t) => t('Layers of each stage, or of each of its chunks, that are computed again; the others are kept.'),
   },
+  'training.recomputeGroup': {
+    meaning: (t) =>
+      t('Layers that are computed again together: only the input of the first is kept, and all of them are there at once in backward.'),
+  },
   'training.recomputeModules': { meaning: (t) => t('Parts of a layer that the backward pass computes again instead of keeping.') },
   'training.gemmPrecision': {
     meaning: (t) =>
@@ -130,6 +134,11 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.offloadOptimizer': {
     meaning: (t) => t('Whether the optimizer and its state are on the host: less memory on the GPU, a longer step.'),
     derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))],
+  },
+  'training.offloadLayers': {
+    meaning: (t) =>
+      t('Layers whose activations wait in the memory of the host between forward and backward: less on the GPU, more on its link.'),
+    derived: (plan, t) => [t('Activations: {0} on the fullest stage.', formatBytes(worstStageOf(chosenOf(plan))?.parts.activations ?? 0))],
   },
   'calibration.iterationMs': {
     meaning: (t) =>

@@ -43,7 +43,17 @@ const sections = {
       'sequenceParallel',
       'attention',
     ] as const),
-    ...(['cpuOffloading', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv', 'partitionMethod'] as const),
+    ...([
+      'cpuOffloading',
+      'offloadLayers',
+      'cpuCheckpointing',
+      'offloadOptimizer',
+      'variableSequenceLengths',
+      'overlapP2p',
+      'schedule',
+      'scheduleCsv',
+      'partitionMethod',
+    ] as const),
   ],
   cluster: ['nodes', 'gpusPerNode', 'world'],
 } as const satisfies Readonly<Record<string, readonly FactName[]>>;

@@ -250,13 +250,16 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
 }
 
 /** What has no default of its own: absent means the usual. */
-function optional({ runtime, recomputeLayers, recomputeModules, contextExchange, offloadOptimizer }: Run['training']): Run['training'] {
+function optional(given: Run['training']): Run['training'] {
+  const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextExchange, offloadOptimizer, offloadLayers } = given;
   return {
     ...(runtime && { runtime }),
     ...(recomputeLayers && { recomputeLayers }),
+    ...(recomputeGroup && { recomputeGroup }),
     ...(recomputeModules && { recomputeModules }),
     ...(contextExchange && { contextExchange }),
     ...(offloadOptimizer && { offloadOptimizer }),
+    ...(offloadLayers && { offloadLayers }),
   };
 }
 

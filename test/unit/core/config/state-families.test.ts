@@ -92,7 +92,8 @@ describe('models with a state', () => {
 
   it('have the weights of a Mamba-2 layer by hand: in, convolution, decays, norm, out', () => {
     const model = spec({ model_type: 'mamba2' });
-    const [{ kind }] = layerGroups(model) as [{ kind: LayerKind }];
+    const kind: LayerKind = { feedForward: 'none', window: null, mixer: 'state' };
+    assert.deepEqual(layerGroups(model), [{ kind, layers: 64 }]);
     const [hidden, values, keys, heads] = [4096, 8192, 8 * 128, 128];
     const { qkv, state, mlpUp, normsAndBiases } = layerParameters(model, kind);
     assert.deepEqual([qkv, mlpUp], [0, 0]);

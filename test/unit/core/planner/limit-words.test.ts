@@ -4,7 +4,7 @@ import { limitedBy, limiterShares, slowestStage } from '../../../../src/core/pla
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { llama3, request } from '../../../golden/requests';
 
-const none = { issue: 0, memory: 0, math: 0, exchange: 0, send: 0 };
+const none = { issue: 0, memory: 0, math: 0, exchange: 0, send: 0, offload: 0 };
 const stage = (limiter: Limiter, ms: Partial<Record<Limiter, number>>): StageLimits => ({ limiter, ms: { ...none, ...ms } });
 
 describe('what limits the stages, in words', () => {
