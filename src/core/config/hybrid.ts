@@ -24,7 +24,7 @@ export interface HybridLayers {
 export function hybridLayersOf(pattern: string): HybridLayers | null {
   const [main = '', ...prediction] = pattern.trim().split('/');
   const letters = main.replaceAll('|', '');
-  if (letters === '' || [...letters].some((letter) => !Object.hasOwn(letterNames, letter))) return null;
+  if (letters === '' || Array.from(letters).some((letter) => !Object.hasOwn(letterNames, letter))) return null;
   const stages = main.includes('|') ? main.split('|').map((stage) => stage.length) : null;
   return { letters, stages, depths: prediction.length };
 }
@@ -105,7 +105,7 @@ export function hybridRunOf(facts: Facts): HybridRun | null {
         : hybridLayersOf(patternOfRatios(layers, facts.hybridAttentionRatio?.value ?? 0, facts.hybridMlpRatio?.value ?? 0));
   // States of two kinds in one model have no word here.
   if (read === null || (read.letters.includes('M') && read.letters.includes('G'))) return null;
-  const kinds = [...read.letters].map((letter) => letterNames[letter] ?? 'mamba');
+  const kinds = Array.from(read.letters, (letter) => letterNames[letter] ?? 'mamba');
   return { hybrid: { state, isLone: true }, layers: kinds.length, kinds, depths: read.depths };
 }
 

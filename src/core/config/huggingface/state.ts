@@ -149,7 +149,7 @@ export function stateLayers(source: Source, layers: number): Located<readonly st
         readMember(source, written(source, 'hybrid_override_pattern'), patternRule) ?? byDefault('ME*-', `${family.configClass} default`);
       return from(
         found,
-        [...found.value].map((letter) => letters.get(letter) ?? 'mamba'),
+        Array.from(found.value, (letter) => letters.get(letter) ?? 'mamba'),
       );
     }
     case 'interval': {

@@ -128,7 +128,7 @@ function hybridWays(
   const { hybridPattern } = facts;
   const prediction = hybridPattern?.value.includes('/') === true ? hybridPattern.value.slice(hybridPattern.value.indexOf('/')) : '';
   const bare: Way = hybridPattern?.value.includes('|') === true ? [{ fact: 'hybridPattern', value: letters + prediction }] : [];
-  const isOld = /override/.test(hybridPattern?.name ?? '');
+  const isOld = hybridPattern?.name?.includes('override') === true;
   const plain: Way = [...bare, ...others, ...gone('firstStageLayers', 'lastStageLayers')];
   const ends: Way = [...bare, ...others, { fact: 'firstStageLayers', value: first }, { fact: 'lastStageLayers', value: last }];
   return [
