@@ -60,7 +60,7 @@ const sections = {
 
 /** `terapipe inspect` of a launcher's file: what it says, what follows from it, and the model config joined to it; null for the rest. */
 export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedConfig): Answer {
-  const facts: Facts = { ...model?.facts, ...launcher.facts };
+  const facts: Facts = { ...(model?.facts ?? run?.facts), ...launcher.facts };
   const derived = { ...argumentDefaults(launcher, run), ...derivedFrom(facts, launcher) };
   const valueOf = (name: FactName): unknown => facts[name]?.value ?? derived[name] ?? null;
   const json = Object.fromEntries(

@@ -38,6 +38,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     ...cluster,
     training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format) },
     layout: layoutOf(facts, model.layers.value),
+    ...batchPerReplicaOf(facts, format),
     ...(schedule === undefined ? {} : { schedule }),
     constants: {},
     ...unplannedBy(facts),
@@ -139,6 +140,16 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
     offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
     optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
   });
+}
+
+/** TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are replicas for them. */
+function batchPerReplicaOf(
+  { localBatch, microBatch, gradientAccumulation }: Facts,
+  format: LauncherFile['format'],
+): Pick<Run, 'batchPerReplica'> {
+  if (format === 'torchtitan') return localBatch === undefined ? {} : { batchPerReplica: located(localBatch) };
+  if ((format !== 'deepspeed' && format !== 'gpt-neox') || microBatch === undefined) return {};
+  return { batchPerReplica: mapped(microBatch, (sequences) => sequences * (gradientAccumulation?.value ?? 1)) };
 }
 
 /** Layers whose activations go to the host: as many as Megatron is told, or all of those that DeepSpeed keeps inputs of. */
