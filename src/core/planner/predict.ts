@@ -4,6 +4,7 @@ import { linearPeak, type CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
 import { splitLike, type SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { countMemory, fitsMemory, stageShapesOf } from '../memory/count';
 import { shapeKey, type StageShape } from '../memory/layer-tensors';
 import { modelFlopsPerSequence } from '../model/parameters';
@@ -36,31 +37,39 @@ export interface Pipeline {
 }
 
 /**
- * The stages of a request with their costs. A profile and a table have measured backward as a whole: gradients of weights take the share of it that the analytic model gives them for the same
+ * The cost of a part of a stage, `share` of its layers. A profile and a table have measured backward as a whole: gradients of weights take the share of it that the analytic model gives them for the same
  * slice. A table is of one whole stage: a chunk takes its share of layers.
  */
+export function partCosts(
+  { costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>,
+  inputs: CostInputs,
+): (shape: StageShape, share: number) => SliceCost {
+  const table = costTable === null ? null : tableCost(costTable);
+  return (shape, share) => {
+    const analytic = stageCost(inputs, shape.layers, shape);
+    if (table !== null) return splitLike(table, analytic, share);
+    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, shape.layers, shape), analytic);
+  };
+}
+
+/** The stages of a request with their costs. */
 export function pipelineOf(request: PlanRequest): Pipeline {
-  const { model, training, layout, cluster, constants, costTable, profile } = request;
+  const { model, training, layout, cluster, constants, costTable } = request;
   const inputs: CostInputs = { model, training, layout, cluster, constants };
   const stageLayers = layout.stageLayers ?? null;
   const shapes =
     stageLayers === null
       ? stageShapes(model.layers, layout.pipeline, model)
       : stagesOfCut(layout.pipeline, chunkCut(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers));
-  const table = costTable === null ? null : tableCost(costTable);
-  const newCost = (shape: StageShape, share: number): SliceCost => {
-    const analytic = stageCost(inputs, shape.layers, shape);
-    if (table !== null) return splitLike(table, analytic, share);
-    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, shape.layers, shape), analytic);
-  };
+  const newCost = partCosts(request, inputs);
   const known = new Map<string, SliceCost>();
   const costOf = (shape: StageShape, share: number): SliceCost => {
-    const key = `${shapeKey(shape)},${table === null ? 1 : share}`;
+    const key = `${shapeKey(shape)},${costTable === null ? 1 : share}`;
     let cost = known.get(key);
     if (cost === undefined) known.set(key, (cost = newCost(shape, share)));
     return cost;
   };
-  return { inputs, shapes, stageLayers, costs: shapes.map((shape) => costOf(shape, 1)), costOf, measured: table !== null };
+  return { inputs, shapes, stageLayers, costs: shapes.map((shape) => costOf(shape, 1)), costOf, measured: costTable !== null };
 }
 
 /** What each stage of a cut has. */
@@ -83,10 +92,10 @@ export type Measured = Omit<Candidate, 'idle' | 'timeline'>;
 
 /**
  * Predicts time and memory of one candidate by simulating its schedule.
- * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches.
+ * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches; CancelledError.
  */
-export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
-  const { measured, timeline, durations, transfers } = simulated(pipeline, spec);
+export function predict(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Candidate {
+  const { measured, timeline, durations, transfers } = simulated(pipeline, spec, signal);
   return {
     ...measured,
     idle: idleTimes(timeline, durations, transfers),
@@ -95,8 +104,8 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
 }
 
 /** The numbers of `predict` alone, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
-export function measure(pipeline: Pipeline, spec: CandidateSpec): Measured {
-  return simulated(pipeline, spec).measured;
+export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Measured {
+  return simulated(pipeline, spec, signal).measured;
 }
 
 interface Simulated {
@@ -106,7 +115,7 @@ interface Simulated {
   readonly transfers: Transfers;
 }
 
-function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
+function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Simulated {
   const { inputs } = pipeline;
   const { training, layout, cluster, model } = inputs;
   const kind = kindFor(spec.schedule, layout);
@@ -114,6 +123,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
   const timesOf = (units: readonly WorkUnit[], shapes: readonly StageShape[]): Durations =>
     durationsOf(chunkCosts(pipeline, shapes, placeChunks(kind.placement, layout.pipeline, chunks)), units, kind.splitsBackward);
   const made = makeSchedule(inputs, kind, spec.scheme, cluster.gpu.memoryBytes, {
+    signal,
     stageLayers: pipeline.stageLayers,
     timesOf: (units, shapes) =>
       passTimes(pipeline, units, timesOf(units.slice(0, 1), shapes), placeChunks(kind.placement, layout.pipeline, chunks)),
@@ -121,7 +131,9 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
   const { schedule, shapes } = made;
   const durations = timesOf(schedule.units, shapes);
   const transfers = transfersOf(pipeline, schedule);
-  const timeline = simulate(schedule, durations, transfers);
+  throwIfCancelled(signal);
+  const timeline = simulate(schedule, durations, transfers, signal);
+  throwIfCancelled(signal);
   const { busyMs, bubbleRate } = busyTimes(timeline);
 
   const pipelineMs = timeline.makespanMs;
@@ -133,6 +145,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
   const optimizerMs = Math.max(...stages.map((stage) => optimizerTime(inputs, stage)));
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
 
+  throwIfCancelled(signal);
   const memory = countMemory(memoryInputs(inputs, chunks), schedule, shapes, cluster.gpu.memoryBytes);
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
   const modelFlops = training.globalBatch * modelFlopsPerSequence(model, training.sequenceLength);
