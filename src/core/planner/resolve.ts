@@ -8,6 +8,7 @@ import type { Located } from '../located';
 import { fitsMemory } from '../memory/count';
 import { parameterCount } from '../model/parameters';
 import { modelSpecOf } from '../config/written-model';
+import { runtimeOf } from '../model/runtimes';
 import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
@@ -66,10 +67,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
       value: layout.tensor > 1,
       because: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
     })),
-    globalBatch: take('training.globalBatch', run.training.globalBatch, () => ({
-      value: defaultGlobalBatch(layout, draft.microBatch),
-      because: 'four micro-batches a stage on every replica',
-    })),
+    globalBatch: take('training.globalBatch', run.training.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
   };
   const request: PlanRequest = {
     title: run.title,
@@ -214,11 +212,18 @@ function resolveNodes(
   });
 }
 
+function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatch: number): Fallback<number> {
+  return each === undefined
+    ? { value: defaultGlobalBatch(layout, microBatch), because: 'four micro-batches a stage on every replica' }
+    : { value: each.value * layout.data, because: `${formatCount(each.value)} on each replica, as the files say` };
+}
+
 type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
 
 function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cluster: ClusterSpec, take: Take): TrainingDraft {
   const { fp16, bf16 } = cluster.gpu.peakTflops;
   const noFastBf16 = bf16 < fp16;
+  const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
   return {
     sequenceLength: take('training.sequenceLength', given.sequenceLength, () => ({
       value: Math.min(model.maxPositions ?? 4096, 4096),
@@ -231,7 +236,7 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
       return noFastBf16 ? { value: 'fp16', because: 'this GPU has no fast bf16' } : { value: 'bf16', because: 'usual practice' };
     }),
     optimizer: take('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
-    zeroStage: take('training.zeroStage', given.zeroStage, () => ({ value: 1, because: "Megatron-LM's distributed optimizer" })),
+    zeroStage: take('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
     recompute: take('training.recompute', given.recompute, () => ({
       value: 'none',
       because: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
@@ -244,18 +249,21 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
     dropout: take('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
     ...narrowProducts(given, cluster, take),
-    fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => ({ value: true, because: 'Megatron-LM accumulates in fp32' })),
+    fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => runtime.fp32Gradients),
   };
 }
 
 /** What has no default of its own: absent means the usual. */
-function optional({ runtime, recomputeLayers, recomputeModules, contextExchange, offloadOptimizer }: Run['training']): Run['training'] {
+function optional(given: Run['training']): Run['training'] {
+  const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextExchange, offloadOptimizer, offloadLayers } = given;
   return {
     ...(runtime && { runtime }),
     ...(recomputeLayers && { recomputeLayers }),
+    ...(recomputeGroup && { recomputeGroup }),
     ...(recomputeModules && { recomputeModules }),
     ...(contextExchange && { contextExchange }),
     ...(offloadOptimizer && { offloadOptimizer }),
+    ...(offloadLayers && { offloadLayers }),
   };
 }
 

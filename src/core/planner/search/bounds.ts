@@ -89,7 +89,8 @@ function leastStageBytes({ model }: PlanRequest, family: Family, known: Known): 
   let [meanAlways, meanSaved, stage] = [0, 0, Infinity];
   known.kinds.forEach(({ layers, one, all, more }, kind) => {
     const last = known.staticBytes(family, more) - known.staticBytes(family, all);
-    const kept = known.savedBytes(family, one);
+    // layers recomputed together share the input that they keep
+    const kept = known.savedBytes(family, one) / (family.training.recomputeGroup ?? 1);
     stage = Math.min(stage, known.staticBytes(family, one) - last);
     meanAlways += (layers / model.layers) * last;
     meanSaved += (layers / model.layers) * kept;
@@ -172,31 +173,28 @@ function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
 }
 
 function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known, orders: Orders | null): number {
+  const { schedule, layout, training } = point;
   const chunks = timesOfChunks(request, point, shapes, known);
   const count = microBatchesOf(point);
   const inputs = inputsOf(request, point);
-  const { microBatch } = point.training;
-  const lengths = lengthsOf(request, point);
-  const isMeasured = request.costTable !== null;
-  switch (point.schedule) {
-    case 'TeraPipe':
-      return drainedBound(chunks, count, isMeasured ? null : lengths.map((tokens) => terapipeBoundary(inputs, microBatch, tokens)));
-    case 'GPipe':
-      return drainedBound(chunks, count, null);
-    case 'Seq1F1B':
-      return slicedBound(chunks, count);
-    default: {
-      const boundaryMs = isMeasured ? 0 : megatronBoundary(inputs, microBatch, request.training.sequenceLength);
-      if (chunks.length === point.layout.pipeline && point.schedule === '1F1B')
-        return oneForwardOneBackwardBound(chunks, count, boundaryMs);
-      const stages = summedByStage(chunks, shapes);
-      if (kindFor(point.schedule, point.layout).name === 'Interleaved1F1B') return interleavedBound(stages, chunks, count);
-      const any = anyOrderBound(chunks, stages, count);
-      if (isPlanned(point.schedule))
-        return Math.max(any, roomBound(chunks, ownChunks(shapes), count, roomOf(request, point, shapes, known)));
-      return orders === null ? any : Math.max(any, orderBound(chunks, orders, boundaryMs));
-    }
-  }
+  const boundary = (send: typeof megatronBoundary, tokens: number): number =>
+    request.costTable === null ? send(inputs, training.microBatch, tokens) : 0;
+  if (schedule === 'TeraPipe')
+    return drainedBound(
+      chunks,
+      count,
+      lengthsOf(request, point).map((tokens) => boundary(terapipeBoundary, tokens)),
+    );
+  if (schedule === 'GPipe') return drainedBound(chunks, count, null);
+  if (schedule === 'Seq1F1B') return slicedBound(chunks, count);
+  const kind = kindFor(schedule, layout).name;
+  const boundaryMs = boundary(megatronBoundary, request.training.sequenceLength);
+  if (kind === '1F1B') return oneForwardOneBackwardBound(chunks, count, boundaryMs);
+  const stages = summedByStage(chunks, shapes);
+  if (kind === 'Interleaved1F1B') return interleavedBound(stages, chunks, count);
+  const any = anyOrderBound(chunks, stages, count);
+  if (orders !== null) return Math.max(any, orderBound(chunks, orders, boundaryMs));
+  return Math.max(any, roomBound(chunks, ownChunks(shapes), count, roomOf(request, point, shapes, known)));
 }
 
 function ownChunks({ stages, stageOfChunk }: CutShapes): number[][] {

@@ -27,11 +27,14 @@ export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPla
 /** The layout of a point with its cut, chunk by chunk where it has virtual stages. */
 function layoutOf({ layout, schedule, stageLayers }: FoundPlan['point']): Layout {
   const { pipeline, virtualStages } = layout;
-  if (virtualStages === 1) {
-    // chunk by chunk it is what a plan makes of the layout by itself
-    const { stageLayers: _, ...uncut } = layout;
-    return stageLayers.length === pipeline ? { ...layout, stageLayers } : uncut;
-  }
+  if (virtualStages === 1 && stageLayers.length === pipeline) return { ...layout, stageLayers };
+  // chunk by chunk on a layout without virtual stages it is what a plan makes of that by itself
+  if (virtualStages === 1) return uncut(layout);
   const kind = kindFor(schedule, layout);
   return { ...layout, stageLayers: chunkLayers(stageLayers, placeChunks(kind.placement, pipeline, chunksPerStage(kind, layout))) };
+}
+
+function uncut(layout: Layout): Layout {
+  const { stageLayers, ...rest } = layout;
+  return stageLayers === undefined ? layout : rest;
 }
