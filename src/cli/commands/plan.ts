@@ -9,6 +9,8 @@ import {
   formatTokens,
   plural,
 } from '../../core/format';
+import { gpusText, placementText } from '../../core/cluster/groups';
+import { tightestOf } from '../../core/memory/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
 import { limitedBy } from '../../core/planner/limit-words';
 import { isTie } from '../../core/planner/reasons';
@@ -34,7 +36,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   const { request, cost, parameters } = plan;
   const { cluster, layout, model, training } = request;
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
-  const worst = chosen.memory.stages.reduce((most, stage) => (stage.peakBytes > most.peakBytes ? stage : most));
+  const worst = tightestOf(chosen.memory.stages);
   const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
     .filter((size) => size !== 'context' || layout.context > 1)
     .map((size) => `${size} ${formatCount(layout[size])}`)
@@ -52,11 +54,16 @@ function planText(plan: Plan, chosen: Candidate): string {
     ...calibrationLines(plan),
     ['bubble', bubbleText(chosen.bubbleRate)],
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
-    [
-      'memory',
-      `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
-    ],
+    ...(worst === undefined
+      ? []
+      : [
+          [
+            'memory',
+            `${formatBytesOf(worst.peakBytes, worst.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${worst.gpu === undefined ? '' : `, ${worst.gpu}`}${chosen.fits ? '' : ', does not fit'}`,
+          ],
+        ]),
     ...(layout.stageLayers === undefined ? [] : [['stages', stageLayersText({ stageLayers: layout.stageLayers })]]),
+    ...placementLines(request),
     ...(limits === null ? [] : [['limited by', limits]]),
     ['schedule', chosen.name],
     ['slices', schemeText(chosen.scheme)],
@@ -77,7 +84,7 @@ function planText(plan: Plan, chosen: Candidate): string {
     printable(
       [
         `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step`,
-        `on ${formatCount(gpus)} ${cluster.gpu.name}: ${sizes}`,
+        `on ${gpusText(cluster, gpus)}: ${sizes}`,
       ].join(' '),
     ),
     indented(table(facts, [1])),
@@ -90,6 +97,12 @@ ${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
+}
+
+/** Which nodes the stages are on, where there are several kinds. */
+function placementLines({ cluster, layout }: Plan['request']): string[][] {
+  const text = placementText(cluster, layout);
+  return text === null ? [] : [['placed', text]];
 }
 
 /** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */

@@ -1,6 +1,7 @@
 import { megatronBoundary, terapipeBoundary } from '../../cost/stage-time';
 import { usablePeakBytes } from '../../memory/count';
 import type { StageShape } from '../../memory/layer-tensors';
+import { shareOf } from '../predict';
 import type { PlanRequest } from '../request';
 import { chunksPerStage, isPlanned, kindFor } from '../scheduling';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedFamily, type Known, type SearchPoint } from './known'; // prettier-ignore
@@ -219,11 +220,10 @@ function roomOf({ cluster }: PlanRequest, point: SearchPoint, shapes: CutShapes,
   };
 }
 
-/** One micro-batch on each chunk; of measured times of a stage its share of the layers. */
-function timesOfChunks({ costTable }: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): StageTimes[] {
-  return shapes.chunks.map((shape, chunk) =>
-    known.times(point, shape, costTable === null ? 1 : shape.layers / (shapes.stages[shapes.stageOfChunk[chunk] ?? 0]?.layers ?? 1)),
-  );
+/** One micro-batch on each chunk; measured times of a stage in proportion to its layers. */
+function timesOfChunks({ costTable, model }: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): StageTimes[] {
+  const { layout } = point;
+  return shapes.chunks.map((shape) => known.times(point, shape, costTable === null ? 1 : shareOf({ model, layout }, shape)));
 }
 
 function summedByStage(chunks: readonly ChunkTimes[], { stages, stageOfChunk }: CutShapes): ChunkTimes[] {

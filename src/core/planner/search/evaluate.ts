@@ -4,9 +4,10 @@ import { usablePeakBytes } from '../../memory/count';
 import type { StageShape } from '../../memory/layer-tensors';
 import type { Scheme } from '../../solver/slicing';
 import { peakBytesOf } from '../plan';
-import { measure, operationCount, type Measured, type Pipeline } from '../predict';
+import { measure, operationCount, shareOf, type Measured, type Pipeline } from '../predict';
 import type { PlanRequest } from '../request';
 import { chunksPerStage, kindFor } from '../scheduling';
+import { stageInputsOf } from '../stage-inputs';
 import { boundsOf, type Bounds } from './bounds';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
 import { isSliced } from './schedules';
@@ -51,10 +52,11 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     const { stageLayers } = point;
     const { stages: shapes } = shapesOf(known, point);
     const costOf = (shape: StageShape, share: number): SliceCost => known.cost(point, known.same(shape), isTable ? share : 1);
+    const inputs = inputsOf(request, point);
     return {
-      inputs: inputsOf(request, point),
-      ...{ shapes, stageLayers, costOf },
-      costs: shapes.map((shape) => costOf(shape, 1)),
+      ...{ inputs, shapes, stageLayers, costOf },
+      stageInputs: stageInputsOf(inputs),
+      costs: shapes.map((shape) => costOf(shape, shareOf(inputs, shape))),
       measured: isTable,
     };
   };

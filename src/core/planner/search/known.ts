@@ -29,7 +29,7 @@ export type KeyedFamily = Pick<Family, 'layout' | 'training' | 'keys'>;
 
 /** What is computed once for all families that share it. */
 export interface Known {
-  /** `share`: of its stage's layers, which measured times of a whole stage are divided by; 1 elsewhere. */
+  /** `share`: layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
   readonly cost: (family: Family, shape: StageShape, share: number) => SliceCost;
   /** Of one micro-batch on a stage or chunk. */
   readonly times: (family: Family, shape: StageShape, share?: number) => StageTimes;
