@@ -1,9 +1,12 @@
 import { elementBytes } from '../model/elements';
+import { hasAttention, stateBytes, stateOf } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
+import type { LayerKind } from '../model/spec';
 import type { Layout } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 import {
   boundaryBytes,
+  groupsOf,
   hiddenShare,
   keptGroups,
   layerKeptBytes,
@@ -21,7 +24,7 @@ export type { MemoryInputs, StageShape, WorkingSet } from './layer-tensors';
 /** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
 export interface SavedBytes {
   readonly activations: number;
-  /** Contiguous keys and values kept for the later slices of the same sequences; 0 for whole sequences. */
+  /** Contiguous keys and values, and states, kept for the later slices of the same sequences; 0 for whole sequences. */
   readonly keysValues: number;
   /** Logits and the final norm's input and output, on the last stage; freed by the head's backward, before the layers'. */
   readonly logits: number;
@@ -37,7 +40,7 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
     activations: layers,
-    keysValues: sliced ? stage.layers * keyValueBytes(inputs, tokens) : 0,
+    keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
     logits: head ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
   };
 }
@@ -50,6 +53,23 @@ export function interleavingFactor({ pipeline, virtualStages }: Layout, stage: n
   if (virtualStages === 1) return 1;
   const held = pipeline + (pipeline - 1 - 2 * stage) / virtualStages;
   return Math.min(microBatches, held) / Math.min(microBatches, pipeline - stage);
+}
+
+/** Contiguous keys and values of a unit in all layers of a stage that attend. */
+export function stageKeyValueBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  return layersWith(inputs, stage, hasAttention) * keyValueBytes(inputs, localTokens(inputs, unit));
+}
+
+/** The states that a unit starts from in all layers of a stage that have one, which their backward reads again. Of gradients there is never more than one a layer: it is left out. */
+function stageStateBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  const { model, training, layout } = inputs;
+  if (model.state === undefined) return 0;
+  const states = stateBytes(model.state, layout.tensor * layout.context, unit.batch, elementBytes(training));
+  return layersWith(inputs, stage, (kind) => stateOf(model, kind) !== null) * states;
+}
+
+function layersWith({ model }: MemoryInputs, stage: StageShape, has: (kind: LayerKind) => boolean): number {
+  return groupsOf(model, stage).reduce((sum, { kind, layers }) => sum + (has(kind) ? layers : 0), 0);
 }
 
 /** Keys and values of `tokens` tokens in one layer. */
@@ -80,7 +100,7 @@ export function layerOperations(
   const seen = new Set<string>();
   const groups = keptGroups(inputs, stage);
   for (const group of groups.toReversed()) {
-    const name = `${group.kind.feedForward} ${String(group.whole)} ${String(group.away)}`;
+    const name = `${group.kind.feedForward} ${group.kind.mixer ?? ''} ${String(group.whole)} ${String(group.away)}`;
     if (!seen.has(name)) {
       const sets = layerWorkingSets(inputs, unit, group);
       const moving = bytesOnTheWay(inputs, unit, groups, group);

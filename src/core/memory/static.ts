@@ -1,8 +1,8 @@
 import { narrowBytes, elementBytes } from '../model/elements';
 import { layersByKind } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
+import { stateMatrixParameters, stateOf } from '../model/mixers';
 import {
-  attentionWidths,
   embeddingParameters,
   expertReplicas,
   expertsOf,
@@ -11,6 +11,7 @@ import {
   paddedVocab,
   rankExpertParameters,
   rankMatrixParameters,
+  rankProjections,
 } from '../model/parameters';
 import { runtimeOf } from '../model/runtimes';
 import { groupsOf, type MemoryInputs, type StageShape } from './layer-tensors';
@@ -149,23 +150,29 @@ function layerOfRank({ model, layout }: MemoryInputs, stage: StageShape): number
 
 /** Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is no module of Transformer Engine. */
 function distinctParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
-  const kinds = new Map(groupsOf(model, stage).map(({ kind, layers }) => [layers > 0 ? kind.feedForward : '', kind]));
+  const kinds = new Map(
+    groupsOf(model, stage).map(({ kind, layers }) => [layers > 0 ? `${kind.feedForward} ${kind.mixer ?? 'attention'}` : '', kind]),
+  );
   kinds.delete('');
   let attention = 0;
+  let states = 0;
   let networks = 0;
   const alike = new Set<number>();
   for (const kind of kinds.values()) {
-    const { attentionOutput, compression, qkv, router } = layerParameters(model, kind);
-    const { query, key, value } = attentionWidths(model, layout.tensor);
+    const { attentionOutput, compression, router } = layerParameters(model, kind);
+    const state = stateOf(model, kind);
     const routed = rankExpertParameters(model, layout, kind);
-    attention = (model.latent ? qkv / layout.tensor : model.hidden * (query + key + value)) + compression + attentionOutput / layout.tensor;
-    const dense = rankMatrixParameters(model, layout, kind) - router - routed - attention;
+    const ofAttention = rankProjections(model, layout.tensor, kind) + compression + attentionOutput / layout.tensor;
+    const ofState = state === null ? 0 : stateMatrixParameters(model, state, layout.tensor);
+    const dense = rankMatrixParameters(model, layout, kind) - router - routed - ofAttention - ofState;
     const one = (routed * layout.expert) / (expertsOf(model, kind)?.count ?? 1);
+    attention = Math.max(attention, ofAttention);
+    states = Math.max(states, ofState);
     for (const size of [dense, one]) alike.add(size);
   }
   for (const size of alike) networks += size;
   const head = stage.last && model.vocab > 0 ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
-  return attention + networks + head;
+  return attention + states + networks + head;
 }
 
 /** 32 MiB for Transformer Engine's cuBLAS, as much for PyTorch's where a head or a router uses it, and 4 x 32 MiB for grouped GEMMs (Hopper and later). */

@@ -2,6 +2,7 @@ import type { Given, Run } from '../../config/run';
 import { ExpectedError } from '../../errors';
 import { formatCount } from '../../format';
 import type { Located } from '../../located';
+import { splitsHeads, splitsState } from '../../model/mixers';
 import type { ModelSpec } from '../../model/spec';
 import type { Recompute, RecomputeModule } from '../../model/recompute';
 import { divisorsOf } from '../../numbers';
@@ -205,19 +206,20 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
       }
 }
 
-/** Whether tensor parallelism of this size divides heads, key/value heads (or repeats them) and widths. */
-function splitsModel({ heads, kvHeads, latent, hidden, ffn, denseFfn, experts }: ModelSpec, tensor: number): boolean {
-  const keyValue = latent ? heads : kvHeads;
-  const shared = keyValue % tensor === 0 || tensor % keyValue === 0;
-  return [heads, hidden, ffn, denseFfn ?? tensor, experts?.sharedFfn ?? tensor].every((width) => width % tensor === 0) && shared;
+/** Whether tensor parallelism of this size divides heads (or repeats those of keys and values) and widths. */
+function splitsModel(model: ModelSpec, tensor: number): boolean {
+  const { hidden, ffn, denseFfn, experts } = model;
+  const widths = [hidden, ffn, denseFfn ?? tensor, experts?.sharedFfn ?? tensor];
+  return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
 }
 
-/** All-to-all exchanges heads for tokens inside a node; beyond it only a ring is timed. */
+/** All-to-all exchanges heads for tokens inside a node; beyond it only a ring is timed. Those of a state are always exchanged, and a group of theirs is repeated where need be. */
 function exchangesHeads(problem: SearchProblem, tensor: number, context: number): boolean {
   const { request, fixed } = problem;
   if (context === 1 || fixed.has('context')) return true;
   const { contextExchange } = contextExchangeOf(problem, { tensor, context });
-  const { heads, kvHeads } = request.model;
+  const { heads, kvHeads, state } = request.model;
+  if (state !== undefined && !splitsState({ ...state, groups: tensor * context }, tensor * context)) return false;
   if (contextExchange === 'ring') return true;
   return tensor * context <= request.cluster.gpusPerNode && heads % (tensor * context) === 0 && kvHeads % (tensor * context) === 0;
 }
