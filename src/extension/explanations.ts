@@ -63,6 +63,10 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'model.activeExperts': {
     meaning: (t) => t('Experts that each token visits. Time of a layer grows with it, memory of the weights does not.'),
   },
+  'model.encoderLayers': {
+    meaning: (t) =>
+      t('Layers of the encoder, the first of all layers. Those of the decoder attend to its output, which travels along with theirs.'),
+  },
   'model.vocab': {
     meaning: (t) => t('The embedding sits on the first stage and the head on the last: both take longer and hold more than the others.'),
     derived: ({ request: { model, layout } }, t) =>

@@ -68,7 +68,7 @@ const besideFacts = [
     'decoderSparseStep',
   ] as const),
   ...(['latentAttention', 'qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'mtpLayers'] as const),
-  ...(['slidingWindow', 'slidingWindowActive', 'attentionKinds', 'hybridPattern', 'encoderLayers', 'decoderLayers'] as const),
+  ...(['slidingWindow', 'slidingWindowActive', 'attentionKinds', 'hybridPattern', 'decoderLayers'] as const),
 ] as const satisfies readonly FactName[];
 
 function beside({ facts }: Run): Record<(typeof besideFacts)[number], unknown> {

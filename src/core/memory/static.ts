@@ -6,12 +6,12 @@ import {
   embeddingParameters,
   expertReplicas,
   expertsOf,
-  finalNormParameters,
   layerParameters,
   paddedVocab,
   rankExpertParameters,
   rankMatrixParameters,
 } from '../model/parameters';
+import { finalNormParameters } from '../model/norms';
 import { runtimeOf } from '../model/runtimes';
 import { groupsOf, type MemoryInputs, type StageShape } from './layer-tensors';
 

@@ -29,7 +29,7 @@ export function layerGroups(model: ModelSpec, from = 0, to = model.layers): Laye
 }
 
 export function sameKind(a: LayerKind, b: LayerKind): boolean {
-  return a.feedForward === b.feedForward && a.window === b.window;
+  return a.feedForward === b.feedForward && a.window === b.window && a.stack === b.stack;
 }
 
 /** How many layers there are of each kind, wherever they lie. */

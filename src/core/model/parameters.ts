@@ -1,5 +1,7 @@
 import { layerGroups, usualKind } from './layers';
+import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
 import type { LatentAttention, LayerKind, ModelSpec } from './spec';
+import { relativeBiasParameters, stackParameters } from './stacks';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */
 export interface LayerParameters {
@@ -8,6 +10,8 @@ export interface LayerParameters {
   /** Projections that compress queries, keys and values (latent attention): every tensor-parallel rank has them whole. */
   readonly compression: number;
   readonly attentionOutput: number;
+  /** All four of the attention to the encoder's output; 0 but in a decoder that has one. */
+  readonly cross: number;
   /** Of all experts together. */
   readonly mlpUp: number;
   readonly mlpDown: number;
@@ -25,7 +29,8 @@ export function upProjections({ gatedMlp }: ModelSpec): number {
 }
 
 /** Feed-forward width of a layer: of one expert, or of its one network. */
-export function feedForwardWidth(model: ModelSpec, { feedForward }: LayerKind): number {
+export function feedForwardWidth(model: ModelSpec, { feedForward, stack }: LayerKind): number {
+  if (stack === 'decoder') return model.stacks?.decoderFfn ?? model.ffn;
   return feedForward === 'dense' && model.experts !== null ? (model.denseFfn ?? model.ffn) : model.ffn;
 }
 
@@ -64,20 +69,27 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
   const { query, key, value, output } = attentionWidths(model, 1);
   const up = upProjections(model);
   const networks = experts?.count ?? 1;
+  const attentions = kind.stack === 'decoder' ? 2 : 1;
+  const keyBias = model.stacks?.keyBias === false ? 0 : key;
   const biases =
-    (model.qkvBias ? query + key + value : 0) +
-    (model.attentionOutputBias ? hidden : 0) +
+    attentions * (model.qkvBias ? query + keyBias + value : 0) +
+    attentions * (model.attentionOutputBias ? hidden : 0) +
     (model.mlpBias ? networks * (up * ffn + hidden) : 0) +
     (experts?.routerBias === true ? experts.count : 0);
   return {
     qkv: model.latent ? latentUp(model, model.latent) : hidden * (query + key + value),
     compression: model.latent ? latentDown(model, model.latent) : 0,
     attentionOutput: output * hidden,
+    cross: attentions === 2 ? hidden * (query + key + value + output) : 0,
     mlpUp: networks * hidden * up * ffn,
     mlpDown: networks * ffn * hidden,
     shared: (up + 1) * hidden * (experts?.sharedFfn ?? 0),
     router: experts === null ? 0 : hidden * (experts.count + (experts.sharedGate === true ? 1 : 0)),
-    normsAndBiases: layerNorms(model) + biases + (model.attentionSinks === true ? model.heads : 0),
+    normsAndBiases:
+      layerNorms(model, kind) +
+      biases +
+      (model.attentionSinks === true ? model.heads : 0) +
+      (model.stacks?.relativeBias?.everyLayer === true ? relativeBiasParameters(model, kind) : 0),
   };
 }
 
@@ -89,26 +101,21 @@ function latentDown({ hidden }: ModelSpec, { qRank, kvRank, ropeHeadDim }: Laten
   return hidden * ((qRank ?? 0) + kvRank + ropeHeadDim);
 }
 
-function layerNorms(model: ModelSpec): number {
+function layerNorms(model: ModelSpec, { stack }: LayerKind): number {
   const { latent } = model;
   const perNorm = model.hidden * normParameters(model);
   const qk = model.qkNormAcrossHeads === true ? (model.heads + model.kvHeads) * model.headDim : 2 * model.headDim;
-  return (model.normsPerLayer ?? 2) * perNorm + (model.qkNorm ? qk : 0) + (latent ? (latent.qRank ?? 0) + latent.kvRank : 0);
-}
-
-function normParameters({ norm, normParameters: given }: ModelSpec): number {
-  return given ?? (norm === 'layernorm' ? 2 : 1);
-}
-
-/** Parameters of the norm after the last layer. */
-export function finalNormParameters(model: ModelSpec): number {
-  return model.hidden * normParameters(model);
+  return (
+    ((model.normsPerLayer ?? 2) + (stack === 'decoder' ? 1 : 0)) * perNorm +
+    (model.qkNorm ? qk : 0) +
+    (latent ? (latent.qRank ?? 0) + latent.kvRank : 0)
+  );
 }
 
 /** GEMM weights of one layer: everything but norms and biases. */
 export function layerMatrixParameters(model: ModelSpec, kind: LayerKind = usualKind(model)): number {
-  const { qkv, compression, attentionOutput, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
-  return qkv + compression + attentionOutput + mlpUp + mlpDown + shared + router;
+  const { qkv, compression, attentionOutput, cross, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
+  return qkv + compression + attentionOutput + cross + mlpUp + mlpDown + shared + router;
 }
 
 /** GEMM weights of one layer that one token meets: all but the experts it does not visit. */
@@ -140,11 +147,19 @@ export function expertTensorOf({ tensor, expertTensor }: LayerDivision): number 
 /** GEMM weights of one layer on one rank, its share of the experts included. */
 export function rankMatrixParameters(model: ModelSpec, division: LayerDivision, kind: LayerKind = usualKind(model)): number {
   const { tensor } = division;
-  const { qkv, compression, attentionOutput, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
+  const { qkv, compression, attentionOutput, cross, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
   const { query, key, value } = attentionWidths(model, tensor);
   const projections = model.latent ? qkv / tensor : model.hidden * (query + key + value);
+  const crossing = cross === 0 ? 0 : projections + attentionOutput / tensor;
   const dense = expertsOf(model, kind) === null ? mlpUp + mlpDown : 0;
-  return projections + compression + (attentionOutput + shared + dense) / tensor + router + rankExpertParameters(model, division, kind);
+  return (
+    projections +
+    crossing +
+    compression +
+    (attentionOutput + shared + dense) / tensor +
+    router +
+    rankExpertParameters(model, division, kind)
+  );
 }
 
 /** The part of `rankMatrixParameters` that lies in experts: only every `expert`-th replica has the same ones. 0 for a dense layer. */
@@ -167,7 +182,10 @@ export function embeddingParameters(model: ModelSpec): number {
   return (model.vocab + positions) * model.hidden;
 }
 
-/** All parameters, tied embeddings counted once; equals what the HuggingFace class reports for a causal LM. */
+/**
+ * All parameters, tied embeddings counted once; equals what the HuggingFace class reports for a causal LM, and for an encoder-decoder one but for tables of sinusoids, which are not learned (Marian, Pegasus and the
+ * encoder of Whisper count theirs).
+ */
 export function parameterCount(model: ModelSpec): number {
   const layers = layerGroups(model).reduce(
     (sum, { kind, layers: count }) => sum + count * (layerMatrixParameters(model, kind) + layerParameters(model, kind).normsAndBiases),
@@ -175,8 +193,10 @@ export function parameterCount(model: ModelSpec): number {
   );
   const head = model.vocab === 0 || model.tiedEmbeddings ? 0 : model.vocab * model.hidden;
   const bias = model.headBias === true ? model.vocab : 0;
-  const norms = finalNormParameters(model) * (model.embeddingNorm === true ? 2 : 1);
-  return layers + norms + embeddingParameters(model) + head + bias;
+  const norms = finalNormParameters(model) + embeddingNormParameters(model);
+  const ofStacks =
+    model.stacks === undefined ? 0 : finalNormParameters(model) + stackParameters(model, 'encoder') + stackParameters(model, 'decoder');
+  return layers + norms + embeddingParameters(model) + head + bias + ofStacks;
 }
 
 /**

@@ -12,6 +12,7 @@ import { extraKeys, type FamilyField } from './family';
 import type { FoundModel } from './find-model';
 import { memberNamed } from './members';
 import { isAttention } from './read-facts';
+import { stackKeys } from './stacks';
 
 /** Real configs have some dozens of keys; further ones are not searched for misspellings. */
 const maximumKeys = 500;
@@ -89,6 +90,7 @@ function placeOfMember(found: FoundModel, name: string): Place {
 const knownKeys: ReadonlySet<string> = new Set([
   ...Object.values(families).flatMap(({ keys }) => Object.values(keys).flat()),
   ...Object.values(extraKeys).flat(),
+  ...stackKeys,
 ]);
 
 /** HuggingFace configs hold many keys that mean nothing to planning; one that nearly spells a size we then took by default is worth a word. */
