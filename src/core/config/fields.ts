@@ -40,6 +40,7 @@ export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelTyp
 
 export const trainingFields: Fields<TrainingSpec> = {
   sequenceLength: integer(1, 100_000_000),
+  decoderSequenceLength: integer(1, 100_000_000),
   microBatch: integer(1, 1_000_000),
   globalBatch: integer(1, 10_000_000),
   precision: oneOf(['fp32', 'fp16', 'bf16']),

@@ -44,7 +44,6 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
 /** Kinds of model that a launcher's flags tell and planning has no word for: read, inspected and checked, but not planned as something else. */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
   const kinds: readonly (readonly [FactName, string, boolean])[] = [
-    ['encoderLayers', 'an encoder-decoder', true],
     ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
     ['hybridPattern', 'a hybrid of several kinds of layers', true],
     ['moeLayerFrequency', 'a model whose layers differ in a way that cannot be read', !isReadFrequency(facts)],
@@ -79,11 +78,23 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
           mlpBias: located(bias),
         };
   const both = encoderLayers !== undefined && decoderLayers !== undefined;
-  return { ...numbers, ...biases, ...(both ? { layers: { ...encoderLayers, value: encoderLayers.value + decoderLayers.value } } : {}) };
+  const stacks = both
+    ? { layers: { ...located(encoderLayers), value: encoderLayers.value + decoderLayers.value }, encoderLayers: located(encoderLayers) }
+    : {};
+  return { ...numbers, ...biases, ...stacks };
 }
 
 function trainingOf(facts: Facts): Given<TrainingSpec> {
-  const { sequenceLength, encoderSequenceLength, precision, zeroStage, distributedOptimizer, recomputeGranularity, optimizer } = facts;
+  const {
+    sequenceLength,
+    encoderSequenceLength,
+    decoderSequenceLength,
+    precision,
+    zeroStage,
+    distributedOptimizer,
+    recomputeGranularity,
+    optimizer,
+  } = facts;
   const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
   const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
   const modules = written && mapped(written, (names) => recomputeModules.filter((name) => names.includes(name)));
@@ -92,6 +103,7 @@ function trainingOf(facts: Facts): Given<TrainingSpec> {
   return defined<Given<TrainingSpec>>({
     ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention']),
     sequenceLength: length && located(length),
+    decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && located(decoderSequenceLength),
     precision: precision && mapped(precision, (name) => (name === 'fp8' ? 'bf16' : name)),
     gemmPrecision: precision?.value === 'fp8' ? mapped(precision, () => 'fp8' as const) : undefined,
     zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),

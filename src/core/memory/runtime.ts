@@ -4,11 +4,15 @@ import type { Layout } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 import {
   boundaryBytes,
+  hasStack,
+  headUnit,
   hiddenShare,
   keptGroups,
   layerKeptBytes,
   layerWorkingSets,
   localTokens,
+  relativeBiasBytes,
+  stackUnit,
   type MemoryInputs,
   type StageShape,
   type WorkingSet,
@@ -31,13 +35,25 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const element = elementBytes(training);
   const layers = keptGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
   const head = hasHead(inputs, stage);
-  const finalNorm = head ? 2 * boundaryBytes(inputs, unit) : 0;
+  const predicted = headUnit(inputs, unit);
+  const finalNorm = head ? 2 * boundaryBytes(inputs, predicted) : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    activations: layers,
+    activations: layers + sharedByLayers(inputs, stage, unit),
     keysValues: sliced ? stage.layers * keyValueBytes(inputs, tokens) : 0,
-    logits: head ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
+    logits: head ? finalNorm + localTokens(inputs, predicted) * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
   };
+}
+
+/** Saved once for all layers of a stage: the encoder's output, which every decoder layer reads, and T5's bias by distance of each stack that it has. */
+function sharedByLayers(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  const { stacks } = inputs.model;
+  if (stacks === undefined) return 0;
+  const output = hasStack(stage, 'decoder') ? boundaryBytes(inputs, unit) : 0;
+  if (stacks.relativeBias?.everyLayer !== false) return output;
+  return (['encoder', 'decoder'] as const)
+    .filter((stack) => hasStack(stage, stack))
+    .reduce((sum, stack) => sum + relativeBiasBytes(inputs, { stack }, stackUnit(inputs, unit, { stack })), output);
 }
 
 /**
@@ -68,7 +84,7 @@ export function layerOperations(
   let later = 0;
   const seen = new Set<string>();
   for (const group of keptGroups(inputs, stage).reverse()) {
-    const name = `${group.kind.feedForward} ${String(group.whole)}`;
+    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${String(group.whole)}`;
     if (!seen.has(name)) {
       const sets = layerWorkingSets(inputs, unit, group);
       const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + extra - later });
@@ -90,8 +106,19 @@ export function heldBoundaries(
   stage: StageShape,
   unit: WorkUnit,
 ): { readonly forward: number; readonly backward: number } {
-  const boundary = inputs.layout.pipeline > 1 ? boundaryBytes(inputs, unit) : 0;
-  return { forward: (stage.first ? 0 : boundary) + (stage.last ? 0 : boundary), backward: stage.first ? 0 : boundary };
+  const isPiped = inputs.layout.pipeline > 1;
+  const into =
+    isPiped && !stage.first ? crossingBytes(inputs, unit, stage.groups?.[0]?.kind.stack === 'decoder' && stage.decoderStart !== true) : 0;
+  const out = isPiped && !stage.last ? crossingBytes(inputs, unit, stage.groups?.at(-1)?.kind.stack === 'decoder') : 0;
+  // the gradient of the encoder's output, which adds up from layer to layer
+  const shared = hasStack(stage, 'decoder') ? boundaryBytes(inputs, unit) : 0;
+  return { forward: into + out, backward: into + shared };
+}
+
+/** Bytes that cross from one stage to the next: hidden states, and inside the decoder those of the target with the encoder's output. */
+function crossingBytes(inputs: MemoryInputs, unit: WorkUnit, isInDecoder: boolean): number {
+  const source = boundaryBytes(inputs, unit);
+  return isInDecoder ? source + boundaryBytes(inputs, stackUnit(inputs, unit, { stack: 'decoder' })) : source;
 }
 
 /**
@@ -99,7 +126,7 @@ export function heldBoundaries(
  */
 export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): WorkingSet {
   const { model, training, layout } = inputs;
-  const hidden = elementBytes(training) * localTokens(inputs, unit) * model.hidden;
+  const hidden = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit)) * model.hidden;
   const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden * (1 + hiddenShare(inputs)) : 0;
   const held = heldBoundaries(inputs, stage, unit).backward;
   return { name: 'head backward', bytes: hasHead(inputs, stage) ? hidden + gathered + held : 0 };
@@ -111,6 +138,7 @@ export function hasHead({ model }: MemoryInputs, stage: StageShape): boolean {
 
 /** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */
 export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
-  if (!stage.first || model.vocab === 0) return 0;
+  const isThere = (stage.first && model.stacks?.melBins === undefined) || stage.decoderStart === true;
+  if (!isThere || model.vocab === 0) return 0;
   return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }

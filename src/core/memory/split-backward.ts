@@ -4,6 +4,8 @@ import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
 import type { LayerKind } from '../model/spec';
 import type { WorkUnit } from '../schedule/schedule';
 import {
+  crossBytes,
+  headUnit,
   hiddenShare,
   keptGroups,
   layerSizes,
@@ -43,12 +45,19 @@ export function matrixProducts(inputs: MemoryInputs, unit: WorkUnit, kind: Layer
 
 function wideProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): MatrixProduct[] {
   const sizes = layerSizes(inputs, unit, kind);
-  const { hidden, experts, activated, up, attention } = sizes;
+  const { hidden, experts, activated, up, attention, cross } = sizes;
   const rows = experts === null ? hidden : experts.rows;
   const shared = sharedBytes(inputs, unit, kind);
   return [
     ...projections(inputs, unit, sizes),
     { name: 'attention output', input: attention.output, outputGradient: hidden },
+    ...(cross === null
+      ? []
+      : [
+          { name: 'queries of the encoder', input: hidden, outputGradient: cross.attention.query },
+          { name: 'keys and values of the encoder', input: cross.source, outputGradient: cross.attention.key + cross.attention.value },
+          { name: 'cross-attention output', input: cross.attention.output, outputGradient: hidden },
+        ]),
     { name: 'first feed-forward', input: rows, outputGradient: up },
     { name: 'second feed-forward', input: activated, outputGradient: rows },
     ...(shared > 0
@@ -100,7 +109,7 @@ export function keptForWeights(
   const layers = keptGroups(inputs, chunk).reduce((sum, group) => sum + group.layers * layerKeptForWeights(inputs, unit, group.kind), 0);
   if (!hasHead(inputs, chunk)) return { layers, head: 0 };
   const { model, training, layout } = inputs;
-  const perElement = elementBytes(training) * localTokens(inputs, unit);
+  const perElement = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit));
   return { layers, head: perElement * (model.hidden + paddedVocab(model.vocab, layout.tensor) / layout.tensor) };
 }
 
@@ -109,7 +118,7 @@ export function keptForWeights(
  * matrix products stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
  */
 export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: Pick<KeptGroup, 'kind' | 'whole'>): WorkingSet[] {
-  const { hidden, gathered, experts, activated, up, attention, scores } = layerSizes(inputs, unit, group.kind);
+  const { hidden, gathered, experts, activated, up, attention, scores, cross } = layerSizes(inputs, unit, group.kind);
   const rows = experts === null ? hidden : experts.rows;
   const kept = recreatedBytes(inputs, unit, group) + rows;
   const shared = sharedBytes(inputs, unit, group.kind) > 0 ? hidden + gathered : 0;
@@ -120,6 +129,7 @@ export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUni
     { name: 'activation backward', bytes: kept + activated + up },
     { name: 'first feed-forward backward', bytes: kept + (experts === null ? gathered : 0) + rows },
     ...(experts !== null && inputs.layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: kept + experts.sent + rows }] : []),
+    ...(cross === null ? [] : [{ name: 'cross-attention backward', bytes: kept + input + hidden + crossBytes(cross) }]),
     { name: 'attention backward', bytes: kept + input + hidden + query + key + value + output + scores },
   ];
 }

@@ -13,6 +13,24 @@ export function stackKinds(encoderLayers: number, layers: number): LayerKind[] {
   }));
 }
 
+/** Tokens of a sequence that a layer works on: in the decoder of an encoder-decoder model the target's, where `tokens` is the source's. */
+export function stackTokens(
+  { decoderSequenceLength }: { readonly decoderSequenceLength?: number },
+  { stack }: Pick<LayerKind, 'stack'>,
+  tokens: number,
+): number {
+  return stack === 'decoder' ? (decoderSequenceLength ?? tokens) : tokens;
+}
+
+/** Tokens of a sequence that the head sees. */
+export function headTokens(
+  { stacks }: Pick<ModelSpec, 'stacks'>,
+  training: { readonly decoderSequenceLength?: number },
+  tokens: number,
+): number {
+  return stacks === undefined ? tokens : stackTokens(training, { stack: 'decoder' }, tokens);
+}
+
 /** Heads of a layer's attention, and the size of one. */
 export function headsOf(
   { heads, headDim, stacks }: ModelSpec,

@@ -15,6 +15,7 @@ import { againstAnalytic, fasterElsewhere, notCompared, reasonsFor, sameMemory, 
 import type { PlanRequest } from './request';
 import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
 import type { SlicingEar } from './sliced';
+import { requireStacks, stackReason } from './stack-rules';
 import { requireCut } from './stages';
 
 /** `onStanding` hears of the best slices so far while they are solved for. */
@@ -68,6 +69,7 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
       ...reasonsFor(chosen, candidates),
       ...fasterElsewhere(chosen, candidates),
       ...notCompared(skipped),
+      ...(request.model.stacks === undefined || request.layout.pipeline === 1 ? [] : [stackReason]),
       ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
     ],
   };
@@ -174,6 +176,7 @@ function nothingToPlan({ training, layout }: PlanRequest): ExpectedError {
 
 function requireRunnable(request: PlanRequest): void {
   const { model, training, layout } = request;
+  requireStacks(request);
   const asked = askedSchedule(request);
   if (asked !== null && !runsVirtualStages(kindFor(asked, layout), layout.virtualStages))
     throw virtualStagesError(asked, layout.virtualStages);

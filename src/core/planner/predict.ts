@@ -6,7 +6,8 @@ import { splitLike, type SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
 import { countMemory, fitsMemory, stageShapesOf } from '../memory/count';
 import { shapeKey, type StageShape } from '../memory/layer-tensors';
-import { modelFlopsPerSequence } from '../model/parameters';
+import { sequenceFlops } from '../model/flops';
+import { headTokens } from '../model/stacks';
 import { busyTimes, idleTimes } from '../schedule/idle';
 import type { PassTimes } from '../schedule/kind';
 import { placeChunks } from '../schedule/registry';
@@ -15,8 +16,8 @@ import { simulate, wholeBackward, type Durations, type Transfers } from '../sche
 import type { Scheme } from '../solver/slicing';
 import type { Candidate, CandidateId, Certificate } from './plan';
 import { chunkCut, chunksPerStage, kindFor, makeSchedule, memoryInputs, type ChunkCut } from './scheduling';
-import { stageShapes } from './stages';
-import type { PlanRequest } from './request';
+import { cutShapes, usualCut } from './stages';
+import { sequenceTokens, type PlanRequest } from './request';
 
 /** Timelines with more operations than this are used for the numbers but not kept for drawing. */
 export const maximumTimelineOperations = 2_000_000;
@@ -45,7 +46,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const stageLayers = layout.stageLayers ?? null;
   const shapes =
     stageLayers === null
-      ? stageShapes(model.layers, layout.pipeline, model)
+      ? cutShapes(usualCut(model, training, layout.pipeline), model)
       : stagesOfCut(layout.pipeline, chunkCut(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers));
   const table = costTable === null ? null : tableCost(costTable);
   const newCost = (shape: StageShape, share: number): SliceCost => {
@@ -135,7 +136,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
 
   const memory = countMemory(memoryInputs(inputs, chunks), schedule, shapes, cluster.gpu.memoryBytes);
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
-  const modelFlops = training.globalBatch * modelFlopsPerSequence(model, training.sequenceLength);
+  const modelFlops = training.globalBatch * sequenceFlops(model, training);
   const peakFlops = gpus * linearPeak(cluster, training);
   const measured: Measured = {
     ...spec,
@@ -146,7 +147,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
     optimizerMs,
     bubbleRate,
     busyMs,
-    tokensPerSecond: (training.globalBatch * training.sequenceLength * 1e3) / iterationMs,
+    tokensPerSecond: (training.globalBatch * sequenceTokens(training) * 1e3) / iterationMs,
     mfu: (modelFlops * 1e3) / iterationMs / peakFlops,
     memory,
     fits: fitsMemory(memory),
@@ -217,17 +218,25 @@ function passTimes(pipeline: Pipeline, [first]: readonly WorkUnit[], durations: 
     forwardMs: sumOf(durations.forwardMs),
     backwardInputMs: sumOf(durations.backwardInputMs),
     backwardWeightMs: sumOf(durations.backwardWeightMs),
-    sendMs: first === undefined || pipeline.measured ? 0 : megatronBoundary(pipeline.inputs, first.batch, first.tokens),
+    sendMs:
+      first === undefined || pipeline.measured
+        ? 0
+        : megatronBoundary(pipeline.inputs, first.batch, crossingTokens(pipeline.inputs, first.tokens)),
   };
 }
 
 function transfersOf({ inputs, measured }: Pipeline, { name, units }: Schedule): Transfers {
-  const boundary = (unit: WorkUnit): number => {
+  const boundary = ({ batch, tokens }: WorkUnit): number => {
     if (measured) return 0;
-    return name === 'TeraPipe' ? terapipeBoundary(inputs, unit.batch, unit.tokens) : megatronBoundary(inputs, unit.batch, unit.tokens);
+    return name === 'TeraPipe' ? terapipeBoundary(inputs, batch, tokens) : megatronBoundary(inputs, batch, crossingTokens(inputs, tokens));
   };
   const ms = Float64Array.from(units, boundary);
   return { forwardMs: ms, backwardMs: ms, mode: name === 'TeraPipe' ? 'blocking' : 'fill-and-drain' };
+}
+
+/** Tokens whose hidden states cross from stage to stage at most: inside a decoder that attends to an encoder's output, the target's with those of the source. */
+function crossingTokens({ model, training }: CostInputs, tokens: number): number {
+  return model.stacks === undefined ? tokens : tokens + headTokens(model, training, tokens);
 }
 
 /** Operations that simulating `scheme` takes: forward and backward of each unit on each chunk, or forward and both halves of backward. */

@@ -17,6 +17,8 @@ import { baseName } from '../text';
 import { calibrated } from './calibrate';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
 import { memoryOf } from './scheduling';
+import { sequenceLengths } from './lengths';
+import { requireStacks, requireStacksOf } from './stack-rules';
 import { requireCut } from './stages';
 
 /** What the face knows when the files do not say. */
@@ -61,6 +63,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
       assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
   const model = modelSpecOf(run.model, run.traits);
+  requireStacksOf(run, model);
   const oneNode = resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
   const fixing = { ...run, layout: layoutGiven(run, take) };
@@ -90,6 +93,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     profile: null,
     assumptions,
   };
+  requireStacks(request);
   const profile = resolveProfile(run, request, found, take);
   return calibratedTo(run, { ...request, profile }, take);
 }
@@ -226,10 +230,7 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
   const { fp16, bf16 } = cluster.gpu.peakTflops;
   const noFastBf16 = bf16 < fp16;
   return {
-    sequenceLength: take('training.sequenceLength', given.sequenceLength, () => ({
-      value: Math.min(model.maxPositions ?? 4096, 4096),
-      because: "the model's positions, at most 4,096",
-    })),
+    ...sequenceLengths(given, model, take),
     microBatch: take('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
     precision: take('training.precision', given.precision, () => {
       const measured = profile?.value?.profile.precision;

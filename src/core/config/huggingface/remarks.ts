@@ -44,7 +44,9 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
     const reason = because('an encoder attends to both sides, so its sequence cannot be cut in slices');
     return { ...reason, remedy: `plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
   }
-  if (family.kind === 'encoder-decoder') return because('encoder and decoder have layers of different kinds');
+  const both = found.members.get('is_encoder_decoder');
+  if (family.assumed === true && both?.value.value === true)
+    return because('its encoder and decoder are of a kind that is not known', placeOf(found.document, both.value));
   const other = facts.attentionKinds?.value.find((kind) => !isAttention(kind));
   if (other !== undefined) return because(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
   const recurrent = recurrentPlace(found, facts);
