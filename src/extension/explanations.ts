@@ -93,6 +93,16 @@ export const explanations: Readonly<Record<string, Explanation>> = {
       return slices.length < 2 ? [t('Not cut in this plan.')] : [t('Cut into {0}: {1}.', plural(slices.length, 'slice'), listed(slices))];
     },
   },
+  'training.decoderSequenceLength': {
+    meaning: (t) => t('Tokens that the decoder predicts of one sequence. Its attention to the encoder grows with both lengths.'),
+    derived: ({ request: { training } }, t) => [
+      t(
+        '{0} of the source for {1} of the target.',
+        formatTokens(training.sequenceLength),
+        formatCount(training.decoderSequenceLength ?? 0),
+      ),
+    ],
+  },
   'training.microBatch': { meaning: (t) => t('Sequences of one micro-batch of 1F1B and GPipe. TeraPipe chooses its own batch slices.') },
   'training.globalBatch': {
     meaning: (t) => t('Sequences of one step over all replicas. The more there are, the less filling and draining the pipeline costs.'),

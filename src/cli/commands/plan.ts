@@ -1,17 +1,10 @@
 import { limiters, type Limiter, type StageLimits } from '../../core/cost/limits';
 import { planJson } from '../../core/export/plan-json';
-import {
-  formatBytes,
-  formatBytesOf,
-  formatCount,
-  formatDuration,
-  formatNumber,
-  formatPercent,
-  formatTokens,
-  plural,
-} from '../../core/format';
+import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { lengthsText } from '../../core/planner/lengths';
 import { stageLayersText } from '../../core/planner/search/words';
+import { stacksText } from '../../core/planner/stack-cut';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
 import { exitCodeFor, type Planned } from '../planned';
@@ -53,7 +46,7 @@ function planText(plan: Plan, chosen: Candidate): string {
       'memory',
       `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
     ],
-    ...(layout.stageLayers === undefined ? [] : [['stages', stageLayersText({ stageLayers: layout.stageLayers })]]),
+    ...stagesLine(request),
     ...limitLines(plan),
     ['schedule', chosen.name],
     ['slices', schemeText(chosen.scheme)],
@@ -72,7 +65,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   return [
     printable(
       [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step`,
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
         `on ${formatCount(gpus)} ${cluster.gpu.name}: ${sizes}`,
       ].join(' '),
     ),
@@ -86,6 +79,13 @@ ${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
+}
+
+/** The cut, where the files give one or the layers are of two stacks. */
+function stagesLine(request: Plan['request']): string[][] {
+  const { stageLayers } = request.layout;
+  const stages = stacksText(request) ?? (stageLayers === undefined ? null : stageLayersText({ stageLayers }));
+  return stages === null ? [] : [['stages', stages]];
 }
 
 /** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */

@@ -1,16 +1,8 @@
 import { searchJson } from '../../core/export/search-json';
-import {
-  formatBytes,
-  formatBytesOf,
-  formatCount,
-  formatDuration,
-  formatNumber,
-  formatPercent,
-  formatTokens,
-  plural,
-} from '../../core/format';
+import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/launch/load-config';
 import { findingsOf } from '../../core/planner/findings';
+import { lengthsText } from '../../core/planner/lengths';
 import { resolveRun, type ResolveDefaults } from '../../core/planner/resolve';
 import type { SearchStanding } from '../../core/planner/search/answer';
 import { launchedAgainstBest } from '../../core/planner/search/launched';
@@ -84,7 +76,7 @@ function searchText(result: SearchResult): string {
   const assumed = assumedBy(result).map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
   return [
     printable(
-      `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
+      `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
     ),
     indented(table(bestRows(result), [1])),
     ...section('As launched', launchedText(result)),

@@ -52,11 +52,12 @@ export function crossExchangeSeconds(inputs: CostInputs, { target, source }: Cro
     return { forward: reduce(target), backward: reduce(target) + reduce(source) };
   }
   const { query, key, value } = attentionWidths(model, layout.tensor);
-  const { linear } = deviceRates(inputs);
+  const { linear, floor } = deviceRates(inputs);
+  const product = (m: number, n: number, k: number): number => Math.max(linear(m, n, k), floor);
   const gather = (rows: number): number => gatherSeconds(inputBytes(training) * rows * hidden, layout.tensor, cluster);
   const scatter = (rows: number): number => gatherSeconds(element * rows * hidden, layout.tensor, cluster);
   const exposed = (rows: number, width: number): number =>
-    Math.max(0, gather(rows) - linear(rows, hidden, width)) + Math.max(0, scatter(rows) - linear(hidden, width, rows));
+    Math.max(0, gather(rows) - product(rows, hidden, width)) + Math.max(0, scatter(rows) - product(hidden, width, rows));
   return {
     forward: gather(target) + gather(source) + scatter(target),
     backward: gather(target) + exposed(target, query) + exposed(source, key + value),

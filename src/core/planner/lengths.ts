@@ -1,4 +1,5 @@
 import type { Given } from '../config/run';
+import { formatCount, formatTokens } from '../format';
 import type { Located } from '../located';
 import type { ModelSpec } from '../model/spec';
 import type { TrainingSpec } from './request';
@@ -34,4 +35,14 @@ export function sequenceLengths(
       : { value: source, because: 'as long as the source' },
   );
   return { sequenceLength: source, ...(target === undefined ? {} : { decoderSequenceLength: target }) };
+}
+
+/** The length of a sequence in words; source and target, where there are both: `512 + 128 tokens`. */
+export function lengthsText({
+  sequenceLength,
+  decoderSequenceLength,
+}: Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>): string {
+  return decoderSequenceLength === undefined
+    ? formatTokens(sequenceLength)
+    : `${formatCount(sequenceLength)} + ${formatTokens(decoderSequenceLength)}`;
 }

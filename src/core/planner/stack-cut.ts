@@ -1,7 +1,9 @@
+import { formatCount } from '../format';
 import { layerGroups } from '../model/layers';
 import { stackLayerFlops, type SequenceLengths } from '../model/flops';
 import type { ModelSpec } from '../model/spec';
 import { headTokens } from '../model/stacks';
+import type { PlanRequest } from './request';
 
 /**
  * Layers of each stage of an encoder-decoder model where nobody says: a stage has layers of one stack only, as Megatron-LM places them (`--pipeline-model-parallel-split-rank`), of each stack as equal as can be, and as many stages
@@ -44,4 +46,24 @@ function heaviestStage(model: ModelSpec, training: SequenceLengths, cut: readonl
     const ofLayers = groups.reduce((sum, group) => sum + group.layers * stackLayerFlops(model, group.kind, training), 0);
     return Math.max(heaviest, ofLayers + (stage === cut.length - 1 ? head : 0));
   }, 0);
+}
+
+/** Which layers the stages of an encoder-decoder model have: `encoder 12, 12; decoder 8, 8, 8`. Null for other models, and for one stage. */
+export function stacksText({ model, training, layout }: Pick<PlanRequest, 'model' | 'training' | 'layout'>): string | null {
+  if (model.stacks === undefined || layout.pipeline === 1) return null;
+  const words: string[] = [];
+  let from = 0;
+  for (const layers of layout.stageLayers ?? stackCut(model, training, layout.pipeline)) {
+    const [first, second] = layerGroups(model, from, from + layers).map(
+      ({ kind, layers: count }) => `${kind.stack ?? ''} ${formatCount(count)}`,
+    );
+    from += layers;
+    const stage = second === undefined ? (first ?? '0') : `${first ?? ''} with ${second}`;
+    const last = words.at(-1);
+    const stack = stage.split(' ')[0] ?? '';
+    if (last?.startsWith(stack) === true && second === undefined && !last.includes(' with '))
+      words[words.length - 1] = `${last}, ${stage.slice(stack.length + 1)}`;
+    else words.push(stage);
+  }
+  return words.join('; ');
 }

@@ -12,8 +12,7 @@ import type { PlanRequest } from './request';
  * "Interleaving is not supported with an encoder and decoder model.").
  */
 export function runsStacks(schedule: ScheduleName): boolean {
-  const { slices, chunksPerStage } = scheduleKind(schedule);
-  return !slices && chunksPerStage === 1;
+  return !isSliced(schedule) && scheduleKind(schedule).chunksPerStage === 1;
 }
 
 /** What is said of the schedules that are left out. */
@@ -44,8 +43,13 @@ export function requireStacks({ model, layout, schedule, slicing, costTable }: P
   if (costTable !== null) refuse('cost.table', 'its times are of stages that are all alike', 'remove cost.table');
 }
 
+/** Schedules whose point is token slices. */
+function isSliced(schedule: ScheduleName): boolean {
+  return schedule === 'TeraPipe' || schedule === 'Seq1F1B';
+}
+
 function reasonOf(schedule: ScheduleName): string {
-  return scheduleKind(schedule).slices ? 'an encoder reads its sequence whole' : 'launchers interleave no encoder with a decoder';
+  return isSliced(schedule) ? 'an encoder reads its sequence whole' : 'launchers interleave no encoder with a decoder';
 }
 
 function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {

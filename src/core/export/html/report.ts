@@ -7,13 +7,14 @@ import {
   formatDuration,
   formatNumber,
   formatPercent,
-  formatTokens,
   plural,
 } from '../../format';
 import type { Severity } from '../../findings';
+import { lengthsText } from '../../planner/lengths';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../planner/plan';
 import { operationKind } from '../../schedule/schedule';
 import { stageLayersText } from '../../planner/search/words';
+import { stacksText } from '../../planner/stack-cut';
 import { printable } from '../../text';
 import { timelineSvg } from '../svg';
 import { memorySection } from './memory-section';
@@ -79,8 +80,9 @@ function headSection(title: string, { request, parameters }: Plan, chosen: Candi
   const sizes = (['tensor', 'pipeline', 'data', 'context', 'expert', 'virtualStages'] as const)
     .filter((size) => layout[size] > 1 || size === 'tensor' || size === 'pipeline' || size === 'data')
     .map((size) => `${size === 'virtualStages' ? 'virtual stages' : size} ${formatCount(layout[size])}`);
-  const cut = layout.stageLayers === undefined ? '' : `; ${stageLayersText({ stageLayers: layout.stageLayers })}`;
-  const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(gpus)} ${cluster.gpu.name}`;
+  const stages = stacksText(request) ?? (layout.stageLayers === undefined ? null : stageLayersText({ stageLayers: layout.stageLayers }));
+  const cut = stages === null ? '' : `; ${stages}`;
+  const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step on ${formatCount(gpus)} ${cluster.gpu.name}`;
   return `<header>\n${element('h1', text(title))}\n${element('p', text(what))}\n${element('p', text(`${chosen.name}: ${sizes.join(' x ')}${cut}`), 'layout')}\n</header>`;
 }
 
