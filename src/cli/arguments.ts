@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util';
 import { presetNamed } from '../core/config/cluster-section';
 import { closest } from '../core/config/suggest';
 import { ExpectedError } from '../core/errors';
-import type { ResolveDefaults } from '../core/planner/resolve';
+import { parseDuration } from '../core/format';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import { freeNames } from '../core/planner/search/problem';
 import { searchKeys, type SearchKey } from '../core/planner/search/space';
 import { providerNames, type ProviderName } from '../core/profile/profile';
@@ -29,6 +30,8 @@ export interface Command {
   readonly exporting: ExportOptions;
   /** What `plan` sets beside the plan: another config, a trace or measured times; null for nothing. */
   readonly comparing: string | null;
+  /** A measured step to rescale the GPU's efficiency to, in ms, or the file that tells it; null: none. */
+  readonly measured: number | string | null;
   /** How `plan` searches the layout; null: it plans the one there is. */
   readonly searching: SearchingOptions | null;
 }
@@ -57,6 +60,15 @@ export interface ProfilingOptions {
   readonly device: string | null;
   /** A profile to compare FILE, another one, with. */
   readonly compareWith: string | null;
+}
+
+/** What `--compare` may name instead of a file: sides of a search. */
+export const searchedSides = ['launched', 'best'] as const;
+export type SearchedSide = (typeof searchedSides)[number];
+
+/** Whether `--compare` asks for a search; a file of that name is `./best`. */
+export function isSearchedSide(name: string): name is SearchedSide {
+  return (searchedSides as readonly string[]).includes(name);
 }
 
 const exportHelp = exportNames
@@ -90,6 +102,8 @@ Options
   --nodes N           nodes where no file says (enough for the layout)
   --gpus-per-node N   GPUs per node where no file says (as the GPU is usually built in)
   --profile PATH      plan with this profile; none: with none, though one is found
+  --measured STEP     calibrate: the step of FILE takes this long (9.2s, 870ms), or as long as
+                      in this file of times or log of Megatron-LM; other layouts follow
   -h, --help          this text
 
 Options of plan
@@ -103,6 +117,8 @@ Options of plan
   --compare OTHER     set FILE beside another config, or beside a measured run: a Chrome trace
                       (PyTorch's, Megatron-LM's timers, our export), step times as CSV or
                       JSON, or a log of Megatron-LM
+  --compare best      set the layout of FILE beside the best one, as --search finds it (of a
+                      launcher's file with --free all); launched: the other way round
 
 Options of profile
   --provider NAME     cuda, dml, coreml, webgpu or cpu (the first that loads)
@@ -153,7 +169,8 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   if (paths.length === 0) throw usage(`${name} needs a file`, 'name one, or - for standard input');
   if (paths.length > 1 && name !== 'check') throw usage(`${name} takes one file, not ${paths.length}`, 'run it once for each');
   refuseUnused(name, values);
-  const compared = name === 'plan' && values.compare !== undefined ? comparedFiles(args, paths[0] ?? '-', values.compare) : [];
+  const other = values.compare;
+  const compared = name === 'plan' && other !== undefined && !isSearchedSide(other) ? comparedFiles(args, paths[0] ?? '-', other) : [];
   const gpu = presetNamed(values.gpu ?? 'A100-80GB');
   if (typeof gpu !== 'string') throw gpu;
   return {
@@ -168,8 +185,18 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     profiling: profilingOf(values),
     exporting: exportingOf(name, values),
     searching: searchingOf(values),
-    comparing: compared[1] ?? null,
-    defaults: { gpu, nodes: countOf('--nodes', values.nodes), gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']) },
+    measured: values.measured === undefined ? null : (parseDuration(values.measured) ?? values.measured),
+    comparing: compared[1] ?? (name === 'plan' ? (other ?? null) : null),
+    defaults: {
+      gpu,
+      nodes: countOf('--nodes', values.nodes),
+      gpusPerNode: countOf('--gpus-per-node', values['gpus-per-node']),
+      because: {
+        gpu: values.gpu === undefined ? 'as nothing names one; --gpu does' : 'as --gpu says',
+        nodes: 'as --nodes says',
+        gpusPerNode: 'as --gpus-per-node says',
+      },
+    },
   };
 }
 
@@ -187,6 +214,7 @@ const options = {
   import: { type: 'string' },
   device: { type: 'string' },
   compare: { type: 'string' },
+  measured: { type: 'string' },
   to: { type: 'string' },
   schedule: { type: 'string' },
   candidate: { type: 'string' },
@@ -264,11 +292,13 @@ function exportingOf(command: CommandName, values: ReturnType<typeof parsed>['va
   return { to, candidate, into, out, write };
 }
 
-function searchingOf({ search, tokens, free, quick = false }: ReturnType<typeof parsed>['values']): SearchingOptions | null {
+function searchingOf({ search, tokens, free, compare, quick = false }: ReturnType<typeof parsed>['values']): SearchingOptions | null {
+  const isCompared = compare !== undefined && isSearchedSide(compare);
   if (search !== true) {
-    const [given] = [...(quick ? ['quick'] : []), ...(tokens === undefined ? [] : ['tokens']), ...(free === undefined ? [] : ['free'])];
+    const isFree = free !== undefined && !isCompared;
+    const [given] = [...(quick ? ['quick'] : []), ...(tokens === undefined ? [] : ['tokens']), ...(isFree ? ['free'] : [])];
     if (given !== undefined) throw usage(`--${given} is an option of plan --search`, 'give --search too');
-    return null;
+    if (free === undefined) return null;
   }
   const count = tokens === undefined ? null : Number(tokens);
   if (count !== null && !(count >= 1 && count <= 1e18))
@@ -305,6 +335,7 @@ const ownOptions = {
   },
   ...{ to: ['export'], schedule: ['export'], candidate: ['export'], into: ['export'], write: ['export'] },
   out: ['profile', 'export'],
+  measured: ['plan', 'memory', 'export'],
   ...{ search: ['plan'], tokens: ['plan'], quick: ['plan'], free: ['plan'] },
 } as const satisfies Readonly<Record<string, readonly CommandName[]>>;
 
@@ -316,6 +347,8 @@ function refuseUnused(name: CommandName, values: ReturnType<typeof parsed>['valu
   const alone = given.filter((option) => option === 'import' || option === 'compare');
   if (alone.length > 1) throw usage('--import and --compare do different things', 'give one of them');
   if (values.search === true && values.compare !== undefined) throw usage('--search and --compare do different things', 'give one of them');
+  if (values.measured !== undefined && values.compare !== undefined)
+    throw usage('--measured and --compare do different things', 'give one of them');
   if (values.device !== undefined && values.import === undefined)
     throw usage('--device names the device of imported times', 'give --import too');
 }

@@ -8,7 +8,8 @@ import { loadConfig, type LoadedConfig } from '../core/launch/load-config';
 import { findingsOf } from '../core/planner/findings';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
-import { resolveRun, type ResolveDefaults } from '../core/planner/resolve';
+import type { ResolveDefaults } from '../core/planner/defaults';
+import { resolveRun } from '../core/planner/resolve';
 import { parseProfile } from '../core/profile/file';
 import type { NamedProfile } from '../core/profile/profile';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
@@ -68,14 +69,17 @@ export async function withProfile(run: Run, file: string, texts: Map<string, str
  */
 export function planRun(config: LoadedConfig, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): Planned {
   const run = requireRun(config);
-  // A launcher's file is judged by its own rules: fixes for terapipe.json would not fit it, and it names no GPU whose memory could be too small.
-  const judged = (plan: Plan | null) => (isLauncher(run.format) ? config.findings : findingsOf(run, plan));
   try {
     const plan = makePlan(resolveRun(run, defaults, found));
-    return { run, plan, findings: judged(plan) };
+    return { run, plan, findings: judgedFindings(config, run, plan) };
   } catch (error) {
-    throw placed(error, run, () => judged(null));
+    throw placed(error, run, () => judgedFindings(config, run, null));
   }
+}
+
+/** What there is to say about a run and its plan. A launcher's file is judged by its own rules: fixes for terapipe.json would not fit it, and it names no GPU whose memory could be too small. */
+export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null): readonly Finding[] {
+  return isLauncher(run.format) ? config.findings : findingsOf(run, plan);
 }
 
 /** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */

@@ -6,9 +6,10 @@ import type { Run } from '../core/config/run';
 import { printable } from '../core/text';
 import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import { errorJson, errorLine, type Answer } from './answer';
-import { helpText, parseCommand, type Command, type CommandName } from './arguments';
+import { helpText, isSearchedSide, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
 import { comparedPlansAnswer, comparedRunAnswer } from './commands/compare';
+import { comparedSearchAnswer } from './commands/compare-search';
 import { elasticAnswer } from './commands/elastic';
 import { exportAnswer } from './commands/export';
 import { inspectAnswer } from './commands/inspect';
@@ -26,7 +27,7 @@ import type { LauncherReader } from '../core/config/facts';
 import type { LoadedConfig } from '../core/launch/load-config';
 import { planRun, readConfig, requireRun, withProfile, type Planned } from './planned';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
-import { readOther } from './read-measured';
+import { measuredStepMs, readOther } from './read-measured';
 import { isScheduleFile } from './walk';
 
 /** Where a command line speaks to. */
@@ -82,7 +83,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 }
 
 async function answerTo(command: Command, texts: Map<string, string>, terminal: Terminal): Promise<Answer> {
-  const { name, paths, sets, defaults, profiling } = command;
+  const { name, paths, defaults, profiling } = command;
+  const sets = [...command.sets, ...(await measuredSet(command, texts, terminal.signal))];
   if (name === 'check') return checkAnswer(paths, { sets, shell: terminal.shell }, defaults, texts);
   if (name === 'profile' && profiling.compareWith !== null) return comparisonAnswer(paths[0] ?? '-', profiling.compareWith);
   const [path = '-'] = paths;
@@ -98,6 +100,13 @@ async function answerTo(command: Command, texts: Map<string, string>, terminal: 
     texts,
   );
   return answerForConfig(name, config, command, texts, terminal);
+}
+
+/** What `--measured` sets: the step it names, or the median of the file that it names. */
+async function measuredSet({ measured }: Command, texts: Map<string, string>, signal: AbortSignal): Promise<string[]> {
+  if (measured === null) return [];
+  const ms = typeof measured === 'number' ? measured : await measuredStepMs(measured, texts, signal);
+  return [`calibration.iterationMs=${ms}`];
 }
 
 /** A run that comes from elsewhere than a text. */
@@ -121,8 +130,8 @@ async function answerForConfig(
     case 'memory':
       return memoryAnswer(planRun(config, defaults), texts);
     case 'plan':
-      if (command.searching !== null) return searchAnswer(config, defaults, command.searching, terminal);
       if (command.comparing !== null) return compareAnswer(config, command.comparing, command, texts, terminal);
+      if (command.searching !== null) return searchAnswer(config, defaults, command.searching, terminal);
       return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
     case 'export': {
       const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);
@@ -141,13 +150,14 @@ async function answerForConfig(
 async function compareAnswer(
   config: LoadedConfig,
   path: string,
-  { sets, defaults, profile }: Command,
+  { sets, defaults, profile, searching }: Command,
   texts: Map<string, string>,
   terminal: Terminal,
 ): Promise<Answer> {
   const planOf = async (read: LoadedConfig): Promise<Planned> =>
     planRun(read, defaults, (await readProfiles(profilesFolder(requireRun(read).file))).found);
-  const other = await readOther(path, texts);
+  if (isSearchedSide(path)) return comparedSearchAnswer(config, path, { defaults, free: searching?.free ?? [] }, terminal, texts);
+  const other = await readOther(path, texts, terminal.signal);
   const planned = await planOf(config);
   if (other.kind !== 'config') return comparedRunAnswer(planned, other, path, texts);
   const read = await readConfig(other.source, { sets, shell: terminal.shell, withProfile: profile === null }, texts);

@@ -1,5 +1,5 @@
 import type { ElasticPlan } from '../core/elastic/plan';
-import { formatBytes, formatCount, formatDuration, formatPercent, formatTokens, plural } from '../core/format';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../core/format';
 import { chosenOf, type Plan } from '../core/planner/plan';
 import { stageLayersText } from '../core/planner/search/words';
 import type { Translate } from './translate';
@@ -130,6 +130,42 @@ export const explanations: Readonly<Record<string, Explanation>> = {
         'What the backward pass computes again instead of keeping: full costs about a third more time and keeps only the inputs of layers.',
       ),
     derived: (plan, t) => [t('Activations: {0} on the fullest stage.', formatBytes(worstStageOf(chosenOf(plan))?.parts.activations ?? 0))],
+  },
+  'training.recomputeLayers': {
+    meaning: (t) => t('Layers of each stage, or of each of its chunks, that are computed again; the others are kept.'),
+  },
+  'training.recomputeGroup': {
+    meaning: (t) =>
+      t('Layers that are computed again together: only the input of the first is kept, and all of them are there at once in backward.'),
+  },
+  'training.recomputeModules': { meaning: (t) => t('Parts of a layer that the backward pass computes again instead of keeping.') },
+  'training.gemmPrecision': {
+    meaning: (t) =>
+      t('Narrow number format of the layers’ matrix products: faster, with casts before them; the rest stays in the training precision.'),
+  },
+  'training.runtime': { meaning: (t) => t('Framework whose habits memory is counted by: what it keeps, shards and gathers.') },
+  'training.contextExchange': { meaning: (t) => t('How GPUs that share a sequence exchange keys and values.') },
+  'training.offloadOptimizer': {
+    meaning: (t) => t('Whether the optimizer and its state are on the host: less memory on the GPU, a longer step.'),
+    derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))],
+  },
+  'training.offloadLayers': {
+    meaning: (t) =>
+      t('Layers whose activations wait in the memory of the host between forward and backward: less on the GPU, more on its link.'),
+    derived: (plan, t) => [t('Activations: {0} on the fullest stage.', formatBytes(worstStageOf(chosenOf(plan))?.parts.activations ?? 0))],
+  },
+  'calibration.iterationMs': {
+    meaning: (t) =>
+      t(
+        'A step of this very run, measured: the GPU’s efficiency is rescaled until the plan as launched takes that long. Other layouts follow.',
+      ),
+    derived: ({ request: { calibration } }, t) =>
+      calibration === undefined
+        ? []
+        : [
+            t('Predicted {0} before.', formatDuration(calibration.predictedMs)),
+            t('Matrix products at {0} of peak, not {1}.', formatNumber(calibration.gemmEfficiency), formatNumber(calibration.before)),
+          ],
   },
   'training.attention': {
     meaning: (t) =>

@@ -91,6 +91,8 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   sequenceParallel: 'training.sequenceParallel',
   attention: 'training.attention',
   cpuOffloading: (t) => t('Activations are kept in the memory of the host: less on the GPU, more on its link.'),
+  offloadLayers: (t) => t('Layers whose activations are kept in the memory of the host between forward and backward.'),
+  cpuCheckpointing: (t) => t('Whether what recomputing keeps goes to the memory of the host.'),
   offloadOptimizer: (t) => t('Where the optimizer state is kept instead of the GPU. Its memory there is free, a step takes longer.'),
   offloadParameters: (t) => t('Where weights are kept instead of the GPU. They cross its link for every layer.'),
   variableSequenceLengths: (t) =>

@@ -72,6 +72,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       shell,
       plan: planner.plan,
       planElastic: planner.planElastic,
+      readSchedule: planner.readSchedule,
       profiles: (file) => profiles.found(file),
       defaults: (file) => planDefaults(vscode.Uri.parse(file), log),
       delayMs: planDelayMs,

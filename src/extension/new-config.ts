@@ -1,7 +1,7 @@
 import type { Run } from '../core/config/run';
 import { modelSpecOf } from '../core/config/written-model';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import { sequenceLengths } from '../core/planner/lengths';
-import type { ResolveDefaults } from '../core/planner/resolve';
 import { gpuPresets } from '../core/cluster/presets';
 import { printable } from '../core/text';
 

@@ -5,7 +5,7 @@ import { runOfLauncher } from '../core/config/launcher-run';
 import type { Run } from '../core/config/run';
 import { dataOf, microBatchesOf, product } from '../core/launch/derived';
 import type { Located } from '../core/located';
-import type { ResolveDefaults } from '../core/planner/resolve';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import { printable } from '../core/text';
 import { factsOfRun, namedFacts } from './launcher-facts';
 import { fileName } from './launcher-hover';
@@ -45,9 +45,24 @@ export function newLauncherConfigText(state: SessionState, target: string, { gpu
     ...(said.schedule === undefined ? [] : [`  "schedule": ${JSON.stringify(said.schedule.value)}`]),
     ...(training.length === 0 ? [] : [section('training', training)]),
   ];
-  const caution = run?.unplanned === undefined ? '' : `// ${printable(run.unplanned.message)}.\n`;
+  const caution = [run?.unplanned?.message, from === null ? beyondNumbers(run) : undefined]
+    .flatMap((sentence) => (sentence === undefined ? [] : [`// ${printable(sentence)}.\n`]))
+    .join('');
   const origin = `${originOf(launcher)} TeraPipe chooses whatever is left out, and says so with the plan.`;
   return `${origin}\n${caution}{\n${sections.join(',\n')}\n}\n`;
+}
+
+/** What a model given by numbers cannot be, said so that nobody plans another model unawares; undefined where numbers say all. */
+function beyondNumbers(run: Run | null): string | undefined {
+  const { latent, experts, layerKinds } = run?.traits ?? {};
+  const parts = [
+    ...(latent ? ['latent attention'] : []),
+    ...(experts?.sharedFfn === undefined ? [] : ['shared experts']),
+    ...(layerKinds === undefined ? [] : ['layers of several kinds']),
+  ];
+  return parts.length === 0
+    ? undefined
+    : `The numbers below leave out what they have no word for: ${parts.join(', ')}. Name the config.json of the model as "from" instead`;
 }
 
 /** How a `terapipe.json` that was made from this launcher begins. */

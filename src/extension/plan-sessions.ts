@@ -11,11 +11,12 @@ import { isLauncher, recogniseConfig } from '../core/launch/readers';
 import { findingsOf } from '../core/planner/findings';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
-import { resolveRun, type ResolveDefaults } from '../core/planner/resolve';
+import type { ResolveDefaults } from '../core/planner/defaults';
+import { resolveRun } from '../core/planner/resolve';
 import type { NamedProfile } from '../core/profile/profile';
 import type { StandingTimes } from '../core/solver/solve';
 import { isScheduleCsv } from '../core/schedule/pytorch/cells';
-import { readScheduleFile, type SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
+import type { ScheduleFile, SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
 
 /** What a session is of: a config, or a schedule in PyTorch's CSV, which is drawn as it is. */
 export type SessionFormat = ConfigFormat | 'pytorch-schedule';
@@ -66,6 +67,8 @@ export interface SessionWorld {
     },
   ) => Promise<Plan>;
   readonly planElastic: (request: ElasticRequest, options: { readonly signal: AbortSignal }) => Promise<ElasticAnswer>;
+  /** Reads and draws a schedule in PyTorch's CSV, off this thread: a million cells take seconds. */
+  readonly readSchedule: (text: string, file: string, name: string, options: { readonly signal: AbortSignal }) => Promise<ScheduleFile>;
   readonly defaults: (file: string) => ResolveDefaults;
   /** Profiles that lie near a config. Never rejects. */
   readonly profiles: (file: string) => Promise<readonly NamedProfile[]>;
@@ -173,7 +176,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     try {
       const text = await read(file);
       throwIfCancelled(signal);
-      if (session.state.format === 'pytorch-schedule') return drawSchedule(session, edits, text);
+      if (session.state.format === 'pytorch-schedule') return await drawSchedule(session, edits, text, signal);
       const format = recogniseConfig(file, text) ?? session.state.format;
       const readReferenced: ReadReferenced = async (from, path) => {
         const referenced = world.resolvePath(from, path);
@@ -218,9 +221,11 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
   }
 
   /** A text that is no schedule any more, such as one about to be written anew, is nothing to complain about. */
-  function drawSchedule(session: Session, edits: number, text: string): SessionState {
+  async function drawSchedule(session: Session, edits: number, text: string, signal: AbortSignal): Promise<SessionState> {
     const { file } = session.state;
-    const { findings, drawn } = isScheduleCsv(text) ? readScheduleFile(text, file, nameOfFile(file)) : { findings: [], drawn: null };
+    const nothing: ScheduleFile = { findings: [], drawn: null };
+    const { findings, drawn } = isScheduleCsv(text) ? await world.readSchedule(text, file, nameOfFile(file), { signal }) : nothing;
+    throwIfCancelled(signal);
     if (drawn !== null) session.plannedEdits = edits;
     const error = drawn === null ? errorOfFinding(findings[0]) : null;
     update(session, { texts: new Map([[file, text]]), findings, error, progress: null, ...(drawn === null ? {} : { schedule: drawn }) });

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { gpuPresetNames, type GpuPresetName } from '../core/cluster/presets';
-import type { ResolveDefaults } from '../core/planner/resolve';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import { providerNames, type ProviderName } from '../core/profile/profile';
 
 const section = 'terapipe';

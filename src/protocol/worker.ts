@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Place } from '../core/located';
@@ -7,6 +8,7 @@ import type { PlanRequest } from '../core/planner/request';
 import type { SearchAsked, SearchStanding } from '../core/planner/search/answer';
 import type { SearchResult } from '../core/planner/search/result';
 import type { SearchProblem } from '../core/planner/search/space';
+import type { ScheduleFile } from '../core/schedule/pytorch/schedule-file';
 import type { StandingTimes } from '../core/solver/solve';
 
 /** What a planner thread is started with. */
@@ -15,11 +17,18 @@ export interface WorkerData {
   readonly cancelFlag: SharedArrayBuffer;
 }
 
+/** What a plan is compared with: another one, without its timelines, or the file of a measured run on this machine; `file` is its identity, in the places of errors. */
+export type Against =
+  { readonly kind: 'plan'; readonly plan: Plan } | { readonly kind: 'measured'; readonly path: string; readonly file: string };
+
 /** Client to worker. One at a time: the next only after the last was answered. */
 export type WorkerRequest =
   | { readonly type: 'plan'; readonly id: number; readonly request: PlanRequest }
   | { readonly type: 'elastic'; readonly id: number; readonly request: ElasticRequest }
-  | ({ readonly type: 'search'; readonly id: number; readonly problem: SearchProblem } & SearchAsked);
+  | ({ readonly type: 'search'; readonly id: number; readonly problem: SearchProblem } & SearchAsked)
+  | { readonly type: 'compare'; readonly id: number; readonly plan: Plan; readonly against: Against }
+  /** `text` is a schedule in PyTorch's CSV, which `file` and `name` name in findings and on screen. */
+  | { readonly type: 'schedule'; readonly id: number; readonly text: string; readonly file: string; readonly name: string };
 
 /** A failure as it crosses threads; `expected` ones keep code and remedy, the others are bugs and keep their stack. */
 export interface WorkerFailure {
@@ -39,6 +48,8 @@ export type WorkerReply =
   | { readonly type: 'plan'; readonly id: number; readonly plan: Plan }
   | { readonly type: 'elastic'; readonly id: number; readonly answer: ElasticAnswer }
   | { readonly type: 'search'; readonly id: number; readonly result: SearchResult }
+  | { readonly type: 'compare'; readonly id: number; readonly comparison: Comparison }
+  | { readonly type: 'schedule'; readonly id: number; readonly schedule: ScheduleFile }
   | { readonly type: 'cancelled'; readonly id: number }
   | { readonly type: 'error'; readonly id: number; readonly error: WorkerFailure };
 
@@ -57,6 +68,12 @@ const answer = v.custom<ElasticAnswer>((value) =>
 const problem = v.custom<SearchProblem>((value) => v.is(v.looseObject({ request: planRequest, fixed: v.instance(Set) }), value));
 const standing = v.custom<SearchStanding>((value) => v.is(v.looseObject({ kind: v.picklist(['searching', 'found', 'helping']) }), value));
 const result = v.custom<SearchResult>((value) => v.is(v.looseObject({ best: v.object({}), front: v.array(v.object({})) }), value));
+const comparison = v.custom<Comparison>((value) => v.is(v.looseObject({ kind: v.picklist(['plan', 'trace', 'times']) }), value));
+const schedule = v.custom<ScheduleFile>((value) => v.is(v.looseObject({ findings: v.array(v.object({})) }), value));
+const against = v.variant('kind', [
+  v.object({ kind: v.literal('plan'), plan }),
+  v.object({ kind: v.literal('measured'), path: v.string(), file: v.string() }),
+]);
 
 const failure = v.object({
   expected: v.boolean(),
@@ -72,6 +89,8 @@ const workerRequest = v.variant('type', [
   v.object({ type: v.literal('plan'), id, request: planRequest }),
   v.object({ type: v.literal('elastic'), id, request: elasticRequest }),
   v.object({ type: v.literal('search'), id, problem, tokenBudget: v.nullable(v.number()), improvements: v.boolean() }),
+  v.object({ type: v.literal('compare'), id, plan, against }),
+  v.object({ type: v.literal('schedule'), id, text: v.string(), file: v.string(), name: v.string() }),
 ]);
 const workerReply = v.variant('type', [
   v.object({
@@ -84,6 +103,8 @@ const workerReply = v.variant('type', [
   v.object({ type: v.literal('plan'), id, plan }),
   v.object({ type: v.literal('elastic'), id, answer }),
   v.object({ type: v.literal('search'), id, result }),
+  v.object({ type: v.literal('compare'), id, comparison }),
+  v.object({ type: v.literal('schedule'), id, schedule }),
   v.object({ type: v.literal('cancelled'), id }),
   v.object({
     type: v.literal('error'),

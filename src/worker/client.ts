@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../core/errors';
+import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
@@ -7,8 +8,16 @@ import type { PlanRequest } from '../core/planner/request';
 import type { SearchAsked, SearchStanding } from '../core/planner/search/answer';
 import type { SearchResult } from '../core/planner/search/result';
 import type { SearchProblem } from '../core/planner/search/space';
+import type { ScheduleFile } from '../core/schedule/pytorch/schedule-file';
 import type { StandingTimes } from '../core/solver/solve';
-import { parseWorkerReply, type WorkerData, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
+import {
+  parseWorkerReply,
+  type Against,
+  type WorkerData,
+  type WorkerFailure,
+  type WorkerReply,
+  type WorkerRequest,
+} from '../protocol/worker';
 
 export interface PlanJobOptions {
   readonly signal?: AbortSignal | undefined;
@@ -35,6 +44,15 @@ export interface PlannerClient {
   readonly planElastic: (request: ElasticRequest, options?: PlanJobOptions) => Promise<ElasticAnswer>;
   /** The same for a search of layouts: without GPU hours and improvements unless asked for. It takes seconds, so it wants a client of its own where plans are waited for. */
   readonly search: (problem: SearchProblem, options?: SearchJobOptions) => Promise<SearchResult>;
+  /** Compares a plan with another one or with a measured run, whose file is read there and kept until another is asked for. Progress is that of reading. A run takes seconds to read, so it wants a client of its own. */
+  readonly compare: (plan: Plan, against: Against, options?: Omit<PlanJobOptions, 'onStanding'>) => Promise<Comparison>;
+  /** Reads, checks and draws a schedule in PyTorch's CSV: `readScheduleFile`. */
+  readonly readSchedule: (
+    text: string,
+    file: string,
+    name: string,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ) => Promise<ScheduleFile>;
   /** Stops the thread and cancels what is left. */
   readonly dispose: () => Promise<void>;
 }
@@ -143,7 +161,9 @@ export function createPlannerClient(workerFile: string): PlannerClient {
         return;
       case 'plan':
       case 'elastic':
-      case 'search': {
+      case 'search':
+      case 'compare':
+      case 'schedule': {
         const cancelled = Atomics.load(cancelFlag, 0) === job.message.id;
         finish(() => {
           // Finished in the moment it was given up: whoever gave it up expects no plan.
@@ -226,6 +246,14 @@ export function createPlannerClient(workerFile: string): PlannerClient {
       };
       return (await ask<'search'>(message, signal, tell)).result;
     },
+    compare: async (plan, against, options = {}) => {
+      const bare = against.kind === 'plan';
+      const asked = bare ? { ...against, plan: withoutTimelines(against.plan) } : against;
+      const message = { type: 'compare' as const, id: ++lastId, plan: bare ? withoutTimelines(plan) : plan, against: asked };
+      return (await ask<'compare'>(message, options.signal, planTeller(options))).comparison;
+    },
+    readSchedule: async (text, file, name, { signal } = {}) =>
+      (await ask<'schedule'>({ type: 'schedule', id: ++lastId, text, file, name }, signal, () => undefined)).schedule,
     dispose: async () => {
       disposed = true;
       for (const job of waiting.splice(0)) job.reject(new CancelledError());
@@ -236,6 +264,11 @@ export function createPlannerClient(workerFile: string): PlannerClient {
       await stopping;
     },
   };
+}
+
+/** Two plans are compared by their figures; their timelines would only be copied. */
+function withoutTimelines(plan: Plan): Plan {
+  return { ...plan, candidates: plan.candidates.map((candidate) => ({ ...candidate, timeline: null })) };
 }
 
 function planTeller({ onProgress, onStanding }: PlanJobOptions): Job['tell'] {

@@ -6,7 +6,9 @@ import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 import type { answerSearch, SearchStanding } from '../core/planner/search/answer';
 import type { StandingTimes } from '../core/solver/solve';
-import { parseWorkerData, parseWorkerRequest, type WorkerFailure, type WorkerReply } from '../protocol/worker';
+import type { readScheduleFile } from '../core/schedule/pytorch/schedule-file';
+import type { Compare } from './compare';
+import { parseWorkerData, parseWorkerRequest, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
 
 interface PlannerOptions {
   readonly signal: CancelSignal;
@@ -14,11 +16,13 @@ interface PlannerOptions {
   readonly onStanding: (standing: StandingTimes) => void;
 }
 
-/** Synchronous planners, one a kind of request, that look at their signal often. */
+/** Planners, one a kind of request, that look at their signal often. Only what waits for a disk is asynchronous. */
 export interface Planners {
   readonly plan: (request: PlanRequest, options: PlannerOptions) => Plan;
   readonly elastic: (request: ElasticRequest, options: PlannerOptions) => ElasticAnswer;
   readonly search: typeof answerSearch;
+  readonly compare: Compare;
+  readonly schedule: typeof readScheduleFile;
 }
 
 /**
@@ -27,49 +31,57 @@ export interface Planners {
  */
 export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planners: Planners): void {
   const cancelFlag = new Int32Array(parseWorkerData(data).cancelFlag);
+  const reply = (answer: WorkerReply, transfer: ArrayBuffer[] = []): void => {
+    port.postMessage(answer, transfer);
+  };
   port.on('message', (message: unknown) => {
     const request = parseWorkerRequest(message);
     const { id } = request;
-    const reply = (answer: WorkerReply, transfer: ArrayBuffer[] = []): void => {
-      port.postMessage(answer, transfer);
-    };
     const signal: CancelSignal = {
       get aborted() {
         return Atomics.load(cancelFlag, 0) === id;
       },
     };
-    let reached = 0;
-    try {
-      const options = {
-        signal,
-        onProgress: (fraction: number): void => {
-          reached = Math.min(1, Math.max(0, fraction));
-          reply({ type: 'progress', id, fraction: reached, standing: null });
-        },
-        onStanding: ({ latencyMs, lowerBoundMs }: StandingTimes): void => {
-          reply({ type: 'progress', id, fraction: reached, standing: { latencyMs, lowerBoundMs } });
-        },
-      };
-      if (request.type === 'plan') {
-        const plan = planners.plan(request.request, options);
-        reply({ type: 'plan', id, plan }, buffersIn(plan));
-      } else if (request.type === 'search') {
-        const { problem, tokenBudget, improvements } = request;
-        const watching = {
-          signal,
-          onStanding: (standing: SearchStanding): void => {
-            reply({ type: 'searching', id, standing });
-          },
-        };
-        reply({ type: 'search', id, result: planners.search(problem, { tokenBudget, improvements }, watching) });
-      } else {
-        const answer = planners.elastic(request.request, options);
-        reply({ type: 'elastic', id, answer }, buffersIn(answer));
-      }
-    } catch (error) {
-      reply(error instanceof CancelledError ? { type: 'cancelled', id } : { type: 'error', id, error: failureOf(error) });
-    }
+    void answerTo(request, planners, signal, reply)
+      .then((answer) => reply(answer, answer.type === 'search' ? [] : buffersIn(answer)))
+      .catch((error: unknown) =>
+        reply(error instanceof CancelledError ? { type: 'cancelled', id } : { type: 'error', id, error: failureOf(error) }),
+      );
   });
+}
+
+/** The last reply to a request. */
+async function answerTo(
+  request: WorkerRequest,
+  planners: Planners,
+  signal: CancelSignal,
+  reply: (told: WorkerReply) => void,
+): Promise<WorkerReply> {
+  const { id } = request;
+  let reached = 0;
+  const options: PlannerOptions = {
+    signal,
+    onProgress: (fraction) => {
+      reached = Math.min(1, Math.max(0, fraction));
+      reply({ type: 'progress', id, fraction: reached, standing: null });
+    },
+    onStanding: ({ latencyMs, lowerBoundMs }) => reply({ type: 'progress', id, fraction: reached, standing: { latencyMs, lowerBoundMs } }),
+  };
+  switch (request.type) {
+    case 'plan':
+      return { type: 'plan', id, plan: planners.plan(request.request, options) };
+    case 'elastic':
+      return { type: 'elastic', id, answer: planners.elastic(request.request, options) };
+    case 'search': {
+      const { problem, tokenBudget, improvements } = request;
+      const onStanding = (standing: SearchStanding): void => reply({ type: 'searching', id, standing });
+      return { type: 'search', id, result: planners.search(problem, { tokenBudget, improvements }, { signal, onStanding }) };
+    }
+    case 'compare':
+      return { type: 'compare', id, comparison: await planners.compare(request.plan, request.against, options) };
+    case 'schedule':
+      return { type: 'schedule', id, schedule: planners.schedule(request.text, request.file, request.name) };
+  }
 }
 
 function failureOf(error: unknown): WorkerFailure {

@@ -55,6 +55,35 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
+    name: 'tab: says what limits the stage looked at, what a measured step changed, and which plans are ties',
+    options: wide,
+    state: () => {
+      const plan = planOf({ unit: 56 });
+      const calibration = { iterationMs: 2000, predictedMs: 1600, before: 0.96, gemmEfficiency: 0.7 };
+      return stateOf('tab', { ...plan, request: { ...plan.request, calibration } });
+    },
+    steps: async ({ page }) => {
+      const { limits } = plan();
+      const inspector = page.locator('.inspector');
+      assert.ok(limits !== null && limits.length > 0);
+      assert.match(await inspector.innerText(), /Time of stage \d+, the slowest[\s\S]*limits it/);
+      const first = page.locator('.limits .pair').first();
+      const names = { math: 'Arithmetic', memory: 'Memory traffic', issue: 'Issuing operations', exchange: 'Exchanges', send: 'Sends', offload: 'Copies' };
+      assert.ok((await first.innerText()).startsWith(names[limits[0]!.limiter]), await first.innerText());
+      await inspector.getByText('Calibrated model', { exact: false }).click();
+      await inspector.getByText('Calibrated to a measured step of 2 s, predicted 1.6 s before', { exact: false }).waitFor();
+      await page.getByRole('tab', { name: 'Compare' }).click();
+      const { candidates, chosen, cost } = plan();
+      const ms = candidates.find(({ id }) => id === chosen)!.iterationMs;
+      const ties = candidates.filter(({ id, iterationMs }) => id !== chosen && iterationMs <= ms * (1 + cost.errorPercent / 100));
+      assert.ok(ties.length > 0, 'the fixture has a tie');
+      assert.equal(await page.locator('.compare-table .tag').getByText('tie', { exact: true }).count(), ties.length);
+      await page.getByRole('tab', { name: 'Memory' }).click();
+      assert.match(await page.locator('.memory-detail').innerText(), /Peak[\s\S]*Reserved by the allocator[\s\S]*As the card shows it/);
+      return undefined;
+    },
+  },
+  {
     name: 'tab: memory shows the parts of a stage, by mouse, keys and table',
     options: wide,
     state,

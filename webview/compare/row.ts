@@ -1,6 +1,6 @@
 import { bytesOfQuantity, formatDuration, formatNumber, formatPercent } from '../../src/core/format';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
-import { otherRuntime } from '../../src/core/planner/reasons';
+import { isTie, otherRuntime } from '../../src/core/planner/reasons';
 import { h, icon, type Child } from '../dom';
 import { fillOf, worstStage } from '../memory/summary';
 import { capitalised } from '../shared/sentence';
@@ -57,6 +57,7 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
         { class: 'compare-name' },
         button,
         candidate.id === plan.chosen ? h('span', { class: 'tag' }, t('chosen')) : null,
+        isTie(plan, candidate) ? h('span', { class: 'tag', title: t('Closer to the chosen one than the error bar') }, t('tie')) : null,
         needs === null ? null : h('span', { class: 'compare-needs', title: t('Needs {0}', needs) }, t('another runtime')),
       ),
     ),

@@ -5,9 +5,11 @@ import { partOf } from '../../src/core/schedule/parts';
 import type { SteppedSchedule } from '../../src/core/schedule/pytorch/schedule-file';
 import type { WorkUnit } from '../../src/core/schedule/schedule';
 import type { PageState } from '../../src/protocol/page';
+import { limiterShares } from '../../src/core/planner/limit-words';
 import { fill, h, type Child } from '../dom';
+import { partName } from '../layout/words';
 import { idleTable } from '../schedule/idle-table';
-import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
+import { assumptionList, findingCount, findingList, limitedStage, provenance, reasonList } from '../shared/reasons';
 import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import { shownCandidate, shownDrawn, type Store } from '../store';
@@ -74,7 +76,7 @@ function wholeDetails({ plan, schedule }: PageState, view: ViewState): Child[] {
   if (schedule !== null) return scheduleDetails(schedule);
   if (plan === null) return [];
   const candidate = shownCandidate(plan, view);
-  return [...stepDetails(plan, candidate), ...idleDetails(candidate, view.stage)];
+  return [...stepDetails(plan, candidate), ...limitDetails(plan, candidate, view.stage), ...idleDetails(candidate, view.stage)];
 }
 
 function scheduleDetails({ timeline, bubbleRate }: SteppedSchedule): Child[] {
@@ -104,6 +106,23 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
     [t('Sequence'), lengthsText(request.training)],
   ];
   return [h('h2', {}, capitalised(candidate.name)), pairs(rows)];
+}
+
+/** What the time of a stage goes to, of the chosen candidate: of the stage looked at, else the slowest. */
+function limitDetails(plan: Plan, { id }: Candidate, looked: number | null): Child[] {
+  const found = id === plan.chosen ? limitedStage(plan, looked) : null;
+  if (found === null) return [];
+  const { stage, limits } = found;
+  const title = looked === stage ? t('Time of stage {0}', stage) : t('Time of stage {0}, the slowest', stage);
+  const rows = limiterShares(limits).map(([name, share], index) =>
+    h(
+      'div',
+      { class: 'pair' },
+      h('dt', {}, partName(name), index === 0 ? h('span', { class: 'tag' }, t('limits it')) : null),
+      h('dd', {}, formatDuration(limits.ms[name]), h('span', { class: 'share' }, formatPercent(share))),
+    ),
+  );
+  return [h('h2', {}, title), h('dl', { class: 'pairs limits' }, ...rows)];
 }
 
 function operationDetails(operations: Operations, operation: Operation, goTo: (operation: Operation) => void): Child[] {

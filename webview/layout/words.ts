@@ -28,6 +28,7 @@ export function partName(part: StepPart): string {
     issue: t('Issuing operations'),
     exchange: t('Exchanges inside layers'),
     recompute: t('Recompute'),
+    offload: t('Copies to and from the host'),
     send: t('Sends between stages'),
     bubble: t('Bubble'),
     gradientExchange: t('Gradient exchange'),

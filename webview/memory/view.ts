@@ -106,6 +106,16 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
         h('dt', {}, t('Peak')),
         h('dd', {}, formatBytes(stage.peakBytes), h('span', { class: 'share' })),
       ),
+      ...[
+        [
+          t('Reserved by the allocator'),
+          stage.reservedBytes,
+          t("What PyTorch's allocator holds at that peak (max_reserved): the tensors and what fragmentation leaves unused."),
+        ] as const,
+        [t('As the card shows it'), stage.cardBytes, t('Reserved, with the CUDA context and the buffers of NCCL (nvidia-smi).')] as const,
+      ].map(([name, bytes, about]) =>
+        h('div', { class: 'pair', title: about }, h('dt', {}, name), h('dd', {}, formatBytes(bytes), h('span', { class: 'share' }))),
+      ),
     ),
     h(
       'p',
@@ -145,6 +155,8 @@ function showTable(
     columns: [
       { title: t('Stage'), numeric: true },
       { title: t('Peak'), numeric: true },
+      { title: t('Reserved'), numeric: true },
+      { title: t('On the card'), numeric: true },
       ...parts.map((part) => ({ title: partName(part), numeric: true })),
       { title: t('At the peak'), numeric: false },
     ],
@@ -155,6 +167,8 @@ function showTable(
         .map((stage) => [
           String(stage.stage),
           formatBytes(stage.peakBytes),
+          formatBytes(stage.reservedBytes),
+          formatBytes(stage.cardBytes),
           ...parts.map((part) => formatBytes(stage.parts[part])),
           stage.peakOperation,
         ]),

@@ -1,9 +1,12 @@
-import { formatNumber, plural } from '../../src/core/format';
+import { formatDuration, formatNumber, formatPercent, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/located';
+import type { StageLimits } from '../../src/core/cost/limits';
+import { limiterShares, slowestStage } from '../../src/core/planner/limit-words';
 import type { Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';
 import { h, icon } from '../dom';
 import type { Host } from '../host';
+import { partName } from '../layout/words';
 import { capitalised } from './sentence';
 import { t } from '../strings';
 
@@ -13,15 +16,57 @@ export function reasonList({ reasons }: Pick<Plan, 'reasons'>): HTMLElement | nu
   return h('ul', { class: 'reasons' }, ...reasons.map((reason) => h('li', {}, capitalised(reason))));
 }
 
+/** The stage that is looked at, or the slowest, and what its time goes to; null where that is not known. */
+export function limitedStage(
+  { limits }: Pick<Plan, 'limits'>,
+  stage: number | null,
+): { readonly stage: number; readonly limits: StageLimits } | null {
+  const looked = limits === null ? null : stage !== null && stage < limits.length ? stage : slowestStage(limits);
+  const found = looked === null ? undefined : limits?.[looked];
+  return looked === null || found === undefined ? null : { stage: looked, limits: found };
+}
+
+/** What limits the slowest stage, in a line. */
+export function limiterLine(plan: Pick<Plan, 'limits'>): HTMLElement | null {
+  const slowest = limitedStage(plan, null);
+  const [most] = slowest === null ? [] : limiterShares(slowest.limits);
+  if (slowest === null || most === undefined) return null;
+  const [name, share] = most;
+  return h('p', { class: 'limiter' }, t('{0} limits stage {1}, the slowest ({2})', partName(name), slowest.stage, formatPercent(share)));
+}
+
+/** What a measured step made of the GPU's efficiency, before and since; null without one. */
+export function calibrationLine({ request: { calibration } }: Plan): HTMLElement | null {
+  if (calibration === undefined) return null;
+  const { iterationMs, predictedMs, before, gemmEfficiency } = calibration;
+  return h(
+    'p',
+    { class: 'calibration' },
+    t(
+      'Calibrated to a measured step of {0}, predicted {1} before: matrix products at {2} of peak, not {3}.',
+      formatDuration(iterationMs),
+      formatDuration(predictedMs),
+      formatNumber(gemmEfficiency),
+      formatNumber(before),
+    ),
+  );
+}
+
 /** What the times rest on and how sure they are: a word that opens to the whole sentence. */
-export function provenance({ cost }: Plan): HTMLElement {
+export function provenance(plan: Plan): HTMLElement {
+  const { cost } = plan;
   const kind = { roofline: t('Analytic model'), table: t('Given slice times'), profile: t('Measured slice times') }[cost.kind];
   return h(
     'details',
     { class: 'provenance' },
-    h('summary', { 'data-focus': 'provenance' }, t('{0}, ± {1} %', kind, formatNumber(cost.errorPercent))),
+    h(
+      'summary',
+      { 'data-focus': 'provenance' },
+      t('{0}, ± {1} %', plan.request.calibration === undefined ? kind : t('Calibrated model'), formatNumber(cost.errorPercent)),
+    ),
     h('p', {}, cost.description),
     h('p', {}, cost.errorBecause),
+    calibrationLine(plan),
   );
 }
 

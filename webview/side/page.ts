@@ -10,7 +10,7 @@ import { makeProfileButton } from '../profile/actions';
 import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
-import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
+import { assumptionList, findingCount, findingList, limiterLine, provenance, reasonList } from '../shared/reasons';
 import { makeSliceBar, sliceAt } from '../slices/bar';
 import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../slices/groups';
 import { sliceLines } from '../slices/view';
@@ -126,6 +126,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
     const assumptions = assumptionList(plan, state, store.host);
     fill(
       foot,
+      limiterLine(plan),
       reasonList(plan),
       state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
       elastic === null

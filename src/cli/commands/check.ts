@@ -3,7 +3,7 @@ import { ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import { plural } from '../../core/format';
 import { findingOfError, findingsOf } from '../../core/planner/findings';
-import type { ResolveDefaults } from '../../core/planner/resolve';
+import type { ResolveDefaults } from '../../core/planner/defaults';
 import { readScheduleFile } from '../../core/schedule/pytorch/schedule-file';
 import { findingLine, printedFinding, type Answer } from '../answer';
 import { exitCodeFor, planRun, readConfig, requireRun, type ReadingOptions } from '../planned';

@@ -14,11 +14,16 @@ import { indented, table } from '../table';
 /** Rows of stages printed at most: the others are in `--json`. */
 const printedStages = 32;
 
-/** `terapipe plan A --compare B`, B another config: two plans side by side. */
-export function comparedPlansAnswer(a: Planned, b: Planned, texts: Texts): Answer {
+/** `terapipe plan A --compare B`, B another config: two plans side by side. `labels` say which is which; without them their files do. */
+export function comparedPlansAnswer(
+  a: Planned,
+  b: Planned,
+  texts: Texts,
+  labels: { readonly a: string; readonly b: string } = { a: a.run.place.file, b: b.run.place.file },
+): Answer {
   const names = { a: 'A', b: 'B' };
   const comparison = comparePlans(a.plan, b.plan, names);
-  const findings = [...a.findings, ...b.findings];
+  const findings = [...a.findings, ...b.findings.filter((finding) => !a.findings.includes(finding))];
   return {
     json: {
       ...planJson(a.plan),
@@ -27,7 +32,7 @@ export function comparedPlansAnswer(a: Planned, b: Planned, texts: Texts): Answe
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
     text: [
-      indented(table([['A', a.run.place.file, a.plan.request.title], ['B', b.run.place.file, b.plan.request.title]].map((row) => row.map(printable)), [1, 2])), // prettier-ignore
+      indented(table([['A', labels.a, a.plan.request.title], ['B', labels.b, b.plan.request.title]].map((row) => row.map(printable)), [1, 2])), // prettier-ignore
       sentences(comparison),
       plansText(comparison),
     ].join('\n\n'),
@@ -79,7 +84,7 @@ function plansText({ a, b, asked, parts, stages }: PlanComparison): string {
     section('Outcome', outcome),
     section('Parts of the step', [
       ['', 'A', 'B', 'B - A'],
-      ...parts.map(({ name, aMs, bMs }) => [name, ms(aMs), ms(bMs), `${bMs < aMs ? '-' : '+'}${ms(Math.abs(bMs - aMs))}`]),
+      ...parts.map(({ name, aMs, bMs }) => [name, ms(aMs), ms(bMs), difference(bMs - aMs)]),
     ]),
     ...(asked.length === 0
       ? []
@@ -134,6 +139,10 @@ function both(times: PredictedMeasured | null): string[] {
 /** A time of a table; what rounding leaves of nothing is nothing. */
 function ms(value: number): string {
   return formatDuration(Math.abs(value) < 1e-6 ? 0 : value);
+}
+
+function difference(byMs: number): string {
+  return Math.abs(byMs) < 1e-6 ? ms(0) : `${byMs < 0 ? '-' : '+'}${ms(Math.abs(byMs))}`;
 }
 
 function more(rows: number): string[][] {

@@ -8,7 +8,7 @@ import { resolveElastic } from '../../core/elastic/resolve';
 import { placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
 import { formatBytesOf, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
-import type { ResolveDefaults } from '../../core/planner/resolve';
+import type { ResolveDefaults } from '../../core/planner/defaults';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';

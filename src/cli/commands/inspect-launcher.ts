@@ -42,14 +42,24 @@ const sections = {
       'sequenceParallel',
       'attention',
     ] as const),
-    ...(['cpuOffloading', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv', 'partitionMethod'] as const),
+    ...([
+      'cpuOffloading',
+      'offloadLayers',
+      'cpuCheckpointing',
+      'offloadOptimizer',
+      'variableSequenceLengths',
+      'overlapP2p',
+      'schedule',
+      'scheduleCsv',
+      'partitionMethod',
+    ] as const),
   ],
   cluster: ['nodes', 'gpusPerNode', 'world'],
 } as const satisfies Readonly<Record<string, readonly FactName[]>>;
 
 /** `terapipe inspect` of a launcher's file: what it says, what follows from it, and the model config joined to it; null for the rest. */
 export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedConfig): Answer {
-  const facts: Facts = { ...model?.facts, ...launcher.facts };
+  const facts: Facts = { ...(model?.facts ?? run?.facts), ...launcher.facts };
   const derived = { ...argumentDefaults(launcher, run), ...derivedFrom(facts, launcher) };
   const valueOf = (name: FactName): unknown => facts[name]?.value ?? derived[name] ?? null;
   const json = Object.fromEntries(

@@ -1,8 +1,9 @@
-import { limiters, type Limiter, type StageLimits } from '../../core/cost/limits';
 import { planJson } from '../../core/export/plan-json';
 import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
 import { lengthsText } from '../../core/planner/lengths';
+import { limitedBy } from '../../core/planner/limit-words';
+import { isTie } from '../../core/planner/reasons';
 import { stageLayersText } from '../../core/planner/search/words';
 import { stacksText } from '../../core/planner/stack-cut';
 import { printable } from '../../core/text';
@@ -37,9 +38,11 @@ function planText(plan: Plan, chosen: Candidate): string {
     ['optimizer', chosen.optimizerMs],
   ] as const;
   const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
+  const limits = limitedBy(plan.limits);
   const facts = [
     ['step', `${formatDuration(chosen.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
+    ...calibrationLines(plan),
     ['bubble', bubbleText(chosen.bubbleRate)],
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
     [
@@ -47,17 +50,18 @@ function planText(plan: Plan, chosen: Candidate): string {
       `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
     ],
     ...stagesLine(request),
-    ...limitLines(plan),
+    ...(limits === null ? [] : [['limited by', limits]]),
     ['schedule', chosen.name],
     ['slices', schemeText(chosen.scheme)],
   ];
   const compared = plan.candidates.map((candidate) => [
-    `${candidate.id === plan.chosen ? '*' : ' '} ${candidate.name}`,
+    `${candidate.id === plan.chosen ? '*' : isTie(plan, candidate) ? '~' : ' '} ${candidate.name}`,
     formatDuration(candidate.iterationMs),
     bubbleText(candidate.bubbleRate),
     formatBytes(peakBytesOf(candidate)),
     candidate.fits ? '' : 'does not fit',
   ]);
+  const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
   const assumed = request.assumptions
     .filter(({ key }) => !key.startsWith('model.'))
     .map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
@@ -75,7 +79,7 @@ function planText(plan: Plan, chosen: Candidate): string {
     section(
       'Times',
       `${printable(cost.description)}
-${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}`,
+${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}${tied ? '; closer ones (~) are ties with the chosen' : ''}`,
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
@@ -93,32 +97,14 @@ function bubbleText(rate: number): string {
   return rate > 0 && rate < 0.001 ? '< 0.1 %' : formatPercent(rate);
 }
 
-/** What each limiter is called. */
-const limiterNames: Readonly<Record<Limiter, string>> = {
-  issue: 'issuing operations',
-  memory: 'memory traffic',
-  math: 'arithmetic',
-  exchange: 'exchanges inside layers',
-  send: 'sends between stages',
-};
-
-/** What the stages' time goes to, largest first, and where the largest is another on some stages. */
-function limitLines({ limits }: Plan): string[][] {
-  const first = limits?.reduce((slowest, stage) => (totalOf(stage) > totalOf(slowest) ? stage : slowest));
-  if (!limits || first === undefined) return [];
-  const shares = limiters
-    .map((name) => [name, first.ms[name] / totalOf(first)] as const)
-    .filter(([, share]) => share >= 0.005)
-    .sort(([, a], [, b]) => b - a)
-    .map(([name, share]) => `${limiterNames[name]} ${formatPercent(share)}`);
-  const others = limits.flatMap(({ limiter }, stage) =>
-    limiter === first.limiter ? [] : [`stage ${formatCount(stage)} ${limiterNames[limiter]}`],
-  );
-  const [other] = others;
-  const apart = other === undefined ? '' : `; ${other}${others.length > 1 ? ` and ${formatCount(others.length - 1)} more` : ''}`;
-  return [['limited by', `${shares.join(', ')} on the slowest stage${apart}`]];
-}
-
-function totalOf({ ms }: StageLimits): number {
-  return limiters.reduce((sum, name) => sum + ms[name], 0);
+/** What a measured step made of the GPU's efficiency, and what was predicted without it. */
+function calibrationLines({ request: { calibration } }: Plan): string[][] {
+  if (calibration === undefined) return [];
+  const { iterationMs, predictedMs, before, gemmEfficiency } = calibration;
+  return [
+    [
+      'calibrated',
+      `to a measured step of ${formatDuration(iterationMs)}, predicted ${formatDuration(predictedMs)} before: GEMMs at ${formatNumber(gemmEfficiency)} of peak, not ${formatNumber(before)}`,
+    ],
+  ];
 }

@@ -2,8 +2,9 @@ import { searchJson } from '../../core/export/search-json';
 import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/launch/load-config';
 import { findingsOf } from '../../core/planner/findings';
+import type { ResolveDefaults } from '../../core/planner/defaults';
 import { lengthsText } from '../../core/planner/lengths';
-import { resolveRun, type ResolveDefaults } from '../../core/planner/resolve';
+import { resolveRun } from '../../core/planner/resolve';
 import type { SearchStanding } from '../../core/planner/search/answer';
 import { launchedAgainstBest } from '../../core/planner/search/launched';
 import { searchProblemOf } from '../../core/planner/search/problem';
@@ -27,24 +28,31 @@ const reportEveryMs = 1000;
 const shownFront = 12;
 const shownImprovements = 6;
 
-/**
- * `terapipe plan --search`: the best layout for a run, what the files fix kept, beside the others.
- * @throws ExpectedError of the planner and the search, placed; CancelledError.
- */
+/** `terapipe plan --search`: the best layout for a run, what the files fix kept, beside the others. @throws as `searchLayouts`. */
 export async function searchAnswer(
   config: LoadedConfig,
   defaults: ResolveDefaults,
   options: SearchingOptions,
   watcher: Watcher,
 ): Promise<Answer> {
+  const result = await searchLayouts(config, defaults, options, watcher);
+  return { json: searchJson(result), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
+}
+
+/** Searches the layouts of a run beside the terminal face. @throws ExpectedError of the planner and the search, placed; CancelledError. */
+export async function searchLayouts(
+  config: LoadedConfig,
+  defaults: ResolveDefaults,
+  options: SearchingOptions,
+  watcher: Watcher,
+): Promise<SearchResult> {
   const run = requireRun(config);
   const planner = createPlannerClient(watcher.workerFile);
   try {
     const problem = searchProblemOf(run, resolveRun(run, defaults), options.free);
     const { tokens: tokenBudget, quick } = options;
     const { signal } = watcher;
-    const result = await planner.search(problem, { signal, tokenBudget, improvements: !quick, onStanding: reporter(watcher) });
-    return { json: searchJson(result), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
+    return await planner.search(problem, { signal, tokenBudget, improvements: !quick, onStanding: reporter(watcher) });
   } catch (error) {
     throw placed(error, run, () => findingsOf(run, null));
   } finally {

@@ -25,6 +25,8 @@ export interface LinkSpec {
   /** Network bandwidth of a whole node, GB/s, and the fraction of it that is reached. */
   readonly nicGBps: number;
   readonly nicEfficiency: number;
+  /** Link of one GPU to its host, one direction, GB/s; absent: PCIe x16 of the GPU's generation. */
+  readonly hostGBps?: number;
   readonly source: string;
 }
 

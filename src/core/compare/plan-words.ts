@@ -53,8 +53,9 @@ function partText({ name, aMs, bMs }: PartDifference): string {
 /** What is asked for that changes a part of the step, likeliest first. */
 const causes: Readonly<Record<PartDifference['part'], readonly string[]>> = {
   bubble: ['slices', 'schedule', 'microBatches', 'chunksPerStage', 'layout.pipeline', 'training.microBatch', 'layout.data'],
-  recompute: ['training.recompute', 'training.recomputeLayers', 'training.recomputeModules'],
+  recompute: ['training.recompute', 'training.recomputeLayers', 'training.recomputeGroup', 'training.recomputeModules'],
   exchange: ['layout.tensor', 'layout.context', 'layout.expert', 'training.contextExchange', 'training.sequenceParallel', 'slices'],
+  offload: ['training.offloadLayers', 'cluster.links.hostGBps', 'training.microBatch'],
   send: ['layout.pipeline', 'slices', 'microBatches', 'chunksPerStage'],
   gradientExchange: ['layout.data', 'training.zeroStage', 'layout.tensor', 'layout.pipeline'],
   optimizer: ['training.offloadOptimizer', 'training.optimizer', 'training.zeroStage', 'layout.data', 'layout.tensor', 'layout.pipeline'],

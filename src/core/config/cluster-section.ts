@@ -27,7 +27,7 @@ export interface GpuFigures extends Partial<GpuNumbers> {
 }
 
 /** Figures of links given one by one. */
-export interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency'>> {
+export interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps'>> {
   readonly nodeBusGBps?: Partial<LinkSpec['nodeBusGBps']>;
   readonly allReduceLatencyUs?: Partial<LinkSpec['allReduceLatencyUs']>;
 }
@@ -40,7 +40,7 @@ export interface GivenCluster extends Given<ClusterNumbers> {
 
 export const clusterKeys = ['gpu', 'nodes', 'gpusPerNode', 'links'] as const;
 export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency'] as const;
-export const linkKeys = ['nodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency'] as const;
+export const linkKeys = ['nodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps'] as const;
 
 /**
  * Reads `cluster` of a terapipe.json.
@@ -97,6 +97,7 @@ export function linksWith(base: LinkSpec, figures: LinkFigures): LinkSpec {
     allReduceLatencyUs: { ...base.allReduceLatencyUs, ...figures.allReduceLatencyUs },
     nicGBps: figures.nicGBps ?? base.nicGBps,
     nicEfficiency: figures.nicEfficiency ?? base.nicEfficiency,
+    ...(figures.hostGBps === undefined ? {} : { hostGBps: figures.hostGBps }),
     source: changed ? `${Object.keys(figures).join(', ')} as given; otherwise ${base.source}` : base.source,
   };
 }

@@ -110,8 +110,11 @@ export interface FactValues {
   readonly activationCheckpointing: boolean;
   readonly sequenceParallel: boolean;
   readonly attention: 'flash' | 'unfused';
-  /** Megatron: activations go to the host. */
+  /** Megatron: activations of whole layers go to the host; of how many. */
   readonly cpuOffloading: boolean;
+  readonly offloadLayers: number;
+  /** DeepSpeed: what recompute keeps goes to the host. */
+  readonly cpuCheckpointing: boolean;
   /** Device that optimizer states or parameters are kept on instead of the GPU (`cpu`, `nvme`): DeepSpeed's ZeRO, TorchTitan's FSDP. */
   readonly offloadOptimizer: string;
   readonly offloadParameters: string;

@@ -49,10 +49,12 @@ export const trainingFields: Fields<TrainingSpec> = {
   zeroStage: oneOf([0, 1, 2, 3]),
   recompute: oneOf(['none', 'selective', 'full']),
   recomputeLayers: integer(0, 10_000),
+  recomputeGroup: integer(1, 10_000),
   recomputeModules: list(v.picklist(recomputeModules), 1, 16, `a list of ${recomputeModules.join(', ')}`),
   runtime: oneOf(runtimes),
   contextExchange: oneOf(['all-to-all', 'ring']),
   offloadOptimizer: boolean,
+  offloadLayers: integer(0, 10_000),
   attention: oneOf(['flash', 'unfused']),
   sequenceParallel: boolean,
   fusedCrossEntropy: boolean,
@@ -99,7 +101,11 @@ export const peakTflopsFields: Fields<GpuSpec['peakTflops']> = {
 };
 
 /** Under `cluster.links`. */
-export const linkFields: Fields<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency'>> = { nicGBps: positive(1_000_000), nicEfficiency: positive(1) };
+export const linkFields: Fields<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps'>> = {
+  nicGBps: positive(1_000_000),
+  nicEfficiency: positive(1),
+  hostGBps: positive(1_000_000),
+};
 export const nodeBusFields: Fields<LinkSpec['nodeBusGBps']> = { 2: positive(1_000_000), 4: positive(1_000_000), 8: positive(1_000_000) };
 export const latencyFields: Fields<LinkSpec['allReduceLatencyUs']> = { base: nonNegative(1_000_000), perDoubling: nonNegative(1_000_000) };
 

@@ -16,7 +16,7 @@ export interface JoinedModel {
 
 /**
  * The run that a launcher describes, as planning takes it. Sizes that the launcher gives win over those of the model config joined to it; what neither gives follows the defaults of numbers given inline.
- * What planning has no word for (virtual pipeline layouts, offload, latent attention) stays in the facts alone.
+ * What planning has no word for stays in the facts alone.
  *
  * @throws ExpectedError `config-model-incomplete` at the launcher's first fact when layers, hidden size or heads are known from nowhere.
  */
@@ -31,8 +31,9 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     ...{ file, files: [...texts.keys()], format, title, place, model },
     traits: traitsOf(facts),
     ...cluster,
-    training: { ...trainingOf(facts), ...runtimeOfFormat(format) },
+    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format) },
     layout: layoutOf(facts, model.layers.value),
+    ...batchPerReplicaOf(facts, format),
     ...(schedule === undefined ? {} : { schedule }),
     constants: {},
     ...unplannedBy(facts),
@@ -84,7 +85,7 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
   return { ...numbers, ...biases, ...stacks };
 }
 
-function trainingOf(facts: Facts): Given<TrainingSpec> {
+function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
   const {
     sequenceLength,
     encoderSequenceLength,
@@ -97,6 +98,7 @@ function trainingOf(facts: Facts): Given<TrainingSpec> {
   } = facts;
   const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
   const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
+  const isGrouped = recomputeMethod?.value !== 'block' && (recomputeLayers?.value ?? 0) > 1;
   const modules = written && mapped(written, (names) => recomputeModules.filter((name) => names.includes(name)));
   const length = sequenceLength ?? encoderSequenceLength;
   const zero = zeroStage ?? (distributedOptimizer === undefined ? undefined : mapped(distributedOptimizer, (on) => (on ? 1 : 0)));
@@ -109,13 +111,35 @@ function trainingOf(facts: Facts): Given<TrainingSpec> {
     zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),
     recompute: recomputeGranularity && mapped(recomputeGranularity, (written) => (idle ? 'none' : recomputeOf(written))),
     recomputeLayers: recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle ? located(recomputeLayers) : undefined,
+    recomputeGroup: isGrouped && recomputeLayers !== undefined ? located(recomputeLayers) : undefined,
     recomputeModules: modules && modules.value.length > 0 ? modules : undefined,
+    offloadLayers: offloadOf(facts, layers),
     contextExchange:
       contextCommunication &&
       mapped(contextCommunication, (name) => (name.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const))),
     offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
     optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
   });
+}
+
+/** TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are replicas for them. */
+function batchPerReplicaOf(
+  { localBatch, microBatch, gradientAccumulation }: Facts,
+  format: LauncherFile['format'],
+): Pick<Run, 'batchPerReplica'> {
+  if (format === 'torchtitan') return localBatch === undefined ? {} : { batchPerReplica: located(localBatch) };
+  if ((format !== 'deepspeed' && format !== 'gpt-neox') || microBatch === undefined) return {};
+  return { batchPerReplica: mapped(microBatch, (sequences) => sequences * (gradientAccumulation?.value ?? 1)) };
+}
+
+/** Layers whose activations go to the host: as many as Megatron is told, or all of those that DeepSpeed keeps inputs of. */
+function offloadOf(
+  { cpuOffloading, offloadLayers, cpuCheckpointing, recomputeGranularity }: Facts,
+  layers: number,
+): Located<number> | undefined {
+  if (offloadLayers !== undefined && cpuOffloading?.value !== false) return located(offloadLayers);
+  const isKept = recomputeGranularity !== undefined && recomputeOf(recomputeGranularity.value) === 'full';
+  return cpuCheckpointing?.value === true && isKept ? mapped(cpuCheckpointing, () => layers) : undefined;
 }
 
 /** Formats of frameworks that keep and shard otherwise than Megatron-LM. */

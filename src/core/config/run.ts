@@ -50,6 +50,8 @@ export interface Run {
   readonly gpusPerNode?: Located<number>;
   readonly training: Given<TrainingSpec>;
   readonly layout: Given<Layout>;
+  /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */
+  readonly batchPerReplica?: Located<number>;
   readonly schedule?: Located<ScheduleName>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;

@@ -1,8 +1,8 @@
 import type { CostInputs } from './rates';
 import { stageCost, type StageEnds, type StageLayers } from './stage-time';
 
-/** What a stage's time goes to: issuing operations, moving bytes in its memory, arithmetic, exchanges inside a layer (of tensor-, context- and expert-parallel ranks), sending to its neighbours. */
-export const limiters = ['issue', 'memory', 'math', 'exchange', 'send'] as const;
+/** What a stage's time goes to: issuing operations, moving bytes in its memory, arithmetic, exchanges inside a layer (of tensor-, context- and expert-parallel ranks), sending to its neighbours, waiting for activations to leave for the host or to come back. */
+export const limiters = ['issue', 'memory', 'math', 'exchange', 'send', 'offload'] as const;
 export type Limiter = (typeof limiters)[number];
 
 /** Milliseconds of one micro-batch, forward and backward, on one stage by what they go to, and the largest. */
@@ -15,13 +15,13 @@ export interface StageLimits {
  * What limits one stage: its analytic time as it is, without exchanges, without the issue floor too, and with a memory of no delay besides; what each step takes off is that limiter's share. Sends are those of both
  * boundaries of each chunk on the stage, both ways.
  *
- * @param stage with the `boundaries` that it has with other stages; those of a stage of one chunk when left out.
+ * @param stage with the `boundaries` that it has with other stages, those of a stage of one chunk when left out, and what it waits for copies to and from the host.
  * @param slices of one micro-batch, or the one that it is.
  * @param sendMs time that a boundary of so many sequences and tokens takes to the next stage.
  */
 export function stageLimits(
   inputs: CostInputs,
-  stage: StageLayers & StageEnds & { readonly boundaries?: number },
+  stage: StageLayers & StageEnds & { readonly boundaries?: number; readonly offloadMs?: number },
   slices: readonly { readonly batch: number; readonly tokens: number; readonly context: number }[],
   sendMs: (batch: number, tokens: number) => number,
 ): StageLimits {
@@ -46,6 +46,7 @@ export function stageLimits(
     math,
     exchange: whole - alone,
     send: boundaries * slices.reduce((sum, { batch, tokens }) => sum + sendMs(batch, tokens), 0),
+    offload: stage.offloadMs ?? 0,
   };
   return { ms, limiter: limiters.reduce((most, name) => (ms[name] > ms[most] ? name : most)) };
 }

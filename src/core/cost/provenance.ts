@@ -17,7 +17,7 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
   if (calibration !== undefined)
     return {
       kind: 'roofline',
-      description: `${description}, rescaled from ${calibration.before} to meet a measured step of ${formatDuration(calibration.iterationMs)}`,
+      description: `${description}, rescaled from ${formatNumber(calibration.before)}, which predicted ${formatDuration(calibration.predictedMs)}, to meet a measured step of ${formatDuration(calibration.iterationMs)}`,
       errorPercent: calibratedPercent,
       errorBecause: 'rescaled to one measured step; other layouts on the same machine follow',
     };

@@ -1,3 +1,4 @@
+import { hostGBps } from '../cluster/host-link';
 import { elementBytes } from '../model/elements';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
@@ -209,8 +210,6 @@ export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
 }
 
-/** Bytes a second that one GPU of a node moves to or from its host, all of them at once: PCIe 4.0 x16 at four fifths. */
-const hostBandwidth = 25e9;
 /** Parameters a second that the processors of a node update with Adam: about 0.25 s a billion (ZeRO-Offload, arXiv 2101.06840, section 6). */
 const hostUpdates = 4e9;
 
@@ -220,7 +219,7 @@ function offloadedTime(inputs: CostInputs, stage: StageLayers): number {
   const element = elementBytes(training);
   const own = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) => (training.zeroStage >= 1 ? parameters / ranks : parameters));
   const moved = (training.fp32Gradients ? 4 : element) + element;
-  return 1e3 * ((moved * own) / hostBandwidth + (own * cluster.gpusPerNode) / hostUpdates);
+  return 1e3 * ((moved * own) / (1e9 * hostGBps(cluster)) + (own * cluster.gpusPerNode) / hostUpdates);
 }
 
 function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {

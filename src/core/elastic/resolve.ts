@@ -6,7 +6,8 @@ import type { Given, Run } from '../config/run';
 import { modelSpecOf } from '../config/written-model';
 import { bytesPerGB, formatCount, formatNumber } from '../format';
 import { decoderEnds, encoderEnds, type ModelEnds } from '../model/ends';
-import { resolveRun, type ResolveDefaults } from '../planner/resolve';
+import { becauseOfFace, type ResolveDefaults } from '../planner/defaults';
+import { resolveRun } from '../planner/resolve';
 import type { Assumption } from '../planner/request';
 import { placePipelines } from './auto-dp';
 import type { NormTable } from './norm-table';
@@ -120,7 +121,7 @@ function modelOf(run: Run, classes: number | undefined): ElasticModel {
 /** Cluster and training as every plan resolves them, for one GPU a stage; what a plan assumes of its layout is left out. */
 function resolvedRun(run: Run, ends: ModelEnds, face: ResolveDefaults, found: FoundProfiles) {
   const one: Located<number> = { value: 1, source: { kind: 'default', because: 'one GPU a stage' } };
-  const nodes = run.nodes ?? located(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : 'the default of the settings');
+  const nodes = run.nodes ?? located(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : becauseOfFace(face, 'nodes'));
   const tokens = ends.tokens === null ? run.training.sequenceLength : located(ends.tokens, 'the patches of an image and the class token');
   const training = {
     zeroStage: located(0 as const, 'replicas are whole'),

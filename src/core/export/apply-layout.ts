@@ -89,6 +89,7 @@ function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[]
     ['training.microBatch', training.microBatch],
     ['training.recompute', training.recompute],
     ['training.recomputeLayers', full, undefined],
+    ['training.recomputeGroup', training.recompute === 'full' ? training.recomputeGroup : undefined, undefined],
     ['training.recomputeModules', modules, undefined],
     ['training.zeroStage', training.zeroStage],
     ['training.offloadOptimizer', training.offloadOptimizer === true, false],

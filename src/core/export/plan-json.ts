@@ -1,6 +1,7 @@
 import type { MemoryPart, MemoryProfile } from '../memory/profile';
 import type { NamedProfile } from '../profile/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
+import { isTie } from '../planner/reasons';
 
 /** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
 export interface PlanJson {
@@ -67,6 +68,7 @@ export function planJson(plan: Plan): PlanJson {
         bubbleRate: candidate.bubbleRate,
         peakBytes: peakBytesOf(candidate),
         fits: candidate.fits,
+        tie: isTie(plan, candidate),
       })),
       limits: plan.limits,
       reasons,

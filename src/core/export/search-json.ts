@@ -50,8 +50,8 @@ export function searchJson(result: SearchResult): SearchJson {
 
 function foundJson({ point, name, scheme, ...plan }: FoundPlan): object {
   const { layout, training, schedule, slices, stageLayers } = point;
-  const { microBatch, recompute, recomputeLayers, recomputeModules, zeroStage, offloadOptimizer, sequenceParallel, contextExchange } =
-    training;
+  const { microBatch, recompute, recomputeLayers, recomputeGroup, recomputeModules, zeroStage, sequenceParallel } = training;
+  const { offloadOptimizer, offloadLayers, contextExchange } = training;
   return {
     name,
     layout,
@@ -61,8 +61,8 @@ function foundJson({ point, name, scheme, ...plan }: FoundPlan): object {
     microBatches: scheme.length,
     training: {
       ...{ microBatch, recompute, zeroStage, sequenceParallel },
-      ...{ recomputeLayers: recomputeLayers ?? null, recomputeModules: recomputeModules ?? null },
-      ...{ offloadOptimizer: offloadOptimizer === true, contextExchange: contextExchange ?? null },
+      ...{ recomputeLayers: recomputeLayers ?? null, recomputeGroup: recomputeGroup ?? null, recomputeModules: recomputeModules ?? null },
+      ...{ offloadOptimizer: offloadOptimizer === true, offloadLayers: offloadLayers ?? 0, contextExchange: contextExchange ?? null },
     },
     ...plan,
   };

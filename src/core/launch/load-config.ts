@@ -1,10 +1,11 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { LauncherFile, LauncherReader } from '../config/facts';
-import { aboutModel, factsOfHuggingFace, readHuggingFace } from '../config/huggingface';
+import { aboutModel, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../config/huggingface';
 import { megatronDefaults } from '../config/shell/megatron-defaults';
 import { runOfLauncher } from '../config/launcher-run';
 import { loadRun, titleOf } from '../config/load';
+import { namedModelOf } from '../config/named-models';
 import { recognise } from '../config/registry';
 import type { ConfigFormat, ReadReferenced, Run } from '../config/run';
 import { crossFindings } from './cross-findings';
@@ -60,11 +61,19 @@ export async function loadConfig(
   }
   const launcher = (await readerOf(format, world.shell))(file, text);
   const joined = await joinedModel(launcher, world.read);
-  const { run, noRun } = runOf(launcher, joined);
+  const named = joined === null ? namedModelOf(launcher) : null;
+  const { run, noRun } = runOf(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
   const cross = joined === null ? [] : crossFindings(launcher, joined.facts);
+  const remarks = run === null ? launcher.remarks : launcher.remarks.filter(({ code }) => code !== 'sizes-unknown');
   return {
     ...{ format, launcher, model: joined?.facts ?? null, run, noRun },
-    findings: [...launchFindings(launcher), ...cross, ...(await csvFindings(launcher, world.read)), ...launcher.remarks],
+    findings: [
+      ...launchFindings(launcher),
+      ...cross,
+      ...(await csvFindings(launcher, world.read)),
+      ...remarks,
+      ...(named === null ? [] : [named.remark]),
+    ],
   };
 }
 
@@ -80,19 +89,25 @@ async function csvFindings(launcher: LauncherFile, read: ReadReferenced): Promis
   }
 }
 
+/** The model of a launcher, with the texts it was read from. */
 interface Joined {
-  readonly facts: LauncherFile;
-  readonly text: string;
+  readonly config: HuggingFaceModel;
+  readonly texts: ReadonlyMap<string, string>;
 }
 
 /** The model config that the launcher names, or the one in its folder. One that cannot be read is passed over: a path on the cluster is seldom one here. */
-async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferenced): Promise<Joined | null> {
+async function joinedModel(
+  { file, modelFiles }: LauncherFile,
+  read: ReadReferenced,
+): Promise<(Joined & { readonly facts: LauncherFile }) | null> {
   // A launcher may name the model's folder.
   const named = modelFiles.flatMap(({ value }) => (/\.json$/i.test(value) ? [value] : [`${value.replace(/\/$/, '')}/config.json`]));
   for (const path of [...named, 'config.json']) {
     try {
       const { file: found, text } = await read(file, path);
-      if (recognise(found, text) === 'huggingface') return { facts: factsOfHuggingFace(found, text), text };
+      if (recognise(found, text) !== 'huggingface') continue;
+      const config = readHuggingFace(found, text);
+      return { config, texts: new Map([[found, config.document.text]]), facts: factsOfHuggingFace(found, text) };
     } catch (error) {
       if (!(error instanceof ExpectedError)) throw error;
     }
@@ -121,9 +136,8 @@ function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig,
   const launcher = joined === null ? asLaunched(written) : written;
   try {
     if (joined === null) return { run: withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), null), launcher), noRun: null };
-    const config = readHuggingFace(joined.facts.file, joined.text);
-    const model = { model: config.model, texts: new Map([[joined.facts.file, config.document.text]]) };
-    const run = withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), model), launcher);
+    const { config, texts } = joined;
+    const run = withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), { model: config.model, texts }), launcher);
     return { run: { ...run, ...aboutModel(config) }, noRun: null };
   } catch (error) {
     if (error instanceof ExpectedError)

@@ -10,6 +10,8 @@ export const recomputeRules: readonly LaunchRule[] = [
   { code: 'recompute-granularity', severity: 'error', formats: megatronFormats, check: granularity },
   { code: 'selective-recompute-flash', severity: 'information', formats: megatronFormats, check: selectiveWithFlash },
   { code: 'offload-with-pp', severity: 'error', formats: megatronFormats, check: offloadWithPipeline },
+  { code: 'offload-with-recompute', severity: 'error', formats: megatronFormats, check: offloadWithRecompute },
+  { code: 'offload-layers', severity: 'error', formats: megatronFormats, check: offloadOfAllLayers },
 ];
 
 function granularity(facts: Facts, format: ConfigFormat): Issue | null {
@@ -79,12 +81,40 @@ function selectiveWithFlash(facts: Facts): Issue | null {
 
 function offloadWithPipeline(facts: Facts, format: ConfigFormat): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
-  if (facts.cpuOffloading?.value !== true || stages === null || stages === 1) return null;
+  if (!offloads(facts) || stages === null || stages === 1) return null;
   const alternative = megatronLmFormats.some((name) => name === format) ? 'offload activations module by module (--fine-grained-activation-offloading)' : 'offload activations module by module'; // prettier-ignore
   return {
     at: ['cpuOffloading', 'pipeline'],
     message: `Offloading whole layers to the host works on 1 pipeline stage, and there are ${many(stages, 'stage')}`,
     remedy: `${alternative}, or use 1 stage`,
     changes: [...remove('cpuOffloading'), ...setTo('cpuOffloading', [false])],
+  };
+}
+
+function offloads({ cpuOffloading, offloadLayers }: Facts): boolean {
+  return cpuOffloading?.value === true && offloadLayers?.value !== 0;
+}
+
+function offloadWithRecompute(facts: Facts): Issue | null {
+  const mode = wordOf(facts, 'recomputeGranularity');
+  if (!offloads(facts) || mode === null) return null;
+  const names = ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'] as const;
+  const given = names.filter((name) => facts[name] !== undefined);
+  return {
+    at: ['recomputeGranularity', 'cpuOffloading'],
+    message: `Offloading whole layers to the host works without recompute, and ${quoted(mode)} is asked for`,
+    remedy: 'keep one of both: recompute takes time on the GPU, offload its link to the host',
+    changes: [...remove(...given), ...setTo('cpuOffloading', [false])],
+  };
+}
+
+function offloadOfAllLayers(facts: Facts): Issue | null {
+  const [away, layers] = [countOf(facts, 'offloadLayers'), countOf(facts, 'layers')];
+  if (away === null || layers === null || away < layers || facts.cpuOffloading?.value === false) return null;
+  return {
+    at: ['offloadLayers', 'layers'],
+    message: `${many(away, 'layer')} cannot be offloaded of ${layers}: one has to stay on the GPU`,
+    remedy: `offload at most ${layers - 1}`,
+    changes: setTo('offloadLayers', [layers - 1]),
   };
 }

@@ -1,6 +1,6 @@
 import type { WorkUnit } from '../schedule/schedule';
 import { keptGroups, layerKeptBytes, shapeKey, type MemoryInputs, type StageShape, type WorkingSet } from './layer-tensors';
-import { embeddingBackwardBytes, headBackward, heldBoundaries, keyValueBytes, layerOperations, savedBytes } from './runtime';
+import { bytesOnTheWay, embeddingBackwardBytes, headBackward, heldBoundaries, keyValueBytes, layerOperations, savedBytes } from './runtime';
 import { keptForWeights, layerInputGradientOperations, layerKeptForWeights } from './split-backward';
 
 /** The moment of an operation at which most is in use: bytes of the operation's own unit that are alive then, and what the operation holds besides. */
@@ -135,21 +135,23 @@ function inputGradientMoments(
   keptForHead: number,
   activationFactor: number,
 ): LayerMoment[] {
-  const groups = keptGroups(inputs, chunk).map((group) => ({
+  const all = keptGroups(inputs, chunk);
+  const groups = all.map((group) => ({
     layers: group.layers,
     saved: activationFactor * layerKeptBytes(inputs, unit, group),
     kept: layerKeptForWeights(inputs, unit, group.kind),
     largest: largest(layerInputGradientOperations(inputs, unit, group)),
+    moving: bytesOnTheWay(inputs, unit, all, group),
   }));
   const held = heldBoundaries(inputs, chunk, unit).backward;
   let activations = groups.reduce((sum, { layers, saved }) => sum + layers * saved, 0);
   let keptNow = keptForHead;
-  return groups.reverse().flatMap(({ layers, saved, kept, largest: { name, bytes } }) => {
+  return groups.reverse().flatMap(({ layers, saved, kept, moving, largest: { name, bytes } }) => {
     const at = (done: number): LayerMoment => ({
       activations: activations - done * saved,
       keptForWeights: keptNow + done * kept,
       operation: name,
-      working: bytes + held,
+      working: bytes + moving + held,
     });
     const moments = [at(0), at(Math.max(0, layers - 1))];
     activations -= layers * saved;

@@ -2,7 +2,7 @@ import { elementBytes, inputBytes } from '../model/elements';
 import { layerGroups, type LayerGroup } from '../model/layers';
 import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections, type AttentionWidths } from '../model/parameters';
 import { runtimeOf } from '../model/runtimes';
-import { isRecomputed, wholeLayers, type RecomputeModule } from '../model/recompute';
+import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../model/recompute';
 import type { LayerKind, ModelSpec, Stack } from '../model/spec';
 import { headsOf, headTokens, stackTokens } from '../model/stacks';
 import type { Layout, TrainingSpec } from '../planner/request';
@@ -79,29 +79,48 @@ export function boundaryBytes(inputs: MemoryInputs, unit: WorkUnit): number {
   return elementBytes(inputs.training) * localTokens(inputs, unit) * inputs.model.hidden * hiddenShare(inputs);
 }
 
-/** Consecutive layers of one kind, and whether they are recomputed whole. */
-export interface KeptGroup extends LayerGroup {
+/** How a layer keeps its activations. */
+export interface Keeping {
+  readonly kind: LayerKind;
+  /** Recomputed whole, so many layers together, and the share of an input that each keeps. */
   readonly whole: boolean;
+  readonly together: number;
+  readonly inputs: number;
+  /** On the host. */
+  readonly away: boolean;
 }
 
-/** A stage's layers in order, those recomputed whole apart: its first ones (Megatron-LM's block method). */
+/** Consecutive layers of one kind that keep their activations alike. */
+export interface KeptGroup extends LayerGroup, Keeping {}
+
+/** A stage's layers in order. The first ones are recomputed whole (Megatron-LM's block method) and wait on the host; layers recomputed in groups share the inputs that the groups keep. */
 export function keptGroups({ model, training }: MemoryInputs, stage: StageShape): KeptGroup[] {
-  let left = wholeLayers(training, stage.layers);
+  const whole = wholeLayers(training, stage.layers);
+  const inputs = whole === 0 ? 1 : keptInputs(training, whole) / whole;
+  const together = Math.max(1, Math.min(training.recomputeGroup ?? 1, whole));
+  const away = Math.min(training.offloadLayers ?? 0, stage.layers);
+  let end = 0;
   return groupsOf(model, stage).flatMap(({ kind, layers }) => {
-    const whole = Math.min(left, layers);
-    left -= whole;
-    return [
-      { kind, layers: whole, whole: true },
-      { kind, layers: layers - whole, whole: false },
-    ].filter((group) => group.layers > 0);
+    const start = end;
+    end += layers;
+    const cuts = [start, ...[whole, away].filter((cut) => cut > start && cut < end).sort((a, b) => a - b), end];
+    return cuts.slice(1).flatMap((to, index) => {
+      const from = cuts[index] ?? start;
+      return to > from ? [{ kind, layers: to - from, whole: from < whole, together, inputs, away: from < away }] : [];
+    });
   });
 }
 
-/** Saved by one layer's forward until its backward. */
-export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, { kind, whole }: Pick<KeptGroup, 'kind' | 'whole'>): number {
+/** Saved by one layer's forward until its backward, wherever it waits. */
+export function layerWaitingBytes(inputs: MemoryInputs, unit: WorkUnit, { kind, whole, inputs: kept }: Keeping): number {
   return whole
-    ? boundaryBytes(inputs, stackUnit(inputs, unit, kind))
+    ? kept * boundaryBytes(inputs, stackUnit(inputs, unit, kind))
     : layerSavedBytes(inputs, unit, kind, (module) => isRecomputed(inputs.training, module));
+}
+
+/** Of that, what waits on the GPU. */
+export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, keeping: Keeping): number {
+  return keeping.away ? 0 : layerWaitingBytes(inputs, unit, keeping);
 }
 
 type Dropped = (module: RecomputeModule) => boolean;
@@ -253,11 +272,7 @@ function gradientsOfScores(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit
 }
 
 /** Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it. */
-export function layerWorkingSets(
-  inputs: MemoryInputs,
-  unit: WorkUnit,
-  group: Pick<KeptGroup, 'kind' | 'whole'>,
-): { forward: WorkingSet[]; backward: WorkingSet[] } {
+export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): { forward: WorkingSet[]; backward: WorkingSet[] } {
   const { boundary, gathered, experts, activated, up, attention: widths, scores, cross } = layerSizes(inputs, unit, group.kind);
   const recreated = recreatedBytes(inputs, unit, group);
   const { query, key, value, output } = widths;
@@ -302,11 +317,11 @@ function combinationBytes({ layout }: MemoryInputs, sent: number, received: numb
   return Math.max(putInOrder, summed) + boundary;
 }
 
-/** Recompute re-creates at a layer's backward what it dropped: its whole set, or what its modules save. */
-export function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: Pick<KeptGroup, 'kind' | 'whole'>): number {
+/** Recompute re-creates at a layer's backward what it dropped: its whole set and those of the layers of its group, or what its modules save. */
+export function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): number {
   if (inputs.training.recompute === 'none') return 0;
   const set = layerSavedBytes(inputs, unit, group.kind, nothing);
-  return group.whole ? set : set - layerKeptBytes(inputs, unit, group);
+  return group.whole ? group.together * set : set - layerWaitingBytes(inputs, unit, group);
 }
 
 /** Saved attention scores of one layer without fused attention, of a unit's tokens for `keys` tokens: softmax output, and with dropout its mask and output. */

@@ -9,10 +9,12 @@ import {
   hiddenShare,
   keptGroups,
   layerKeptBytes,
+  layerWaitingBytes,
   layerWorkingSets,
   localTokens,
   relativeBiasBytes,
   stackUnit,
+  type KeptGroup,
   type MemoryInputs,
   type StageShape,
   type WorkingSet,
@@ -72,6 +74,15 @@ export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens:
   return elementBytes(training) * (key + value) * tokens;
 }
 
+/**
+ * What is on its way to or from the host besides what waits on the GPU: Transformer Engine spreads the copies over all layers and starts each only when the one before it is done, so that in backward the next layer's activations
+ * are there while others still wait, and of a layer that had its own on the host both are (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
+ */
+export function bytesOnTheWay(inputs: MemoryInputs, unit: WorkUnit, groups: readonly KeptGroup[], { away }: KeptGroup): number {
+  const largest = Math.max(0, ...groups.filter((group) => group.away).map((group) => layerWaitingBytes(inputs, unit, group)));
+  return away ? 2 * largest : largest;
+}
+
 /** The operations of a stage's layers that can make the peak: in the forward of a work unit and in its backward, each with what it holds besides the saved tensors of the whole stage. */
 export function layerOperations(
   inputs: MemoryInputs,
@@ -83,12 +94,15 @@ export function layerOperations(
   const held = heldBoundaries(inputs, stage, unit);
   let later = 0;
   const seen = new Set<string>();
-  for (const group of keptGroups(inputs, stage).reverse()) {
-    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${String(group.whole)}`;
+  const groups = keptGroups(inputs, stage);
+  for (const group of groups.toReversed()) {
+    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${String(group.whole)} ${String(group.away)}`;
     if (!seen.has(name)) {
       const sets = layerWorkingSets(inputs, unit, group);
-      const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + extra - later });
+      const moving = bytesOnTheWay(inputs, unit, groups, group);
+      const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + moving + extra - later });
       forward.push(...sets.forward.map(beside(held.forward)));
+      if (group.away) forward.push(beside(held.forward)({ name: 'copy to the host', bytes: 0 }));
       backward.push(...sets.backward.map(beside(held.backward)));
       seen.add(name);
     }

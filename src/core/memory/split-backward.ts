@@ -11,7 +11,7 @@ import {
   layerSizes,
   localTokens,
   recreatedBytes,
-  type KeptGroup,
+  type Keeping,
   type LayerSizes,
   type MemoryInputs,
   type StageShape,
@@ -117,7 +117,7 @@ export function keptForWeights(
  * The operations of a layer's input gradient that can make the peak, each with what it holds besides what the layer saved: as in a whole backward, but inputs and output gradients of
  * matrix products stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
  */
-export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: Pick<KeptGroup, 'kind' | 'whole'>): WorkingSet[] {
+export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): WorkingSet[] {
   const { hidden, gathered, experts, activated, up, attention, scores, cross } = layerSizes(inputs, unit, group.kind);
   const rows = experts === null ? hidden : experts.rows;
   const kept = recreatedBytes(inputs, unit, group) + rows;

@@ -7,6 +7,8 @@ export interface Recompute {
   readonly recompute: 'none' | 'selective' | 'full';
   /** Under `full`: so many layers of each chunk, which is a stage without virtual ones (Megatron-LM's block method counts in its `TransformerBlock`, one per virtual stage); absent: all. */
   readonly recomputeLayers?: number;
+  /** Under `full`: layers that are recomputed together, from the input of the first (Megatron-LM's uniform method with more than one layer); absent: each by itself. */
+  readonly recomputeGroup?: number;
   /** Under `selective`: what is recomputed; absent: the attention core alone. */
   readonly recomputeModules?: readonly RecomputeModule[];
 }
@@ -19,4 +21,9 @@ export function isRecomputed({ recompute, recomputeModules: named }: Recompute, 
 /** Of `layers` layers of a chunk, how many are recomputed whole. */
 export function wholeLayers({ recompute, recomputeLayers }: Recompute, layers: number): number {
   return recompute === 'full' ? Math.min(layers, recomputeLayers ?? layers) : 0;
+}
+
+/** Inputs kept of `whole` layers of a chunk that are recomputed whole: one a group. */
+export function keptInputs({ recomputeGroup = 1 }: Recompute, whole: number): number {
+  return Math.ceil(whole / recomputeGroup);
 }

@@ -9,12 +9,28 @@ export interface RuntimeProfile {
   readonly gatedWidths: 3 | 4;
   /** Products in a narrow format keep their inputs, and copies of the weights, in it (Transformer Engine); otherwise both are cast anew each time (torchao). */
   readonly keepsNarrow: boolean;
+  /** ZeRO stage where no file gives one, and the sentence that says why. */
+  readonly zeroStage: { readonly value: 0 | 1; readonly because: string };
+  /** Whether gradients add up in fp32 where no file says, and why. */
+  readonly fp32Gradients: { readonly value: boolean; readonly because: string };
 }
 
 const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
-  megatron: { id: 'megatron', name: 'Megatron-LM with Transformer Engine', gatedWidths: 3, keepsNarrow: true },
-  torchtitan: { id: 'torchtitan', name: 'TorchTitan (FSDP2)', gatedWidths: 4, keepsNarrow: false },
-  deepspeed: { id: 'deepspeed', name: 'DeepSpeed', gatedWidths: 4, keepsNarrow: false },
+  megatron: {
+    ...{ id: 'megatron', name: 'Megatron-LM with Transformer Engine', gatedWidths: 3, keepsNarrow: true },
+    zeroStage: { value: 1, because: "Megatron-LM's distributed optimizer" },
+    fp32Gradients: { value: true, because: 'Megatron-LM accumulates in fp32' },
+  },
+  torchtitan: {
+    ...{ id: 'torchtitan', name: 'TorchTitan (FSDP2)', gatedWidths: 4, keepsNarrow: false },
+    zeroStage: { value: 1, because: 'FSDP2 shards everything; its exchanges are timed as one a step' },
+    fp32Gradients: { value: true, because: 'TorchTitan reduces in fp32' },
+  },
+  deepspeed: {
+    ...{ id: 'deepspeed', name: 'DeepSpeed', gatedWidths: 4, keepsNarrow: false },
+    zeroStage: { value: 0, because: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
+    fp32Gradients: { value: false, because: 'DeepSpeed keeps gradients in the training precision' },
+  },
 };
 
 /** The profile that training settings name; Megatron-LM with Transformer Engine unless they say otherwise. Only that one was checked against measured peaks. */

@@ -33,7 +33,8 @@ export function calibrated(request: PlanRequest, iterationMs: number): PlanReque
     else high = middle;
   }
   const gemmEfficiency = (low + high) / 2;
-  return { ...at(gemmEfficiency), calibration: { iterationMs, gemmEfficiency, before: request.cluster.gpu.gemmEfficiency } };
+  const before = request.cluster.gpu.gemmEfficiency;
+  return { ...at(gemmEfficiency), calibration: { iterationMs, predictedMs: asLaunchedMs(request), gemmEfficiency, before } };
 }
 
 function asLaunchedMs(request: PlanRequest): number {

@@ -1,6 +1,6 @@
 import { stageLimits, type StageLimits } from '../cost/limits';
 import { megatronBoundary, terapipeBoundary } from '../cost/stage-time';
-import { shapeKey } from '../memory/layer-tensors';
+import { shapeKey, type StageShape } from '../memory/layer-tensors';
 import { profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatCount, formatDuration, plural } from '../format';
@@ -9,6 +9,7 @@ import { parameterCount } from '../model/parameters';
 import { scheduleKind } from '../schedule/registry';
 import type { ScheduleName } from '../schedule/schedule';
 import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
+import { offloadReason, offloadWaits } from './offload';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, type Pipeline } from './predict';
 import { againstAnalytic, fasterElsewhere, notCompared, reasonsFor, sameMemory, tie } from './reasons';
@@ -56,18 +57,20 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
     throw refusal instanceof ExpectedError ? refusal : nothingToPlan(request);
   }
   const analytic = request.profile === null ? null : analyticPlan(request, signal);
+  const cost = provenanceOf(request, pipeline);
   return {
     request,
     chosen: chosen.id,
     candidates,
     notCompared: skipped,
-    cost: provenanceOf(request, pipeline),
+    cost,
     analytic,
     parameters: parameterCount(request.model),
     limits: limitsOf(request, pipeline, chosen),
     reasons: [
-      ...reasonsFor(chosen, candidates),
-      ...fasterElsewhere(chosen, candidates),
+      ...reasonsFor(chosen, candidates, cost.errorPercent),
+      ...offloadReason(pipeline.inputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
+      ...fasterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),
       ...(request.model.stacks === undefined || request.layout.pipeline === 1 ? [] : [stackReason]),
       ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
@@ -104,11 +107,27 @@ function limitsOf({ costTable, profile }: PlanRequest, { inputs, stageLayers }: 
   return stagesOfCut(inputs.layout.pipeline, cut).map((shape, stage) => {
     const boundaries = boundariesOf(stage, cut.stageOfChunk);
     const key = `${shapeKey(shape)},${boundaries}`;
-    const found =
-      known.get(key) ?? stageLimits(inputs, { ...shape, boundaries }, slices, (batch, tokens) => boundary(inputs, batch, tokens));
+    const limits = (): StageLimits =>
+      stageLimits(inputs, { ...shape, boundaries, offloadMs: offloadMs(inputs, shape, slices) }, slices, (batch, tokens) =>
+        boundary(inputs, batch, tokens),
+      );
+    const found = known.get(key) ?? limits();
     known.set(key, found);
     return found;
   });
+}
+
+/** What a stage waits for copies to and from the host in the passes of some slices, ms. */
+function offloadMs(
+  inputs: Pipeline['inputs'],
+  shape: StageShape,
+  slices: readonly { batch: number; tokens: number; context: number }[],
+): number {
+  const waits = offloadWaits(inputs, shape);
+  return slices.reduce((sum, { batch, tokens, context }) => {
+    const { forwardMs, backwardMs } = waits(batch, tokens, context);
+    return sum + forwardMs + backwardMs;
+  }, 0);
 }
 
 /** Boundaries that the chunks of a stage have with chunks of other stages. */

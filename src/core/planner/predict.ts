@@ -1,4 +1,4 @@
-import { megatronBoundary, gradientExchange, optimizerTime, stageCost, terapipeBoundary, type StageLayers } from '../cost/stage-time';
+import { megatronBoundary, gradientExchange, optimizerTime, terapipeBoundary, type StageLayers } from '../cost/stage-time';
 import { cachedBySlice } from '../cost/layer-time';
 import { linearPeak, type CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
@@ -14,6 +14,7 @@ import { placeChunks } from '../schedule/registry';
 import type { ScheduleName, Schedule, Timeline, WorkUnit } from '../schedule/schedule';
 import { simulate, wholeBackward, type Durations, type Transfers } from '../schedule/simulate';
 import type { Scheme } from '../solver/slicing';
+import { chunkCost } from './offload';
 import type { Candidate, CandidateId, Certificate } from './plan';
 import { chunkCut, chunksPerStage, kindFor, makeSchedule, memoryInputs, type ChunkCut } from './scheduling';
 import { cutShapes, usualCut } from './stages';
@@ -50,7 +51,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
       : stagesOfCut(layout.pipeline, chunkCut(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers));
   const table = costTable === null ? null : tableCost(costTable);
   const newCost = (shape: StageShape, share: number): SliceCost => {
-    const analytic = stageCost(inputs, shape.layers, shape);
+    const analytic = chunkCost(inputs, shape);
     if (table !== null) return splitLike(table, analytic, share);
     return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, shape.layers, shape), analytic);
   };

@@ -1,10 +1,20 @@
 import { formatBytes, formatDuration, formatNumber, formatPercent, plural } from '../format';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
-import { peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId } from './plan';
+import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 
-/** Step times this close are a tie: choosing by a smaller predicted difference gains nothing on average (project facts on step time, section 8). */
+/** Of schedules this close in time the one with the least memory is chosen: choosing by a smaller predicted difference gains nothing on average (project facts on step time, section 8). */
 export const tie = 1.05;
+
+/** Whether a plan's candidate is closer to the chosen one than the error bar. The chosen one is no tie with itself. */
+export function isTie(plan: Plan, { id, iterationMs }: Pick<Candidate, 'id' | 'iterationMs'>): boolean {
+  return id !== plan.chosen && isWithin(chosenOf(plan).iterationMs, iterationMs, plan.cost.errorPercent);
+}
+
+/** Whether two step times are closer than the error bar. */
+function isWithin(aMs: number, bMs: number, errorPercent: number): boolean {
+  return Math.max(aMs, bMs) <= Math.min(aMs, bMs) * (1 + errorPercent / 100);
+}
 /** Peaks this close are alike. */
 export const sameMemory = 1.02;
 
@@ -22,19 +32,20 @@ export function againstAnalytic(chosen: Candidate, candidates: readonly Candidat
   return `the analytic model says ${formatDuration(analytic.iterationMs)} (${apart}) and would choose ${same ? 'the same' : instead}`;
 }
 
-/** How the chosen candidate compares with the usual others, a line each. */
-export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[]): string[] {
+/** How the chosen candidate compares with the usual others, a line each; what is closer than the error bar is said to be a tie. */
+export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): string[] {
   const against = (id: CandidateId, words: string): string[] => {
     const other = candidates.find((candidate) => candidate.id === id);
     if (other === undefined || other.id === chosen.id) return [];
     const ratio = other.iterationMs / chosen.iterationMs;
     const closeButLarger = ratio * tie >= 1 && other.fits && peakBytesOf(other) > sameMemory * peakBytesOf(chosen);
+    const within = isWithin(chosen.iterationMs, other.iterationMs, errorPercent) ? ', a tie within the error bar' : '';
     const comparison =
       ratio >= 1.005
-        ? `${formatNumber(ratio)}x over ${words}`
+        ? `${formatNumber(ratio)}x over ${words}${within}`
         : ratio >= 0.995 || closeButLarger
           ? `a tie with ${words}`
-          : `${formatNumber(1 / ratio)}x slower than ${words}`;
+          : `${formatNumber(1 / ratio)}x slower than ${words}${within}`;
     const need = other.fits
       ? closeButLarger && ratio < 1.005
         ? `, but ${formatBytes(peakBytesOf(other))}`
@@ -70,15 +81,16 @@ export function otherRuntime({ id, schedule }: Candidate): string | null {
   return id === schedule ? (runtimes[schedule] ?? null) : null;
 }
 
-/** One line on the fastest schedule that fits and is not a tie with what was chosen, if it needs another runtime. */
-export function fasterElsewhere(chosen: Candidate, candidates: readonly Candidate[]): string[] {
+/** One line on the fastest schedule that fits and is faster than what was chosen by more than nothing, if it needs another runtime. */
+export function fasterElsewhere(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): string[] {
   const faster = candidates.filter(
     (candidate) => otherRuntime(candidate) !== null && candidate.fits && candidate.iterationMs * tie < chosen.iterationMs,
   );
   const [best] = faster.sort((a, b) => a.iterationMs - b.iterationMs);
   if (best === undefined) return [];
+  const within = isWithin(chosen.iterationMs, best.iterationMs, errorPercent) ? ', a tie within the error bar' : '';
   return [
-    `${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}; it needs ${otherRuntime(best) ?? ''}`,
+    `${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}${within}; it needs ${otherRuntime(best) ?? ''}`,
   ];
 }
 

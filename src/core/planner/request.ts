@@ -32,6 +32,11 @@ export interface TrainingSpec extends Recompute {
   readonly contextExchange?: 'all-to-all' | 'ring';
   /** The optimizer and its state are on the host; absent: on the GPU. */
   readonly offloadOptimizer?: boolean;
+  /**
+   * Layers of each chunk, its first ones, whose activations wait in the host's memory between forward and backward (Megatron-LM's `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's `cpu_checkpointing`, of all
+   * that recompute keeps); absent: none.
+   */
+  readonly offloadLayers?: number;
   readonly attention: 'flash' | 'unfused';
   readonly sequenceParallel: boolean;
   readonly fusedCrossEntropy: boolean;
@@ -88,8 +93,12 @@ export interface Assumption {
   readonly because: string;
 }
 
+/** What a measured step made of the GPU's efficiency. */
 export interface Calibration {
+  /** As measured, and as it was predicted before. */
   readonly iterationMs: number;
+  readonly predictedMs: number;
+  /** GEMM efficiency of the GPU before and since. */
   readonly before: number;
   readonly gemmEfficiency: number;
 }

@@ -8,6 +8,7 @@ import type { Located } from '../located';
 import { fitsMemory } from '../memory/count';
 import { parameterCount } from '../model/parameters';
 import { modelSpecOf } from '../config/written-model';
+import { runtimeOf } from '../model/runtimes';
 import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
@@ -15,18 +16,12 @@ import type { ScheduleName } from '../schedule/schedule';
 import { formatCount } from '../format';
 import { baseName } from '../text';
 import { calibrated } from './calibrate';
+import { becauseOfFace, type ResolveDefaults } from './defaults';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
 import { memoryOf } from './scheduling';
 import { sequenceLengths } from './lengths';
 import { requireStacks, requireStacksOf } from './stack-rules';
 import { requireCut } from './stages';
-
-/** What the face knows when the files do not say. */
-export interface ResolveDefaults {
-  readonly gpu: GpuPresetName;
-  readonly nodes: number | null;
-  readonly gpusPerNode: number | null;
-}
 
 interface Fallback<T> {
   readonly value: T;
@@ -75,10 +70,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
       value: layout.tensor > 1,
       because: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
     })),
-    globalBatch: take('training.globalBatch', run.training.globalBatch, () => ({
-      value: defaultGlobalBatch(layout, draft.microBatch),
-      because: 'four micro-batches a stage on every replica',
-    })),
+    globalBatch: take('training.globalBatch', run.training.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
   };
   const request: PlanRequest = {
     title: run.title,
@@ -182,7 +174,7 @@ function resolveNode(run: Run, defaults: ResolveDefaults, take: Take): ClusterSp
     value: defaults.gpusPerNode ?? named?.gpusPerNode ?? 8,
     because:
       defaults.gpusPerNode !== null
-        ? 'the default of the settings'
+        ? becauseOfFace(defaults, 'gpusPerNode')
         : named === undefined
           ? 'a usual number'
           : 'as this GPU is usually built in',
@@ -196,7 +188,7 @@ const unknownGpuLinks: GpuPresetName = 'L40S';
 /** The GPU when no file names one: that of the profile the files name, else the face's default. */
 function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly because: string } {
   const profile = run.profile?.value?.profile;
-  if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, because: 'the default of the settings' };
+  if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, because: becauseOfFace(defaults, 'gpu') };
   const known = gpuPresetOf(profile.device.name, profile.device.memoryBytes);
   return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, because: 'the profile was measured on it' };
 }
@@ -213,7 +205,7 @@ function resolveNodes(
   take: Take,
 ): number {
   return take('cluster.nodes', run.nodes, () => {
-    if (defaults.nodes !== null) return { value: defaults.nodes, because: 'the default of the settings' };
+    if (defaults.nodes !== null) return { value: defaults.nodes, because: becauseOfFace(defaults, 'nodes') };
     const sizes = ['tensor', 'pipeline', 'data', 'context'] as const;
     const asked = sizes.reduce((gpus, size) => gpus * (run.layout[size]?.value ?? 1), 1);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
@@ -224,11 +216,18 @@ function resolveNodes(
   });
 }
 
+function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatch: number): Fallback<number> {
+  return each === undefined
+    ? { value: defaultGlobalBatch(layout, microBatch), because: 'four micro-batches a stage on every replica' }
+    : { value: each.value * layout.data, because: `${formatCount(each.value)} on each replica, as the files say` };
+}
+
 type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
 
 function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cluster: ClusterSpec, take: Take): TrainingDraft {
   const { fp16, bf16 } = cluster.gpu.peakTflops;
   const noFastBf16 = bf16 < fp16;
+  const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
   return {
     ...sequenceLengths(given, model, take),
     microBatch: take('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
@@ -238,7 +237,7 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
       return noFastBf16 ? { value: 'fp16', because: 'this GPU has no fast bf16' } : { value: 'bf16', because: 'usual practice' };
     }),
     optimizer: take('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
-    zeroStage: take('training.zeroStage', given.zeroStage, () => ({ value: 1, because: "Megatron-LM's distributed optimizer" })),
+    zeroStage: take('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
     recompute: take('training.recompute', given.recompute, () => ({
       value: 'none',
       because: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
@@ -251,18 +250,21 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
     dropout: take('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
     ...narrowProducts(given, cluster, take),
-    fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => ({ value: true, because: 'Megatron-LM accumulates in fp32' })),
+    fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => runtime.fp32Gradients),
   };
 }
 
 /** What has no default of its own: absent means the usual. */
-function optional({ runtime, recomputeLayers, recomputeModules, contextExchange, offloadOptimizer }: Run['training']): Run['training'] {
+function optional(given: Run['training']): Run['training'] {
+  const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextExchange, offloadOptimizer, offloadLayers } = given;
   return {
     ...(runtime && { runtime }),
     ...(recomputeLayers && { recomputeLayers }),
+    ...(recomputeGroup && { recomputeGroup }),
     ...(recomputeModules && { recomputeModules }),
     ...(contextExchange && { contextExchange }),
     ...(offloadOptimizer && { offloadOptimizer }),
+    ...(offloadLayers && { offloadLayers }),
   };
 }
 

@@ -2,13 +2,25 @@ import { stageLimits } from '../cost/limits';
 import type { CostInputs } from '../cost/rates';
 import type { StageShape } from '../memory/layer-tensors';
 import type { Scheme } from '../solver/slicing';
+import { offloadWaits } from './offload';
 import type { Measured } from './predict';
 
 /**
- * Where the time of a step goes, in the order in which it is told: arithmetic, memory traffic, issuing operations and exchanges inside layers on the busiest stage, what it computes again, sends that hold it; that stage standing
+ * Where the time of a step goes, in the order in which it is told: arithmetic, memory traffic, issuing operations and exchanges inside layers on the busiest stage, what it computes again, copies of activations and sends that hold it; that stage standing
  * still; gradient exchange and optimizer after the pipeline.
  */
-export const stepParts = ['math', 'memory', 'issue', 'exchange', 'recompute', 'send', 'bubble', 'gradientExchange', 'optimizer'] as const;
+export const stepParts = [
+  'math',
+  'memory',
+  'issue',
+  'exchange',
+  'recompute',
+  'offload',
+  'send',
+  'bubble',
+  'gradientExchange',
+  'optimizer',
+] as const;
 export type StepPart = (typeof stepParts)[number];
 
 /** What each is called. */
@@ -18,6 +30,7 @@ export const stepPartNames: Readonly<Record<StepPart, string>> = {
   issue: 'issuing operations',
   exchange: 'exchanges inside layers',
   recompute: 'recompute',
+  offload: 'copies to and from the host',
   send: 'sends between stages',
   bubble: 'bubble',
   gradientExchange: 'gradient exchange',
@@ -32,7 +45,8 @@ export function stepPartsOf(inputs: CostInputs, shapes: readonly StageShape[], c
   if (shape === undefined) throw new Error(`stage ${stage} has no shape`);
   const busy = busyMs[stage] ?? 0;
   const kept = { ...inputs, training: { ...inputs.training, recompute: 'none' as const } };
-  const total = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0 };
+  const waits = offloadWaits(inputs, shape);
+  const total = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0, offload: 0 };
   for (const { chunk, times } of chunksOf(scheme)) {
     let context = 0;
     const slices = chunk.tokens.map((tokens) => {
@@ -41,6 +55,10 @@ export function stepPartsOf(inputs: CostInputs, shapes: readonly StageShape[], c
       return slice;
     });
     const { ms } = stageLimits(kept, shape, slices, () => 0);
+    for (const slice of slices) {
+      const { forwardMs, backwardMs } = waits(slice.batch, slice.tokens, slice.context);
+      total.offload += times * (forwardMs + backwardMs);
+    }
     const again = inputs.training.recompute === 'none' ? ms : stageLimits(inputs, shape, slices, () => 0).ms;
     for (const part of ['math', 'memory', 'issue', 'exchange'] as const) {
       total[part] += times * ms[part];

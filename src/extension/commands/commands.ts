@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { runCommand } from '../run-command';
 import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
+import { calibrateCommand } from './calibrate';
 import { chooseClusterCommand } from './choose-cluster';
 import { createConfigCommand } from './create-config';
 import { exportLayoutCommand, type ExportLayoutCommands } from './export-layout';
@@ -26,6 +27,7 @@ export interface Commands {
   readonly 'terapipe.exportLayout': (config?: unknown) => Promise<void>;
   readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.calibrate': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openSample': (folder?: unknown) => Promise<void>;
   readonly 'terapipe.exportPlan': (config?: unknown) => Promise<void>;
   readonly 'terapipe.profile': (config?: unknown) => Promise<void>;
@@ -56,6 +58,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.exportLayout': (config) => exportLayoutCommand(services, config),
     'terapipe.createConfig': (model) => createConfigCommand(services, model),
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
+    'terapipe.calibrate': (config) => calibrateCommand(services, config),
     'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),
     'terapipe.exportPlan': (config) => exportPlanCommand(services, config),
     'terapipe.profile': (config) => profileCommand(services, config),

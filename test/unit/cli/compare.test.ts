@@ -53,9 +53,55 @@ describe('terapipe plan --compare', function () {
     assert.match((await cli.run(['plan', '--compare', config, 'run.trace.json'])).out, /equal, pass by pass/);
   });
 
+  it('plans with a GPU calibrated to a measured step, given as a time or as a file, and says what it was before', async () => {
+    interface Planned {
+      iterationMs: number;
+      cost: { errorPercent: number; calibration: { iterationMs: number; predictedMs: number } | null };
+    }
+    const wide = path.join('configs', 'pipeline', 'wide.json');
+    const model = { layers: 8, hidden: 4096, heads: 32, vocab: 32000 };
+    write(wide, JSON.stringify({ model, training: { globalBatch: 16 }, layout: { tensor: 1, pipeline: 4, data: 2 }, schedule: '1F1B' }));
+    const planned = async (...args: string[]): Promise<Planned> =>
+      (JSON.parse((await cli.run(['plan', wide, '--json', ...args])).out) as { plan: Planned }).plan;
+    const before = await planned();
+    const measured = Math.round(1.3 * before.iterationMs);
+    assert.equal(before.cost.calibration, null);
+    write('steps.log', `elapsed time per iteration (ms): ${measured} |\n`);
+    for (const step of [`${measured}ms`, `${measured / 1000} s`, 'steps.log']) {
+      const after = await planned('--measured', step);
+      assert.equal(after.cost.errorPercent, 10);
+      assert.ok(Math.abs((after.cost.calibration?.iterationMs ?? 0) / measured - 1) < 1e-9, step);
+      assert.ok(Math.abs((after.cost.calibration?.predictedMs ?? 0) / before.iterationMs - 1) < 1e-9, step);
+      assert.ok(Math.abs(after.iterationMs / measured - 1) < 1e-3, step);
+    }
+    const { out } = await cli.run(['plan', wide, '--measured', `${measured}ms`]);
+    assert.match(out, /calibrated +to a measured step of .*, predicted .* before: GEMMs at .* of peak, not/);
+    const { exitCode, err } = await cli.run(['plan', wide, '--measured', '0s']);
+    assert.equal(exitCode, 2);
+    assert.match(err, /0s/);
+  });
+
   it('sets a plan beside measured step times', async () => {
     const { comparison } = JSON.parse((await cli.run(['plan', config, '--compare', 'times.csv', '--json'])).out) as { comparison: Json };
     assert.deepEqual([comparison['kind'], (comparison['step'] as Json)['measuredMs']], ['times', 12]);
+  });
+
+  it('sets the layout of the files beside the best one that a search finds, either way round', async () => {
+    const launcher = 'nemo.yaml';
+    cpSync(path.join(fixtures, '../launchers', launcher), path.join(cli.folder, launcher));
+    const { out, err, exitCode } = await cli.run(['plan', launcher, '--compare', 'best', '--json']);
+    assert.notEqual(exitCode, 2, err);
+    const { plan, other, comparison } = JSON.parse(out) as { plan: Json; other: Json; comparison: Json };
+    const { out: searched } = await cli.run(['plan', launcher, '--search', '--quick', '--free', 'all', '--json']);
+    const found = JSON.parse(searched) as { plan: Json; search: { launched: Json } };
+    assert.deepEqual([plan['iterationMs'], other['iterationMs']], [found.search.launched['iterationMs'], found.plan['iterationMs']]);
+    for (const size of ['tensor', 'pipeline', 'data'])
+      assert.equal((other['layout'] as Json)[size], (found.plan['layout'] as Json)[size], size);
+    assert.ok((comparison['speedup'] as number) >= 1);
+    const swapped = JSON.parse((await cli.run(['plan', launcher, '--compare', 'launched', '--json'])).out) as { plan: Json };
+    assert.equal(swapped.plan['iterationMs'], other['iterationMs']);
+    const words = await cli.run(['plan', config, '--compare', 'best', '--free', 'layout']);
+    assert.match(words.out, /^ +A +as launched: tensor .*\n +B +best layout: tensor /);
   });
 
   it('reads a trace and a log that are too large for a config', async () => {
@@ -88,6 +134,7 @@ describe('terapipe plan --compare', function () {
       [['plan', config, '--compare', 'bad.csv'], /^bad\.csv:3:1: Line 3 has "soon" for step; give a time above 0/],
       [['plan', config, '--compare', 'order.csv'], /^order\.csv:1:1: A schedule has no times to compare/],
       [['plan', config, '--compare', 'nothing.json'], /^nothing\.json:1:1: .* does not exist/],
+      [['plan', config, '--compare', 'times.csv', '--free', 'all'], /--free is an option of plan --search/],
       [['plan', config, '--compare', 'times.csv', '--search'], /--search and --compare do different things/],
       [['memory', config, '--compare', 'times.csv'], /--compare is an option of profile or plan, not of memory/],
     ] as const) {

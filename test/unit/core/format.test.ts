@@ -9,6 +9,7 @@ import {
   formatNumber,
   formatPercent,
   formatTokens,
+  parseDuration,
   plural,
 } from '../../../src/core/format';
 
@@ -57,6 +58,18 @@ describe('format', () => {
       assert.equal(text, '–');
     assert.equal(formatNumber(1.5e-8), '0.000000015');
     assert.equal(formatNumber(-0), '0');
+  });
+
+  it('reads durations that people write', () => {
+    for (const [text, ms] of [
+      ['9.2s', 9200],
+      ['870 ms', 870],
+      ['870', 870],
+      ['1.5 min', 90_000],
+      ['1e3ms', 1000],
+    ] as const)
+      assert.equal(parseDuration(text), ms, text);
+    for (const text of ['', '0s', '-3 s', 'steps.log', '1.2.3 s', '5 h']) assert.equal(parseDuration(text), null, text);
   });
 
   it('parts number and unit', () => {

@@ -26,7 +26,7 @@ torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NUM_NODES pretrain_gpt.py \\
 `;
 
 const toml = `[model]
-name = "llama3"
+name = "ours"
 flavor = "8B"
 hf_assets_path = "./hf"
 

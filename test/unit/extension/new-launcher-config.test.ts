@@ -56,6 +56,13 @@ describe('a terapipe.json from a launcher', () => {
     assert.match(text, /^ {4}"data": 2 \/\/ follows from the number of GPUs$/m);
   });
 
+  it('says what numbers leave out of the model', () => {
+    const latent = { latentAttention: true, kvLoraRank: 64, qkNopeHeadDim: 32, qkRopeHeadDim: 16, vHeadDim: 32 } satisfies Values;
+    const text = newLauncherConfigText(stateOf({ ...sizes, ...launch, ...latent }), target, defaults) ?? '';
+    assert.match(text, /^\/\/ The numbers below leave out .*: latent attention\. Name the config\.json/m);
+    assert.doesNotMatch(newLauncherConfigText(stateOf({ ...sizes, ...launch }), target, defaults) ?? '', /leave out/);
+  });
+
   it('names the model config that was joined, with what the launcher says otherwise', async () => {
     const { sessions, finish } = testWorld({ 'runs/train.toml': torchtitan, 'runs/hf/config.json': smallModel });
     const planned = sessions.ensure(uri('runs/train.toml'), 'torchtitan');

@@ -6,6 +6,7 @@ import { answerElastic } from '../../../src/core/elastic/answer';
 import type { ElasticRequest } from '../../../src/core/elastic/request';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/planner/request';
+import { readScheduleFile } from '../../../src/core/schedule/pytorch/schedule-file';
 import type { StandingTimes } from '../../../src/core/solver/solve';
 import { createPlanSessions, type PlanSessions, type SessionWorld } from '../../../src/extension/plan-sessions';
 
@@ -70,6 +71,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
       elasticRequests.push(request);
       return nextTurn().then(() => answerElastic(request, signal));
     },
+    readSchedule: (text, file, name) => nextTurn().then(() => readScheduleFile(text, file, name)),
     defaults: () => ({ gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 }),
     profiles: () => Promise.resolve([]),
     shell,

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { comparePlans } from '../../../src/core/compare/plans';
+import type { ExpectedError } from '../../../src/core/errors';
+import { chromeTrace } from '../../../src/core/export/chrome-trace';
+import { chosenOf } from '../../../src/core/planner/plan';
+import { readScheduleFile } from '../../../src/core/schedule/pytorch/schedule-file';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/core/elastic/answer';
 import { answerSearch, type SearchStanding } from '../../../src/core/planner/search/answer';
@@ -70,6 +77,71 @@ describe('planner worker', () => {
       helping.map(({ index, count, improvements }) => [index, count, improvements.length]),
       result.improvements.map((_, index) => [index, result.improvements.length, index]),
     );
+  });
+
+  it('compares two plans by their figures', async () => {
+    const [a, b] = [makePlan(small), makePlan({ ...small, schedule: 'GPipe' })];
+    assert.deepEqual(await client.compare(a, { kind: 'plan', plan: b }), comparePlans(a, b, { a: 'A', b: 'B' }));
+  });
+
+  describe('with a measured run', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'terapipe-compare-'));
+    const measured = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text);
+      return { kind: 'measured' as const, path: join(folder, name), file: `file:///w/${name}` };
+    };
+    const plan = makePlan(small);
+    const trace = chromeTrace(chosenOf(plan).timeline!, { title: 'a run' });
+    const text = [...trace].join('');
+    after(() => rmSync(folder, { recursive: true, force: true }));
+
+    it('lays a trace beside a plan, and reads it again only when the file is another one', async () => {
+      const first = await client.compare(plan, measured('run.json', text));
+      assert.ok(first.kind === 'trace' && first.equal);
+      const again = await client.compare(plan, measured('run.json', text));
+      assert.deepEqual(again, first);
+      const times = await client.compare(plan, measured('run.json', '{"stepsMs": [9, 8, 7]}'));
+      assert.ok(times.kind === 'times' && times.step?.measuredMs === 7);
+    });
+
+    it('reads a large trace piece by piece, saying how far it is, and gives it up in under 200 ms when cancelled', async () => {
+      const noise = `${JSON.stringify({ ph: 'X', cat: 'cpu_op', name: 'aten::mm', pid: 1, tid: 1, ts: 1, dur: 1, args: { text: 'x'.repeat(200) } })},\n`;
+      const large = measured('large.json', text.replace('"traceEvents":[', `"traceEvents":[${noise.repeat(60_000)}`));
+      const fractions: number[] = [];
+      const compared = await client.compare(plan, large, { onProgress: (fraction) => fractions.push(fraction) });
+      assert.ok(compared.kind === 'trace' && compared.equal);
+      assert.ok(fractions.length > 10 && fractions.at(-1) === 1, String(fractions.length));
+      assert.deepEqual(fractions, [...fractions].sort((a, b) => a - b)); // prettier-ignore
+      await client.compare(plan, measured('other.json', text));
+      const abort = new AbortController();
+      let cancelledAt = 0;
+      const onProgress = (): void => {
+        cancelledAt ||= performance.now();
+        abort.abort();
+      };
+      await assert.rejects(client.compare(plan, large, { signal: abort.signal, onProgress }), { name: 'CancelledError' });
+      assert.ok(cancelledAt > 0 && performance.now() - cancelledAt < 200);
+    });
+
+    it('places what is wrong with the file', async () => {
+      for (const [name, content, code] of [
+        ['cut.json', '{"traceEvents":[{"name":"PP:0F0"', 'trace-syntax'],
+        ['poem.txt', 'Es war einmal\nein Lattenzaun\n', 'measured-unknown'],
+        ['bad.csv', 'step_ms\n12\nsoon\n', 'times-value'],
+      ] as const)
+        await assert.rejects(client.compare(plan, measured(name, content)), (error: ExpectedError) => {
+          assert.deepEqual([error.code, error.place?.file], [code, `file:///w/${name}`]);
+          return true;
+        });
+      const missing = { kind: 'measured' as const, path: join(folder, 'nothing.json'), file: 'file:///w/nothing.json' };
+      await assert.rejects(client.compare(plan, missing), { code: 'measured-unreadable' });
+      await assert.rejects(client.compare(plan, { ...missing, path: folder }), { code: 'measured-unreadable' });
+    });
+  });
+
+  it('reads a schedule file as the core does', async () => {
+    for (const csv of ['0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n', '0F0,0X1\n'])
+      assert.deepEqual(await client.readSchedule(csv, 'file:///w/a.csv', 'a.csv'), readScheduleFile(csv, 'file:///w/a.csv', 'a.csv'));
   });
 
   it('gives up a search of a large cluster in under 200 ms when cancelled', async () => {

@@ -15,6 +15,8 @@ if (parentPort !== null)
       watching?.onStanding?.({ kind: 'searching', best: null, lowerBoundMs: 2, counts });
       return { request, best: {}, front: [], ...asked } as unknown as SearchResult;
     },
+    compare: () => Promise.reject(new Error('not scripted')),
+    schedule: () => ({ findings: [], drawn: null }),
     plan: (request, { signal, onProgress, onStanding }): Plan => {
       switch (request.title) {
         case 'heeds cancel':

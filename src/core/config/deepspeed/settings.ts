@@ -33,6 +33,8 @@ export const entries: readonly Entry[] = [
   entry('optimizer', word, 'optimizer.type'),
   entryAs('activationCheckpointing', anything, (value) => typeof value !== 'boolean' || value, 'activation_checkpointing'),
   entryAs('recomputeGranularity', integer(0, 10_000), (every) => (every > 0 ? 'full' : null), 'pipeline.activation_checkpoint_interval'),
+  entryAs('recomputeLayers', integer(0, 10_000), (every) => (every > 1 ? every : null), 'pipeline.activation_checkpoint_interval'),
+  entry('cpuCheckpointing', boolean, 'activation_checkpointing.cpu_checkpointing'),
   entry('pipeline', degree, 'pipeline.stages'),
   entry('partitionMethod', word, 'pipeline.partition', 'pipeline.partition_method'),
   entry('tensor', degree, 'tensor_parallel.autotp_size', 'tensor_parallel.tp_size'),

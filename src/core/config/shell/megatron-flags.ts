@@ -152,6 +152,7 @@ const flagTable: FlagTable = {
     rule('use-flash-attn-triton', fixed('flash')),
   ],
   cpuOffloading: [rule('cpu-offloading', on(true)), rule('cpu-offloading-num-layers', any)],
+  offloadLayers: [rule('cpu-offloading-num-layers', count(0))],
   activationCheckpointing: [rule('deepspeed-activation-checkpointing', on(true))],
   offloadOptimizer: [rule('optimizer-cpu-offload', fixed('cpu')), rule('cpu-optimizer', fixed('cpu'))],
   variableSequenceLengths: [rule('variable-seq-lengths', on(true))],

@@ -86,6 +86,7 @@ export const coreKeys: KeyTable = {
   sequenceParallel: [key('sequence_parallel', on(true))],
   attention: [key('attention_backend', backendOf), key('use_flash_attn', fixed('flash'))],
   cpuOffloading: [key('cpu_offloading', on(true))],
+  offloadLayers: [key('cpu_offloading_num_layers', count(0))],
   variableSequenceLengths: [key('variable_seq_lengths', on(true))],
   overlapP2p: [key('overlap_p2p_comm', on(true))],
   microBatch: [key('micro_batch_size', count(1))],

@@ -89,6 +89,7 @@ const neoxKeys: KeyTable = {
   offloadParameters: [key('zero_optimization.offload_param.device', deviceName)],
   recomputeGranularity: [key('checkpoint_activations', fixed('full'))],
   recomputeLayers: [key('checkpoint_num_layers', count(1))],
+  cpuCheckpointing: [key('checkpoint_in_cpu', on(true))],
   attention: [key('attention_config', attentionKinds)],
   nodes: [key('num_nodes', some)],
   gpusPerNode: [key('num_gpus', some)],

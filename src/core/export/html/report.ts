@@ -13,6 +13,8 @@ import type { Severity } from '../../findings';
 import { lengthsText } from '../../planner/lengths';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../planner/plan';
 import { operationKind } from '../../schedule/schedule';
+import { limitedBy } from '../../planner/limit-words';
+import { isTie } from '../../planner/reasons';
 import { stageLayersText } from '../../planner/search/words';
 import { stacksText } from '../../planner/stack-cut';
 import { printable } from '../../text';
@@ -149,11 +151,12 @@ function timelineSection(title: string, { timeline, name, pipelineMs, gradientEx
   );
 }
 
-function candidatesSection({ candidates, chosen }: Plan): string {
+function candidatesSection(plan: Plan): string {
+  const { candidates, chosen } = plan;
   const rows = candidates.map((candidate) =>
     row(
       [
-        `${text(candidate.name)}${candidate.id === chosen ? ' <em>chosen</em>' : ''}`,
+        `${text(candidate.name)}${candidate.id === chosen ? ' <em>chosen</em>' : isTie(plan, candidate) ? ' <em>tie</em>' : ''}`,
         text(formatDuration(candidate.iterationMs)),
         text(formatPercent(candidate.bubbleRate)),
         text(formatBytesOf(peakBytesOf(candidate), candidate.memory.capacityBytes)),
@@ -168,10 +171,12 @@ function candidatesSection({ candidates, chosen }: Plan): string {
   return section('Compared', `<table class="figures"><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>`);
 }
 
-function timesSection({ cost, request, analytic }: Plan, { certificate }: Candidate): string {
+function timesSection({ cost, request, analytic, limits }: Plan, { certificate }: Candidate): string {
+  const limited = limitedBy(limits);
   const sentences = [
     cost.description,
-    `${formatNumber(cost.errorPercent)} % either way: ${cost.errorBecause}`,
+    `${formatNumber(cost.errorPercent)} % either way: ${cost.errorBecause}; plans closer than that are ties`,
+    ...(limited === null ? [] : [`Limited by ${limited}`]),
     ...(request.profile === null ? [] : [`Profile: ${request.profile.file}`]),
     ...(analytic === null ? [] : [`The analytic model alone: ${analytic.name}, ${formatDuration(analytic.iterationMs)}`]),
     ...(certificate === null

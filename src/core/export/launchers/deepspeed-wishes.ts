@@ -17,6 +17,11 @@ export function deepspeedWishes(plan: HandOver): readonly Wish[] {
     recomputeWish(plan),
     // A section of its own, with settings that hang on it.
     { ...offloadWish(plan.offloadOptimizer === true), ways: () => [] },
+    ...lacking(
+      'activations on the host',
+      "that hangs on the model's code: activation_checkpointing.cpu_checkpointing",
+      (plan.offloadLayers ?? 0) > 0,
+    ),
     ...lacking(`ZeRO ${zeroStage} with a pipeline`, 'DeepSpeed refuses ZeRO 2 and 3 in its pipeline engine', pipeline > 1 && zeroStage > 1),
     ...lacking(`context parallel size ${context}`, script, context > 1),
     ...lacking(`expert parallel size ${expert}`, script, expert > 1),
@@ -75,19 +80,19 @@ function precisionWish({ precision }: HandOver): Wish {
   };
 }
 
-function recomputeWish({ pipeline, recompute: { granularity } }: HandOver): Wish {
+function recomputeWish({ pipeline, recompute: { granularity, group = 1 } }: HandOver): Wish {
   const current = (facts: Facts): string => facts.recomputeGranularity?.value ?? 'none';
   return {
-    what: `recompute ${granularity}`,
-    facts: ['recomputeGranularity'],
-    isMet: (facts) => current(facts) === granularity,
+    what: `recompute ${granularity}${group > 1 ? `, ${formatCount(group)} layers together` : ''}`,
+    facts: ['recomputeGranularity', 'recomputeLayers'],
+    isMet: (facts) => current(facts) === granularity && (granularity !== 'full' || (countOf(facts, 'recomputeLayers') ?? 1) === group),
     ways: (facts): readonly (readonly Put[])[] =>
       granularity === 'none'
         ? isGiven(facts, 'recomputeGranularity')
           ? [gone('recomputeGranularity')]
           : []
         : granularity === 'full' && pipeline > 1 && (isGiven(facts, 'pipeline') || facts === newFile)
-          ? [[{ fact: 'recomputeGranularity', value: 'full' }]]
+          ? [[{ fact: 'recomputeGranularity', value: group }]]
           : [],
     because: "what is recomputed is up to the model's code; this file only says how it is kept",
   };

@@ -15,6 +15,8 @@ export interface Recompute {
   readonly modules?: readonly string[];
   /** Layers of every (virtual) stage that a full recompute covers; undefined: all of them. */
   readonly layers?: number;
+  /** Layers recomputed together; undefined: each by itself. */
+  readonly group?: number;
 }
 
 /** What a launcher is told of a plan: sizes of the parallel groups, batches, and how the step runs. Lengths in tokens, batches in sequences. */
@@ -43,6 +45,8 @@ export interface HandOver {
   readonly recompute: Recompute;
   /** The optimizer and its state are on the host; absent: on the GPU. */
   readonly offloadOptimizer?: boolean;
+  /** Layers of each stage whose activations wait on the host; absent: none. */
+  readonly offloadLayers?: number;
   /** How GPUs that share a sequence exchange; absent: as the launcher does. */
   readonly contextExchange?: 'all-to-all' | 'ring';
   readonly attention: 'flash' | 'unfused';
@@ -109,6 +113,7 @@ function handOver({ title, model, cluster, training, layout }: PlanRequest, pred
     sequenceParallel: training.sequenceParallel,
     recompute: recomputeOf(training),
     ...(training.offloadOptimizer === true ? { offloadOptimizer: true } : {}),
+    ...((training.offloadLayers ?? 0) > 0 ? { offloadLayers: training.offloadLayers } : {}),
     ...(context > 1 && training.contextExchange !== undefined ? { contextExchange: training.contextExchange } : {}),
     attention: training.attention,
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
@@ -116,11 +121,12 @@ function handOver({ title, model, cluster, training, layout }: PlanRequest, pred
   };
 }
 
-function recomputeOf({ recompute, recomputeLayers, recomputeModules }: PlanRequest['training']): Recompute {
+function recomputeOf({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: PlanRequest['training']): Recompute {
   return {
     granularity: recompute,
     ...(recompute === 'selective' && recomputeModules !== undefined ? { modules: recomputeModules } : {}),
     ...(recompute === 'full' && recomputeLayers !== undefined ? { layers: recomputeLayers } : {}),
+    ...(recompute === 'full' && recomputeGroup > 1 ? { group: recomputeGroup } : {}),
   };
 }
 

@@ -28,7 +28,7 @@ function changesFor({ facts }: LauncherFile, { fact, value }: Put): readonly Jso
   if (path === undefined || typeof value === 'object') return null;
   // The form before stages existed was "zero_optimization": true.
   const keys = path === 'zero_optimization' ? ['zero_optimization', 'stage'] : path.split('.');
-  return [{ path: keys, value: fact === 'recomputeGranularity' && value !== undefined ? 1 : value }];
+  return [{ path: keys, value }];
 }
 
 /** One precision is on at a time. */

@@ -39,6 +39,7 @@ export function megatronWishes(plan: HandOver, format: MegatronFormat): readonly
       () => plan.tensor > 1,
     ),
     recomputeWish(plan),
+    activationOffloadWish(plan, format),
     offloadWish(plan.offloadOptimizer === true),
     ...exchangeWishes(plan),
     gpusWish(plan, format),
@@ -161,11 +162,11 @@ function shardingWish({ zeroStage }: HandOver, format: MegatronFormat): Wish {
 }
 
 function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
-  const { granularity, modules, layers } = recompute;
+  const { granularity, modules, layers, group = 1 } = recompute;
   const most = Math.max(...stageLayers);
   const parts = layers === undefined || layers >= most ? undefined : layers;
   return {
-    what: `recompute ${granularity}${modules === undefined ? '' : ` of ${modules.join(', ')}`}${parts === undefined ? '' : ` of ${plural(parts, 'layer')} a stage`}`,
+    what: `recompute ${granularity}${modules === undefined ? '' : ` of ${modules.join(', ')}`}${parts === undefined ? '' : ` of ${plural(parts, 'layer')} a stage`}${group > 1 ? `, ${formatCount(group)} layers together` : ''}`,
     facts: ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'],
     isMet: (facts) => {
       const given = facts.recomputeGranularity?.value ?? 'none';
@@ -174,7 +175,10 @@ function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
         return modules === undefined || [...(facts.recomputeModules?.value ?? [])].sort().join() === [...modules].sort().join();
       const isPart = facts.recomputeMethod?.value === 'block' && (countOf(facts, 'recomputeLayers') ?? 0) < most;
       if (granularity === 'none') return true;
-      return parts === undefined ? !isPart && facts.recomputeMethod !== undefined : isPart && facts.recomputeLayers?.value === parts;
+      const isGroup = facts.recomputeMethod?.value !== 'uniform' || (countOf(facts, 'recomputeLayers') ?? 1) === group;
+      return parts === undefined
+        ? !isPart && isGroup && facts.recomputeMethod !== undefined
+        : isPart && facts.recomputeLayers?.value === parts;
     },
     ways: (facts) => {
       if (granularity === 'none') return [gone('recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules')];
@@ -187,15 +191,32 @@ function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
             ...(modules === undefined ? [] : [{ fact: 'recomputeModules', value: modules } as const]),
           ],
         ];
-      if (parts === undefined && facts.recomputeMethod?.value === 'uniform' && facts.recomputeLayers !== undefined) return [[put]];
+      if (parts === undefined && facts.recomputeMethod?.value === 'uniform' && (countOf(facts, 'recomputeLayers') ?? 0) === group)
+        return [[put]];
       return [
         [
           ...gone('recomputeModules'),
           put,
           { fact: 'recomputeMethod', value: parts === undefined ? 'uniform' : 'block' },
-          { fact: 'recomputeLayers', value: parts ?? 1 },
+          { fact: 'recomputeLayers', value: parts ?? group },
         ],
       ];
+    },
+    because: because.never,
+  };
+}
+
+/** Whole layers whose activations go to the host: told by their number alone on a command line, by a switch as well in a config. */
+function activationOffloadWish({ offloadLayers = 0 }: HandOver, format: MegatronFormat): Wish {
+  const givenOf = ({ cpuOffloading, offloadLayers: layers }: Facts): number => (cpuOffloading?.value === false ? 0 : (layers?.value ?? 0));
+  return {
+    what: offloadLayers === 0 ? 'no activations on the host' : `activations of ${plural(offloadLayers, 'layer')} on the host`,
+    facts: ['cpuOffloading', 'offloadLayers'],
+    isMet: (facts) => givenOf(facts) === offloadLayers,
+    ways: () => {
+      if (offloadLayers === 0) return [gone('cpuOffloading', 'offloadLayers')];
+      const layers: Put = { fact: 'offloadLayers', value: offloadLayers };
+      return [format === 'megatron-shell' ? [layers] : [{ fact: 'cpuOffloading', value: true }, layers]];
     },
     because: because.never,
   };

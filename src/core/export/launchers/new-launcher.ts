@@ -97,7 +97,7 @@ function titanToml(plan: HandOver, puts: readonly Put[]): string {
 /** Strict JSON has no remarks: Transformers and Accelerate refuse them. */
 function deepspeedJson({ precision }: HandOver, puts: readonly Put[]): string {
   const root: Record<string, unknown> = {};
-  for (const [path, value] of settings(puts, deepspeedKeys, (fact, given) => (fact === 'recomputeGranularity' ? 1 : given))) {
+  for (const [path, value] of settings(puts, deepspeedKeys, (_, given) => given)) {
     const [section = '', key] = path.split('.');
     if (key === undefined) root[section] = value;
     else root[section] = { ...(root[section] as object | undefined), [key]: value };

@@ -29,6 +29,7 @@ export const megatronFlags = {
   recomputeMethod: ['--recompute-method'],
   recomputeLayers: ['--recompute-num-layers'],
   recomputeModules: ['--recompute-modules'],
+  offloadLayers: ['--cpu-offloading-num-layers'],
 } as const satisfies Spelling;
 
 const coreKeys = {
@@ -52,6 +53,8 @@ const coreKeys = {
   recomputeMethod: 'recompute_method',
   recomputeLayers: 'recompute_num_layers',
   recomputeModules: 'recompute_modules',
+  cpuOffloading: 'cpu_offloading',
+  offloadLayers: 'cpu_offloading_num_layers',
 } as const;
 
 const under = (...prefixes: readonly string[]): Spelling =>

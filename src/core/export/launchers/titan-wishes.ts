@@ -26,6 +26,8 @@ export function titanWishes(plan: HandOver): readonly Wish[] {
     sequenceParallelWish(plan),
     recomputeWish(plan),
     offloadWish(plan.offloadOptimizer === true),
+    ...lacking('activations on the host', 'TorchTitan has no setting for it', (plan.offloadLayers ?? 0) > 0),
+    ...lacking('layers recomputed together', 'TorchTitan recomputes layer by layer', (plan.recompute.group ?? 1) > 1),
     ...lacking(`token slices (${plan.schedule})`, 'TorchTitan has no token slices', plan.slices > 1 && plan.pipeline > 1),
   ];
 }

@@ -21,6 +21,7 @@ export const findingCodes = [
   'vocabulary-padding',
   'zero-with-pipeline',
   'selective-recompute-flash',
+  'activations-offload',
   'expert-dense-model',
   'experts-active',
   'experts-expert',

@@ -161,6 +161,7 @@ function habitFindings(run: Run): Finding[] {
         remedy: 'set training.recompute to none or full',
       }),
     );
+  findings.push(...offloadFindings(run, stages));
   const peaks = run.gpu?.value.peakTflops;
   if (peaks !== undefined && precision?.value === 'bf16' && peaks.bf16 * 4 <= peaks.fp16)
     findings.push(
@@ -177,6 +178,27 @@ function habitFindings(run: Run): Finding[] {
       ),
     );
   return findings;
+}
+
+/** Megatron-LM refuses whole layers on the host with a pipeline or with recompute (`TransformerConfig`). */
+function offloadFindings(run: Run, stages: number): Finding[] {
+  const { offloadLayers, recompute, runtime } = run.training;
+  const recomputes = recompute !== undefined && recompute.value !== 'none';
+  if ((offloadLayers?.value ?? 0) === 0 || (runtime?.value ?? 'megatron') !== 'megatron' || (stages === 1 && !recomputes)) return [];
+  const beside = stages > 1 ? `with ${plural(stages, 'pipeline stage')}` : `beside ${recompute?.value ?? ''} recompute`;
+  return [
+    findingAt(
+      run,
+      'training.offloadLayers',
+      'activations-offload',
+      'warning',
+      {
+        message: `Megatron-LM does not offload the activations of whole layers ${beside}`,
+        remedy: 'set training.offloadLayers to 0, or training.runtime to what you run',
+      },
+      setFixes(run, 'training.offloadLayers', [0]),
+    ),
+  ];
 }
 
 function greatestCommonDivisor(a: number, b: number): number {

@@ -1,4 +1,4 @@
-import { gradientExchange, megatronBoundary, optimizerTime, stageCost, terapipeBoundary, type RankOrder } from '../../cost/stage-time';
+import { gradientExchange, megatronBoundary, optimizerTime, terapipeBoundary, type RankOrder } from '../../cost/stage-time';
 import type { CostInputs } from '../../cost/rates';
 import type { SliceCost, WholeSliceTime } from '../../cost/slice-cost';
 import { stageShapesOf, usablePeakBytes } from '../../memory/count';
@@ -9,6 +9,7 @@ import { layerGroups, layersByKind } from '../../model/layers';
 import { placeChunks } from '../../schedule/registry';
 import { uniformLengths } from '../../solver/baselines';
 import type { Scheme } from '../../solver/slicing';
+import { chunkCost } from '../offload';
 import { peakBytesOf } from '../plan';
 import { measure, operationCount, type Measured, type Pipeline } from '../predict';
 import type { PlanRequest } from '../request';
@@ -105,7 +106,7 @@ function remembered<F extends KeyedFamily, T>(
 
 function knownOf(request: PlanRequest): Known {
   const cost = remembered(
-    (family, shape) => stageCost(inputsOf(request, family), shape.layers, shape),
+    (family, shape) => chunkCost(inputsOf(request, family), shape),
     ({ keys }: Family) => keys.time,
   );
   const sliced = ({ keys }: Family): string => keys.sliced;
@@ -285,7 +286,8 @@ function leastStageBytes({ model, slicing }: PlanRequest, family: Family, known:
   let [meanAlways, meanSaved, stage] = [0, 0, Infinity];
   known.kinds.forEach(({ layers, one, all, more }, kind) => {
     const last = known.staticBytes(family, more) - known.staticBytes(family, all);
-    const kept = known.savedBytes(family, one);
+    // layers recomputed together share the input that they keep
+    const kept = known.savedBytes(family, one) / (family.training.recomputeGroup ?? 1);
     stage = Math.min(stage, known.staticBytes(family, one) - last);
     meanAlways += (layers / model.layers) * last;
     meanSaved += (layers / model.layers) * kept;

@@ -101,7 +101,11 @@ export function* familiesOf(
 ): Generator<Family> {
   const { request, fixed } = problem;
   const { model, training } = request;
-  const recomputes: readonly RecomputeChoice[] = fixed.has('recompute') ? [training] : recomputeChoices(model, training);
+  const recomputes: readonly RecomputeChoice[] = fixed.has('recompute')
+    ? [training]
+    : offloadsAlone(training)
+      ? [{ recompute: 'none' }]
+      : recomputeChoices(model, training);
   const optimizers = optimizersOf(problem);
   for (const sizes of sizesOf(problem)) {
     const batch = training.globalBatch / sizes.data;
@@ -167,6 +171,11 @@ function groupsFor<T extends { readonly layout: Layout }>({ share }: RecomputeCh
   return [...groups.values()];
 }
 
+/** Whether whole layers are on the host in a runtime that has that neither with a pipeline nor with recompute (Megatron-LM's `TransformerConfig`). */
+function offloadsAlone({ offloadLayers = 0, runtime }: TrainingSpec): boolean {
+  return offloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
+}
+
 type Sizes = Omit<Layout, 'virtualStages'>;
 
 function* sizesOf(problem: SearchProblem): Generator<Sizes> {
@@ -181,7 +190,7 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
     'context',
     (size) => size === 1 || (training.sequenceLength >= size * leastContextTokens && training.sequenceLength % (2 * size) === 0),
   );
-  const pipelines = among('pipeline', (size) => size <= Math.min(model.layers, mostStages));
+  const pipelines = among('pipeline', (size) => size <= (offloadsAlone(training) ? 1 : Math.min(model.layers, mostStages)));
   for (const tensor of tensors)
     for (const context of contexts)
       for (const pipeline of pipelines) {

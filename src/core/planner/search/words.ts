@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../format';
 import type { Bound, SearchPoint } from './evaluate';
 import { stepPartNames, stepParts, type FoundPlan } from './result';
 import type { Family } from './space';
@@ -18,8 +18,9 @@ export function layoutText({ layout, training }: Pick<Family, 'layout' | 'traini
     ...(expertTensor !== undefined && expertTensor !== tensor ? [`expert tensor ${formatCount(expertTensor)}`] : []),
     `micro-batch ${formatCount(training.microBatch)}`,
     ...recomputeWords(training),
-    ...(training.zeroStage === 1 ? [] : [`ZeRO ${training.zeroStage}`]),
+    ...(data * context === 1 && training.zeroStage < 2 ? [] : [`ZeRO ${training.zeroStage}`]),
     ...(training.offloadOptimizer === true ? ['optimizer on the host'] : []),
+    ...((training.offloadLayers ?? 0) > 0 ? [`activations of ${plural(training.offloadLayers ?? 0, 'layer')} on the host`] : []),
   ].join(', ');
 }
 
@@ -28,10 +29,13 @@ export function recomputeText(training: Family['training']): string {
   return recomputeWords(training)[0] ?? 'none';
 }
 
-function recomputeWords({ recompute, recomputeLayers, recomputeModules }: Family['training']): string[] {
+function recomputeWords({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: Family['training']): string[] {
   if (recompute === 'none') return [];
   if (recompute === 'selective') return [`recompute of ${(recomputeModules ?? ['core_attn']).join(', ')}`];
-  return [recomputeLayers === undefined ? 'full recompute' : `full recompute of ${formatCount(recomputeLayers)} layers a stage`];
+  const group = recomputeGroup > 1 ? `, ${formatCount(recomputeGroup)} layers together` : '';
+  return [
+    recomputeLayers === undefined ? `full recompute${group}` : `full recompute of ${formatCount(recomputeLayers)} layers a stage${group}`,
+  ];
 }
 
 /** `8 layers a stage`, `7, 8 x 14, 7 layers`. */

@@ -45,6 +45,22 @@ describe('the run of a launcher', () => {
     ]);
   });
 
+  it('tells groups of recomputed layers from a number of them, and how many have their activations on the host', () => {
+    const training = (facts: Partial<FactValues>) => {
+      const given = runOfLauncher(launcher({ ...sizes, ...facts }), 'train', null).training;
+      return [given.recomputeGroup?.value, given.recomputeLayers?.value, given.offloadLayers?.value];
+    };
+    const full = { recomputeGranularity: 'full' } as const;
+    assert.deepEqual(training({ ...full, recomputeMethod: 'uniform', recomputeLayers: 4 }), [4, undefined, undefined]);
+    assert.deepEqual(training({ ...full, recomputeLayers: 2 }), [2, undefined, undefined]);
+    assert.deepEqual(training({ ...full, recomputeMethod: 'uniform', recomputeLayers: 1 }), [undefined, undefined, undefined]);
+    assert.deepEqual(training({ ...full, recomputeMethod: 'block', recomputeLayers: 4 }), [undefined, 4, undefined]);
+    assert.deepEqual(training({ cpuOffloading: true, offloadLayers: 5 }), [undefined, undefined, 5]);
+    assert.deepEqual(training({ cpuOffloading: false, offloadLayers: 5 }), [undefined, undefined, undefined]);
+    assert.deepEqual(training({ ...full, cpuCheckpointing: true }), [undefined, undefined, sizes.layers]);
+    assert.deepEqual(training({ cpuCheckpointing: true }), [undefined, undefined, undefined]);
+  });
+
   it('counts virtual stages from layers on each, and leaves out what does not divide', () => {
     const virtual = (layersPerVirtualStage: number) =>
       runOfLauncher(launcher({ ...sizes, pipeline: 4, layersPerVirtualStage }), 'train', null).layout.virtualStages?.value;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { savedBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
+import { layerOperations, savedBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { staticBytes } from '../../../../src/core/memory/static';
 import { stageCost, optimizerTime } from '../../../../src/core/cost/stage-time';
 import { layerTime } from '../../../../src/core/cost/layer-time';
@@ -33,6 +33,31 @@ describe('recompute of some layers', () => {
     const none = backward({});
     const all = backward({ recompute: 'full' });
     assert.ok(Math.abs(backward({ recompute: 'full', recomputeLayers: 1 }) - (3 * none + all) / 4) < 1e-9 * all);
+  });
+});
+
+describe('recompute in groups of layers', () => {
+  const grouped = (recomputeGroup: number) => llama({ recompute: 'full', recomputeGroup });
+  const working = (inputs: MemoryInputs) => layerOperations(inputs, { layers: 4, ...ends }, whole).backward[0]!.bytes;
+
+  it('keeps the input of each group, the last of which may be smaller', () => {
+    const one = saved(grouped(1)) / 4;
+    assert.deepEqual(
+      [1, 2, 3, 4, 9].map((group) => saved(grouped(group)) / one),
+      [4, 2, 2, 1, 1],
+    );
+  });
+
+  it('has the activations of a whole group at once in backward', () => {
+    const set = saved(llama({}), 1);
+    assert.equal(working(grouped(2)) - working(grouped(1)), set);
+    assert.equal(working(grouped(4)) - working(grouped(1)), 3 * set);
+    assert.equal(working(grouped(9)), working(grouped(4)));
+  });
+
+  it('takes as long as layer by layer', () => {
+    const backward = (inputs: ReturnType<typeof llama>) => stageCost(inputs, 4, ends)(1, 4096, 0).backwardMs;
+    assert.equal(backward(grouped(3)), backward(grouped(1)));
   });
 });
 

@@ -33,9 +33,10 @@ describe('calibration by one measured step', () => {
     );
     const { cost } = makePlan(slower);
     assert.equal(cost.errorPercent, 10);
-    assert.match(cost.description, /rescaled from 0\.75 to meet a measured step/);
+    assert.match(cost.description, /rescaled from 0\.75, which predicted .* to meet a measured step of/);
     assert.equal(makePlan(wanted).cost.errorPercent, 35);
     assert.equal(slower.calibration?.before, 0.75);
+    assert.equal(slower.calibration.predictedMs, chosenOf(makePlan(wanted)).iterationMs);
   });
 
   it('refuses a time that no efficiency gives', () => {

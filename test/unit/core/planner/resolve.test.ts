@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { loadRun } from '../../../../src/core/config/load';
 import { ExpectedError } from '../../../../src/core/errors';
-import { resolveRun, type ResolveDefaults } from '../../../../src/core/planner/resolve';
+import type { ResolveDefaults } from '../../../../src/core/planner/defaults';
+import { resolveRun } from '../../../../src/core/planner/resolve';
 import type { PlanRequest } from '../../../../src/core/planner/request';
 
 const llama8b = {

@@ -50,9 +50,11 @@ export const anyPlan: fc.Arbitrary<HandOver> = fc
     zeroStage: fc.constantFrom(0, 1, 2, 3),
     sequenceParallel: fc.boolean(),
     granularity: fc.constantFrom('none', 'selective', 'full'),
+    group: fc.constantFrom(1, 2, 3),
+    away: fc.constantFrom(0, 0, 1, 2),
     schedule: fc.constantFrom('1F1B', 'GPipe', 'TeraPipe'),
   })
-  .map(({ each, uneven, less, microBatches, granularity, schedule, ...sizes }) => {
+  .map(({ each, uneven, less, microBatches, granularity, group, away, schedule, ...sizes }) => {
     const { tensor, data, context } = sizes;
     const pipeline = (tensor * sizes.pipeline * data * context) % 8 === 0 ? sizes.pipeline : 8;
     const virtualStages = pipeline === 1 ? 1 : sizes.virtualStages;
@@ -66,7 +68,8 @@ export const anyPlan: fc.Arbitrary<HandOver> = fc
     return planWith({
       ...{ ...sizes, pipeline, virtualStages, stageLayers, layers: stageLayers.reduce((total, count) => total + count, 0) },
       globalBatch: sizes.microBatch * microBatches * data,
-      recompute: { granularity },
+      recompute: { granularity, ...(granularity === 'full' && group > 1 ? { group } : {}) },
+      ...(granularity === 'none' && pipeline === 1 && away > 0 ? { offloadLayers: away } : {}),
       ...{ schedule: virtualStages > 1 ? 'Interleaved1F1B' : schedule, slices: schedule === 'TeraPipe' && virtualStages === 1 ? 8 : 1 },
     });
   });

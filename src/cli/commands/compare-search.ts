@@ -1,0 +1,48 @@
+import type { LoadedConfig } from '../../core/launch/load-config';
+import { isLauncher } from '../../core/launch/readers';
+import { makePlan } from '../../core/planner/make-plan';
+import type { ResolveDefaults } from '../../core/planner/defaults';
+import { freeNames } from '../../core/planner/search/problem';
+import { requestOf } from '../../core/planner/search/request-of';
+import type { SearchKey } from '../../core/planner/search/space';
+import { layoutText } from '../../core/planner/search/words';
+import type { Answer, Texts } from '../answer';
+import type { SearchedSide } from '../arguments';
+import { judgedFindings, placed, requireRun } from '../planned';
+import { comparedPlansAnswer } from './compare';
+import { searchLayouts } from './search';
+
+/**
+ * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, beside the best that a search finds; `launched`: the other way round.
+ * @param free what is searched though FILE sets it; of a launcher's file, which sets its whole layout, without it all that its launcher can be told.
+ * @throws ExpectedError of the planner and the search, placed; CancelledError.
+ */
+export async function comparedSearchAnswer(
+  config: LoadedConfig,
+  side: SearchedSide,
+  { defaults, free }: { readonly defaults: ResolveDefaults; readonly free: readonly SearchKey[] },
+  watcher: Parameters<typeof searchLayouts>[3],
+  texts: Texts,
+): Promise<Answer> {
+  const run = requireRun(config);
+  const isFree = free.length > 0 ? free : isLauncher(run.format) ? freeNames.all : [];
+  const { request, launched, best } = await searchLayouts(config, defaults, { tokens: null, quick: true, free: isFree }, watcher);
+  const asked = {
+    own: launched === null ? request : requestOf(request, launched),
+    best: requestOf(request, best),
+  };
+  try {
+    const findings = judgedFindings(config, run, null);
+    const own = { run, plan: makePlan(asked.own), findings };
+    const found = { run, plan: makePlan(asked.best), findings: [] };
+    const names = {
+      own: `${launched === null ? 'as planned' : 'as launched'}: ${layoutText(asked.own)}`,
+      best: `best layout: ${layoutText(asked.best)}`,
+    };
+    return side === 'best'
+      ? comparedPlansAnswer(own, found, texts, { a: names.own, b: names.best })
+      : comparedPlansAnswer(found, own, texts, { a: names.best, b: names.own });
+  } catch (error) {
+    throw placed(error, run, () => judgedFindings(config, run, null));
+  }
+}

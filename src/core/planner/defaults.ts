@@ -1,0 +1,15 @@
+import type { GpuPresetName } from '../cluster/presets';
+
+/** What the face knows when the files do not say. */
+export interface ResolveDefaults {
+  readonly gpu: GpuPresetName;
+  readonly nodes: number | null;
+  readonly gpusPerNode: number | null;
+  /** Why each of them is taken, as the face says it; absent: its settings say so. */
+  readonly because?: Readonly<Record<'gpu' | 'nodes' | 'gpusPerNode', string>>;
+}
+
+/** Why a default of the face is taken. */
+export function becauseOfFace({ because }: ResolveDefaults, key: keyof NonNullable<ResolveDefaults['because']>): string {
+  return because?.[key] ?? 'the default of the settings';
+}

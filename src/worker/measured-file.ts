@@ -1,0 +1,81 @@
+import { createReadStream, type Stats } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { traceError } from '../core/compare/events';
+import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
+import { readTimes, timesFormatOf } from '../core/compare/times';
+import { makeTraceReader } from '../core/compare/trace';
+import { maximumConfigSize } from '../core/config/json-document';
+import { throwIfCancelled, type CancelSignal, type ExpectedError } from '../core/errors';
+
+/** A file of a measured run larger than this is refused: reading it would take minutes. */
+const maximumSize = 2 ** 31;
+const pieceSize = 2 ** 20;
+
+export interface ReadingMeasured {
+  readonly signal?: CancelSignal | undefined;
+  /** Called with growing fractions, 0..1, of a file that is read piece by piece. */
+  readonly onProgress?: ((fraction: number) => void) | undefined;
+}
+
+/**
+ * Reads the file of a measured run, told by its content: a Chrome trace or measured times. What is too large for a config is read piece by piece and never held whole.
+ * @param path on this machine. @param file its identity, in the places of errors.
+ * @throws ExpectedError `measured-unreadable`, `measured-too-large`, `measured-unknown`, and as `readMeasured`; CancelledError.
+ */
+export async function readMeasuredFile(path: string, file: string, options: ReadingMeasured = {}): Promise<Measured> {
+  try {
+    const { size } = await statusOf(path, file);
+    if (size > maximumSize)
+      throw traceError('measured-too-large', file, 'The file is over 2 GB', 'record fewer steps: one after the warm-up is enough');
+    return size > maximumConfigSize ? await readLarge(path, file, size, options) : readSmall(await readFile(path, 'utf8'), file);
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error) throw unreadable(file, error);
+    throw error;
+  }
+}
+
+/** What tells one version of a file from another. @throws ExpectedError `measured-unreadable`. */
+export async function statusOf(path: string, file: string): Promise<Pick<Stats, 'size' | 'mtimeMs'>> {
+  const status = await stat(path).catch((error: unknown) => {
+    throw unreadable(file, error);
+  });
+  if (status.isFile()) return status;
+  throw traceError('measured-unreadable', file, 'This is no regular file', 'name a trace or measured times');
+}
+
+function unreadable(file: string, error: unknown): ExpectedError {
+  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+  return traceError('measured-unreadable', file, `The file cannot be read${code}`, 'check that it is there and may be read');
+}
+
+function readSmall(text: string, file: string): Measured {
+  if (isMeasured(text)) return readMeasured(text, file);
+  throw traceError(
+    'measured-unknown',
+    file,
+    'This is neither a trace nor measured times',
+    'give a Chrome trace, step times as CSV or JSON, or a log of Megatron-LM',
+  );
+}
+
+/** Reads a trace, or the lines of a log that tell times, without ever holding the file. */
+async function readLarge(path: string, file: string, size: number, { signal, onProgress }: ReadingMeasured): Promise<Measured> {
+  const stream = createReadStream(path, { encoding: 'utf8', highWaterMark: pieceSize });
+  const trace = makeTraceReader(file);
+  let isLog: boolean | null = null;
+  let rest = '';
+  const lines: string[] = [];
+  for await (const piece of stream) {
+    throwIfCancelled(signal);
+    const text = String(piece);
+    isLog ??= !/^[\s\uFEFF]*[[{]/.test(text);
+    if (!isLog) trace.push(text);
+    else {
+      const parts = (rest + text).split('\n');
+      rest = (parts.pop() ?? '').slice(-maximumConfigSize);
+      lines.push(...parts.filter((line) => timesFormatOf(line) === 'log'));
+    }
+    onProgress?.(Math.min(1, stream.bytesRead / size));
+  }
+  return isLog === true ? { kind: 'times', times: readTimes([...lines, rest].join('\n'), file) } : { kind: 'trace', trace: trace.end() };
+}
