@@ -59,6 +59,6 @@ export function stackParameters(model: ModelSpec, stack: Stack): number {
 
 /** Rows of the encoder's own table of learned positions. */
 function sourcePositionRows({ positions, stacks, unusedPositions = 0 }: ModelSpec): number {
-  const own = positions === 'learned' && stacks?.sourcePositions === 'own' && stacks.maxSourcePositions !== null;
-  return own ? (stacks.maxSourcePositions ?? 0) + unusedPositions : 0;
+  const rows = positions === 'learned' && stacks?.sourcePositions === 'own' ? stacks.maxSourcePositions : null;
+  return rows === null ? 0 : rows + unusedPositions;
 }
