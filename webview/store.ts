@@ -1,9 +1,11 @@
 import { chosenOf, type Candidate, type CandidateId, type Plan } from '../src/core/planner/plan';
 import type { MemoryProfile } from '../src/core/memory/profile';
 import type { Timeline } from '../src/core/schedule/schedule';
+import { withKnownAnswer } from '../src/protocol/comparison';
 import type { PageState } from '../src/protocol/page';
 import { indexOperations, type Operations } from './timeline/operations';
 import { readViewState, type ViewState } from './view-state';
+import { initialComparedLook } from './compare/look';
 import { initialLayoutLook } from './layout/look';
 import type { Host } from './host';
 
@@ -43,6 +45,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     places: {},
     profile: null,
     layout: null,
+    comparison: null,
   };
   let view = readViewState(host.saved());
   let documentId: string | null = null;
@@ -64,7 +67,8 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     receive: (next) => {
       const before = view;
       const isNewFile = state.file !== null && next.file !== null && next.file !== state.file;
-      state = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan) ? { ...next, plan: state.plan } : next;
+      const plan = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan) ? state.plan : next.plan;
+      state = { ...next, plan, comparison: withKnownAnswer(next.comparison, state.comparison) };
       documentId = next.document ?? null;
       if (isNewFile)
         view = {
@@ -78,6 +82,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
           profileCompare: null,
           epoch: 0,
           layoutLook: initialLayoutLook,
+          comparedLook: initialComparedLook,
         };
       save();
       tell({ state: true, before });
@@ -124,7 +129,7 @@ export interface Drawn {
 export function shownDrawn({ plan, schedule }: PageState, view: ViewState): Drawn | null {
   if (schedule !== null) {
     const { timeline, bubbleRate } = schedule;
-    return { name: timeline.name, operations: indexedOnce(timeline, true), memory: null, lengthMs: timeline.makespanMs, bubbleRate };
+    return { name: timeline.name, operations: indexedTimeline(timeline, true), memory: null, lengthMs: timeline.makespanMs, bubbleRate };
   }
   return plan === null ? null : drawnOf(shownCandidate(plan, view));
 }
@@ -142,7 +147,8 @@ function drawnOf(candidate: Candidate): Drawn {
 
 const indexed = new WeakMap<Timeline, Operations>();
 
-function indexedOnce(timeline: Timeline, ofFile: boolean): Operations {
+/** A timeline indexed, once. */
+export function indexedTimeline(timeline: Timeline, ofFile = false): Operations {
   const found = indexed.get(timeline) ?? indexOperations(timeline, ofFile);
   indexed.set(timeline, found);
   return found;
@@ -150,7 +156,7 @@ function indexedOnce(timeline: Timeline, ofFile: boolean): Operations {
 
 /** The indexed timeline of a candidate, or null when it has none. */
 export function operationsOf(candidate: Candidate): Operations | null {
-  return candidate.timeline === null ? null : indexedOnce(candidate.timeline, false);
+  return candidate.timeline === null ? null : indexedTimeline(candidate.timeline);
 }
 
 /** Whether two plans answer the same request alike, so that progress messages, which carry the plan again, change nothing on screen. */

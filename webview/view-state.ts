@@ -1,3 +1,4 @@
+import { initialComparedLook, type ComparedLook } from './compare/look';
 import { compareColumns, initialOrder, type CompareOrder } from './compare/order';
 import { candidateIds, type CandidateId } from '../src/core/planner/plan';
 import type { ProfilePart } from '../src/core/profile/profile';
@@ -44,6 +45,7 @@ export interface ViewState {
   readonly epoch: number;
   readonly epochWidth: EpochWidth;
   readonly layoutLook: LayoutLook;
+  readonly comparedLook: ComparedLook;
 }
 
 /** What a page starts with. */
@@ -65,6 +67,7 @@ export const initialViewState: ViewState = {
   epoch: 0,
   epochWidth: 'time',
   layoutLook: initialLayoutLook,
+  comparedLook: initialComparedLook,
 };
 
 const parts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
@@ -94,7 +97,14 @@ export function readViewState(saved: unknown): ViewState {
     epoch: isIndex(saved['epoch']) ? saved['epoch'] : initialViewState.epoch,
     epochWidth: oneOf(epochWidths, saved['epochWidth']) ?? initialViewState.epochWidth,
     layoutLook: readLayoutLook(saved['layoutLook']),
+    comparedLook: readComparedLook(saved['comparedLook']),
   };
+}
+
+/** Where the person looked; a pass that was picked may be of another answer. */
+function readComparedLook(value: unknown): ComparedLook {
+  if (!isRecord(value)) return initialComparedLook;
+  return { ...initialComparedLook, viewport: readViewport(value['viewport']), stage: isIndex(value['stage']) ? value['stage'] : null };
 }
 
 function readViewport(value: unknown): Viewport | null {

@@ -1,6 +1,8 @@
 import * as vscode from 'vscode';
 import { createPlannerClient } from '../worker/client';
 import { registerCodeLens } from './code-lens';
+import { comparisonWorld } from './comparison-world';
+import { createComparisons } from './comparisons';
 import { createCommands, registerCommands } from './commands/commands';
 import { welcomeToSample } from './commands/open-sample';
 import { registerDiagnostics } from './diagnostics';
@@ -64,6 +66,8 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   const planner = keep(createPlannerClient(workerFile));
   // Plans are waited for: a search never stands before one.
   const searcher = keep(createPlannerClient(workerFile));
+  // Nor does a measured run that is read.
+  const comparer = keep(createPlannerClient(workerFile));
   const shell = shellReader(context.extensionUri);
   const sessions: PlanSessions = keep(
     createPlanSessions({
@@ -88,15 +92,23 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       reportBug: (error) => reportBug(log, 'search', error),
     }),
   );
+  const comparisons = keep(
+    createComparisons(sessions, {
+      ...comparisonWorld(layouts, planner.plan),
+      compare: comparer.compare,
+      reportBug: (error) => reportBug(log, 'comparison', error),
+    }),
+  );
   const diffs = keep(createLayoutDiffs());
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
 
-  const commandParts = { sessions, shown, log, layouts, diffs, shell, plan: planner.plan, profiles };
+  const commandParts = { sessions, shown, log, layouts, comparisons, diffs, shell, plan: planner.plan, profiles };
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
     layouts,
+    comparisons,
     profiles,
     log,
     act: (message, session) =>
@@ -105,7 +117,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
   keep(registerScheduleView(pages, shown, onError));
   const explorer = keep(registerExplorer(sessions, log));
-  keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file)));
+  keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file)));
 
   keep(registerCommands(createCommands({ ...commandParts, context, panels, refreshExplorer: explorer.refresh }), log));
   keep(registerDiagnostics(sessions, layouts, documentationOf(context)));

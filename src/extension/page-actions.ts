@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { PageAction } from './page-host';
+import type { Comparisons } from './comparisons';
 import type { SessionState } from './plan-sessions';
 import { applyControl } from './commands/change-config';
 import { applyLayoutCommand, type ApplyCommands } from './commands/apply-layout';
@@ -11,7 +12,11 @@ import type { Profiles } from './profiles';
 
 /** Does what a page asked for. A page can reach the files of its own session alone. */
 export async function actForPage(
-  { profiles, ...commands }: ApplyCommands & ExportLayoutCommands & { readonly profiles: Profiles },
+  {
+    profiles,
+    comparisons,
+    ...commands
+  }: ApplyCommands & ExportLayoutCommands & { readonly profiles: Profiles; readonly comparisons: Comparisons },
   message: PageAction,
   session: SessionState | null,
 ): Promise<void> {
@@ -27,20 +32,23 @@ export async function actForPage(
       return;
     case 'reveal': {
       const { place } = message;
-      if (
-        session === null ||
-        !(
-          commands.sessions.reads(session.file).has(place.file) ||
-          profiles.stateOf(session.file)?.known.some(({ file }) => file === place.file) === true
-        )
-      )
-        return;
-      const selection = rangeOf(place, session.texts);
+      if (session === null) return;
+      const other = comparisons.stateOf(session.file)?.other;
+      const owners = [session.file, ...(other?.kind === 'config' ? [other.file] : [])];
+      const owner = owners.find((file) => commands.sessions.reads(file).has(place.file));
+      const isProfile = profiles.stateOf(session.file)?.known.some(({ file }) => file === place.file) === true;
+      if (owner === undefined && !isProfile) return;
+      const selection = rangeOf(place, commands.sessions.get(owner ?? session.file)?.texts ?? session.texts);
       await vscode.window.showTextDocument(vscode.Uri.parse(place.file), { selection, viewColumn: columnBeside() });
       return;
     }
     case 'change':
       if (session !== null) await applyControl(commands, session, message.change);
+      return;
+    case 'comparison':
+      if (session === null) return;
+      if (message.act === 'swap' || message.act === 'again') await comparisons[message.act](session.file);
+      else comparisons[message.act](session.file);
       return;
     case 'openTab':
       if (session !== null) commands.panels.open(session.file, message);

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { CandidateId } from '../core/planner/plan';
+import type { Finding } from '../core/findings';
 import type { HostMessage, PageKind, PageMessage, TabId } from '../protocol/page';
+import { pageComparisonOf } from './comparison-page';
+import type { Comparisons } from './comparisons';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from './page-messages';
 import type { LayoutSearches } from './layout-searches';
 import { pageLayoutOf } from './layout-page';
-import { differsInProgressOnly, pageStateOf } from './page-state';
+import { differsInProgressOnly, pageFindingsOf, pageStateOf } from './page-state';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import type { Profiles } from './profiles';
 import { displayPath } from './sources';
@@ -21,6 +24,7 @@ export interface PageServices {
   readonly extensionUri: vscode.Uri;
   readonly sessions: PlanSessions;
   readonly layouts: LayoutSearches;
+  readonly comparisons: Comparisons;
   readonly log: vscode.LogOutputChannel;
   /** Does what a page asks for; `ready`, `log` and `draw` never get here. */
   readonly act: (message: PageAction, session: SessionState | null) => void;
@@ -46,13 +50,14 @@ export interface Page {
 
 /** Fills a webview with our page and keeps it current. The page speaks first (`ready`) and gets a whole state; what it misses while hidden it gets then. */
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
-  const { extensionUri, profiles, sessions, layouts, log } = services;
+  const { extensionUri, profiles, sessions, layouts, comparisons, log } = services;
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** What the page was told last; null when it knows nothing. */
-  let posted: { readonly session: SessionState | null; readonly trusted: boolean } | null = null;
-  let profilesChanged = false;
-  let layoutChanged = false;
+  let posted: { readonly session: SessionState | null; readonly trusted: boolean; readonly found: readonly Finding[] } | null = null;
+  /** Id of the comparison that it has. */
+  let sent: string | null = null;
+  const changed = new Set<'profile' | 'layout' | 'comparison'>();
   let drawn: readonly CandidateId[] = [];
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
@@ -70,18 +75,22 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     const isTab = source.page === 'tab' && session !== null;
     const profile = isTab ? profiles.stateOf(session.file) : null;
     const layout = isTab ? pageLayoutOf(source.session() ?? session, layouts.stateOf(session.file)) : null;
+    const comparison = isTab ? comparisonOf(session.file) : null;
+    const found = session === null ? none : layouts.findingsOf(session.file);
     if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session)) {
       const { progress, standing, staleEdits } = session;
       if (session !== posted.session) send({ type: 'progress', progress, standing, staleEdits });
-      if (profilesChanged && profile !== null) send({ type: 'profile', profile });
-      if (layoutChanged && layout !== null) send({ type: 'layout', layout });
+      if (!isSameList(found, posted.found)) send({ type: 'findings', findings: pageFindingsOf(session, found, displayPath) });
+      if (changed.has('profile') && profile !== null) send({ type: 'profile', profile });
+      if (changed.has('layout') && layout !== null) send({ type: 'layout', layout });
+      if (changed.has('comparison')) send({ type: 'comparison', comparison: transferable(comparison) });
     } else {
-      const surroundings = { page: source.page, trusted, displayPath, profile, layout, drawn };
+      const surroundings = { page: source.page, trusted, displayPath, profile, layout, comparison, layoutFindings: found, drawn };
       send({ type: 'state', state: transferable(pageStateOf(session, surroundings)) });
     }
-    posted = { session, trusted };
-    profilesChanged = false;
-    layoutChanged = false;
+    posted = { session, trusted, found };
+    sent = comparison?.answer?.id ?? null;
+    changed.clear();
     if (wanted === null) return;
     send(wanted);
     wanted = null;
@@ -94,12 +103,24 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     return session === null || opened === null ? session : { ...session, plan: opened.plan };
   }
 
+  function comparisonOf(file: string): ReturnType<typeof pageComparisonOf> {
+    const textsOf = (of: string): ReadonlyMap<string, string> => sessions.get(of)?.texts ?? new Map<string, string>();
+    return pageComparisonOf(file, comparisons.stateOf(file), { displayPath, textsOf, sent });
+  }
+
   function send(message: HostMessage): void {
     void webview.postMessage(message);
   }
 
   function refresh(): void {
     timer ??= setTimeout(post, postEveryMs);
+  }
+
+  /** A part of the tab's state changed. */
+  function note(part: 'profile' | 'layout' | 'comparison', file: string): void {
+    if (source.page !== 'tab' || file !== source.session()?.file) return;
+    changed.add(part);
+    refresh();
   }
 
   function receive(raw: unknown): void {
@@ -112,6 +133,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       case 'ready':
         ready = true;
         posted = null;
+        sent = null;
         post();
         return;
       case 'draw':
@@ -131,6 +153,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       case 'openLayout':
       case 'applyLayout':
       case 'exportLayout':
+      case 'comparison':
         services.act(message, source.session());
     }
   }
@@ -142,16 +165,12 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     sessions.onDidChange((state) => {
       if (state.file === source.session()?.file) refresh();
     }),
-    profiles.onDidChange((file) => {
-      if (source.page !== 'tab' || file !== source.session()?.file) return;
-      profilesChanged = true;
-      refresh();
-    }),
+    profiles.onDidChange((file) => note('profile', file)),
     layouts.onDidChange((file) => {
-      if (source.page !== 'tab' || file !== source.session()?.file) return;
-      layoutChanged = true;
-      refresh();
+      if (source.page === 'side' && file === source.session()?.file) refresh();
+      note('layout', file);
     }),
+    comparisons.onDidChange((file) => note('comparison', file)),
   );
 
   const asset = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, 'dist', name)).toString();
@@ -174,4 +193,10 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     },
     dispose: () => void subscriptions.dispose(),
   };
+}
+
+const none: readonly Finding[] = [];
+
+function isSameList(a: readonly Finding[], b: readonly Finding[]): boolean {
+  return a === b || (a.length === 0 && b.length === 0);
 }

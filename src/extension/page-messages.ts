@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { candidateIds } from '../core/planner/plan';
-import { exportFormats, pageCommands, tabs, type PageMessage } from '../protocol/page';
+import { comparisonActs, exportFormats, pageCommands, tabs, type PageMessage } from '../protocol/page';
 
 const offset = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const place = v.object({
@@ -26,6 +26,7 @@ const pageMessage = v.variant('type', [
   v.object({ type: v.literal('openLayout'), point: v.nullable(layoutPoint) }),
   v.object({ type: v.literal('applyLayout'), point: layoutPoint }),
   v.object({ type: v.literal('exportLayout'), point: layoutPoint }),
+  v.object({ type: v.literal('comparison'), act: v.picklist(comparisonActs) }),
   v.object({ type: v.literal('openTab'), tab: v.picklist(tabs), candidate: v.nullable(v.picklist(candidateIds)) }),
   v.object({
     type: v.literal('save'),

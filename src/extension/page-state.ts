@@ -1,8 +1,11 @@
+import type { ExpectedError } from '../core/errors';
 import type { Run } from '../core/config/run';
 import type { Located, Place } from '../core/located';
 import type { ElasticAnswer } from '../core/elastic/answer';
+import type { PageComparison } from '../protocol/comparison';
 import type { LayoutState } from '../protocol/layout';
-import type { PageElastic, PageKind, PageState, ProfileState } from '../protocol/page';
+import type { PageElastic, PageError, PageKind, PageState, ProfileState } from '../protocol/page';
+import type { Finding } from '../core/findings';
 import { lineColumnAt } from '../core/text';
 import type { CandidateId, Plan } from '../core/planner/plan';
 import type { SessionState } from './plan-sessions';
@@ -17,6 +20,9 @@ export interface PageSurroundings {
   readonly profile?: ProfileState | null;
   /** Layouts of the config shown; the side view does without. */
   readonly layout?: LayoutState | null;
+  readonly comparison?: PageComparison | null;
+  /** What a search of layouts says of the files, beside the session's own findings. */
+  readonly layoutFindings?: readonly Finding[];
   /** Candidates whose timelines the page asked for. */
   readonly drawn?: readonly CandidateId[];
 }
@@ -27,7 +33,7 @@ const affordableOperations = 400_000;
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session: see `transferable` before posting. */
 export function pageStateOf(
   session: SessionState | null,
-  { page, trusted, displayPath, profile = null, layout = null, drawn = [] }: PageSurroundings,
+  { page, trusted, displayPath, profile = null, layout = null, comparison = null, layoutFindings = [], drawn = [] }: PageSurroundings,
 ): PageState {
   if (session === null)
     return {
@@ -46,8 +52,8 @@ export function pageStateOf(
       places: {},
       profile: null,
       layout: null,
+      comparison: null,
     };
-  const placeText = (place: Place): string => placeTextOf(place, session.texts, displayPath);
   const { error } = session;
   const withheld = session.plan === null ? [] : withheldTimelines(session.plan, page === 'side' ? 0 : affordableOperations, drawn);
   const errorPlace = error === null ? null : (error.place ?? session.findings.find(({ severity }) => severity === 'error')?.place ?? null);
@@ -63,21 +69,32 @@ export function pageStateOf(
     progress: session.progress,
     standing: session.standing,
     staleEdits: session.staleEdits,
-    error:
-      error === null
-        ? null
-        : {
-            code: error.code,
-            message: error.message,
-            remedy: error.remedy,
-            place: errorPlace,
-            placeText: errorPlace === null ? null : placeText(errorPlace),
-          },
-    findings: session.findings.map((finding) => ({ ...finding, placeText: placeText(finding.place) })),
+    error: error === null ? null : pageErrorOf(error, errorPlace, session.texts, displayPath),
+    findings: pageFindingsOf(session, layoutFindings, displayPath),
     places: session.run === null ? {} : placesOf(session.run),
     profile: page === 'tab' ? profile : null,
     layout: page === 'tab' ? layout : null,
+    comparison: page === 'tab' ? comparison : null,
   };
+}
+
+/** An error as a page shows it, at a place of one of `texts`. */
+export function pageErrorOf(
+  { code, message, remedy }: Pick<ExpectedError, 'code' | 'message' | 'remedy'>,
+  place: Place | null,
+  texts: ReadonlyMap<string, string>,
+  displayPath: (file: string) => string,
+): PageError {
+  return { code, message, remedy, place, placeText: place === null ? null : placeTextOf(place, texts, displayPath) };
+}
+
+/** All that there is to say about the files of a session: what a search of layouts says comes last. */
+export function pageFindingsOf(
+  { findings, texts }: SessionState,
+  layoutFindings: readonly Finding[],
+  displayPath: (file: string) => string,
+): PageState['findings'] {
+  return [...findings, ...layoutFindings].map((finding) => ({ ...finding, placeText: placeTextOf(finding.place, texts, displayPath) }));
 }
 
 /** Without what pages do not draw: logs and profiles, which may be large, and all that is told by spans. */
@@ -132,6 +149,7 @@ export function locatedValues(run: Run): (readonly [key: string, located: Locate
     ['cluster.links', run.links],
     ['cluster.nodes', run.nodes],
     ['cluster.gpusPerNode', run.gpusPerNode],
+    ['cluster.groups', run.groups],
     ['schedule', run.schedule],
     ['slicing.unit', run.unit],
     ['slicing.scheme', run.scheme],

@@ -7,6 +7,7 @@ import type { Profile } from '../core/profile/profile';
 import type { Place } from '../core/located';
 import type { SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
 import type { StandingTimes } from '../core/solver/solve';
+import type { PageComparison } from './comparison';
 import type { LayoutPoint, LayoutState } from './layout';
 
 /** Which page the bundle shows: the narrow live view or the editor tab. */
@@ -82,14 +83,18 @@ export interface PageState {
   readonly profile: ProfileState | null;
   /** Null in the side view, and for what has no layout to search: the page then has no Layout tab. */
   readonly layout: LayoutState | null;
+  /** The plan beside another one or a measured run; null in the side view and while nothing is compared. */
+  readonly comparison: PageComparison | null;
 }
 
-/** Host to page. `progress`, `profile` and `layout` change a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
+/** Host to page. `progress`, `findings`, `profile`, `layout` and `comparison` change a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }
   | { readonly type: 'progress'; readonly progress: number | null; readonly standing: StandingTimes | null; readonly staleEdits: number }
+  | { readonly type: 'findings'; readonly findings: PageState['findings'] }
   | { readonly type: 'profile'; readonly profile: ProfileState }
   | { readonly type: 'layout'; readonly layout: LayoutState }
+  | { readonly type: 'comparison'; readonly comparison: PageComparison | null }
   | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null };
 
 /** Commands a page may ask for; the host refuses others. */
@@ -107,7 +112,12 @@ export const pageCommands = [
   'terapipe.importProfile',
   'terapipe.searchLayout',
   'terapipe.cancelSearch',
+  'terapipe.compareWith',
 ] as const;
+
+/** What a page may do to its comparison. */
+export const comparisonActs = ['swap', 'again', 'cancel', 'close'] as const;
+export type ComparisonAct = (typeof comparisonActs)[number];
 export type PageCommand = (typeof pageCommands)[number];
 
 /** Controls of the tab's toolbar: written into terapipe.json by the host as an undoable edit. */
@@ -135,6 +145,7 @@ export type PageMessage =
   | { readonly type: 'applyLayout'; readonly point: LayoutPoint }
   /** Write this layout as a new launcher's file or flags; the host asks which. */
   | { readonly type: 'exportLayout'; readonly point: LayoutPoint }
+  | { readonly type: 'comparison'; readonly act: ComparisonAct }
   | { readonly type: 'openTab'; readonly tab: TabId; readonly candidate: CandidateId | null }
   | {
       readonly type: 'save';

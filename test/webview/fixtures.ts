@@ -106,6 +106,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     places: plan === null ? {} : { '': place, 'training.precision': place },
     profile: null,
     layout: null,
+    comparison: null,
     ...change,
   };
 }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import type { Stage } from './browser';
+import { comparedState, comparisonOf, plansCompared, timesCompared, traceCompared } from './comparisons';
 import { elasticOf, elasticState } from './elastic';
 import { findings, planOf, stateOf } from './fixtures';
 import { layoutOf, layoutState, usualSearch } from './layouts';
@@ -51,6 +52,19 @@ export async function takePictures(stage: Stage, folder: string): Promise<string
     failures.push(...(await open.complaints()).map((complaint) => `picture of the layout tab: ${complaint}`));
     await open.close();
   };
+  const comparedPicture = async (
+    name: string,
+    answer: ReturnType<typeof plansCompared>,
+    width: number,
+    theme: ThemeName,
+  ): Promise<void> => {
+    const open = await stage.open({ kind: 'tab', width, height: 1500, theme, reducedMotion: true, savedState: { tab: 'compare' } });
+    await open.send({ type: 'state', state: comparedState(comparisonOf(answer)) });
+    await open.page.waitForTimeout(150);
+    await open.page.screenshot({ path: path.join(folder, `compared-${name}-${width}-${theme}.png`) });
+    failures.push(...(await open.complaints()).map((complaint) => `picture of a comparison: ${complaint}`));
+    await open.close();
+  };
   const ofTheme = async (theme: ThemeName): Promise<void> => {
     for (const width of [280, 400]) await picture(`side-${width}-${theme}`, { kind: 'side', width, height: 760, theme });
     for (const width of [900, 1600]) await picture(`tab-${width}-${theme}`, { kind: 'tab', width, height: 900, theme });
@@ -60,6 +74,9 @@ export async function takePictures(stage: Stage, folder: string): Promise<string
       );
     for (const width of [480, 1440]) await elasticPicture(width, theme);
     for (const width of [280, 720, 1440]) await layoutPicture(width, theme);
+    for (const width of [480, 1440]) await comparedPicture('plans', plansCompared(), width, theme);
+    for (const width of [480, 1440]) await comparedPicture('trace', traceCompared(), width, theme);
+    await comparedPicture('times', timesCompared(), 1000, theme);
     await picture(`zoomed-${theme}`, { kind: 'tab', width: 1440, height: 900, theme }, (page) => page.mouse.dblclick(600, 520));
   };
   await Promise.all(themes.map(ofTheme));

@@ -4,6 +4,7 @@ import process from 'node:process';
 import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
 import { compareCases } from './compare';
+import { comparedCases } from './compared';
 import { elasticCases } from './elastic';
 import { layoutCases } from './layout';
 import { performanceCases } from './performance';
@@ -38,7 +39,7 @@ export async function runWebviewTests({
   const only = process.env['WEBVIEW_ONLY'];
   const asked = ({ name }: Case): boolean => only === undefined || name.includes(only);
   const together = [
-    ...[...sideCases, ...stateCases, ...tabCases, ...compareCases, ...timelineCases],
+    ...[...sideCases, ...stateCases, ...tabCases, ...compareCases, ...comparedCases, ...timelineCases],
     ...[...scheduleCases, ...profileCases, ...elasticCases, ...layoutCases],
   ].filter(asked);
   const alone = performanceCases.filter(asked);

@@ -1,95 +1,37 @@
-import { formatDuration } from '../../src/core/format';
-import type { CandidateId, Plan } from '../../src/core/planner/plan';
-import { otherRuntime } from '../../src/core/planner/reasons';
-import { h, icon } from '../dom';
-import { capitalised } from '../shared/sentence';
+import { h } from '../dom';
 import { t } from '../strings';
-import { isWithheld, shownCandidate, type Store } from '../store';
-import { onThemeChange } from '../theme';
-import { ordered, pressed, type CompareColumn } from './order';
-import { makeCompareRow, scaleOf, type CompareRow } from './row';
+import type { Change, Store } from '../store';
+import { button } from '../ui';
+import { makeCandidates } from './candidates';
+import { makeComparison } from './comparison';
 
-/** The compare tab: candidates side by side in the order the person likes, each with its timeline at one time scale. Picking one shows its timeline, and it everywhere. */
-export function makeCompareView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
-  const body = h('tbody');
-  const headers = sortableHeaders((column) => store.look({ compareOrder: pressed(store.view().compareOrder, column) }));
-  const timelineHeader = h('th', { scope: 'col', class: 'compare-timeline' });
-  const note = h('p', { class: 'hint' });
-  const element = h(
-    'div',
-    { class: 'compare-view' },
-    h(
-      'table',
-      { class: 'compare-table' },
-      h('caption', {}, t('Ways to run this step, all timelines at one time scale. Speed-up is over the slowest.')),
-      h(
-        'thead',
-        {},
-        h(
-          'tr',
-          {},
-          h('th', { scope: 'col' }, t('Plan')),
-          ...headers.map((header) => header.element),
-          h('th', { scope: 'col', class: 'fit' }, t('Fits')),
-          timelineHeader,
-        ),
-      ),
-      body,
-    ),
-    note,
-  );
-  const rows = new Map<CandidateId, CompareRow>();
-  onThemeChange(() => rows.forEach((row) => row.redraw()));
-  let shownPlan: Plan | null = null;
-  let shownOrder: unknown = null;
-  const update = (): void => {
-    const { plan } = store.state();
-    if (plan === null) return;
-    const { compareOrder } = store.view();
-    if (plan !== shownPlan) {
-      const scale = scaleOf(plan);
-      rows.clear();
-      for (const candidate of plan.candidates) {
-        const pick = (): void => store.look({ candidate: candidate.id, selection: null, tab: 'timeline' });
-        rows.set(candidate.id, makeCompareRow(plan, candidate, scale, isWithheld(store.state(), candidate.id), pick));
-      }
-      timelineHeader.textContent = t('Timeline, 0 to {0}', formatDuration(scale.longestMs));
-    }
-    if (plan !== shownPlan || compareOrder !== shownOrder) {
-      for (const header of headers) header.show(compareOrder.by === header.column ? compareOrder.descending : null);
-      body.replaceChildren(...ordered(plan.candidates, compareOrder).flatMap(({ id }) => rows.get(id)?.element ?? []));
-    }
-    shownPlan = plan;
-    shownOrder = compareOrder;
-    const shown = shownCandidate(plan, store.view());
-    rows.forEach((row, id) => row.mark(id === shown.id));
-    const needs = otherRuntime(shown);
-    note.textContent = needs === null ? '' : t('{0} needs {1}.', capitalised(shown.name), needs);
-  };
-  return { element, update };
-}
-
-interface SortableHeader {
-  readonly column: CompareColumn;
+/** The compare tab: the plan beside another one or a measured run where somebody asked for that, and the ways to run its own step. */
+export interface CompareView {
   readonly element: HTMLElement;
-  /** Null where another column decides. */
-  readonly show: (descending: boolean | null) => void;
+  readonly update: (change: Change | null) => void;
+  /** Does what a letter typed anywhere on the page asks for. */
+  readonly type: (event: KeyboardEvent) => void;
 }
 
-function sortableHeaders(press: (column: CompareColumn) => void): SortableHeader[] {
-  const titles: readonly (readonly [CompareColumn, string, string])[] = [
-    ['step', 'compare-step', t('Step')],
-    ['speedUp', 'compare-speed-up', t('Speed-up')],
-    ['bubble', 'compare-bubble', t('Bubble')],
-    ['memory', 'compare-memory', t('Peak memory')],
-  ];
-  return titles.map(([column, className, title]) => {
-    const button = h('button', { class: 'sort', type: 'button', onclick: () => press(column) }, h('span', {}, title), icon('down'));
-    const element = h('th', { scope: 'col', class: `numeric ${className}` }, button);
-    const show = (descending: boolean | null): void => {
-      if (descending === null) element.removeAttribute('aria-sort');
-      else element.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
-    };
-    return { column, element, show };
+/** Makes the tab; `onHelp` opens the list of keys. */
+export function makeCompareView(store: Store, onHelp: () => void): CompareView {
+  const comparison = makeComparison(store, onHelp);
+  const candidates = makeCandidates(store);
+  const compare = button({
+    label: t('Compare with…'),
+    appearance: 'secondary',
+    onClick: () => store.host.post({ type: 'command', command: 'terapipe.compareWith' }),
   });
+  const invitation = h('p', { class: 'hint' });
+  const start = h('div', { class: 'compared-start' }, compare, invitation);
+  const element = h('div', { class: 'compare-view' }, comparison.element, start, candidates.element);
+  const update = (change: Change | null): void => {
+    const isCompared = store.state().comparison !== null;
+    invitation.textContent = isCompared
+      ? t('with something else')
+      : t("with another config, with the best layout, or with a measured run: a Chrome trace, step times, or Megatron-LM's log");
+    comparison.update(change);
+    if (change === null || change.state || change.before.comparedLook === store.view().comparedLook) candidates.update();
+  };
+  return { element, update, type: comparison.type };
 }

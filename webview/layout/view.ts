@@ -5,6 +5,7 @@ import type { ChartContent } from '../chart/content';
 import { fill, h } from '../dom';
 import { makePagedTable } from '../paged-table';
 import { errorNotice } from '../shared/notices';
+import { onlyNew } from '../shared/only-new';
 import { t } from '../strings';
 import type { Store } from '../store';
 import { dropdown, filterField } from '../ui';
@@ -143,17 +144,6 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
 function pickedRow(rows: readonly LayoutRow[], answer: LayoutAnswer | null, { picked }: LayoutLook): LayoutRow | null {
   const own = picked === null || picked.answer !== answer?.id ? undefined : rows.find(({ id }) => id === picked.row);
   return own ?? rows.find(({ isBest }) => isBest) ?? null;
-}
-
-/** Runs what it is given when the key is another one than before: messages may come ten times a second, and a button that is replaced under the pointer is no button. */
-function onlyNew(): (key: unknown, run: () => void) => void {
-  let last: string | null = null;
-  return (key, run) => {
-    const next = JSON.stringify(key);
-    if (next === last) return;
-    last = next;
-    run();
-  };
 }
 
 function makeFilters(look: (change: Partial<LayoutLook>) => void): {

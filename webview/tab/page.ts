@@ -39,11 +39,12 @@ export function tabPage(root: HTMLElement, store: Store): void {
     help: help.open,
     exports: exportItems(store, (message) => (status.textContent = message)),
   });
+  const compare = makeCompareView(store, help.open);
   const views: Readonly<Record<TabId, { readonly element: HTMLElement; readonly update: (change: Change | null) => void }>> = {
     timeline,
     memory: makeMemoryView(store),
     slices: makeSlicesView(store),
-    compare: makeCompareView(store),
+    compare,
     layout: makeLayoutView(store),
     profile: makeProfileView(store),
     elastic: makeElasticView(store),
@@ -97,7 +98,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     // The controls edit the config: neither a run that is planned as an elastic one alone nor a layout that was found has a step of theirs to set.
     toolbar.plan.hidden = plan === null || openedLayout(state) !== null;
     toolbar.view.hidden = plan === null;
-    const inspects = view.inspector && plan !== null && tab !== 'elastic' && tab !== 'layout';
+    const inspects = view.inspector && plan !== null && hasInspector(state, tab);
     toolbar.update();
     bar.update();
     page.classList.toggle('with-inspector', inspects);
@@ -117,7 +118,13 @@ export function tabPage(root: HTMLElement, store: Store): void {
     if (event.defaultPrevented) return;
     if (schedule !== null) schedulePage?.type(event);
     else if (plan !== null && store.view().tab === 'timeline') timeline.type(event);
+    else if (plan !== null && store.view().tab === 'compare') compare.type(event);
   });
+}
+
+/** Whether a tab leaves room for the details of what is selected in the shown plan. */
+function hasInspector({ comparison }: PageState, tab: TabId): boolean {
+  return tab !== 'elastic' && tab !== 'layout' && (tab !== 'compare' || comparison === null);
 }
 
 /** What was asked for, so that a plan's timelines are asked for once. */
@@ -132,9 +139,11 @@ function askForTimelines(store: Store, plan: Plan): void {
   store.host.post({ type: 'draw', candidates });
 }
 
-/** Whether no more than the part of the timeline in view changed, as in every frame of a drag: nothing but the timeline shows that. */
+/** Whether no more than the part of the timeline in view changed, as in every frame of a drag: nothing but the timeline, and that of the comparison, shows that. */
 function isMove(before: ViewState, view: ViewState): boolean {
-  return (Object.keys(view) as (keyof ViewState)[]).every((key) => key === 'viewport' || before[key] === view[key]);
+  return (Object.keys(view) as (keyof ViewState)[]).every(
+    (key) => key === 'viewport' || key === 'comparedLook' || before[key] === view[key],
+  );
 }
 
 /** The tabs there are: an elastic run that is planned in no other way has one alone. */

@@ -11,6 +11,8 @@ import { dropdown, type Choice, type DropdownControl } from '../ui';
 import { makeViewActions, type ViewActions } from './view-actions';
 
 const automatic = '';
+/** Compare with something that is not of this plan. */
+const elsewhere = 'elsewhere';
 
 /** The controls above the views. */
 export interface Toolbar {
@@ -31,12 +33,17 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
     ...control,
     dropdown: dropdown(control.label, change(control.key, control.isNumber)),
   }));
-  const compare = dropdown(t('Compare with'), (value) =>
+  const compare = dropdown(t('Compare with'), (value) => {
+    if (value === elsewhere) {
+      store.host.post({ type: 'command', command: 'terapipe.compareWith' });
+      update();
+      return;
+    }
     store.look({
       compareWith: candidateIds.find((id) => id === value) ?? null,
       ...(store.view().tab === 'timeline' ? {} : { tab: 'timeline' }),
-    }),
-  );
+    });
+  });
   const planControlsBar = h(
     'div',
     { class: 'toolbar', role: 'toolbar', 'aria-label': t('Plan') },
@@ -54,6 +61,7 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
       [
         { value: automatic, text: t('Nothing') },
         ...plan.candidates.filter(({ id }) => id !== shown.id).map(({ id, name }) => ({ value: id, text: capitalised(name) })),
+        { value: elsewhere, text: t('Another config or a run…') },
       ],
       comparedCandidate(plan, view)?.id ?? automatic,
     );

@@ -31,10 +31,11 @@ export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, botto
   }
 }
 
-/** Draws stage numbers left of the lanes and each stage's idle share right of them; every n-th where rows are too thin for all. */
+/** Draws stage numbers left of the lanes and each stage's idle share right of them (NaN: nothing is known of the stage); every n-th where rows are too thin for all. */
 export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, idle: Float64Array, marked: number | null): void {
   const { context, scale, left, extent, top } = area;
-  const { first, end } = visibleRows(viewport, extent);
+  const { first, end: lastSeen } = visibleRows(viewport, extent);
+  const end = Math.min(lastSeen, idle.length);
   const every = labelEvery(viewport.rowPx);
   const right = left + Math.round(extent.widthPx * scale);
   const barFrom = right + Math.round(8 * scale);
@@ -49,9 +50,10 @@ export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, id
   for (let stage = first; stage < end; stage++) {
     const box = rowBox(viewport, stage, area);
     const share = at(idle, stage);
-    const length = Math.max(1, Math.round(share * barWidth));
+    const isKnown = !Number.isNaN(share);
+    const length = isKnown ? Math.max(1, Math.round(share * barWidth)) : 0;
     context.fillStyle = theme.highContrast ? css(theme.foreground) : css(mix(theme.background, theme.foreground, 0.3));
-    if (theme.highContrast) context.fillRect(barFrom + length - 1, box.top, Math.max(1, Math.round(scale)), box.height);
+    if (theme.highContrast && isKnown) context.fillRect(barFrom + length - 1, box.top, Math.max(1, Math.round(scale)), box.height);
     else context.fillRect(barFrom, box.top, length, box.height);
     const isMarked = stage === marked;
     const nearMarked = marked !== null && !isMarked && Math.abs(stage - marked) * viewport.rowPx < 14;
@@ -60,7 +62,7 @@ export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, id
     context.fillStyle = css(isMarked ? theme.foreground : theme.dim);
     context.textAlign = 'right';
     context.fillText(String(stage), left - 10 * scale, middle);
-    context.fillText(formatPercent(share), right + (gutters.rightPx - 4) * scale, middle);
+    context.fillText(isKnown ? formatPercent(share) : '–', right + (gutters.rightPx - 4) * scale, middle);
   }
   if (marked !== null && marked >= first && marked < end) {
     const box = rowBox(viewport, marked, area);
@@ -115,5 +117,36 @@ export function drawCriticalPath(
       context.fillRect(Math.floor(x0), box.top + Math.floor(box.height / 2), Math.max(1, Math.ceil(x1 - x0)), context.lineWidth);
     } else context.strokeRect(Math.round(x0) + half, box.top + half, Math.round(x1 - x0) - 2 * half, box.height - 2 * half);
   }
+  context.restore();
+}
+
+/** Points out a pass: a line through all stages where it begins, a flag on the axis and an outline. */
+export function drawMark(
+  area: LaneArea,
+  viewport: Viewport,
+  theme: Theme,
+  { stage, startMs, endMs }: { readonly stage: number; readonly startMs: number; readonly endMs: number },
+): void {
+  const { context, scale, left, top, extent } = area;
+  const x = left + Math.round(xAt(viewport, startMs, extent) * scale);
+  const right = left + Math.round(extent.widthPx * scale);
+  if (x < left || x > right) return;
+  const line = Math.max(2, Math.round(2 * scale));
+  const until = Math.max(x + line, left + Math.round(xAt(viewport, endMs, extent) * scale));
+  const box = rowBox(viewport, stage, area);
+  context.save();
+  context.beginPath();
+  context.rect(left - 6 * scale, top - 8 * scale, extent.widthPx * scale + 12 * scale, extent.heightPx * scale + 8 * scale);
+  context.clip();
+  context.fillStyle = css(theme.error);
+  context.fillRect(x - Math.floor(line / 2), top - 6 * scale, line, extent.heightPx * scale + 6 * scale);
+  context.beginPath();
+  context.moveTo(x - 5 * scale, top - 7 * scale);
+  context.lineTo(x + 5 * scale, top - 7 * scale);
+  context.lineTo(x, top);
+  context.fill();
+  context.strokeStyle = css(theme.error);
+  context.lineWidth = line;
+  context.strokeRect(x, box.top, until - x, box.height);
   context.restore();
 }

@@ -42,7 +42,8 @@ export function makeLaneBuffers(): LaneBuffers {
 export function drawLanes(area: LaneArea, operations: Operations, viewport: Viewport, theme: Theme, buffers: LaneBuffers): void {
   const { context, scale, left, top, extent } = area;
   const width = Math.max(1, Math.round(extent.widthPx * scale));
-  const { first, end } = visibleRows(viewport, extent);
+  const { first, end: lastSeen } = visibleRows(viewport, extent);
+  const end = Math.min(lastSeen, operations.stages);
   if (end <= first) return;
   if (buffers.columns?.forward.length !== width) buffers.columns = makeColumns(width);
   const columns = buffers.columns;

@@ -174,11 +174,12 @@ export function sumRange(operations: Operations, startMs: number, endMs: number,
   return { operations: count, forwardMs, backwardMs, weightMs, idleMs, idleShare: availableMs > 0 ? idleMs / availableMs : 0 };
 }
 
-/** Idle share of every stage over the whole pipeline part, 0..1. */
+/** Idle share of every stage over the whole pipeline part, 0..1; NaN of one that a trace does not show. */
 export function idleShares(operations: Operations): Float64Array {
   const { makespanMs } = operations.timeline;
   return Float64Array.from({ length: operations.stages }, (_, stage) => {
     const { first, end } = rowsOf(operations, stage);
+    if (end <= first) return Number.NaN;
     const busyMs = operations.beforeMs.reduce((sum, column) => sum + at(column, end) - at(column, first), 0);
     return makespanMs > 0 ? Math.max(0, 1 - busyMs / makespanMs) : 0;
   });

@@ -4,7 +4,7 @@ import { makeSurface, type Surface } from '../surface';
 import { onThemeChange, theme } from '../theme';
 import { t } from '../strings';
 import type { Selection } from '../view-state';
-import { drawAxis, drawCriticalPath, drawGutters, drawGutterTitles, gutters } from './draw-frame';
+import { drawAxis, drawCriticalPath, drawGutters, drawGutterTitles, drawMark, gutters } from './draw-frame';
 import { drawLanes, makeLaneBuffers, rowBox, type LaneArea } from './draw-lanes';
 import { idleShares, operationAt, type Operation, type Operations } from './operations';
 import { formatTime } from './ticks';
@@ -23,7 +23,11 @@ export interface PaneOwner {
   readonly operations: () => Operations | null;
   /** Of the longer one where two are compared, so that both have one time scale. */
   readonly durationMs: () => number;
+  /** Rows to leave room for, where another pane has more; else as many as there are stages. */
+  readonly rows?: () => number;
   readonly viewport: (extent: Extent) => Viewport;
+  /** A pass to point out; null for none. */
+  readonly mark?: () => Operation | null;
   readonly selection: () => Selection | null;
   /** Stage whose memory is shown; marked at its label. */
   readonly stage: () => number | null;
@@ -50,9 +54,10 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
   let idle: { readonly of: Operations; readonly shares: Float64Array } | null = null;
   const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
   const caption = h('div', { class: 'pane-caption' });
+  const rowsNow = (): number => owner.rows?.() ?? owner.operations()?.stages ?? 0;
   const extentOf = (surface: Surface): Extent => ({
     durationMs: owner.durationMs(),
-    rows: owner.operations()?.stages ?? 0,
+    rows: rowsNow(),
     widthPx: Math.max(1, surface.width() - gutters.leftPx - gutters.rightPx),
     heightPx: Math.max(1, surface.height() - gutters.axisPx - gutters.bottomPx),
   });
@@ -72,11 +77,14 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
     const colors = theme();
     if (idle?.of !== operations) idle = { of: operations, shares: idleShares(operations) };
     const rowsEnd =
-      area.top + Math.round(Math.min(area.extent.heightPx, area.extent.rows * viewport.rowPx - viewport.scrollPx) * area.scale);
+      area.top +
+      Math.round(Math.max(0, Math.min(area.extent.heightPx, operations.stages * viewport.rowPx - viewport.scrollPx)) * area.scale);
     drawAxis(area, viewport, colors, rowsEnd, operations.ofFile);
     drawGutterTitles(area, colors, operations.ofFile ? t('Rank') : t('Stage'), t('Idle'));
     drawLanes(area, operations, viewport, colors, buffers);
     drawGutters(area, viewport, colors, idle.shares, owner.stage());
+    const mark = owner.mark?.() ?? null;
+    if (mark !== null) drawMark(area, viewport, colors, mark);
     const path = owner.criticalPath();
     if (path !== null)
       drawCriticalPath(
@@ -106,7 +114,7 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
   const canvases = h('div', { class: 'pane-canvases' }, base.canvas, overlay.canvas, tooltip);
   const element = h('div', { class: 'pane' }, caption, canvases);
   const highestPx = (): number =>
-    gutters.axisPx + gutters.bottomPx + (owner.operations()?.stages ?? 1) * maximumFittedRowPx + (caption.textContent === '' ? 0 : 28);
+    gutters.axisPx + gutters.bottomPx + Math.max(1, rowsNow()) * maximumFittedRowPx + (caption.textContent === '' ? 0 : 28);
   const redraw = (): void => {
     element.style.maxHeight = `${highestPx()}px`;
     base.redraw();

@@ -1,5 +1,7 @@
 import { planJson } from '../../core/export/plan-json';
 import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import { gpusText, placementText } from '../../core/cluster/groups';
+import { tightestOf } from '../../core/memory/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
 import { lengthsText } from '../../core/planner/lengths';
 import { limitedBy } from '../../core/planner/limit-words';
@@ -27,7 +29,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   const { request, cost, parameters } = plan;
   const { cluster, layout, model, training } = request;
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
-  const worst = chosen.memory.stages.reduce((most, stage) => (stage.peakBytes > most.peakBytes ? stage : most));
+  const worst = tightestOf(chosen.memory.stages);
   const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
     .filter((size) => size !== 'context' || layout.context > 1)
     .map((size) => `${size} ${formatCount(layout[size])}`)
@@ -45,11 +47,16 @@ function planText(plan: Plan, chosen: Candidate): string {
     ...calibrationLines(plan),
     ['bubble', bubbleText(chosen.bubbleRate)],
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
-    [
-      'memory',
-      `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
-    ],
+    ...(worst === undefined
+      ? []
+      : [
+          [
+            'memory',
+            `${formatBytesOf(worst.peakBytes, worst.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${worst.gpu === undefined ? '' : `, ${worst.gpu}`}${chosen.fits ? '' : ', does not fit'}`,
+          ],
+        ]),
     ...stagesLine(request),
+    ...placementLines(request),
     ...(limits === null ? [] : [['limited by', limits]]),
     ['schedule', chosen.name],
     ['slices', schemeText(chosen.scheme)],
@@ -70,7 +77,7 @@ function planText(plan: Plan, chosen: Candidate): string {
     printable(
       [
         `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
-        `on ${formatCount(gpus)} ${cluster.gpu.name}: ${sizes}`,
+        `on ${gpusText(cluster, gpus)}: ${sizes}`,
       ].join(' '),
     ),
     indented(table(facts, [1])),
@@ -90,6 +97,12 @@ function stagesLine(request: Plan['request']): string[][] {
   const { stageLayers } = request.layout;
   const stages = stacksText(request) ?? (stageLayers === undefined ? null : stageLayersText({ stageLayers }));
   return stages === null ? [] : [['stages', stages]];
+}
+
+/** Which nodes the stages are on, where there are several kinds. */
+function placementLines({ cluster, layout }: Plan['request']): string[][] {
+  const text = placementText(cluster, layout);
+  return text === null ? [] : [['placed', text]];
 }
 
 /** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */

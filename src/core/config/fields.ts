@@ -62,6 +62,9 @@ export const trainingFields: Fields<TrainingSpec> = {
   fp32Gradients: boolean,
 };
 
+/** Most groups that `cluster.groups` may have. */
+export const mostGroups = 16;
+
 export const layoutFields: Fields<Layout> = {
   tensor: integer(1, 100_000),
   pipeline: integer(1, 10_000),
@@ -75,6 +78,12 @@ export const layoutFields: Fields<Layout> = {
     1,
     100_000,
     'a list of whole numbers from 0 to 10,000, one for each stage',
+  ),
+  stageGroups: list(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostGroups - 1)),
+    1,
+    100_000,
+    `a list of the numbers of groups, from 0 to ${mostGroups - 1}, one for each stage`,
   ),
 };
 

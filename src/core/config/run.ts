@@ -1,4 +1,4 @@
-import type { ClusterSpec } from '../cluster/spec';
+import type { ClusterSpec, NodeGroup } from '../cluster/spec';
 import type { CostConstants } from '../cost/constants';
 import type { CostTable } from '../cost/slice-cost';
 import type { Finding } from '../findings';
@@ -48,6 +48,8 @@ export interface Run {
   readonly links?: Located<ClusterSpec['links']>;
   readonly nodes?: Located<number>;
   readonly gpusPerNode?: Located<number>;
+  /** Nodes of several kinds, in place of the four above. */
+  readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
   readonly training: Given<TrainingSpec>;
   readonly layout: Given<Layout>;
   /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */

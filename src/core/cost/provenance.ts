@@ -50,6 +50,13 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
   };
 }
 
+/** Several provenances of the analytic model as one, those of the stages of a step: the widest error bar holds. */
+export function joinedProvenance([first, ...others]: readonly [CostProvenance, ...CostProvenance[]]): CostProvenance {
+  const widest = others.reduce((most, other) => (other.errorPercent > most.errorPercent ? other : most), first);
+  const descriptions = [...new Set([first, ...others].map(({ description }) => description))];
+  return { ...widest, description: descriptions.join('; ') };
+}
+
 /** Times interpolated in a table that the user gave. */
 export function tableProvenance(points: number): CostProvenance {
   return {

@@ -119,27 +119,36 @@ export function headSeconds(inputs: CostInputs, localTokens: number): { forward:
 
 /**
  * Sending a boundary of `batch * tokens` hidden states to the next stage, one way, ms, as Megatron-LM places ranks (tensor, data, pipeline): split over the tensor-parallel ranks, up to 8 ranks
- * share the node's network card, the parts gathered over the node's links; over those links alone when the whole job fits in a node.
+ * share the node's network card, the parts gathered over the receiver's links; over those links alone when all stages on nodes of this kind fit in one of them.
+ *
+ * @param to the receiver, where it is on nodes of another kind: the slower of both networks counts.
  */
-export function megatronBoundary(inputs: CostInputs, batch: number, tokens: number): number {
-  const { layout, cluster } = inputs;
+export function megatronBoundary(inputs: CostInputs, batch: number, tokens: number, to = inputs): number {
+  const { layout } = inputs;
   const bytes = boundaryBytes(inputs, batch, tokens);
-  const node = nodeBusBandwidth(cluster.links, cluster.gpusPerNode);
+  const node = nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
   const gather = layout.tensor > 1 ? bytes / node : 0;
-  const gpus = layout.tensor * layout.data * layout.context * layout.pipeline;
-  const link =
-    gpus <= cluster.gpusPerNode
-      ? bytes / layout.tensor / node
-      : (bytes * Math.min(8, layout.tensor * layout.data * layout.context)) / layout.tensor / networkBandwidth(cluster.links);
+  const link = shareNode(inputs, to)
+    ? bytes / layout.tensor / node
+    : (bytes * Math.min(8, layout.tensor * layout.data * layout.context)) / layout.tensor / slowerNetwork(inputs, to);
   return 1e3 * (link + sendLatencySeconds + gather);
 }
 
 /** The same as TeraPipe's runtime does it: ranks of a pipeline lie together, one copy of the boundary crosses the network, and the sender waits, ms. */
-export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: number): number {
-  const { layout, cluster } = inputs;
-  const oneNode = layout.tensor * layout.pipeline * layout.data * layout.context <= cluster.gpusPerNode;
-  const bandwidth = oneNode ? nodeBusBandwidth(cluster.links, cluster.gpusPerNode) : networkBandwidth(cluster.links);
+export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: number, to = inputs): number {
+  const { links, gpusPerNode } = inputs.cluster;
+  const bandwidth = shareNode(inputs, to) ? nodeBusBandwidth(links, gpusPerNode) : slowerNetwork(inputs, to);
   return 1e3 * (boundaryBytes(inputs, batch, tokens) / bandwidth + sendLatencySeconds);
+}
+
+/** Whether all stages of this kind of node are in one node. */
+function shareNode(from: CostInputs, to: CostInputs): boolean {
+  const { layout, cluster } = from;
+  return from === to && layout.tensor * layout.pipeline * layout.data * layout.context <= cluster.gpusPerNode;
+}
+
+function slowerNetwork(from: CostInputs, to: CostInputs): number {
+  return Math.min(networkBandwidth(from.cluster.links), networkBandwidth(to.cluster.links));
 }
 
 const sendLatencySeconds = 20e-6;

@@ -24,6 +24,8 @@ export interface StageJson {
   readonly reservedBytes: number;
   readonly cardBytes: number;
   readonly capacityBytes: number;
+  /** The GPU that the stage is on; left out where all are alike. */
+  readonly gpu?: string;
   /** The operation whose working set makes the peak. */
   readonly peakOperation: string;
 }
@@ -89,8 +91,8 @@ function profileJson({ file, profile }: NamedProfile): object {
 }
 
 /** The stages of `terapipe memory --json`. */
-export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[] {
-  return stages.map(({ stage, parts, peakBytes, reservedBytes, cardBytes, peakOperation }) => {
+export function stagesJson({ stages }: MemoryProfile): StageJson[] {
+  return stages.map(({ stage, parts, peakBytes, reservedBytes, cardBytes, capacityBytes, gpu, peakOperation }) => {
     const sum = (...names: MemoryPart[]) => names.reduce((bytes, name) => bytes + parts[name], 0);
     return {
       stage,
@@ -103,6 +105,7 @@ export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[
       reservedBytes,
       cardBytes,
       capacityBytes,
+      ...(gpu === undefined ? {} : { gpu }),
       peakOperation,
     };
   });

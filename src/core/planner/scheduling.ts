@@ -1,7 +1,7 @@
 import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
 import { countMemory, passMemory } from '../memory/count';
-import type { MemoryProfile } from '../memory/profile';
+import type { Cards, MemoryProfile } from '../memory/profile';
 import type { MemoryInputs, StageShape } from '../memory/runtime';
 import type { PassTimes, ScheduleKind } from '../schedule/kind';
 import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedule/registry';
@@ -83,7 +83,7 @@ export function makeSchedule(
   inputs: MemoryInputs,
   kind: ScheduleKind,
   scheme: Scheme,
-  capacityBytes: number,
+  cards: Cards,
   {
     timesOf,
     stageLayers = inputs.layout.stageLayers ?? null,
@@ -100,17 +100,17 @@ export function makeSchedule(
   const problem = problemOf(scheme, pipeline, chunks);
   const [first] = problem.units;
   if (!kind.splitsBackward || first === undefined) return { schedule: generateSchedule(kind.name, problem), ...cut };
-  const memory = passMemory(memoryInputs(inputs, chunks), first, false, shapes, stageOfChunk, capacityBytes);
+  const memory = passMemory(memoryInputs(inputs, chunks), first, false, shapes, stageOfChunk, cards);
   const times = timesOf?.(problem.units, shapes) ?? problem.times;
   return { schedule: generateSchedule(kind.name, { ...problem, times, memory }), ...cut };
 }
 
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there. */
-export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, capacityBytes: number): MemoryProfile | null {
+export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, cards: Cards): MemoryProfile | null {
   const kind = kindFor(schedule, inputs.layout);
   try {
-    const made = makeSchedule(inputs, kind, scheme, capacityBytes);
-    return countMemory(memoryInputs(inputs, chunksPerStage(kind, inputs.layout)), made.schedule, made.shapes, capacityBytes);
+    const made = makeSchedule(inputs, kind, scheme, cards);
+    return countMemory(memoryInputs(inputs, chunksPerStage(kind, inputs.layout)), made.schedule, made.shapes, cards);
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
     throw error;

@@ -20,10 +20,10 @@ export const stackReason =
   'token slices and several chunks on a stage are not compared: an encoder reads its sequence whole, and launchers interleave no encoder with a decoder';
 
 /**
- * Refuses what no encoder-decoder model is planned with: a stack without layers, token slices, virtual stages, context parallelism, measured slice times.
+ * Refuses what no encoder-decoder model is planned with: a stack without layers, token slices, virtual stages, context parallelism, several kinds of nodes, measured slice times.
  * @throws ExpectedError `plan-encoder-decoder`.
  */
-export function requireStacks({ model, layout, schedule, slicing, costTable }: PlanRequest): void {
+export function requireStacks({ model, cluster, layout, schedule, slicing, costTable }: PlanRequest): void {
   const { stacks } = model;
   if (stacks === undefined) return;
   requireBoth(model);
@@ -40,6 +40,8 @@ export function requireStacks({ model, layout, schedule, slicing, costTable }: P
       'its exchange for attention to another sequence is not timed',
       'set layout.context to 1, or use layout.tensor',
     );
+  if (cluster.groups !== undefined)
+    refuse('several kinds of nodes', 'stages of two stacks are not placed on them', 'give one kind of node');
   if (costTable !== null) refuse('cost.table', 'its times are of stages that are all alike', 'remove cost.table');
 }
 
@@ -67,8 +69,16 @@ function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {
  * As `requireStacks` for the sizes that a run's files give, where they stand.
  * @throws ExpectedError `plan-encoder-decoder`, placed.
  */
-export function requireStacksOf({ model: { encoderLayers } }: Run, model: ModelSpec): void {
-  if (model.stacks !== undefined) requireBoth(model, placeOf(encoderLayers));
+export function requireStacksOf({ model: { encoderLayers }, groups }: Run, model: ModelSpec): void {
+  if (model.stacks === undefined) return;
+  requireBoth(model, placeOf(encoderLayers));
+  if (groups !== undefined)
+    throw new ExpectedError(
+      'plan-encoder-decoder',
+      'An encoder-decoder model is not planned with several kinds of nodes: stages of two stacks are not placed on them',
+      'give one kind of node',
+      placeOf(groups),
+    );
 }
 
 function placeOf({ source }: Located<unknown>): Place | undefined {

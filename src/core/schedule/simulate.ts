@@ -35,6 +35,8 @@ export interface Transfers {
   readonly forwardMs: Float64Array;
   readonly backwardMs: Float64Array;
   readonly link?: LinkTimes;
+  /** All columns have an entry for each unit on each chunk, `chunk * units.length + unit`: what that chunk hands on. Absent: one for each unit, alike on all chunks. */
+  readonly perChunk?: true;
   readonly mode: 'edge' | 'sending' | 'blocking' | 'fill-and-drain';
 }
 

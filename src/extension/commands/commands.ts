@@ -3,6 +3,7 @@ import { runCommand } from '../run-command';
 import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
 import { calibrateCommand } from './calibrate';
 import { chooseClusterCommand } from './choose-cluster';
+import { compareWithCommand, type CompareCommands } from './compare-with';
 import { createConfigCommand } from './create-config';
 import { exportLayoutCommand, type ExportLayoutCommands } from './export-layout';
 import { openSampleCommand } from './open-sample';
@@ -25,6 +26,7 @@ export interface Commands {
   readonly 'terapipe.acceptLayout': (diff?: unknown) => Promise<void>;
   readonly 'terapipe.discardLayout': (diff?: unknown) => Promise<void>;
   readonly 'terapipe.exportLayout': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.compareWith': (config?: unknown, other?: unknown) => Promise<void>;
   readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
   readonly 'terapipe.calibrate': (config?: unknown) => Promise<void>;
@@ -37,7 +39,7 @@ export interface Commands {
   readonly 'terapipe.showLog': () => void;
 }
 
-export interface CommandServices extends ProfileCommands, ApplyCommands, ExportLayoutCommands {
+export interface CommandServices extends ProfileCommands, ApplyCommands, ExportLayoutCommands, CompareCommands {
   readonly context: vscode.ExtensionContext;
   readonly refreshExplorer: () => void;
 }
@@ -56,6 +58,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.acceptLayout': (diff) => acceptLayoutCommand(services, diff),
     'terapipe.discardLayout': (diff) => services.diffs.discard(diff),
     'terapipe.exportLayout': (config) => exportLayoutCommand(services, config),
+    'terapipe.compareWith': (config, other) => compareWithCommand(services, config, other),
     'terapipe.createConfig': (model) => createConfigCommand(services, model),
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
     'terapipe.calibrate': (config) => calibrateCommand(services, config),
@@ -71,8 +74,8 @@ export function createCommands(services: CommandServices): Commands {
 
 /** Registers them, each with the one way of failing. */
 export function registerCommands(commands: Commands, log: vscode.LogOutputChannel): vscode.Disposable {
-  const registered = Object.entries(commands as unknown as Record<string, (argument?: unknown) => unknown>).map(([id, action]) =>
-    vscode.commands.registerCommand(id, (argument?: unknown) => runCommand(log, id, () => action(argument))),
+  const registered = Object.entries(commands as unknown as Record<string, (...given: unknown[]) => unknown>).map(([id, action]) =>
+    vscode.commands.registerCommand(id, (...given: unknown[]) => runCommand(log, id, () => action(...given))),
   );
   return vscode.Disposable.from(...registered);
 }

@@ -12,6 +12,7 @@ describe('saved view', () => {
       viewport: { startMs: 1, endMs: 2, rowPx: 5, scrollPx: 0 },
       selection: { type: 'operation' as const, chunk: 3, kind: 1 as const, unit: 7 },
       stage: 4,
+      comparedLook: { viewport: { startMs: 3, endMs: 9, rowPx: 8, scrollPx: 4 }, pass: null, stage: 2 },
     };
     assert.deepEqual(readViewState(JSON.parse(JSON.stringify({ document: 'x', ...state }))), state);
   });
@@ -28,7 +29,7 @@ describe('saved view', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         assert.ok(readViewState(value).tab);
-        assert.ok(readViewState({ viewport: value, selection: value, stage: value }).tab);
+        assert.ok(readViewState({ viewport: value, selection: value, stage: value, comparedLook: value }).tab);
       }),
       { seed: 11 },
     );

@@ -182,7 +182,9 @@ function splitsKvHeads(kvHeads: number, tensor: number): boolean {
   return kvHeads % tensor === 0 || tensor % kvHeads === 0;
 }
 
+/** GPUs of a node; of the smallest, where there are several kinds. */
 function gpusPerNodeOf(run: Run): number | undefined {
+  if (run.groups !== undefined) return Math.min(...run.groups.value.map(({ gpusPerNode }) => gpusPerNode));
   if (run.gpusPerNode !== undefined) return run.gpusPerNode.value;
   const { gpu } = run;
   return gpu === undefined ? undefined : Object.values(gpuPresets).find((preset) => preset.gpu.name === gpu.value.name)?.gpusPerNode;

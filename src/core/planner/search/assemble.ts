@@ -4,7 +4,8 @@ import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors
 import type { Scheme } from '../../solver/slicing';
 import { solveSlicing } from '../../solver/solve';
 import { peakBytesOf } from '../plan';
-import { slicingCost, type Measured } from '../predict';
+import type { Measured } from '../predict';
+import { slicingCost } from '../slicing-cost';
 import { stepPartsOf, type StepPart } from '../step-parts';
 import { cutsFor } from './cuts';
 import { evaluatorOf, familyName, microBatchesOf, type Evaluator, type SearchPoint } from './evaluate';
@@ -25,9 +26,16 @@ const namedNotFitting = 3;
 /**
  * The best layout for a problem, with all that an answer needs: the front of time against memory, the best of every schedule, the runners-up and why they lost. Token slices are solved for
  * TeraPipe's best layout alone; everywhere else they are equal.
- * @throws ExpectedError `search-*`; CancelledError.
+ * @throws ExpectedError `search-*`, `search-groups` for nodes of several kinds; CancelledError.
  */
 export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOptions = {}): SearchResult {
+  const { groups } = problem.request.cluster;
+  if (groups !== undefined)
+    throw new ExpectedError(
+      'search-groups',
+      'Layouts are searched on nodes of one kind, and cluster.groups has several',
+      'plan without a search: sizes, placement and cut are chosen for the groups; or search on one group as the cluster',
+    );
   const evaluator = evaluatorOf(problem.request);
   const found = bestFirst(problem, options, evaluator);
   const leader = found.best ?? closest(problem, options);

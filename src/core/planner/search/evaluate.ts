@@ -14,6 +14,7 @@ import { peakBytesOf } from '../plan';
 import { measure, operationCount, type Measured, type Pipeline } from '../predict';
 import type { PlanRequest } from '../request';
 import { chunksPerStage, kindFor } from '../scheduling';
+import { stageInputsOf } from '../stage-inputs';
 import { chunkLayers } from '../stages';
 import type { StageLayers } from './cuts';
 import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, type StageTimes } from './pipeline-bounds';
@@ -159,7 +160,8 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     const { stageLayers } = point;
     const { stages: shapes } = shapesOf(known, point);
     const costOf = (shape: StageShape): SliceCost => known.cost(point, known.same(shape));
-    return { inputs: inputsOf(request, point), shapes, stageLayers, costs: shapes.map(costOf), costOf, measured: false };
+    const inputs = inputsOf(request, point);
+    return { inputs, stageInputs: stageInputsOf(inputs), shapes, stageLayers, costs: shapes.map(costOf), costOf, measured: false };
   };
   const measured = new WeakMap<SearchPoint, Measured>();
   const candidate = (point: SearchPoint, scheme = schemeOf(request, point)): Measured => {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import type { ModelSpec } from '../../../../src/core/model/spec';
 import { sequenceFlops } from '../../../../src/core/model/flops';
+import { megatronBoundary } from '../../../../src/core/cost/stage-time';
+import { pipelineOf } from '../../../../src/core/planner/predict';
+import { transfersOf } from '../../../../src/core/planner/transfers';
+import type { Schedule } from '../../../../src/core/schedule/schedule';
 import { layerTime } from '../../../../src/core/cost/layer-time';
 import { savedBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { staticBytes } from '../../../../src/core/memory/static';
@@ -108,6 +112,17 @@ describe('an encoder-decoder model', () => {
       stacksText(asked(t5(4, 2), { pipeline: 4, stageLayers: [2, 1, 2, 1] })),
       'encoder 2, 1; encoder 1 with decoder 1; decoder 1',
     );
+  });
+
+  it('sends the source inside the encoder and to the decoder, and from there on the target with it', () => {
+    const wanted = asked(t5(6, 6), { tensor: 8, pipeline: 4, stageLayers: [3, 3, 3, 3] }, lengths);
+    const pipeline = pipelineOf(wanted);
+    const schedule = { name: '1F1B', units: [unit], stageOfChunk: Uint32Array.of(0, 1, 2, 3) } as unknown as Schedule;
+    const { forwardMs, backwardMs, perChunk } = transfersOf(pipeline, schedule);
+    const [source, both] = [512, 512 + 128].map((tokens) => megatronBoundary(pipeline.inputs, 2, tokens));
+    assert.equal(perChunk, true);
+    assert.deepEqual([...forwardMs], [source, source, both, both]);
+    assert.deepEqual([...backwardMs], [source, source, source, both]);
   });
 
   it('is planned with whole sequences and one chunk a stage alone, and says so', () => {
