@@ -11,7 +11,9 @@ type TraitName =
   | 'embeddingNorm'
   | 'unusedPositions'
   | 'latent'
-  | 'layerKinds';
+  | 'layerKinds'
+  | 'state'
+  | 'outputGate';
 
 /** What a model has beyond sizes that files write as numbers of their own: it follows from several of them, or from the family. */
 export type ModelTraits = Pick<ModelSpec, TraitName> & {

@@ -62,10 +62,18 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   };
 }
 
-/** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`. */
+/** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`: of the usual layer, or of all where some have a state. */
 export function floorShare(inputs: CostInputs, batch: number, tokens: number): number {
-  const one = layerTime(inputs)(batch, tokens, 0);
-  return one.idleOnFloor / (one.forward + one.backward);
+  const { model } = inputs;
+  const groups = model.state === undefined ? [{ kind: usualKind(model), layers: 1 }] : layersByKind(layerGroups(model));
+  let idle = 0;
+  let all = 0;
+  for (const { kind, layers } of groups) {
+    const one = layerTime(inputs, kind)(batch, tokens, 0);
+    idle += layers * one.idleOnFloor;
+    all += layers * (one.forward + one.backward);
+  }
+  return idle / all;
 }
 
 /** What comes before the first layer: the embedding, or the convolutions over sound, which take it in as spectra of twice as many points. */

@@ -100,6 +100,13 @@ function modelOf(run: Run, classes: number | undefined): ElasticModel {
   const spec = modelSpecOf(run.model);
   if (spec.experts !== null)
     throw new ExpectedError('elastic-model', 'Layers with experts are not planned to freeze', 'plan a dense model', run.place);
+  if (run.traits?.state !== undefined)
+    throw new ExpectedError(
+      'elastic-model',
+      'Layers that hand on a state are not planned to freeze',
+      'plan a model that attends',
+      run.place,
+    );
   if (spec.layers > mostLayers)
     throw new ExpectedError(
       'elastic-model',

@@ -1,11 +1,14 @@
 import { elementBytes } from '../model/elements';
+import { hasAttention, stateBytes, stateOf } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
+import type { LayerKind } from '../model/spec';
 import type { Layout } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 import {
   boundaryBytes,
   hasStack,
   headUnit,
+  groupsOf,
   hiddenShare,
   keptGroups,
   layerKeptBytes,
@@ -25,14 +28,13 @@ export type { MemoryInputs, StageShape, WorkingSet } from './layer-tensors';
 /** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
 export interface SavedBytes {
   readonly activations: number;
-  /** Contiguous keys and values kept for the later slices of the same sequences; 0 for whole sequences. */
+  /** Contiguous keys and values, and states, kept for the later slices of the same sequences; 0 for whole sequences. */
   readonly keysValues: number;
   /** Logits and the final norm's input and output, on the last stage; freed by the head's backward, before the layers'. */
   readonly logits: number;
 }
 
 export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit, sliced: boolean): SavedBytes {
-  const tokens = localTokens(inputs, unit);
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
   const layers = keptGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
@@ -42,7 +44,7 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
     activations: layers + sharedByLayers(inputs, stage, unit),
-    keysValues: sliced ? stage.layers * keyValueBytes(inputs, tokens) : 0,
+    keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
     logits: head ? finalNorm + localTokens(inputs, predicted) * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
   };
 }
@@ -66,6 +68,23 @@ export function interleavingFactor({ pipeline, virtualStages }: Layout, stage: n
   if (virtualStages === 1) return 1;
   const held = pipeline + (pipeline - 1 - 2 * stage) / virtualStages;
   return Math.min(microBatches, held) / Math.min(microBatches, pipeline - stage);
+}
+
+/** Contiguous keys and values of a unit in all layers of a stage that attend. */
+export function stageKeyValueBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  return layersWith(inputs, stage, hasAttention) * keyValueBytes(inputs, localTokens(inputs, unit));
+}
+
+/** The states that a unit starts from in all layers of a stage that have one, which their backward reads again. Of gradients there is never more than one a layer: it is left out. */
+function stageStateBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  const { model, training, layout } = inputs;
+  if (model.state === undefined) return 0;
+  const states = stateBytes(model.state, layout.tensor * layout.context, unit.batch, elementBytes(training));
+  return layersWith(inputs, stage, (kind) => stateOf(model, kind) !== null) * states;
+}
+
+function layersWith({ model }: MemoryInputs, stage: StageShape, has: (kind: LayerKind) => boolean): number {
+  return groupsOf(model, stage).reduce((sum, { kind, layers }) => sum + (has(kind) ? layers : 0), 0);
 }
 
 /** Keys and values of `tokens` tokens in one layer. */
@@ -96,7 +115,7 @@ export function layerOperations(
   const seen = new Set<string>();
   const groups = keptGroups(inputs, stage);
   for (const group of groups.toReversed()) {
-    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${String(group.whole)} ${String(group.away)}`;
+    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${group.kind.mixer ?? ''} ${String(group.whole)} ${String(group.away)}`;
     if (!seen.has(name)) {
       const sets = layerWorkingSets(inputs, unit, group);
       const moving = bytesOnTheWay(inputs, unit, groups, group);

@@ -1,8 +1,8 @@
 import { narrowBytes, elementBytes } from '../model/elements';
 import { layersByKind } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
+import { stateMatrixParameters, stateOf } from '../model/mixers';
 import {
-  attentionWidths,
   embeddingParameters,
   expertReplicas,
   expertsOf,
@@ -10,6 +10,7 @@ import {
   paddedVocab,
   rankExpertParameters,
   rankMatrixParameters,
+  rankProjections,
 } from '../model/parameters';
 import { embeddingNormParameters, finalNormParameters } from '../model/norms';
 import { runtimeOf } from '../model/runtimes';
@@ -166,27 +167,35 @@ function layerOfRank({ model, layout }: MemoryInputs, stage: StageShape): number
 /** Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is no module of Transformer Engine. */
 function distinctParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
   const kinds = new Map(
-    groupsOf(model, stage).map(({ kind, layers }) => [layers > 0 ? `${kind.feedForward}${kind.stack ?? ''}` : '', kind]),
+    groupsOf(model, stage).map(({ kind, layers }) => [
+      layers > 0 ? `${kind.stack ?? ''} ${kind.feedForward} ${kind.mixer ?? 'attention'}` : '',
+      kind,
+    ]),
   );
   kinds.delete('');
   let attention = 0;
+  let states = 0;
   let networks = 0;
   let crossed = 0;
   const alike = new Set<number>();
   for (const kind of kinds.values()) {
-    const { attentionOutput, compression, cross, qkv, router } = layerParameters(model, kind);
-    const { query, key, value } = attentionWidths(model, layout.tensor);
+    const { attentionOutput, compression, cross, router } = layerParameters(model, kind);
+    const state = stateOf(model, kind);
     const routed = rankExpertParameters(model, layout, kind);
-    attention = (model.latent ? qkv / layout.tensor : model.hidden * (query + key + value)) + compression + attentionOutput / layout.tensor;
-    const crossing = cross === 0 ? 0 : model.hidden * (query + key + value) + attentionOutput / layout.tensor;
-    crossed = Math.max(crossed, crossing - attentionOutput / layout.tensor);
-    const dense = rankMatrixParameters(model, layout, kind) - router - routed - attention - crossing;
+    const ofAttention = rankProjections(model, layout.tensor, kind) + compression + attentionOutput / layout.tensor;
+    const ofState = state === null ? 0 : stateMatrixParameters(model, state, layout.tensor);
+    const ofCross = cross === 0 ? 0 : rankProjections(model, layout.tensor, kind);
+    crossed = Math.max(crossed, ofCross);
+    const crossing = cross === 0 ? 0 : ofCross + attentionOutput / layout.tensor;
+    const dense = rankMatrixParameters(model, layout, kind) - router - routed - ofAttention - ofState - crossing;
     const one = (routed * layout.expert) / (expertsOf(model, kind)?.count ?? 1);
+    attention = Math.max(attention, ofAttention);
+    states = Math.max(states, ofState);
     for (const size of [dense, one]) alike.add(size);
   }
   for (const size of alike) networks += size;
   const head = stage.last && model.vocab > 0 ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
-  return attention + crossed + networks + head;
+  return attention + states + crossed + networks + head;
 }
 
 /** 32 MiB for Transformer Engine's cuBLAS, as much for PyTorch's where a head or a router uses it, and 4 x 32 MiB for grouped GEMMs (Hopper and later). */

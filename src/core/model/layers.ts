@@ -9,9 +9,10 @@ export interface LayerGroup {
 const dense: LayerKind = { feedForward: 'dense', window: null };
 const routed: LayerKind = { feedForward: 'experts', window: null };
 
-/** The kind of every layer of a model whose layers are alike; of its layers with experts otherwise. */
-export function usualKind({ experts }: ModelSpec): LayerKind {
-  return experts === null ? dense : routed;
+/** The kind of every layer of a model whose layers are alike; of its layers with experts otherwise; of its first layer where some have a state. */
+export function usualKind({ experts, state, layerKinds }: ModelSpec): LayerKind {
+  const [first] = state === undefined ? [] : (layerKinds ?? []);
+  return first ?? (experts === null ? dense : routed);
 }
 
 /** Layers `from` to `to` (exclusive) of a model, joined where they are alike, in order. Layers beyond those that the model describes are as the last one it does. */
@@ -45,7 +46,9 @@ export function partOfModel(
 }
 
 export function sameKind(a: LayerKind, b: LayerKind): boolean {
-  return a.feedForward === b.feedForward && a.window === b.window && a.stack === b.stack;
+  return (
+    a.feedForward === b.feedForward && a.window === b.window && (a.mixer ?? 'attention') === (b.mixer ?? 'attention') && a.stack === b.stack
+  );
 }
 
 /** How many layers there are of each kind, wherever they lie. */

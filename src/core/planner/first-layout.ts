@@ -1,6 +1,7 @@
 import type { Given, Run } from '../config/run';
 import type { ClusterSpec } from '../cluster/spec';
 import { fitsMemory } from '../memory/count';
+import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../model/spec';
 import { divisorsOf } from '../numbers';
 import type { ScheduleName } from '../schedule/schedule';
@@ -77,11 +78,7 @@ function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterS
     ];
   }
   const tensors =
-    given.tensor !== undefined
-      ? [given.tensor.value]
-      : divisorsOf(cluster.gpusPerNode).filter(
-          (tensor) => model.heads % tensor === 0 && (model.kvHeads % tensor === 0 || tensor % model.kvHeads === 0),
-        );
+    given.tensor !== undefined ? [given.tensor.value] : divisorsOf(cluster.gpusPerNode).filter((tensor) => splitsHeads(model, tensor));
   const pipelines =
     given.pipeline !== undefined ? [given.pipeline.value] : divisorsOf(model.layers).filter((stages) => stages <= mostAssumedStages);
   return tensors

@@ -5,6 +5,7 @@ import type { CostConstants } from '../cost/constants';
 import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
 import type { Located, Place } from '../located';
+import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../model/spec';
 import { divisorsOf, greatestDivisor } from '../numbers';
 import type { ScheduleName } from '../schedule/schedule';
@@ -76,10 +77,6 @@ function sizesOf(given: Given<Layout>, model: ModelSpec, groups: readonly NodeGr
     .filter(({ pipeline }) => pipeline === (given.pipeline?.value ?? pipeline) && pipeline <= model.layers)
     .filter(({ pipeline }, _, all) => pipeline <= mostAssumedStages || all.length === 1)
     .sort((a, b) => a.tensor * a.pipeline - b.tensor * b.pipeline || b.pipeline - a.pipeline);
-}
-
-function splitsHeads({ heads, kvHeads }: ModelSpec, tensor: number): boolean {
-  return heads % tensor === 0 && (kvHeads % tensor === 0 || tensor % kvHeads === 0);
 }
 
 /** Sizes for stages whose groups are decided: each group has room for its stages; of tensor and data what is open is as large as the fullest group allows. */
