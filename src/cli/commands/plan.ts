@@ -3,6 +3,7 @@ import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, 
 import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { furtherParameters } from '../../core/model/further-tokens';
 import { lengthsText } from '../../core/planner/lengths';
 import { limitedBy } from '../../core/planner/limit-words';
 import { isTie } from '../../core/planner/reasons';
@@ -41,6 +42,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   ] as const;
   const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
   const limits = limitedBy(plan.limits);
+  const further = furtherParameters(model);
   const facts = [
     ['step', `${formatDuration(chosen.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
@@ -76,7 +78,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   return [
     printable(
       [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} that predict further tokens` : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
         `on ${gpusText(cluster, gpus)}: ${sizes}`,
       ].join(' '),
     ),

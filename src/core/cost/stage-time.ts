@@ -1,10 +1,12 @@
 import { hostGBps } from '../cluster/host-link';
 import { elementBytes } from '../model/elements';
+import { furtherDepths, projectionParameters } from '../model/further-tokens';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
 import { wholeLayers } from '../model/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { furtherSeconds, type EndSeconds } from './further-time';
 import { cachedBySlice, layerTime } from './layer-time';
 import { headTokens } from '../model/stacks';
 import { deviceRates, type CostInputs } from './rates';
@@ -41,7 +43,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     const none = { forward: 0, backward: 0, weight: 0 };
     const first = ends.first ? startSeconds(inputs, localTokens) : none;
     const turn = ends.decoderStart === true ? embeddingSeconds(inputs, targetTokens) / 2 : 0;
-    const last = ends.last ? headSeconds(inputs, targetTokens) : none;
+    const last = ends.last ? tailSeconds(inputs, targetTokens) : none;
     return {
       forward: first.forward + turn + last.forward,
       backward: first.backward + turn + last.backward,
@@ -60,6 +62,13 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     }
     return { forwardMs: 1e3 * forward, backwardMs: 1e3 * backward, backwardWeightMs: 1e3 * weight };
   };
+}
+
+/** Head, and what predicts further tokens but for its layers. */
+function tailSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
+  const head = headSeconds(inputs, localTokens);
+  const further = furtherSeconds(inputs, localTokens, embeddingSeconds(inputs, localTokens), head);
+  return { forward: head.forward + further.forward, backward: head.backward + further.backward, weight: head.weight + further.weight };
 }
 
 /** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`: of the usual layer, or of all where some have a state. */
@@ -109,7 +118,7 @@ export function endExchangeSeconds({ model, training, layout, cluster }: CostInp
 }
 
 /** Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
-export function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
+export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
   const { model, layout, training } = inputs;
   if (model.vocab === 0) return { forward: 0, backward: 0, weight: 0 };
   const { gemm, traffic, floor } = deviceRates(inputs);
@@ -172,7 +181,8 @@ export interface StageLayers {
 }
 
 /**
- * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
+ * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix (two and the projections where the last stage
+ * predicts further tokens);
  * apart from them its experts, which fewer replicas have.
  */
 function localParameters(
@@ -184,8 +194,10 @@ function localParameters(
   const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
   const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const depths = furtherDepths(model);
+  const further = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
   return [
-    { parameters: matrices - experts + vocabulary, ranks: layout.data * layout.context },
+    { parameters: matrices - experts + vocabulary + further, ranks: layout.data * layout.context },
     ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
   ];
 }

@@ -3,6 +3,7 @@ import { formatCount, plural } from '../format';
 import type { Place } from '../located';
 import type { SequenceLengths } from '../model/flops';
 import { partOfModel } from '../model/layers';
+import { withFurtherLayers } from '../model/further-tokens';
 import type { ModelSpec } from '../model/spec';
 import type { StageShape } from '../memory/runtime';
 import type { Layout } from './request';
@@ -26,13 +27,14 @@ export function usualCut(model: ModelSpec, training: SequenceLengths, stages: nu
   return model.stacks === undefined ? stageShapes(model.layers, stages).map(({ layers }) => layers) : stackCut(model, training, stages);
 }
 
-/** Stages, or chunks, of so many layers each, in order of the layers. */
+/** Stages, or chunks, of so many layers each, in order of the layers; of a `model` the last one also has those that predict further tokens. */
 export function cutShapes(stageLayers: readonly number[], model?: ModelSpec): StageShape[] {
   let from = 0;
   return stageLayers.map((layers, stage) => {
     const part = model === undefined ? {} : partOfModel(model, from, from + layers);
     from += layers;
-    return { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...part };
+    const shape = { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...part };
+    return model === undefined ? shape : withFurtherLayers(model, shape);
   });
 }
 
