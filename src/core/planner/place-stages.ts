@@ -6,15 +6,14 @@ import { ExpectedError } from '../errors';
 import { plural } from '../format';
 import { usablePeakBytes } from '../memory/count';
 import { maximumUnitsInFlight } from '../memory/curve';
-import { layerGroups } from '../model/layers';
 import { generateSchedule, placeChunks, problemOf } from '../schedule/registry';
 import type { ScheduleName } from '../schedule/schedule';
 import { cutLayers } from './cut-layers';
 import type { Layout } from './request';
 import { chunksPerStage, kindFor } from './scheduling';
-import { layersPeak, layersTime, microBatchOf, type OfLayers } from './stage-budget';
+import { layersPeak, layersTime, microBatchOf, type OfStage } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';
-import { dealtToChunks } from './stages';
+import { cutShapes, dealtToChunks } from './stages';
 
 /** Groups up to this number are tried in every order; more as written, and the other way round. */
 export const mostOrderedGroups = 4;
@@ -74,24 +73,18 @@ function permutations(items: readonly number[]): number[][] {
   return items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]));
 }
 
-/** Time of layers on each group, and peak memory: by group and by stage. */
+/** Time of layers on each group, and peak memory. */
 interface Budgets {
-  readonly timeMs: readonly OfLayers<number>[];
-  readonly peakBytes: (inFlight: number) => OfLayers<number>;
-  readonly inFlight: readonly number[];
+  readonly timeMs: readonly OfStage[];
+  readonly peakBytes: OfStage;
 }
 
 function budgetsOf({ inputs, schedule }: PlacementProblem): Budgets {
   const { cluster, layout } = inputs;
-  const timeMs = (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }));
-  const peaks = new Map<number, OfLayers<number>>();
-  const peakOf = layersPeak(inputs);
-  const peakBytes = (inFlight: number): OfLayers<number> => {
-    const known = peaks.get(inFlight) ?? peakOf(inFlight);
-    peaks.set(inFlight, known);
-    return known;
+  return {
+    timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group })),
+    peakBytes: layersPeak(inputs, inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs))),
   };
-  return { timeMs, peakBytes, inFlight: inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs)) };
 }
 
 function microBatchesOf({ training, layout }: CostInputs): number {
@@ -128,8 +121,8 @@ function placed({ inputs, schedule }: PlacementProblem, budgets: Budgets, stageG
   const { cluster, layout } = inputs;
   const groups = cluster.groups ?? [];
   const usable = stageGroups.map((group) => usablePeakBytes(groupAt(groups, group).gpu.memoryBytes));
-  const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageGroups[stage] ?? 0]?.(from, to) ?? Infinity;
-  const fullness: OfStage = (stage, from, to) => budgets.peakBytes(budgets.inFlight[stage] ?? 1)(from, to) / (usable[stage] ?? 0);
+  const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageGroups[stage] ?? 0]?.(stage, from, to) ?? Infinity;
+  const fullness: OfStage = (stage, from, to) => budgets.peakBytes(stage, from, to) / (usable[stage] ?? 0);
   const cut = layout.stageLayers === undefined ? bestCut(inputs, timeMs, fullness) : stageTotals(layout, layout.stageLayers);
   const fullest = Math.max(...ofStages(cut, fullness));
   const times = ofStages(cut, timeMs);
@@ -144,8 +137,6 @@ function placed({ inputs, schedule }: PlacementProblem, budgets: Budgets, stageG
     fullest,
   };
 }
-
-type OfStage = (stage: number, from: number, to: number) => number;
 
 /** The cut with the fastest slowest stage that fits, or the one that comes nearest to fitting. */
 function bestCut({ model, layout }: CostInputs, timeMs: OfStage, fullness: OfStage): readonly number[] {
@@ -194,10 +185,9 @@ function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number
     if (from !== undefined && to !== undefined)
       sendsMs += megatronBoundary(from, batch, tokens, to) + megatronBoundary(to, batch, tokens, from);
   }
-  const last = ofStages(cut, (stage, from, to) => {
+  const last = cutShapes(cut, inputs.model).map((shape, stage) => {
     const own = stageInputs[stage] ?? inputs;
-    const held = { layers: to - from, ...(inputs.model.layerKinds === undefined ? {} : { groups: layerGroups(inputs.model, from, to) }) };
-    return gradientExchange(own, held, 'data') + optimizerTime(own, held);
+    return gradientExchange(own, shape, 'data') + optimizerTime(own, shape);
   });
   return sendsMs + Math.max(...last);
 }
