@@ -1,4 +1,5 @@
 import type { Layout } from '../request';
+import { balancedCut } from './balanced-cut';
 import type { SearchProblem } from './space';
 
 /** Layers of each stage, in order. */
@@ -14,10 +15,14 @@ export function fixedCut({ request, fixed }: SearchProblem): StageLayers | null 
   return fixed.has('pipeline') && fixed.has('virtualStages') ? (request.layout.stageLayers ?? null) : null;
 }
 
-/** The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts`. */
-export function cutsFor(problem: SearchProblem, { pipeline, virtualStages }: Layout): readonly StageLayers[] {
+/** The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts` and, where some layers have a state, the one that is balanced by what each layer takes. */
+export function cutsFor(problem: SearchProblem, layout: Layout): readonly StageLayers[] {
+  const { pipeline, virtualStages } = layout;
   const decided = fixedCut(problem);
-  return decided?.length === pipeline * virtualStages ? [decided] : stageCuts(problem.request.model.layers, pipeline, virtualStages);
+  if (decided?.length === pipeline * virtualStages) return [decided];
+  const cuts = stageCuts(problem.request.model.layers, pipeline, virtualStages);
+  const balanced = balancedCut(problem.request, layout);
+  return balanced === null || cuts.some((cut) => cut.join() === balanced.join()) ? cuts : [...cuts, balanced];
 }
 
 /**
