@@ -136,6 +136,10 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) => t('Whether the optimizer and its state are on the host: less memory on the GPU, a longer step.'),
     derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))],
   },
+  'training.mtpLayers': {
+    meaning: (t) =>
+      t('Layers that predict further tokens. They sit on the last stage, beside the head, which each of them runs once more.'),
+  },
   'training.offloadLayers': {
     meaning: (t) =>
       t('Layers whose activations wait in the memory of the host between forward and backward: less on the GPU, more on its link.'),

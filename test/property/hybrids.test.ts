@@ -158,15 +158,18 @@ describe('hybrids of layers with a state', () => {
       fc.property(model, fc.constantFrom(2, 4), fc.constantFrom(4, 8), (of, gpusPerNode, perReplica) => {
         const base = at(of, { data: gpusPerNode }, { globalBatch: perReplica * gpusPerNode, microBatch: 1 });
         const cluster = { ...base.cluster, nodes: 1, gpusPerNode };
-        const free = new Set(['tensor', 'pipeline', 'data', 'schedule']);
-        const problem: SearchProblem = { request: { ...base, cluster }, fixed: new Set(searchKeys.filter((key) => !free.has(key))) };
+        const free = new Set(['tensor', 'pipeline', 'data']);
+        const problem: SearchProblem = {
+          request: { ...base, cluster, schedule: '1F1B' },
+          fixed: new Set(searchKeys.filter((key) => !free.has(key))),
+        };
         const evaluator = evaluatorOf(problem.request);
         const points: SearchPoint[] = [...familiesOf(problem)].flatMap((family) =>
-          cutsFor(problem, family.layout).map((stageLayers) => ({ ...family, stageLayers })),
+          cutsFor(problem, family).map((stageLayers) => ({ ...family, stageLayers })),
         );
         const all = points.map((point) => {
           const predicted = evaluator.evaluate(point);
-          assert.ok(predicted);
+          assert.ok(typeof predicted === 'object');
           for (const bound of [evaluator.familyBound(point), evaluator.pointBound(point)]) {
             assert.ok(bound.iterationMs <= predicted.iterationMs, `time ${JSON.stringify(point)}`);
             assert.ok(bound.peakBytes <= predicted.peakBytes, `memory ${JSON.stringify(point)}`);
@@ -177,7 +180,7 @@ describe('hybrids of layers with a state', () => {
         const found = bestFirst(problem, {}, evaluator);
         assert.equal(found.best?.iterationMs ?? Infinity, best);
       }),
-      { seed: 36, numRuns: 12 },
+      { seed: 36, numRuns: 25 },
     );
   });
 

@@ -12,6 +12,7 @@ import {
 import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { furtherParameters } from '../../core/model/further-tokens';
 import { limitedBy } from '../../core/planner/limit-words';
 import { isTie } from '../../core/planner/reasons';
 import { stageLayersText } from '../../core/planner/search/words';
@@ -48,6 +49,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   ] as const;
   const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
   const limits = limitedBy(plan.limits);
+  const further = furtherParameters(model);
   const facts = [
     ['step', `${formatDuration(chosen.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
@@ -83,7 +85,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   return [
     printable(
       [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step`,
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} that predict further tokens` : ''}, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step`,
         `on ${gpusText(cluster, gpus)}: ${sizes}`,
       ].join(' '),
     ),

@@ -8,7 +8,7 @@ import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { hybridRunOf, isHybrid, type HybridRun } from './hybrid';
 import { completeInline } from './inline-model';
 import { frequencyPattern, latentOf, traitsOf } from './traits';
-import type { Given, Run } from './run';
+import type { Given, Run, TrainingGiven } from './run';
 import type { WrittenModel } from './written-model';
 
 /** A model read from a config of its own, to fill what a launcher leaves open. */
@@ -36,7 +36,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     ...{ file, files: [...texts.keys()], format, title, place, model },
     traits: traitsOf(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid),
     ...cluster,
-    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format) },
+    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format), ...mtpOf(launcher) },
     layout: layoutOf(facts, model.layers.value),
     ...batchPerReplicaOf(facts, format),
     ...(schedule === undefined ? {} : { schedule }),
@@ -140,6 +140,13 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
     offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
     optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
   });
+}
+
+/** Further tokens are predicted where a launcher says so; a recipe of Megatron-Bridge may say it in Python. */
+function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<TrainingGiven>, 'mtpLayers'> {
+  if (mtpLayers !== undefined) return { mtpLayers: located(mtpLayers) };
+  if (format === 'megatron-bridge') return {};
+  return { mtpLayers: { value: 0, source: { kind: 'default', because: 'this launcher predicts further tokens only when it is told to' } } };
 }
 
 /** TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are replicas for them. */

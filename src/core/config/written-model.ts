@@ -1,5 +1,6 @@
 import { valuesOf, type LocatedFields } from '../located';
 import type { Experts, ModelSpec } from '../model/spec';
+import type { Run } from './run';
 
 type TraitName =
   | 'normsPerLayer'
@@ -11,6 +12,7 @@ type TraitName =
   | 'unusedPositions'
   | 'latent'
   | 'layerKinds'
+  | 'mtpLayers'
   | 'state'
   | 'outputGate';
 
@@ -39,4 +41,11 @@ export function modelSpecOf(model: LocatedFields<WrittenModel>, traits: ModelTra
     ...(traits.layerKinds === undefined ? {} : { denseFfn: ffn }),
     experts: { count: experts, active: activeExperts, ...ofExperts },
   };
+}
+
+/** The same with as many depths that predict further tokens as are trained. */
+export function trainedModelOf({ model, traits, training }: Pick<Run, 'model' | 'traits' | 'training'>): ModelSpec {
+  const { mtpLayers, ...spec } = modelSpecOf(model, traits);
+  const depths = training.mtpLayers?.value ?? mtpLayers ?? 0;
+  return depths > 0 ? { ...spec, mtpLayers: depths } : spec;
 }

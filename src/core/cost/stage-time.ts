@@ -1,10 +1,12 @@
 import { hostGBps } from '../cluster/host-link';
 import { elementBytes } from '../model/elements';
+import { furtherDepths, projectionParameters } from '../model/further-tokens';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
 import { wholeLayers } from '../model/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { furtherSeconds, type EndSeconds } from './further-time';
 import { cachedBySlice, layerTime } from './layer-time';
 import { deviceRates, type CostInputs } from './rates';
 import type { SliceCost, SliceTime } from './slice-cost';
@@ -34,7 +36,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   const endSeconds = cachedBySlice((batch, tokens) => {
     const localTokens = (batch * tokens) / inputs.layout.context;
     const first = ends.first ? embeddingSeconds(inputs, localTokens) : 0;
-    const last = ends.last ? headSeconds(inputs, localTokens) : { forward: 0, backward: 0, weight: 0 };
+    const last = ends.last ? tailSeconds(inputs, localTokens) : { forward: 0, backward: 0, weight: 0 };
     return { forward: first / 2 + last.forward, backward: first / 2 + last.backward, weight: last.weight };
   });
   return (batch, tokens, context): SliceTime => {
@@ -49,6 +51,13 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     }
     return { forwardMs: 1e3 * forward, backwardMs: 1e3 * backward, backwardWeightMs: 1e3 * weight };
   };
+}
+
+/** Head, and what predicts further tokens but for its layers. */
+function tailSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
+  const head = headSeconds(inputs, localTokens);
+  const further = furtherSeconds(inputs, localTokens, embeddingSeconds(inputs, localTokens), head);
+  return { forward: head.forward + further.forward, backward: head.backward + further.backward, weight: head.weight + further.weight };
 }
 
 /** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`: of the usual layer, or of all where some have a state. */
@@ -81,7 +90,7 @@ export function endExchangeSeconds({ model, training, layout, cluster }: CostInp
 }
 
 /** Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
-export function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
+export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
   const { model, layout, training } = inputs;
   if (model.vocab === 0) return { forward: 0, backward: 0, weight: 0 };
   const { gemm, traffic, floor } = deviceRates(inputs);
@@ -144,7 +153,8 @@ export interface StageLayers {
 }
 
 /**
- * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
+ * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix (two and the projections where the last stage
+ * predicts further tokens);
  * apart from them its experts, which fewer replicas have.
  */
 function localParameters(
@@ -156,8 +166,10 @@ function localParameters(
   const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
   const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const depths = furtherDepths(model);
+  const further = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
   return [
-    { parameters: matrices - experts + vocabulary, ranks: layout.data * layout.context },
+    { parameters: matrices - experts + vocabulary + further, ranks: layout.data * layout.context },
     ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
   ];
 }

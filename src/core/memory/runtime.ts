@@ -1,4 +1,5 @@
 import { elementBytes } from '../model/elements';
+import { furtherDepths } from '../model/further-tokens';
 import { hasAttention, stateBytes, stateOf } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
 import type { LayerKind } from '../model/spec';
@@ -26,7 +27,7 @@ export interface SavedBytes {
   readonly activations: number;
   /** Contiguous keys and values, and states, kept for the later slices of the same sequences; 0 for whole sequences. */
   readonly keysValues: number;
-  /** Logits and the final norm's input and output, on the last stage; freed by the head's backward, before the layers'. */
+  /** Logits and the final norm's input and output, on the last stage, once more for each further token that is predicted; freed by the head's backward, before the layers'. */
   readonly logits: number;
 }
 
@@ -36,12 +37,15 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const element = elementBytes(training);
   const layers = keptGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
   const head = hasHead(inputs, stage);
-  const finalNorm = head ? 2 * boundaryBytes(inputs, unit) : 0;
+  const depths = stage.last ? furtherDepths(model) : 0;
+  const boundary = boundaryBytes(inputs, unit);
+  const finalNorm = head ? 2 * boundary : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    activations: layers,
+    // of each depth that predicts a further token: the embedding, and the two normed tensors that are projected
+    activations: layers + depths * 3 * boundary,
     keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
-    logits: head ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
+    logits: head ? (1 + depths) * (finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8)) : 0,
   };
 }
 
@@ -112,6 +116,8 @@ export function layerOperations(
     }
     later += group.layers * layerKeptBytes(inputs, unit, group);
   }
+  const further = furtherEmbeddingBytes(inputs, stage);
+  if (further > 0) backward.push({ name: 'embedding backward', bytes: further + held.backward });
   return { forward, backward };
 }
 
@@ -141,6 +147,12 @@ export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: Work
 
 export function hasHead({ model }: MemoryInputs, stage: StageShape): boolean {
   return stage.last && model.vocab > 0;
+}
+
+/** The gradient of the last stage's own embedding, which predicts further tokens, while the layers before still wait for their backward. */
+function furtherEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+  if (!stage.last || furtherDepths(model) === 0 || model.vocab === 0) return 0;
+  return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }
 
 /** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */

@@ -13,6 +13,7 @@ import {
   rankMatrixParameters,
   rankProjections,
 } from '../model/parameters';
+import { furtherDepths, furtherNormParameters, projectionParameters } from '../model/further-tokens';
 import { runtimeOf } from '../model/runtimes';
 import { groupsOf, type MemoryInputs, type StageShape } from './layer-tensors';
 
@@ -29,9 +30,17 @@ function rankParameters(inputs: MemoryInputs, stage: StageShape): { readonly sha
     shared += layers * (rankMatrixParameters(model, layout, kind) - routed + layerParameters(model, kind).normsAndBiases);
   }
   if (stage.first && model.vocab > 0) shared += (embeddingParameters(model) + padding) / tensor;
-  if (stage.last) shared += finalNormParameters(model);
+  if (stage.last) shared += finalNormParameters(model) + furtherRankParameters(inputs, stage, padding);
   if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && stage.first)) shared += (model.vocab * model.hidden + padding) / tensor;
   return { shared, experts };
+}
+
+/** Of the depths that predict further tokens, beside their layers: projections, norms, and a copy of the embedding where the last stage has none. */
+function furtherRankParameters({ model, layout }: MemoryInputs, { first }: StageShape, padding: number): number {
+  const depths = furtherDepths(model);
+  if (depths === 0) return 0;
+  const embedding = first || model.tiedEmbeddings ? 0 : (model.vocab * model.hidden + padding) / layout.tensor;
+  return depths * (projectionParameters(model) / layout.tensor + furtherNormParameters(model)) + embedding;
 }
 
 export interface StaticBytes {
@@ -172,7 +181,8 @@ function distinctParameters({ model, layout }: MemoryInputs, stage: StageShape):
   }
   for (const size of alike) networks += size;
   const head = stage.last && model.vocab > 0 ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
-  return attention + states + networks + head;
+  const projection = stage.last && furtherDepths(model) > 0 ? projectionParameters(model) / layout.tensor : 0;
+  return attention + states + networks + head + projection;
 }
 
 /** 32 MiB for Transformer Engine's cuBLAS, as much for PyTorch's where a head or a router uses it, and 4 x 32 MiB for grouped GEMMs (Hopper and later). */

@@ -211,17 +211,20 @@ export function paddedVocab(vocab: number, tensor: number): number {
 
 /**
  * FLOPs the model needs for one sequence, forward and backward, no recompute: 6 per GEMM weight that a token meets (of the experts, the active ones) and token plus attention scores and
- * context over the causal half, or the window (PaLM appendix B, with the causal half as in facts on model FLOP utilisation), and three times what a state takes forward.
+ * context over the causal half, or the window (PaLM appendix B, with the causal half as in facts on model FLOP utilisation), and three times what a state takes forward; of the depths that predict further
+ * tokens their layer, projection and head.
  */
 export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number): number {
   const { query, output } = attentionWidths(model, 1);
-  const perToken = layerGroups(model).reduce((sum, { kind, layers }) => {
+  const further = { kind: model.layerKinds?.at(-1) ?? usualKind(model), layers: model.mtpLayers ?? 0 };
+  const perToken = [...layerGroups(model), further].reduce((sum, { kind, layers }) => {
     const keys = hasAttention(kind) ? attendedKeys(sequenceLength, 0, kind.window) / sequenceLength : 0;
     const state = stateOf(model, kind);
     const scan = state === null ? 0 : 3 * stateFlops(state);
     return sum + layers * (6 * activeMatrixParameters(model, kind) + 6 * (query + output) * keys + scan);
   }, 0);
-  return sequenceLength * (perToken + 6 * model.vocab * model.hidden);
+  const depths = model.mtpLayers ?? 0;
+  return sequenceLength * (perToken + 6 * (1 + depths) * model.vocab * model.hidden + 12 * depths * model.hidden ** 2);
 }
 
 /**

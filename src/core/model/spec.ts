@@ -110,6 +110,8 @@ export interface ModelSpec {
   readonly denseFfn?: number;
   /** Latent attention; then `kvHeads` and `headDim` mean nothing. Absent or null: heads as given. */
   readonly latent?: LatentAttention | null;
+  /** Depths that predict further tokens in training (`further-tokens`); absent: none. */
+  readonly mtpLayers?: number;
   /** One per layer, from the first; absent: all alike, with experts if the model has them, and attending to all earlier tokens. */
   readonly layerKinds?: readonly LayerKind[];
   /** What the layers have whose mixer is or has a state; absent: all layers attend. */

@@ -43,7 +43,7 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
   const specs = [...usual, ...others];
   const outcomes = specs.map((spec, index) => {
     throwIfCancelled(signal);
-    const outcome = outcomeOf(request, pipeline, spec);
+    const outcome = outcomeOf(request, pipeline, spec, signal);
     onProgress?.(0.7 + (0.3 * (index + 1)) / specs.length);
     return { spec, outcome };
   });
@@ -78,12 +78,17 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
 }
 
 /** What a candidate takes; the error where its schedule cannot run, null where it has too many operations. */
-function outcomeOf({ layout }: PlanRequest, pipeline: Pipeline, spec: CandidateSpec): Candidate | ExpectedError | null {
+function outcomeOf(
+  { layout }: PlanRequest,
+  pipeline: Pipeline,
+  spec: CandidateSpec,
+  signal: CancelSignal | undefined,
+): Candidate | ExpectedError | null {
   const kind = kindFor(spec.schedule, layout);
   if (operationCount(spec.scheme, layout.pipeline * chunksPerStage(kind, layout), kind.splitsBackward ? 3 : 2) > maximumOperations)
     return null;
   try {
-    return predict(pipeline, spec);
+    return predict(pipeline, spec, signal);
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return error;
     throw error;

@@ -4,6 +4,7 @@ import { linearPeak, type CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
 import { splitLike, type SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { countMemory, fitsMemory, stageShapesOf } from '../memory/count';
 import { shapeKey, type StageShape } from '../memory/layer-tensors';
 import { modelFlopsPerSequence } from '../model/parameters';
@@ -41,11 +42,24 @@ export interface Pipeline {
 }
 
 /**
- * The stages of a request with their costs. A profile and a table have measured backward as a whole: gradients of weights take the share of it that the analytic model gives them for the same
- * slice. A table is of one whole stage of as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
+ * The cost of a part of a stage, with `share` times the layers of a stage on average. A profile and a table have measured backward as a whole: gradients of weights take the share of it that the analytic model gives them for the
+ * same slice. A table is of one whole stage of as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
  */
+export function partCosts(
+  { costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>,
+  inputs: CostInputs,
+): (shape: StageShape, share: number) => SliceCost {
+  const table = costTable === null ? null : tableCost(costTable);
+  return (shape, share) => {
+    const analytic = chunkCost(inputs, shape);
+    if (table !== null) return splitLike(table, analytic, share);
+    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, shape.layers, shape), analytic);
+  };
+}
+
+/** The stages of a request with their costs. */
 export function pipelineOf(request: PlanRequest): Pipeline {
-  const { model, training, layout, cluster, constants, costTable, profile } = request;
+  const { model, training, layout, cluster, constants, costTable } = request;
   const inputs = { model, training, layout, cluster, constants };
   const stageInputs = stageInputsOf(inputs);
   const stageLayers = layout.stageLayers ?? null;
@@ -53,26 +67,20 @@ export function pipelineOf(request: PlanRequest): Pipeline {
     stageLayers === null
       ? stageShapes(model.layers, layout.pipeline, model)
       : stagesOfCut(layout.pipeline, chunkCut(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers));
-  const table = costTable === null ? null : tableCost(costTable);
-  const newCost = (own: CostInputs, shape: StageShape, share: number): SliceCost => {
-    const analytic = chunkCost(own, shape);
-    if (table !== null) return splitLike(table, analytic, share);
-    return profile === null ? analytic : splitLike(profiledStageCost(own, profile.profile, shape.layers, shape), analytic);
-  };
   const known = new Map<string, SliceCost>();
   const costOf = (shape: StageShape, share: number, stage: number): SliceCost => {
     const own = stageInputs[stage] ?? inputs;
-    const key = `${stageInputs.indexOf(own)},${shapeKey(shape)},${table === null ? 1 : share}`;
+    const key = `${stageInputs.indexOf(own)},${shapeKey(shape)},${costTable === null ? 1 : share}`;
     let cost = known.get(key);
-    if (cost === undefined) known.set(key, (cost = newCost(own, shape, share)));
+    if (cost === undefined) known.set(key, (cost = partCosts(request, own)(shape, share)));
     return cost;
   };
   const costs = shapes.map((shape, stage) => costOf(shape, shareOf(inputs, shape), stage));
-  return { inputs, stageInputs, shapes, stageLayers, costs, costOf, measured: table !== null };
+  return { inputs, stageInputs, shapes, stageLayers, costs, costOf, measured: costTable !== null };
 }
 
 /** Layers of a part of the model over those of a stage on average. */
-function shareOf({ model, layout }: CostInputs, { layers }: StageShape): number {
+export function shareOf({ model, layout }: Pick<CostInputs, 'model' | 'layout'>, { layers }: Pick<StageShape, 'layers'>): number {
   return (layers * layout.pipeline) / model.layers;
 }
 
@@ -96,10 +104,10 @@ export type Measured = Omit<Candidate, 'idle' | 'timeline'>;
 
 /**
  * Predicts time and memory of one candidate by simulating its schedule.
- * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches.
+ * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches; CancelledError.
  */
-export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
-  const { measured, timeline, durations, transfers } = simulated(pipeline, spec);
+export function predict(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Candidate {
+  const { measured, timeline, durations, transfers } = simulated(pipeline, spec, signal);
   return {
     ...measured,
     idle: idleTimes(timeline, durations, transfers),
@@ -108,8 +116,8 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
 }
 
 /** The numbers of `predict` alone, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
-export function measure(pipeline: Pipeline, spec: CandidateSpec): Measured {
-  return simulated(pipeline, spec).measured;
+export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Measured {
+  return simulated(pipeline, spec, signal).measured;
 }
 
 interface Simulated {
@@ -119,7 +127,7 @@ interface Simulated {
   readonly transfers: Transfers;
 }
 
-function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
+function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Simulated {
   const { inputs, stageInputs } = pipeline;
   const { training, layout, model } = inputs;
   const kind = kindFor(spec.schedule, layout);
@@ -128,6 +136,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
     durationsOf(chunkCosts(pipeline, shapes, placeChunks(kind.placement, layout.pipeline, chunks)), units, kind.splitsBackward);
   const cards = cardsOf(inputs.cluster, layout);
   const made = makeSchedule(inputs, kind, spec.scheme, cards, {
+    signal,
     stageLayers: pipeline.stageLayers,
     timesOf: (units, shapes) =>
       passTimes(pipeline, units, timesOf(units.slice(0, 1), shapes), placeChunks(kind.placement, layout.pipeline, chunks)),
@@ -135,7 +144,9 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
   const { schedule, shapes } = made;
   const durations = timesOf(schedule.units, shapes);
   const transfers = transfersOf(pipeline, schedule);
-  const timeline = simulate(schedule, durations, transfers);
+  throwIfCancelled(signal);
+  const timeline = simulate(schedule, durations, transfers, signal);
+  throwIfCancelled(signal);
   const { busyMs, bubbleRate } = busyTimes(timeline);
 
   const pipelineMs = timeline.makespanMs;
@@ -147,6 +158,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
   const optimizerMs = slowest(optimizerTime);
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
 
+  throwIfCancelled(signal);
   const memory = countMemory(memoryInputs(inputs, chunks), schedule, shapes, cards);
   const modelFlops = training.globalBatch * modelFlopsPerSequence(model, training.sequenceLength);
   const measured: Measured = {

@@ -7,7 +7,7 @@ import { gpuOfProfile } from '../profile/device';
 import { ExpectedError } from '../errors';
 import type { Located } from '../located';
 import { parameterCount } from '../model/parameters';
-import { modelSpecOf } from '../config/written-model';
+import { trainedModelOf } from '../config/written-model';
 import { runtimeOf } from '../model/runtimes';
 import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
@@ -55,7 +55,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     if (source.kind === 'default' && value !== null)
       assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
-  const model = modelSpecOf(run.model, run.traits);
+  const model = trainedModelOf(run);
   const mixed = mixedCluster(run);
   const oneNode = mixed ?? resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);

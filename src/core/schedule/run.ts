@@ -1,3 +1,4 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { operationKind, type Schedule, type WorkUnit } from './schedule';
 import type { Durations, LinkTimes, Transfers } from './simulate';
 import type { Stuck } from './stuck';
@@ -48,10 +49,13 @@ export interface Run {
   readonly waitsFor: Float64Array;
 }
 
-/** Runs every operation that can run. */
-export function runAll(schedule: Schedule, durations: Durations, transfers: Transfers): Run {
+/** Rows between two looks at the signal: a few milliseconds. */
+const rowsBetweenLooks = 1 << 15;
+
+/** Runs every operation that can run. @throws CancelledError. */
+export function runAll(schedule: Schedule, durations: Durations, transfers: Transfers, signal?: CancelSignal): Run {
   const run = makeRun(schedule, durations, transfers);
-  advanceAll(run);
+  advanceAll(run, signal);
   return run;
 }
 
@@ -146,7 +150,7 @@ function exposedOf({ units, rowStart, kind, unit }: Schedule, times: LinkTimes):
  * Runs the operations of each stage until it waits for another one, then those of the stages that what it did has woken. One function with all columns in local constants: cut into smaller ones
  * it takes two to five times as long. Rows go one by one, but for the two of an overlapped pair, which are looked at, laid out and handed on together.
  */
-function advanceAll(run: Run): void {
+function advanceAll(run: Run, signal: CancelSignal | undefined): void {
   const { startMs, endMs, arrivalMs, thereMs, hasEarlier, hasLater, held, latency, onLink, linkFreeMs, waitsFor, next, freeMs } = run;
   const { forwardHops, backwardHops, sending, delayedChunks, stride } = run;
   const { forwardMs, backwardInputMs, backwardWeightMs } = run.durations;
@@ -157,12 +161,15 @@ function advanceAll(run: Run): void {
   // A stack of the stages to look at; a stage is on it once at most.
   const awake = Int32Array.from({ length: stages }, (_, stage) => stages - 1 - stage);
   let awakeCount = stages;
+  let rowsToLook = rowsBetweenLooks;
   while (awakeCount > 0) {
     const stage = awake[--awakeCount] ?? 0;
-    const stop = rowStart[stage + 1] ?? 0;
+    const done = rowStart[stage + 1] ?? 0;
+    const from = next[stage] ?? 0;
+    const stop = Math.min(done, from + rowsBetweenLooks);
     let free = freeMs[stage] ?? 0;
     let missing = nothing;
-    let row = next[stage] ?? 0;
+    let row = from;
     while (row < stop) {
       const last = overlapsNext !== null && overlapsNext[row] === 1 ? row + 1 : row;
       for (let each = row; each <= last && missing === nothing; each++) {
@@ -236,6 +243,11 @@ function advanceAll(run: Run): void {
     next[stage] = row;
     freeMs[stage] = free;
     waitsFor[stage] = missing;
+    if (missing === nothing && row < done) awake[awakeCount++] = stage;
+    rowsToLook -= row - from;
+    if (rowsToLook > 0) continue;
+    rowsToLook = rowsBetweenLooks;
+    throwIfCancelled(signal);
   }
 }
 

@@ -1,3 +1,4 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { requireComplete } from './complete';
 import { runAll, stuckOf } from './run';
 import type { Schedule, Timeline } from './schedule';
@@ -53,11 +54,12 @@ export function noTransfers(units: number): Transfers {
  *
  * An overlapped pair starts when both can, and what both hand on is there when the pair ends. Linear in the number of operations.
  * @throws ExpectedError `schedule-incomplete` when operations are missing, double or on the wrong stage; `schedule-stuck` when the orders of the stages wait for each other, naming the
- * operation each stage is stuck at. RangeError when a column of times is too short.
+ * operation each stage is stuck at; CancelledError. RangeError when a column of times is too short.
  */
-export function simulate(schedule: Schedule, durations: Durations, transfers: Transfers): Timeline {
+export function simulate(schedule: Schedule, durations: Durations, transfers: Transfers, signal?: CancelSignal): Timeline {
   requireComplete(schedule);
-  const run = runAll(schedule, durations, transfers);
+  throwIfCancelled(signal);
+  const run = runAll(schedule, durations, transfers, signal);
   const stuck = stuckOf(run);
   if (stuck.length > 0) throw stuckError(schedule, stuck);
   const { startMs, endMs, arrivalMs, freeMs } = run;
