@@ -10,6 +10,11 @@ export function divisorsOf(count: number): number[] {
   return [...small, ...large];
 }
 
+/** Greatest common divisor of two positive integers. */
+export function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b);
+}
+
 /** The entry just below and just above `wanted`, nearest first; `sorted` ascends. Without either, what there is. */
 export function nearest(sorted: readonly number[], wanted: number): number[] {
   const below = sorted.filter((value) => value < wanted).at(-1);

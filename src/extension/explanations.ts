@@ -1,3 +1,4 @@
+import { nodeGroups, placementText } from '../core/cluster/groups';
 import type { ElasticPlan } from '../core/elastic/plan';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../core/format';
 import { chosenOf, type Plan } from '../core/planner/plan';
@@ -135,6 +136,10 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) => t('Whether the optimizer and its state are on the host: less memory on the GPU, a longer step.'),
     derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))],
   },
+  'training.mtpLayers': {
+    meaning: (t) =>
+      t('Layers that predict further tokens. They sit on the last stage, beside the head, which each of them runs once more.'),
+  },
   'training.offloadLayers': {
     meaning: (t) =>
       t('Layers whose activations wait in the memory of the host between forward and backward: less on the GPU, more on its link.'),
@@ -165,8 +170,10 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.fp32Gradients': { meaning: (t) => t('Accumulates gradients in fp32, twice the bytes of half precision.') },
   'layout.tensor': {
     meaning: (t) => t('GPUs that share every layer. They exchange activations twice a layer, so they should sit in one node.'),
-    derived: ({ request: { layout, cluster } }, t) =>
-      layout.tensor > cluster.gpusPerNode ? [t('More than the {0} GPUs of a node: exchanged over the network.', cluster.gpusPerNode)] : [],
+    derived: ({ request: { layout, cluster } }, t) => {
+      const perNode = Math.min(...nodeGroups(cluster).map(({ gpusPerNode }) => gpusPerNode));
+      return layout.tensor > perNode ? [t('More than the {0} GPUs of a node: exchanged over the network.', perNode)] : [];
+    },
   },
   'layout.pipeline': {
     meaning: (t) =>
@@ -192,6 +199,19 @@ export const explanations: Readonly<Record<string, Explanation>> = {
         t('Busy {0} on the lightest stage, {1} on the heaviest.', formatDuration(Math.min(...busyMs)), formatDuration(Math.max(...busyMs))),
       ];
     },
+  },
+  'layout.stageGroups': {
+    meaning: (t) => t('The group of nodes that each stage is on, counted from 0 in the order of cluster.groups.'),
+    derived: ({ request: { layout, cluster } }) => [placementText(cluster, layout) ?? ''].filter((text) => text !== ''),
+  },
+  'cluster.groups': {
+    meaning: (t) =>
+      t('Nodes of several kinds. Each takes stages in a row; layers are cut so that the slowest stage is fastest within memory.'),
+    derived: ({ request: { layout, cluster }, cost }, t) => [
+      ...[placementText(cluster, layout) ?? ''].filter((text) => text !== ''),
+      ...nodeGroups(cluster).map(({ gpu }) => t('{0}: {1}.', gpu.name, gpu.source)),
+      t('Times are within about {0} %: {1}.', Math.round(cost.errorPercent), cost.errorBecause),
+    ],
   },
   'cluster.gpu': {
     meaning: (t) => t('Peak rates, memory and bandwidth come from the preset; any figure can be overridden.'),

@@ -1,3 +1,4 @@
+import { clusterText } from '../core/cluster/groups';
 import type { ConfigFormat } from '../core/config/run';
 import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../core/format';
 import { chosenOf, type Candidate } from '../core/planner/plan';
@@ -37,7 +38,7 @@ export function planItems(state: SessionState, t: Translate): readonly ExplorerI
     number(t('Memory'), memoryText(summary, t), summary.fits ? 'server' : 'warning'),
     number(t('Schedule'), chosen.name, 'graph'),
     number(t('Layout'), t('tensor {0}, pipeline {1}, data {2}', layout.tensor, layout.pipeline, layout.data), 'split-horizontal'),
-    number(t('Cluster'), t('{0} of {1} {2}', plural(cluster.nodes, 'node'), cluster.gpusPerNode, cluster.gpu.name), 'server-environment'),
+    number(t('Cluster'), clusterText(cluster), 'server-environment'),
     number(t('Throughput'), t('{0} a second', formatTokens(Math.round(chosen.tokensPerSecond))), 'dashboard'),
     ...(profile === null ? [] : [number(t('Profile'), profile.profile.device.name, 'pulse')]),
     ...freezing,
@@ -48,19 +49,19 @@ export function planItems(state: SessionState, t: Translate): readonly ExplorerI
 /** One row a stage: busy time, idle share and peak memory. */
 export function stageItems(file: string, candidate: Candidate, t: Translate): readonly ExplorerItem[] {
   const { memory, busyMs, pipelineMs } = candidate;
-  return memory.stages.map(({ stage, peakBytes }) => {
+  return memory.stages.map(({ stage, peakBytes, cardBytes, capacityBytes, gpu }) => {
     const busy = busyMs[stage] ?? 0;
     return {
       kind: 'stage',
       file,
-      label: t('Stage {0}', stage),
+      label: gpu === undefined ? t('Stage {0}', stage) : t('Stage {0}, {1}', stage, gpu),
       value: t(
         '{0} busy, {1} idle, {2}',
         formatDuration(busy),
         formatPercent(pipelineMs > 0 ? 1 - busy / pipelineMs : 0),
         formatBytes(peakBytes),
       ),
-      overCapacity: peakBytes + memory.marginBytes > memory.capacityBytes,
+      overCapacity: cardBytes > capacityBytes,
     };
   });
 }

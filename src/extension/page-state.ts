@@ -149,6 +149,7 @@ export function locatedValues(run: Run): (readonly [key: string, located: Locate
     ['cluster.links', run.links],
     ['cluster.nodes', run.nodes],
     ['cluster.gpusPerNode', run.gpusPerNode],
+    ['cluster.groups', run.groups],
     ['schedule', run.schedule],
     ['slicing.unit', run.unit],
     ['slicing.scheme', run.scheme],

@@ -1,6 +1,6 @@
 import type { ElasticPlan } from '../core/elastic/plan';
 import { formatBytesOf, formatDuration, formatNumber, formatPercent } from '../core/format';
-import type { StageMemory } from '../core/memory/profile';
+import { tightestOf, type StageMemory } from '../core/memory/profile';
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import type { Translate } from './translate';
 
@@ -10,7 +10,7 @@ export interface PlanSummary {
   readonly bubbleText: string;
   readonly memoryText: string;
   readonly fits: boolean;
-  /** Stage with the highest peak, from 0. */
+  /** Stage with the least room on its GPU, from 0. */
   readonly worstStage: number;
   readonly stages: number;
 }
@@ -29,12 +29,9 @@ export function summaryOf(plan: Plan): PlanSummary {
   };
 }
 
-/** The stage with the highest peak. */
+/** The stage with the least room on its GPU. */
 export function worstStageOf({ memory }: Candidate): StageMemory | undefined {
-  return memory.stages.reduce<StageMemory | undefined>(
-    (worst, stage) => (worst === undefined || stage.peakBytes > worst.peakBytes ? stage : worst),
-    undefined,
-  );
+  return tightestOf(memory.stages);
 }
 
 /** `1.48 s / step, bubble 9.8 %`. */

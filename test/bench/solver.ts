@@ -1,6 +1,7 @@
 // Prints what solving costs: `npm run bench`. The published algorithm and ours on the same slice times in one process, the fastest of several runs each, and both optima.
 import process from 'node:process';
-import { pipelineOf, slicingCost } from '../../src/core/planner/predict';
+import { pipelineOf } from '../../src/core/planner/predict';
+import { slicingCost } from '../../src/core/planner/slicing-cost';
 import type { SliceMs, SlicingProblem } from '../../src/core/solver/problem';
 import { solveSlicing, type SlicingSolution } from '../../src/core/solver/solve';
 import { terapipeRequest, terapipeSettings } from '../golden/rows';

@@ -18,7 +18,7 @@ const coreRooms: Readonly<Record<string, { readonly values: readonly string[]; r
   config: { values: ['model', 'cluster', 'schedule', 'profile'], types: ['cost', 'solver', 'planner'] },
   launch: { values: ['config', 'model', 'cluster', 'schedule'], types: ['planner'] },
   planner: { values: ['solver', 'schedule', 'memory', 'cost', 'profile', 'model', 'cluster', 'config'], types: [] },
-  compare: { values: ['planner', 'schedule', 'config'], types: [] },
+  compare: { values: ['planner', 'schedule', 'memory', 'cluster', 'config'], types: [] },
   export: {
     values: ['compare', 'planner', 'elastic', 'solver', 'schedule', 'memory', 'cost', 'profile', 'model', 'cluster', 'config', 'launch'],
     types: [],

@@ -1,4 +1,5 @@
 import { bytesOfQuantity, formatDuration, formatNumber, formatPercent } from '../../src/core/format';
+import type { StageMemory } from '../../src/core/memory/profile';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { isTie, otherRuntime } from '../../src/core/planner/reasons';
 import { h, icon, type Child } from '../dom';
@@ -36,7 +37,8 @@ export interface CompareRow {
 /** Makes the row of a candidate; `withheld` says that its timeline comes when it is asked for. */
 export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: boolean, pick: () => void): CompareRow {
   const { iterationMs, bubbleRate, memory } = candidate;
-  const peakBytes = worstStage(memory)?.peakBytes ?? 0;
+  const worst = worstStage(memory);
+  const peakBytes = worst?.peakBytes ?? 0;
   const needs = otherRuntime(candidate);
   const surface = miniTimeline(candidate, scale.longestMs);
   const button = h(
@@ -65,7 +67,7 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
     numeric('compare-speed-up', `${formatNumber(scale.slowestMs / iterationMs)}×`),
     numeric('compare-bubble', formatPercent(bubbleRate)),
     numeric('compare-memory', used, h('span', { class: 'compare-capacity' }, ` / ${capacity}`), ` ${unit}`),
-    fitCell(candidate, peakBytes),
+    worst === null ? null : fitCell(candidate, worst),
     h(
       'td',
       { class: 'compare-timeline' },
@@ -81,8 +83,8 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
   return { element, redraw: surface.redraw, mark };
 }
 
-function fitCell({ memory }: Candidate, peakBytes: number): HTMLElement {
-  const how = fillOf(memory, peakBytes);
+function fitCell({ memory }: Candidate, worst: StageMemory): HTMLElement {
+  const how = fillOf(memory, worst);
   const words = { fits: t('fits'), margin: t('no margin'), over: t('over') }[how];
   return h(
     'td',

@@ -5,7 +5,7 @@ import { makeSurface, type Surface } from '../surface';
 import { onThemeChange, theme, type Theme } from '../theme';
 import { hatchPattern } from '../timeline/paint';
 import { niceTicks } from '../timeline/ticks';
-import { axisBytes, fillOf, presentParts, usableBytes, worstStage } from './summary';
+import { axisBytes, cardRuns, fillOf, presentParts, usableBytes, worstStage } from './summary';
 
 /** How bars are laid out; in the narrow view they carry no axis. */
 export interface BarsOptions {
@@ -82,7 +82,7 @@ function drawBars(surface: Surface, colors: Theme, profile: MemoryProfile, optio
       context.fillStyle = css(colors.focus);
       context.fillRect(x - 1, y(0) + Math.round(2 * scale), barWidth + 2, Math.max(2, Math.round(2 * scale)));
     }
-    if (fillOf(profile, stage.peakBytes) !== 'fits') {
+    if (fillOf(profile, stage) !== 'fits') {
       context.fillStyle = css(colors.error);
       context.fillRect(x, y(stage.peakBytes), barWidth, Math.max(2, Math.round(2 * scale)));
     }
@@ -162,23 +162,32 @@ function drawLimits(
 ): void {
   const { context } = surface;
   const scale = surface.scale();
-  const at = y(profile.capacityBytes);
-  const usable = y(usableBytes(profile));
   const line = Math.max(1, Math.round(scale));
-  if (named) {
-    const pattern = hatchPattern(context, css(withAlpha(colors.capacity, 0.45)), Math.round(6 * scale));
-    if (pattern !== null) {
-      context.fillStyle = pattern;
-      context.fillRect(left * scale, at, width * scale, usable - at);
-    }
-  }
-  context.fillStyle = css(colors.capacity);
-  context.fillRect(left * scale, at, width * scale, line);
-  if (!named) return;
+  const pattern = named ? hatchPattern(context, css(withAlpha(colors.capacity, 0.45)), Math.round(6 * scale)) : null;
+  const runs = cardRuns(profile);
+  const share = width / profile.stages.length;
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textAlign = 'left';
   context.textBaseline = 'middle';
-  context.fillText(formatBytes(profile.capacityBytes), (left + width + 8) * scale, Math.max(7 * scale, at));
+  for (const { from, to, tightest } of runs) {
+    const [x0, x1] = [Math.round((left + from * share) * scale), Math.round((left + to * share) * scale)];
+    const at = y(tightest.capacityBytes);
+    if (pattern !== null) {
+      context.fillStyle = pattern;
+      context.fillRect(x0, at, x1 - x0, y(usableBytes(profile, tightest)) - at);
+    }
+    context.fillStyle = css(colors.capacity);
+    context.fillRect(x0, at, x1 - x0, line);
+    const { gpu } = tightest;
+    if (named && gpu !== undefined && context.measureText(gpu).width < x1 - x0 - 8 * scale) {
+      context.fillStyle = css(colors.foreground);
+      context.fillText(gpu, x0 + 4 * scale, Math.max(7 * scale, at - 8 * scale));
+    }
+  }
+  if (!named) return;
+  context.fillStyle = css(colors.capacity);
+  for (const capacity of new Set(runs.map(({ tightest }) => tightest.capacityBytes)))
+    context.fillText(formatBytes(capacity), (left + width + 8) * scale, Math.max(7 * scale, y(capacity)));
 }
 
 function drawStageNumbers(

@@ -142,7 +142,7 @@ function drawCurve(
     context.lineWidth = Math.max(1, Math.round(scale));
     context.stroke(steps(0));
   }
-  drawCapacity(surface, colors, profile, left, width, y);
+  drawCapacity(surface, colors, stage.capacityBytes, usableBytes(profile, stage), left, width, y);
 }
 
 function drawScale(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {
@@ -166,23 +166,24 @@ function drawScale(surface: Surface, colors: Theme, top: number, left: number, w
 function drawCapacity(
   surface: Surface,
   colors: Theme,
-  profile: MemoryProfile,
+  capacityBytes: number,
+  usable: number,
   left: number,
   width: number,
   y: (bytes: number) => number,
 ): void {
   const { context } = surface;
   const scale = surface.scale();
-  const at = y(profile.capacityBytes);
+  const at = y(capacityBytes);
   const pattern = hatchPattern(context, css(withAlpha(colors.capacity, 0.5)), Math.round(6 * scale));
   if (pattern !== null) {
     context.fillStyle = pattern;
-    context.fillRect(left, at, width, y(usableBytes(profile)) - at);
+    context.fillRect(left, at, width, y(usable) - at);
   }
   context.fillStyle = css(colors.capacity);
   context.fillRect(left, at, width, Math.max(1, Math.round(scale)));
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textAlign = 'left';
   context.textBaseline = 'middle';
-  context.fillText(formatBytes(profile.capacityBytes), left + width + 8 * scale, Math.max(7 * scale, at));
+  context.fillText(formatBytes(capacityBytes), left + width + 8 * scale, Math.max(7 * scale, at));
 }

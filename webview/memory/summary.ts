@@ -1,28 +1,41 @@
-import { memoryParts, type MemoryPart, type MemoryProfile, type StageMemory } from '../../src/core/memory/profile';
+import { memoryParts, tightestOf, type MemoryPart, type MemoryProfile, type StageMemory } from '../../src/core/memory/profile';
 import { t } from '../strings';
 
-/** The stage with the highest peak, or null without stages. */
+/** The stage with the least room on its card, which is the one with the highest peak where all cards are alike; null without stages. */
 export function worstStage({ stages }: MemoryProfile): StageMemory | null {
-  return stages.reduce<StageMemory | null>((worst, stage) => (worst === null || stage.peakBytes > worst.peakBytes ? stage : worst), null);
+  return tightestOf(stages) ?? null;
 }
 
-/** What a plan may use of the card: capacity less the margin, bytes. */
-export function usableBytes({ capacityBytes, marginBytes }: MemoryProfile): number {
-  return capacityBytes - marginBytes;
+/** What a stage may use of its card, bytes: capacity less the margin. That is the tightest stage's, or its own where stages are on different GPUs. */
+export function usableBytes({ marginBytes }: MemoryProfile, { capacityBytes, cardBytes, peakBytes, gpu }: StageMemory): number {
+  return capacityBytes - (gpu === undefined ? marginBytes : cardBytes - peakBytes);
 }
 
-/** Whether a peak leaves the margin free. */
-export function fits(profile: MemoryProfile, peakBytes: number): boolean {
-  return peakBytes <= usableBytes(profile);
+/** Stages in a row whose cards are alike, from `from` to `to` in the list of stages (not included). */
+export interface CardRun {
+  readonly from: number;
+  readonly to: number;
+  /** The one with the least room. */
+  readonly tightest: StageMemory;
+}
+
+/** Cards along the pipeline; one run where all are alike. */
+export function cardRuns({ stages }: MemoryProfile): readonly CardRun[] {
+  const starts = stages.flatMap(({ gpu }, index) => (index === 0 || gpu !== stages[index - 1]?.gpu ? [index] : []));
+  return starts.flatMap((from, index) => {
+    const to = starts[index + 1] ?? stages.length;
+    const tightest = tightestOf(stages.slice(from, to));
+    return tightest === undefined ? [] : [{ from, to, tightest }];
+  });
 }
 
 /** How full a stage is, for colour and words. */
 export type Fill = 'fits' | 'margin' | 'over';
 
 /** `margin`: within the capacity but not within what is kept free. */
-export function fillOf(profile: MemoryProfile, peakBytes: number): Fill {
-  if (fits(profile, peakBytes)) return 'fits';
-  return peakBytes <= profile.capacityBytes ? 'margin' : 'over';
+export function fillOf(profile: MemoryProfile, stage: StageMemory): Fill {
+  if (stage.peakBytes <= usableBytes(profile, stage)) return 'fits';
+  return stage.peakBytes <= stage.capacityBytes ? 'margin' : 'over';
 }
 
 /** Name of a part for the eye. */
@@ -58,8 +71,7 @@ export function presentParts({ stages }: MemoryProfile): MemoryPart[] {
 
 /** A nice upper end for a memory axis: covers the capacity and the highest peak with a little room. */
 export function axisBytes(profile: MemoryProfile): number {
-  const highest = profile.stages.reduce((most, { peakBytes }) => Math.max(most, peakBytes), 0);
-  return Math.max(profile.capacityBytes, highest) * 1.06;
+  return profile.stages.reduce((most, { peakBytes, capacityBytes }) => Math.max(most, peakBytes, capacityBytes), 0) * 1.06;
 }
 
 const staticNames = ['weights', 'gradients', 'optimizer', 'dummyGradients', 'workspaces'] as const satisfies readonly MemoryPart[];

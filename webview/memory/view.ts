@@ -77,14 +77,15 @@ function summaryOf(profile: MemoryProfile): string {
     profile.stages.length,
     worst.stage,
     formatBytes(worst.peakBytes),
-    formatBytes(profile.capacityBytes),
+    formatBytes(worst.capacityBytes),
   );
 }
 
 function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
   const isWorst = worstStage(profile)?.stage === stage.stage;
-  const spare = usableBytes(profile) - stage.peakBytes;
-  const how = fillOf(profile, stage.peakBytes);
+  const usable = usableBytes(profile, stage);
+  const spare = usable - stage.peakBytes;
+  const how = fillOf(profile, stage);
   const rows = presentParts(profile).map((part) =>
     h(
       'div',
@@ -94,7 +95,12 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
     ),
   );
   return [
-    h('h2', {}, t('Stage {0}', stage.stage), isWorst ? h('span', { class: 'tag' }, t('highest')) : null),
+    h(
+      'h2',
+      {},
+      stage.gpu === undefined ? t('Stage {0}', stage.stage) : t('Stage {0}, {1}', stage.stage, stage.gpu),
+      isWorst ? h('span', { class: 'tag' }, t('highest')) : null,
+    ),
     h('p', { class: `verdict verdict-${how}` }, verdict(how, spare)),
     h(
       'dl',
@@ -125,7 +131,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
     h(
       'p',
       { class: 'hint' },
-      t('{0} of the card are kept free: {1}', formatBytes(profile.marginBytes), sentence(profile.marginBecause)),
+      t('{0} of the card are kept free: {1}', formatBytes(stage.capacityBytes - usable), sentence(profile.marginBecause)),
       ' ',
       t('Counted as {0} does.', profile.runtime),
     ),

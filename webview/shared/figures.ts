@@ -8,6 +8,7 @@ import {
   plural,
   type Quantity,
 } from '../../src/core/format';
+import { nodeGroups } from '../../src/core/cluster/groups';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { h, icon } from '../dom';
 import { fillOf, usableBytes, worstStage } from '../memory/summary';
@@ -49,23 +50,25 @@ export function bubbleFigure(bubbleRate: number, about: string): HTMLElement {
 
 function memoryFigure({ memory }: Candidate): HTMLElement {
   const worst = worstStage(memory);
-  const peakBytes = worst?.peakBytes ?? 0;
-  const { used, capacity, unit } = bytesOfQuantity(peakBytes, memory.capacityBytes);
-  const how = fillOf(memory, peakBytes);
+  if (worst === null) throw new Error('a candidate has stages');
+  const { peakBytes, capacityBytes } = worst;
+  const usable = usableBytes(memory, worst);
+  const { used, capacity, unit } = bytesOfQuantity(peakBytes, capacityBytes);
+  const how = fillOf(memory, worst);
   const verdict =
     how === 'fits'
-      ? t('Fits: {0} left beside the margin', formatBytes(usableBytes(memory) - peakBytes))
+      ? t('Fits: {0} left beside the margin', formatBytes(usable - peakBytes))
       : how === 'margin'
-        ? t('Does not leave the margin free: {0} too much', formatBytes(peakBytes - usableBytes(memory)))
-        : t('Does not fit: {0} over capacity', formatBytes(peakBytes - memory.capacityBytes));
+        ? t('Does not leave the margin free: {0} too much', formatBytes(peakBytes - usable))
+        : t('Does not fit: {0} over capacity', formatBytes(peakBytes - capacityBytes));
   const margin = t('{0} are kept free: {1}', formatBytes(memory.marginBytes), memory.marginBecause);
   return figure(
     { value: used, unit: `/ ${capacity} ${unit}` },
     how === 'fits'
-      ? t('peak, stage {0}', worst?.stage ?? 0)
+      ? t('peak, stage {0}', worst.stage)
       : how === 'margin'
-        ? t('no margin, stage {0}', worst?.stage ?? 0)
-        : t('over, stage {0}', worst?.stage ?? 0),
+        ? t('no margin, stage {0}', worst.stage)
+        : t('over, stage {0}', worst.stage),
     null,
     `${verdict}\n${margin}`,
     how === 'fits' ? 'plain' : how === 'margin' ? 'warning' : 'error',
@@ -103,6 +106,8 @@ export function setting({ request, parameters }: Plan, countText: (count: number
   return [
     t('{0} parameters', countText(parameters)),
     parallel.join(' × '),
-    t('{0} × {1} {2}', countText(cluster.nodes), countText(cluster.gpusPerNode), cluster.gpu.name),
+    nodeGroups(cluster)
+      .map(({ nodes, gpusPerNode, gpu }) => t('{0} × {1} {2}', countText(nodes), countText(gpusPerNode), gpu.name))
+      .join(' + '),
   ];
 }

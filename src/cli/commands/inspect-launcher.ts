@@ -16,7 +16,8 @@ const sections = {
     ...(['expertFfn', 'sharedExperts', 'firstDenseLayers', 'moeLayerFrequency', 'latentAttention', 'qLoraRank', 'kvLoraRank'] as const),
     ...(['qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'mtpLayers', 'slidingWindow', 'encoderLayers', 'decoderLayers'] as const),
     ...(['sharedExpertFfn', 'decoderSparseStep', 'attentionKinds'] as const),
-    'hybridPattern',
+    ...(['hybridPattern', 'hybridAttentionRatio', 'hybridMlpRatio', 'linearAttentionFrequency', 'outputGate', 'expertLatent'] as const),
+    ...(['stateKind', 'stateHeads', 'stateHeadDim', 'stateDim', 'stateGroups', 'stateConvolution'] as const),
   ],
   layout: [
     ...(['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'layersPerVirtualStage'] as const),

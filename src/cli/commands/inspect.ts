@@ -69,6 +69,7 @@ const besideFacts = [
   ] as const),
   ...(['latentAttention', 'qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'mtpLayers'] as const),
   ...(['slidingWindow', 'slidingWindowActive', 'attentionKinds', 'hybridPattern', 'encoderLayers', 'decoderLayers'] as const),
+  ...(['stateKind', 'stateHeads', 'stateHeadDim', 'stateDim', 'stateGroups', 'stateStepRank', 'stateConvolution'] as const),
 ] as const satisfies readonly FactName[];
 
 function beside({ facts }: Run): Record<(typeof besideFacts)[number], unknown> {

@@ -22,7 +22,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
     formatBytesOf(stage.peakBytes, stage.capacityBytes),
     formatBytes(stage.reservedBytes),
     formatBytes(stage.cardBytes),
-    `in ${stage.peakOperation}`,
+    `in ${stage.peakOperation}${stage.gpu === undefined ? '' : `, ${stage.gpu}`}`,
   ]);
   const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', 'reserved', 'on the card', ''];
   return {
@@ -60,6 +60,6 @@ function grouped(stages: readonly StageJson[]): { label: string; stage: StageJso
   return groups.map(({ first, last, stage }) => ({ label: first === last ? String(first) : `${first}-${last}`, stage }));
 }
 
-function shown({ weightsBytes, gradientsBytes, optimizerBytes, activationsBytes, otherBytes, peakBytes }: StageJson): string {
-  return [weightsBytes, gradientsBytes, optimizerBytes, activationsBytes, otherBytes, peakBytes].map(formatBytes).join();
+function shown({ weightsBytes, gradientsBytes, optimizerBytes, activationsBytes, otherBytes, peakBytes, gpu }: StageJson): string {
+  return [...[weightsBytes, gradientsBytes, optimizerBytes, activationsBytes, otherBytes, peakBytes].map(formatBytes), gpu].join();
 }

@@ -9,7 +9,10 @@ import {
   formatTokens,
   plural,
 } from '../../core/format';
+import { gpusText, placementText } from '../../core/cluster/groups';
+import { tightestOf } from '../../core/memory/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { furtherParameters } from '../../core/model/further-tokens';
 import { limitedBy } from '../../core/planner/limit-words';
 import { isTie } from '../../core/planner/reasons';
 import { stageLayersText } from '../../core/planner/search/words';
@@ -34,7 +37,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   const { request, cost, parameters } = plan;
   const { cluster, layout, model, training } = request;
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
-  const worst = chosen.memory.stages.reduce((most, stage) => (stage.peakBytes > most.peakBytes ? stage : most));
+  const worst = tightestOf(chosen.memory.stages);
   const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
     .filter((size) => size !== 'context' || layout.context > 1)
     .map((size) => `${size} ${formatCount(layout[size])}`)
@@ -46,17 +49,23 @@ function planText(plan: Plan, chosen: Candidate): string {
   ] as const;
   const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
   const limits = limitedBy(plan.limits);
+  const further = furtherParameters(model);
   const facts = [
     ['step', `${formatDuration(chosen.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
     ...calibrationLines(plan),
     ['bubble', bubbleText(chosen.bubbleRate)],
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
-    [
-      'memory',
-      `${formatBytesOf(worst.peakBytes, chosen.memory.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${chosen.fits ? '' : ', does not fit'}`,
-    ],
+    ...(worst === undefined
+      ? []
+      : [
+          [
+            'memory',
+            `${formatBytesOf(worst.peakBytes, worst.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${worst.gpu === undefined ? '' : `, ${worst.gpu}`}${chosen.fits ? '' : ', does not fit'}`,
+          ],
+        ]),
     ...(layout.stageLayers === undefined ? [] : [['stages', stageLayersText({ stageLayers: layout.stageLayers })]]),
+    ...placementLines(request),
     ...(limits === null ? [] : [['limited by', limits]]),
     ['schedule', chosen.name],
     ['slices', schemeText(chosen.scheme)],
@@ -76,8 +85,8 @@ function planText(plan: Plan, chosen: Candidate): string {
   return [
     printable(
       [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step`,
-        `on ${formatCount(gpus)} ${cluster.gpu.name}: ${sizes}`,
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} that predict further tokens` : ''}, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step`,
+        `on ${gpusText(cluster, gpus)}: ${sizes}`,
       ].join(' '),
     ),
     indented(table(facts, [1])),
@@ -90,6 +99,12 @@ ${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
+}
+
+/** Which nodes the stages are on, where there are several kinds. */
+function placementLines({ cluster, layout }: Plan['request']): string[][] {
+  const text = placementText(cluster, layout);
+  return text === null ? [] : [['placed', text]];
 }
 
 /** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */

@@ -30,10 +30,16 @@ export interface LinkSpec {
   readonly source: string;
 }
 
-/** What the run has: nodes of equal GPUs. */
-export interface ClusterSpec {
+/** Nodes of one kind. */
+export interface NodeGroup {
   readonly gpu: GpuSpec;
   readonly links: LinkSpec;
   readonly nodes: number;
   readonly gpusPerNode: number;
+}
+
+/** What the run has: nodes of equal GPUs, or groups of such nodes. */
+export interface ClusterSpec extends NodeGroup {
+  /** Two or more kinds of nodes, as written (`mixedCluster`); absent: all nodes are alike. With groups `nodes` counts those of all, and what else stands beside it is the first group's. */
+  readonly groups?: readonly NodeGroup[];
 }

@@ -1,3 +1,4 @@
+import { clusterText } from '../cluster/groups';
 import type { Candidate, Plan } from '../planner/plan';
 import { stageShapes } from '../planner/stages';
 
@@ -24,7 +25,8 @@ function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
   const { model, cluster, training, layout, constants, calibration, profile } = request;
   const found = new Map<string, string>();
   add(found, 'model', model);
-  add(found, 'cluster', cluster);
+  if (cluster.groups === undefined) add(found, 'cluster', cluster);
+  else found.set('cluster.gpu', clusterText(cluster));
   add(found, 'training', training);
   add(found, 'layout', layout);
   found.set('schedule', candidate.schedule);

@@ -1,3 +1,4 @@
+import { tightestOf } from '../memory/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
 import { pipelineOf } from '../planner/predict';
 import { stepPartNames, stepParts, stepPartsOf, type StepPart } from '../planner/step-parts';
@@ -70,7 +71,6 @@ export function comparePlans(a: Plan, b: Plan, names: { readonly a: string; read
 
 function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string): PlanOutcome {
   const { layout, training } = request;
-  const peakBytes = peakBytesOf(candidate);
   return {
     name,
     candidate: candidate.name,
@@ -80,8 +80,8 @@ function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string):
     tokensPerStep: training.globalBatch * training.sequenceLength,
     gpus: layout.tensor * layout.pipeline * layout.data * layout.context,
     mfu: candidate.mfu,
-    peakBytes,
-    peakStage: candidate.memory.stages.find((stage) => stage.peakBytes === peakBytes)?.stage ?? 0,
+    peakBytes: peakBytesOf(candidate),
+    peakStage: tightestOf(candidate.memory.stages)?.stage ?? 0,
     capacityBytes: candidate.memory.capacityBytes,
     fits: candidate.fits,
     errorPercent: cost.errorPercent,
@@ -104,8 +104,9 @@ function partsOf(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): PartDifferen
 }
 
 function ownParts({ request }: Plan, candidate: Candidate): Record<StepPart, number> {
-  const { inputs, shapes } = pipelineOf(request);
-  return stepPartsOf(inputs, shapes, candidate);
+  const { inputs, stageInputs, shapes } = pipelineOf(request);
+  const busiest = candidate.busyMs.indexOf(Math.max(...candidate.busyMs));
+  return stepPartsOf(stageInputs[busiest] ?? inputs, shapes, candidate);
 }
 
 function stagesOf(a: Candidate, b: Candidate): StageDifference[] {

@@ -1,5 +1,6 @@
 import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../cluster/presets';
-import type { GpuSpec, LinkSpec } from '../cluster/spec';
+import { clusterOf } from '../cluster/groups';
+import type { GpuSpec, LinkSpec, NodeGroup } from '../cluster/spec';
 import type { ExpectedError } from '../errors';
 import { bytesPerGB } from '../format';
 import type { Located } from '../located';
@@ -10,6 +11,7 @@ import {
   gpuFields,
   latencyFields,
   linkFields,
+  mostGroups,
   nodeBusFields,
   peakTflopsFields,
   type ClusterNumbers,
@@ -18,7 +20,7 @@ import {
 import { placeOf } from './json-document';
 import { path } from './rules';
 import type { Given } from './run';
-import { openChild, plain, readField, readFields, type Section } from './section';
+import { openChild, openSection, plain, readField, readFields, type Section } from './section';
 import { closest } from './suggest';
 
 /** Figures of a GPU given one by one. */
@@ -36,19 +38,24 @@ export interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEffi
 export interface GivenCluster extends Given<ClusterNumbers> {
   readonly gpu?: Located<GpuSpec>;
   readonly links?: Located<LinkSpec>;
+  /** Two or more kinds of nodes; nothing else is given then. */
+  readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
 }
 
-export const clusterKeys = ['gpu', 'nodes', 'gpusPerNode', 'links'] as const;
+/** Keys of nodes that are all alike, in `cluster` itself or in one of its groups. */
+export const groupKeys = ['gpu', 'nodes', 'gpusPerNode', 'links'] as const;
+export const clusterKeys = [...groupKeys, 'groups'] as const;
 export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency'] as const;
 export const linkKeys = ['nodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps'] as const;
 
 /**
- * Reads `cluster` of a terapipe.json.
- * @throws ExpectedError `config-unknown-preset`, `config-inconsistent` for figures without a preset to complete them, or as `readByRule`.
+ * Reads `cluster` of a terapipe.json. Groups that are all of one kind are read as the plain cluster that they make.
+ * @throws ExpectedError `config-unknown-preset`, `config-inconsistent` for figures without a preset to complete them and for groups beside a GPU, or as `readByRule`.
  */
 export function readCluster(root: Section): GivenCluster {
   const cluster = openChild(root, 'cluster', clusterKeys);
   if (cluster === undefined) return {};
+  if (cluster.members.has('groups')) return readGroups(cluster);
   const gpu = readGpu(cluster);
   const links = readLinks(cluster, gpu?.preset ?? null);
   return {
@@ -56,6 +63,48 @@ export function readCluster(root: Section): GivenCluster {
     ...(gpu === undefined ? {} : { gpu: gpu.located }),
     ...(links === undefined ? {} : { links }),
   };
+}
+
+function readGroups(cluster: Section): GivenCluster {
+  const { document, members } = cluster;
+  const node = members.get('groups')?.value;
+  if (node === undefined) return {};
+  const place = placeOf(document, node);
+  const beside = groupKeys.filter((key) => members.has(key));
+  if (beside.length > 0)
+    throw configError('config-inconsistent', `cluster has groups and ${orList(beside)} beside them`, 'give each group its own, and cluster nothing else', place);
+  const entries = node.type === 'array' ? (node.children ?? []) : [];
+  const [first, ...others] = entries.map((entry, index) =>
+    readGroup(openSection(document, entry, ['cluster', `groups[${index}]`], groupKeys, cluster.remarks)),
+  );
+  if (first === undefined || entries.length > mostGroups)
+    throw configError(
+      node.type === 'array' ? 'config-out-of-range' : 'config-wrong-type',
+      `cluster.groups is ${node.type === 'array' ? `a list of ${entries.length}` : 'no list'}`,
+      `give it a list of 1 to ${mostGroups} groups of nodes, as [{ "gpu": "H100-80GB", "nodes": 2 }]`,
+      place,
+    );
+  const source = { kind: 'file', place, key: 'cluster.groups' } as const;
+  const { groups, gpu, links, nodes, gpusPerNode } = clusterOf([first, ...others]);
+  if (groups !== undefined) return { groups: { value: [first, ...others], source } };
+  const at = <T>(value: T): Located<T> => ({ value, source });
+  return { gpu: at(gpu), links: at(links), nodes: at(nodes), gpusPerNode: at(gpusPerNode) };
+}
+
+function readGroup(group: Section): NodeGroup {
+  const gpu = readGpu(group);
+  const { nodes, gpusPerNode } = readFields(group, clusterFields);
+  const missing = gpu === undefined ? 'gpu' : 'nodes';
+  if (gpu === undefined || nodes === undefined)
+    throw configError(
+      'config-inconsistent',
+      `${group.path.join('.')} has no ${missing}`,
+      missing === 'gpu' ? 'name its GPU' : 'say how many nodes it has',
+      placeOf(group.document, group.node),
+    );
+  const preset = gpuPresets[gpu.preset];
+  const links = readLinks(group, gpu.preset)?.value ?? preset.links;
+  return { gpu: gpu.located.value, links, nodes: nodes.value, gpusPerNode: gpusPerNode?.value ?? preset.gpusPerNode };
 }
 
 /**
@@ -106,14 +155,14 @@ function readGpu(cluster: Section): { located: Located<GpuSpec>; preset: GpuPres
   const member = cluster.members.get('gpu');
   if (member === undefined) return undefined;
   const place = placeOf(cluster.document, member.value);
-  const source = { kind: 'file', place, key: 'cluster.gpu' } as const;
+  const source = { kind: 'file', place, key: [...cluster.path, 'gpu'].join('.') } as const;
   if (member.value.type === 'string') {
     const preset = readPreset(cluster, 'gpu');
     return { located: { value: gpuPresets[preset].gpu, source }, preset };
   }
   const gpu = openChild(cluster, 'gpu', gpuKeys);
   if (gpu?.members.has('preset') !== true)
-    throw configError('config-inconsistent', 'cluster.gpu names no preset', 'add "preset": the GPU whose other figures hold', place);
+    throw configError('config-inconsistent', `${source.key} names no preset`, 'add "preset": the GPU whose other figures hold', place);
   const preset = readPreset(gpu, 'preset');
   const peaks = plain(readFields(openChild(gpu, 'peakTflops', Object.keys(peakTflopsFields)), peakTflopsFields));
   const figures: GpuFigures = {

@@ -1,5 +1,6 @@
 import type { Finding } from '../findings';
 import type { Located, Place, TextRange } from '../located';
+import type { StateKind } from '../model/spec';
 import type { ConfigFormat } from './run';
 
 /** What any config or launcher file can say, in one vocabulary. Lengths in tokens; sizes as the file means them. A key is absent where the file is silent. */
@@ -54,8 +55,25 @@ export interface FactValues {
   readonly decoderLayers: number;
   readonly encoderSequenceLength: number;
   readonly decoderSequenceLength: number;
-  /** Layer kinds of a hybrid model, as written. */
+  /** Layer kinds of a hybrid model, as written: letters of Megatron-LM, one a layer. */
   readonly hybridPattern: string;
+  /** Megatron's `--hybrid-attention-ratio` and `--hybrid-mlp-ratio`: shares of the layers that attend, that are a feed-forward network. */
+  readonly hybridAttentionRatio: number;
+  readonly hybridMlpRatio: number;
+  /** Megatron's `--linear-attention-freq`: all layers but every n-th have linear attention, or a list of ones and zeros; as written. */
+  readonly linearAttentionFrequency: string;
+  /** The output of attention is weighed by a gate. */
+  readonly outputGate: boolean;
+  /** Width that tokens are compressed to for the experts. */
+  readonly expertLatent: number;
+  /** What the layers with a state have, and its sizes: see `StateMixer`. */
+  readonly stateKind: StateKind;
+  readonly stateHeads: number;
+  readonly stateHeadDim: number;
+  readonly stateDim: number;
+  readonly stateGroups: number;
+  readonly stateStepRank: number;
+  readonly stateConvolution: number;
   // layout
   readonly tensor: number;
   readonly pipeline: number;

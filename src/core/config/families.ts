@@ -5,10 +5,11 @@ import { llamaAlways, llamaKeys, noBias, plainHeads, routedKeys, untied } from '
 import { gptFamilies } from './huggingface/gpt-families';
 import { llamaFamilies } from './huggingface/llama-families';
 import { otherFamilies } from './huggingface/other-families';
+import { stateFamilies } from './huggingface/state-families';
 import type { Given } from './run';
 import type { WrittenModel } from './written-model';
 
-const known = { ...gptFamilies, ...llamaFamilies, ...expertFamilies, ...otherFamilies };
+const known = { ...gptFamilies, ...llamaFamilies, ...expertFamilies, ...stateFamilies, ...otherFamilies };
 
 export type FamilyName = keyof typeof known;
 

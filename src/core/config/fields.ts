@@ -5,10 +5,10 @@ import type { CostConstants } from '../cost/constants';
 import { optimizers } from '../model/optimizer';
 import { runtimes } from '../model/runtimes';
 import { recomputeModules } from '../model/recompute';
-import type { Layout, TrainingSpec } from '../planner/request';
+import type { Layout } from '../planner/request';
 import { namedSchedules } from '../schedule/schedule';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule } from './rules';
-import type { CalibrationGiven } from './run';
+import type { CalibrationGiven, TrainingGiven } from './run';
 import type { WrittenModel } from './written-model';
 
 /** A rule for every field of `T`; nested objects have tables of their own. */
@@ -37,7 +37,7 @@ export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelTyp
   qkNorm: boolean,
 };
 
-export const trainingFields: Fields<TrainingSpec> = {
+export const trainingFields: Fields<TrainingGiven> = {
   sequenceLength: integer(1, 100_000_000),
   microBatch: integer(1, 1_000_000),
   globalBatch: integer(1, 10_000_000),
@@ -53,12 +53,16 @@ export const trainingFields: Fields<TrainingSpec> = {
   contextExchange: oneOf(['all-to-all', 'ring']),
   offloadOptimizer: boolean,
   offloadLayers: integer(0, 10_000),
+  mtpLayers: integer(0, 100),
   attention: oneOf(['flash', 'unfused']),
   sequenceParallel: boolean,
   fusedCrossEntropy: boolean,
   dropout: boolean,
   fp32Gradients: boolean,
 };
+
+/** Most groups that `cluster.groups` may have. */
+export const mostGroups = 16;
 
 export const layoutFields: Fields<Layout> = {
   tensor: integer(1, 100_000),
@@ -73,6 +77,12 @@ export const layoutFields: Fields<Layout> = {
     1,
     100_000,
     'a list of whole numbers from 0 to 10,000, one for each stage',
+  ),
+  stageGroups: list(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostGroups - 1)),
+    1,
+    100_000,
+    `a list of the numbers of groups, from 0 to ${mostGroups - 1}, one for each stage`,
   ),
 };
 

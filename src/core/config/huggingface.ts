@@ -8,6 +8,7 @@ import { findModel } from './huggingface/find-model';
 import { readFacts, unsaidOf } from './huggingface/read-facts';
 import { remarksOn, unplannedOf } from './huggingface/remarks';
 import { familyTraits, readSizes } from './huggingface/sizes';
+import { readState } from './huggingface/state';
 import { parseDocument, type JsonDocument } from './json-document';
 import type { Run, Unplanned } from './run';
 import { traitsOf } from './traits';
@@ -40,11 +41,22 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
   const document = parseDocument(file, text, 'json');
   const found = findModel(document);
   const model = completeFamily(found.family, found.modelType, readSizes(found, found.around));
-  const facts = readFacts(found, model);
+  const state = readState(found, model);
+  const facts = readFacts(found, model, state);
   const unplanned = unplannedOf(found, facts);
   const remarks = remarksOn(found, facts, unplanned);
   return {
-    ...{ document, model, traits: traitsOf(facts, familyTraits(found)), facts, unsaid: unsaidOf(found, model) },
+    ...{
+      document,
+      model,
+      traits: traitsOf(
+        facts,
+        familyTraits(found),
+        state === null ? null : { state: state.state, isLone: found.family.state?.isLone === true },
+      ),
+      facts,
+      unsaid: unsaidOf(found, model),
+    },
     ...{ unplanned, encoder: readEncoder(found), remarks },
   };
 }

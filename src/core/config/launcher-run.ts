@@ -1,11 +1,14 @@
+import type { Finding } from '../findings';
+import { plural } from '../format';
 import type { Located, LocatedFields } from '../located';
 import { recomputeModules } from '../model/recompute';
 import type { Layout, TrainingSpec } from '../planner/request';
 import { namedSchedules, type ScheduleName } from '../schedule/schedule';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
+import { hybridRunOf, isHybrid, type HybridRun } from './hybrid';
 import { completeInline } from './inline-model';
 import { frequencyPattern, latentOf, traitsOf } from './traits';
-import type { Given, Run } from './run';
+import type { Given, Run, TrainingGiven } from './run';
 import type { WrittenModel } from './written-model';
 
 /** A model read from a config of its own, to fill what a launcher leaves open. */
@@ -21,7 +24,9 @@ export interface JoinedModel {
  * @throws ExpectedError `config-model-incomplete` at the launcher's first fact when layers, hidden size or heads are known from nowhere.
  */
 export function runOfLauncher(launcher: LauncherFile, title: string, joined: JoinedModel | null): Run {
-  const { facts, file, format, place } = launcher;
+  const { file, format, place } = launcher;
+  const hybrid = hybridRunOf(launcher.facts);
+  const facts = hybrid === null ? launcher.facts : withKinds(launcher.facts, hybrid);
   const given = modelNumbers(facts);
   const model = joined === null ? completeInline(given, place) : { ...joined.model, ...given };
   const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
@@ -29,17 +34,42 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
   const schedule = scheduleOf(facts);
   return {
     ...{ file, files: [...texts.keys()], format, title, place, model },
-    traits: traitsOf(facts),
+    traits: traitsOf(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid),
     ...cluster,
-    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format) },
+    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format), ...mtpOf(launcher) },
     layout: layoutOf(facts, model.layers.value),
     ...batchPerReplicaOf(facts, format),
     ...(schedule === undefined ? {} : { schedule }),
     constants: {},
     ...unplannedBy(facts),
-    remarks: launcher.remarks,
+    remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
     texts,
   };
+}
+
+/** As many layers as the pattern of a hybrid has, each with its kind. */
+function withKinds(facts: Facts, { kinds, layers }: HybridRun): Facts {
+  const { source } = facts.hybridPattern ?? facts.layers ?? { source: { kind: 'override' } as const };
+  return {
+    ...facts,
+    layers: facts.hybridPattern === undefined && facts.layers !== undefined ? facts.layers : { value: layers, source },
+    attentionKinds: { value: kinds, source },
+  };
+}
+
+/** Layers that predict further tokens are told by the pattern of a hybrid alone, and left out. */
+function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): Finding[] {
+  if (hybridPattern?.source.kind !== 'file' || hybrid === null || hybrid.depths === 0) return [];
+  return [
+    {
+      code: 'model-approximated',
+      severity: 'information',
+      place: hybridPattern.source.place,
+      message: `Planned without the layers that predict ${plural(hybrid.depths, 'further token')}`,
+      remedy: 'leave room for them in the memory and time of the last stage',
+      fixes: [],
+    },
+  ];
 }
 
 /** Kinds of model that a launcher's flags tell and planning has no word for: read, inspected and checked, but not planned as something else. */
@@ -47,7 +77,9 @@ function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
   const kinds: readonly (readonly [FactName, string, boolean])[] = [
     ['encoderLayers', 'an encoder-decoder', true],
     ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
-    ['hybridPattern', 'a hybrid of several kinds of layers', true],
+    ['hybridPattern', 'a hybrid some of whose layers are of a kind that is not known', isHybrid(facts) && hybridRunOf(facts) === null],
+    ['linearAttentionFrequency', 'a hybrid whose kinds of layers cannot be read', isHybrid(facts) && hybridRunOf(facts) === null],
+    ['expertLatent', 'a mixture whose experts work on compressed tokens', true],
     ['moeLayerFrequency', 'a model whose layers differ in a way that cannot be read', !isReadFrequency(facts)],
   ];
   for (const [name, kind, unknown] of kinds) {
@@ -108,6 +140,13 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
     offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
     optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
   });
+}
+
+/** Further tokens are predicted where a launcher says so; a recipe of Megatron-Bridge may say it in Python. */
+function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<TrainingGiven>, 'mtpLayers'> {
+  if (mtpLayers !== undefined) return { mtpLayers: located(mtpLayers) };
+  if (format === 'megatron-bridge') return {};
+  return { mtpLayers: { value: 0, source: { kind: 'default', because: 'this launcher predicts further tokens only when it is told to' } } };
 }
 
 /** TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are replicas for them. */

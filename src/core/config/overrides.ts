@@ -57,7 +57,7 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ...sectionSetters('layout', layoutFields, (run, given) => ({ ...run, layout: { ...run.layout, ...given } })),
   ...sectionSetters('cost', constantFields, (run, given) => ({ ...run, constants: { ...run.constants, ...given } })),
   ...sectionSetters('elastic', elasticFields, (run, given) => ({ ...run, elastic: { ...run.elastic, ...given } })),
-  ...sectionSetters('cluster', clusterFields, (run, given) => ({ ...run, ...given })),
+  ...sectionSetters('cluster', clusterFields, (run, given) => ({ ...withoutGroups(run), ...given })),
   ...sectionSetters<Omit<WrittenModel, 'modelType'>>('model', modelFields, (run, given) => ({
     ...run,
     // What a graph says counts as a default here, and stays: there is no family to fill in what is dropped.
@@ -143,16 +143,24 @@ function withPreset(run: Run, name: string): Run {
   const preset = presetNamed(name);
   if (typeof preset !== 'string') throw preset;
   const { gpu, links } = gpuPresets[preset];
-  return { ...run, gpu: overridden(gpu), links: overridden(links) };
+  return { ...withoutGroups(run), gpu: overridden(gpu), links: overridden(links) };
+}
+
+/** @throws ExpectedError `config-inconsistent` where the cluster has groups: which of them is meant is not said. */
+function withoutGroups(run: Run): Run {
+  if (run.groups === undefined) return run;
+  throw configError('config-inconsistent', 'cluster.groups is given, so nothing else of the cluster can be set', 'change the groups in terapipe.json');
 }
 
 function gpuOf(run: Run): GpuSpec {
-  if (run.gpu !== undefined) return run.gpu.value;
+  const { gpu } = withoutGroups(run);
+  if (gpu !== undefined) return gpu.value;
   throw configError('config-inconsistent', 'There is no GPU whose figures could be changed', 'set cluster.gpu first');
 }
 
 function linksOf(run: Run): LinkSpec {
-  if (run.links !== undefined) return run.links.value;
+  const { links } = withoutGroups(run);
+  if (links !== undefined) return links.value;
   throw configError('config-inconsistent', 'There are no links whose figures could be changed', 'set cluster.gpu first');
 }
 

@@ -30,8 +30,13 @@ export function unknownKey(
   };
 }
 
-function removal(document: JsonDocument, path: string[]): Fix['edits'] {
-  return modify(document.text, path, undefined, {}).map(({ offset, length, content }) => ({
+/** Entries of lists are named as in `groups[0]`. */
+function removal(document: JsonDocument, path: readonly string[]): Fix['edits'] {
+  const steps = path.flatMap((step) => {
+    const [, list, index] = /^(.+)\[(\d+)\]$/.exec(step) ?? [];
+    return list === undefined ? [step] : [list, Number(index)];
+  });
+  return modify(document.text, steps, undefined, {}).map(({ offset, length, content }) => ({
     place: { file: document.file, range: { start: offset, end: offset + length } },
     newText: content,
   }));

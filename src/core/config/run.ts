@@ -1,4 +1,4 @@
-import type { ClusterSpec } from '../cluster/spec';
+import type { ClusterSpec, NodeGroup } from '../cluster/spec';
 import type { CostConstants } from '../cost/constants';
 import type { CostTable } from '../cost/slice-cost';
 import type { Finding } from '../findings';
@@ -25,6 +25,12 @@ export interface Unplanned {
   readonly remedy: string;
 }
 
+/** Under `training`. */
+export interface TrainingGiven extends TrainingSpec {
+  /** Depths that predict further tokens and are trained along; absent: as many as the model's config has. */
+  readonly mtpLayers?: number;
+}
+
 /** Under `calibration`. */
 export interface CalibrationGiven {
   readonly iterationMs: number;
@@ -48,7 +54,9 @@ export interface Run {
   readonly links?: Located<ClusterSpec['links']>;
   readonly nodes?: Located<number>;
   readonly gpusPerNode?: Located<number>;
-  readonly training: Given<TrainingSpec>;
+  /** Nodes of several kinds, in place of the four above. */
+  readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
+  readonly training: Given<TrainingGiven>;
   readonly layout: Given<Layout>;
   /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */
   readonly batchPerReplica?: Located<number>;

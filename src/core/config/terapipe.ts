@@ -1,9 +1,9 @@
 import type { Finding } from '../findings';
 import type { Located, Place } from '../located';
-import type { Layout, TrainingSpec } from '../planner/request';
+import type { Layout } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
-import { clusterKeys, gpuKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
+import { clusterKeys, gpuKeys, groupKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
 import { costKeys, readCost, type GivenCost } from './cost-section';
 import { elasticFields, type GivenElastic } from './elastic-section';
 import { configError } from './errors';
@@ -19,9 +19,9 @@ import {
   tableFields,
   trainingFields,
 } from './fields';
-import { parseDocument, placeOf, startOf, type JsonDocument } from './json-document';
+import { membersOf, parseDocument, placeOf, startOf, type JsonDocument } from './json-document';
 import { path } from './rules';
-import type { CalibrationGiven, Given } from './run';
+import type { CalibrationGiven, Given, TrainingGiven } from './run';
 import { openChild, openSection, readField, readFields, type Section } from './section';
 import type { WrittenModel } from './written-model';
 
@@ -44,6 +44,7 @@ export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
   '': rootKeys,
   model: ['from', ...Object.keys(modelFields)],
   cluster: clusterKeys,
+  'cluster.groups': groupKeys,
   'cluster.gpu': gpuKeys,
   'cluster.gpu.peakTflops': Object.keys(peakTflopsFields),
   'cluster.links': linkKeys,
@@ -72,7 +73,7 @@ export interface TerapipeFile {
   readonly place: Place;
   readonly model: GivenModel;
   readonly cluster: GivenCluster;
-  readonly training: Given<TrainingSpec>;
+  readonly training: Given<TrainingGiven>;
   readonly layout: Given<Layout>;
   readonly schedule?: Located<ScheduleName>;
   readonly unit?: Located<number>;
@@ -97,13 +98,14 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
   const slicing = readFields(openChild(root, 'slicing', Object.keys(slicingFields)), slicingFields);
   const model = readModel(root, place);
   const elastic = openChild(root, 'elastic', Object.keys(elasticFields));
+  const cluster = readCluster(root);
   return {
     document,
     place,
     model,
-    cluster: readCluster(root),
+    cluster,
     training: readFields(openChild(root, 'training', Object.keys(trainingFields)), trainingFields),
-    layout: readFields(openChild(root, 'layout', Object.keys(layoutFields)), layoutFields),
+    layout: requireGroups(readFields(openChild(root, 'layout', Object.keys(layoutFields)), layoutFields), root),
     ...(schedule === undefined ? {} : { schedule }),
     ...(slicing.unit === undefined ? {} : { unit: slicing.unit }),
     ...(slicing.scheme === undefined ? {} : { scheme: { ...slicing.scheme, value: schemeOf(slicing.scheme.value) } }),
@@ -112,6 +114,20 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
     ...(elastic === undefined ? {} : { elastic: readFields(elastic, elasticFields) }),
     remarks,
   };
+}
+
+/** Refuses stages on groups where the file has none. @throws ExpectedError `config-inconsistent`, placed. */
+function requireGroups(layout: Given<Layout>, root: Section): Given<Layout> {
+  const { stageGroups } = layout;
+  const cluster = root.members.get('cluster')?.value;
+  const hasGroups = cluster !== undefined && membersOf(root.document, cluster, 'cluster').has('groups');
+  if (stageGroups === undefined || hasGroups) return layout;
+  throw configError(
+    'config-inconsistent',
+    'layout.stageGroups is given, and the cluster has no groups',
+    'list the kinds of nodes in cluster.groups, or remove layout.stageGroups',
+    stageGroups.source.kind === 'file' ? stageGroups.source.place : undefined,
+  );
 }
 
 /** The paper's `[[batch, [tokens, ...]], ...]` as a scheme. */

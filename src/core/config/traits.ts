@@ -1,21 +1,30 @@
-import type { LayerKind, LatentAttention } from '../model/spec';
+import type { LayerKind, LatentAttention, Mixer, StateMixer } from '../model/spec';
 import type { Facts } from './facts';
 import type { ModelTraits } from './written-model';
+
+/** A mixer with a state, and whether layers are mixers and feed-forward networks in turn instead of both. */
+export interface Hybrid {
+  readonly state: StateMixer;
+  readonly isLone: boolean;
+}
 
 /**
  * What files say of a model beyond its sizes, as planning takes it: latent attention, shared experts, layers without experts among those with them, windows of attention. Empty for
  * a model whose layers are alike.
  * @param ofFamily what every model of the family has besides.
+ * @param hybrid what its layers have whose kind is no attention; null: all attend.
  */
-export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}): ModelTraits {
+export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybrid | null = null): ModelTraits {
   const latent = latentOf(facts);
-  const kinds = layerKindsOf(facts);
+  const kinds = hybrid === null ? layerKindsOf(facts) : hybridKindsOf(facts, hybrid);
   const sharedFfn = facts.sharedExpertFfn?.value ?? (facts.sharedExperts?.value ?? 0) * (facts.expertFfn?.value ?? facts.ffn?.value ?? 0);
   const experts = { ...ofFamily.experts, ...(sharedFfn > 0 ? { sharedFfn } : {}) };
   return {
     ...ofFamily,
     ...(latent === null ? {} : { latent }),
     ...(kinds === null ? {} : { layerKinds: kinds }),
+    ...((facts.mtpLayers?.value ?? 0) > 0 ? { mtpLayers: facts.mtpLayers?.value ?? 0 } : {}),
+    ...(hybrid === null ? {} : { state: hybrid.state }),
     ...(Object.keys(experts).length === 0 ? {} : { experts }),
   };
 }
@@ -45,6 +54,33 @@ function layerKindsOf(facts: Facts): LayerKind[] | null {
     feedForward: dense?.[layer] === true ? 'dense' : usual,
     window: windows?.[layer] ?? null,
   }));
+}
+
+/** What mixes tokens in layers of a kind, by HuggingFace's names; null for a feed-forward network alone and for kinds that are not known. */
+const mixerOf: Readonly<Record<string, Mixer>> = {
+  ...{ mamba: 'state', linear_attention: 'state', hybrid: 'both' },
+  ...{ attention: 'attention', full_attention: 'attention', sliding_attention: 'attention' },
+};
+
+/** Whether layers of this kind are planned in a model some of whose layers have a state. */
+export function isHybridKind(name: string, isLone: boolean): boolean {
+  return Object.hasOwn(mixerOf, name) || (isLone && (name === 'moe' || name === 'mlp'));
+}
+
+function hybridKindsOf(facts: Facts, { isLone }: Hybrid): LayerKind[] {
+  const names = facts.attentionKinds?.value ?? [];
+  const layers = facts.layers?.value ?? names.length;
+  const dense = denseLayersOf(facts, layers);
+  const windows = windowsOf(facts, layers);
+  const usual = facts.experts === undefined ? 'dense' : 'experts';
+  return Array.from({ length: layers }, (_, layer) => {
+    const name = names[Math.min(layer, names.length - 1)] ?? 'mamba';
+    const mixer = mixerOf[name] ?? (isLone ? 'none' : 'attention');
+    const window = windows?.[layer] ?? null;
+    const network = dense?.[layer] === true ? 'dense' : usual;
+    const feedForward = !isLone ? network : mixer !== 'none' ? 'none' : name === 'moe' ? 'experts' : 'dense';
+    return mixer === 'attention' ? { feedForward, window } : { feedForward, window: mixer === 'both' ? window : null, mixer };
+  });
 }
 
 /** Whether each layer is one without experts; null when all have them, or the model has none. */

@@ -1,5 +1,6 @@
 import { valuesOf, type LocatedFields } from '../located';
 import type { Experts, ModelSpec } from '../model/spec';
+import type { Run } from './run';
 
 type TraitName =
   | 'normsPerLayer'
@@ -10,7 +11,10 @@ type TraitName =
   | 'embeddingNorm'
   | 'unusedPositions'
   | 'latent'
-  | 'layerKinds';
+  | 'layerKinds'
+  | 'mtpLayers'
+  | 'state'
+  | 'outputGate';
 
 /** What a model has beyond sizes that files write as numbers of their own: it follows from several of them, or from the family. */
 export type ModelTraits = Pick<ModelSpec, TraitName> & { readonly experts?: Omit<Experts, 'count' | 'active'> };
@@ -37,4 +41,11 @@ export function modelSpecOf(model: LocatedFields<WrittenModel>, traits: ModelTra
     ...(traits.layerKinds === undefined ? {} : { denseFfn: ffn }),
     experts: { count: experts, active: activeExperts, ...ofExperts },
   };
+}
+
+/** The same with as many depths that predict further tokens as are trained. */
+export function trainedModelOf({ model, traits, training }: Pick<Run, 'model' | 'traits' | 'training'>): ModelSpec {
+  const { mtpLayers, ...spec } = modelSpecOf(model, traits);
+  const depths = training.mtpLayers?.value ?? mtpLayers ?? 0;
+  return depths > 0 ? { ...spec, mtpLayers: depths } : spec;
 }

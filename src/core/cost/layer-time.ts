@@ -1,11 +1,13 @@
 import { elementBytes, inputBytes } from '../model/elements';
 import type { LayerKind, ModelSpec } from '../model/spec';
 import { usualKind } from '../model/layers';
+import { hasAttention, normOfState, stateOf, stateWidths, sublayers } from '../model/mixers';
 import { isRecomputed, type RecomputeModule } from '../model/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
 import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { addExperts, expertSeconds } from './expert-time';
 import { deviceRates, type CostInputs } from './rates';
+import { addState, stateExchangeSeconds } from './state-time';
 import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product } from './tally';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
@@ -59,10 +61,10 @@ export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T):
 
 /** GEMMs of a layer's attention: those before the up projections of latent attention, which compress the rank's share of the tokens, the up projections, and that of the output. */
 function projections({ model, training, layout }: CostInputs, rows: number): { before: Product[]; up: Product[]; out: Product } {
-  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
   const { hidden, latent, heads } = model;
   const out: Product = [rows, hidden, output];
-  if (!latent) return { before: [[rows, query + key + value, hidden]], up: [], out };
+  if (!latent) return { before: [[rows, query + key + value + gate, hidden]], up: [], out };
   const share = training.sequenceParallel ? rows / layout.tensor : rows;
   const keysAndValues = (heads / layout.tensor) * (latent.nopeHeadDim + latent.vHeadDim);
   return {
@@ -85,10 +87,14 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
   const h = model.hidden;
   const t = layout.tensor;
   const n = (batch * tokens) / layout.context;
-  const { query, key, value } = attentionWidths(model, t);
+  const { query, key, value, gate } = attentionWidths(model, t);
   const up = upProjections(model);
   const f = feedForwardWidth(model, kind) / t;
   const experts = expertsOf(model, kind);
+  const attends = hasAttention(kind);
+  const state = stateOf(model, kind);
+  const isDense = kind.feedForward === 'dense';
+  const parts = sublayers(kind);
   const sequenceShare = training.sequenceParallel ? 1 / t : 1;
   const dropout = training.dropout ? 1 : 0;
   const mlp = [
@@ -107,30 +113,38 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
   const products = (of: readonly Product[], castInput = true): void => {
     for (const product of of) addProduct(sum, rates, product, 1, castInput);
   };
+  const norm = (): void => {
+    addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
+  };
   within(['layernorm'], () => {
-    for (let i = 0; i < 2; i++) addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
+    for (let i = normOfState(kind); i < parts; i++) norm();
   });
-  const { before, up: upProjected, out } = projections(inputs, n);
+  if (normOfState(kind) > 0) norm();
   const width = query + key + value;
-  products(before, model.latent !== undefined && model.latent !== null);
-  within(['mla_up_proj'], () => {
-    products(upProjected, false);
-    if (model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
-  });
-  products([out]);
-  if (experts === null)
+  if (attends) {
+    const { before, up: upProjected, out } = projections(inputs, n);
+    products(before, model.latent !== undefined && model.latent !== null);
+    within(['mla_up_proj'], () => {
+      products(upProjected, false);
+      if (model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+    });
+    products([out]);
+  }
+  if (isDense)
     within(['mlp'], () => {
       products([mlp[0]], false);
       products([mlp[1]]);
     });
-  if (!model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
-  for (let i = 0; i < 2; i++)
+  if (attends && !model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+  if (attends && gate > 0) addOperation(sum, floor, traffic(6 * n * gate), traffic(10 * n * gate));
+  if (state !== null) addState(sum, inputs, rates, state, n, tokens);
+  for (let i = 0; i < parts; i++)
     addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
-  if (experts === null)
+  if (isDense)
     within(['mlp'], () => {
       addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
     });
-  else addExperts(sum, inputs, rates, n, experts, within);
+  if (experts !== null) addExperts(sum, inputs, rates, n, experts, within);
   const accumulation = traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
   for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
 
@@ -144,7 +158,7 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
   };
 }
 
-/** All exchanges of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones and those of the experts; none overlapped. */
+/** All exchanges of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of the experts and those of a state; none overlapped. */
 export function exchangeSeconds(
   inputs: CostInputs,
   localTokens: number,
@@ -152,12 +166,15 @@ export function exchangeSeconds(
 ): { forward: number; backward: number } {
   const tensor = tensorParallelSeconds(inputs, localTokens, kind);
   const routed = expertsOf(inputs.model, kind);
-  const experts = routed === null ? 0 : expertSeconds(inputs, routed.active, localTokens);
-  return { forward: tensor.forward + experts, backward: tensor.backward + experts };
+  const state = stateOf(inputs.model, kind);
+  const others =
+    (routed === null ? 0 : expertSeconds(inputs, routed.active, localTokens)) +
+    (state === null ? 0 : stateExchangeSeconds(inputs, state, localTokens));
+  return { forward: tensor.forward + others, backward: tensor.backward + others };
 }
 
 /**
- * Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around attention and around a feed-forward network that all tokens pass. Without sequence parallelism an
+ * Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around each mixer and around a feed-forward network that all tokens pass. Without sequence parallelism an
  * all-reduce each way. With it a gather and a scatter in forward; in backward a gather before the last projection, while the gather of the first projection's input runs beside its first GEMM and the
  * scatter of its gradient beside the second, as Megatron-LM and Transformer Engine order them: only what is longer than the GEMM counts. In a narrow format Transformer Engine casts before it gathers.
  */
@@ -165,10 +182,15 @@ function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: La
   const { model, training, layout, cluster } = inputs;
   if (layout.tensor <= 1) return { forward: 0, backward: 0 };
   const bytes = elementBytes(training) * localTokens * model.hidden;
-  const { query, key, value } = attentionWidths(model, layout.tensor);
+  const { query, key, value, gate } = attentionWidths(model, layout.tensor);
   const experts = expertsOf(model, kind);
+  const state = stateOf(model, kind);
   const ffn = experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0);
-  const widths = [query + key + value, ...(ffn > 0 ? [(upProjections(model) * ffn) / layout.tensor] : [])];
+  const widths = [
+    ...(hasAttention(kind) ? [query + key + value + gate] : []),
+    ...(state === null ? [] : [stateWidths(state, layout.tensor).projected]),
+    ...(ffn > 0 ? [(upProjections(model) * ffn) / layout.tensor] : []),
+  ];
   if (!training.sequenceParallel) {
     const exchange = widths.length * allReduceSeconds(bytes, layout.tensor, cluster);
     return { forward: exchange, backward: exchange };
@@ -187,6 +209,7 @@ function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: La
 
 function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {
   const { model, training, layout } = inputs;
+  if (!hasAttention(kind)) return () => ({ forward: 0, backward: 0, weight: 0, selective: 0, idleOnFloor: 0 });
   const { gemm, traffic, fused, floor } = deviceRates(inputs);
   const [scored, summed] = headSizes(model);
   const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));

@@ -13,15 +13,15 @@ export interface StageLimits {
 
 /**
  * What limits one stage: its analytic time as it is, without exchanges, without the issue floor too, and with a memory of no delay besides; what each step takes off is that limiter's share. Sends are those of both
- * boundaries of each chunk on the stage, both ways.
+ * boundaries of each chunk on the stage.
  *
- * @param stage with the `boundaries` that it has with other stages, those of a stage of one chunk when left out, and what it waits for copies to and from the host.
+ * @param stage with what it waits for copies to and from the host (`offloadMs`).
  * @param slices of one micro-batch, or the one that it is.
- * @param sendMs time that a boundary of so many sequences and tokens takes to the next stage.
+ * @param sendMs time that the sends over all boundaries of the stage take for so many sequences and tokens.
  */
 export function stageLimits(
   inputs: CostInputs,
-  stage: StageLayers & StageEnds & { readonly boundaries?: number; readonly offloadMs?: number },
+  stage: StageLayers & StageEnds & { readonly offloadMs?: number },
   slices: readonly { readonly batch: number; readonly tokens: number; readonly context: number }[],
   sendMs: (batch: number, tokens: number) => number,
 ): StageLimits {
@@ -39,13 +39,12 @@ export function stageLimits(
   const alone = time({ cluster: joined });
   const unissued = time({ cluster: joined, constants: noFloor });
   const math = time({ cluster: { ...joined, gpu: { ...cluster.gpu, memoryTBps: Number.MAX_VALUE / 1e20 } }, constants: noFloor });
-  const boundaries = stage.boundaries ?? (stage.first ? 0 : 1) + (stage.last ? 0 : 1);
   const ms = {
     issue: alone - unissued,
     memory: unissued - math,
     math,
     exchange: whole - alone,
-    send: boundaries * slices.reduce((sum, { batch, tokens }) => sum + sendMs(batch, tokens), 0),
+    send: slices.reduce((sum, { batch, tokens }) => sum + sendMs(batch, tokens), 0),
     offload: stage.offloadMs ?? 0,
   };
   return { ms, limiter: limiters.reduce((most, name) => (ms[name] > ms[most] ? name : most)) };

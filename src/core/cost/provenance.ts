@@ -27,6 +27,13 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
   if (nodes > 1 && links.nicGBps < 10)
     return { kind: 'roofline', description, errorPercent: 35, errorBecause: `nodes are linked by only ${links.nicGBps} GB/s` };
   const { tensor, expert } = inputs.layout;
+  if (inputs.model.state !== undefined)
+    return {
+      kind: 'roofline',
+      description,
+      errorPercent: 35,
+      errorBecause: 'layers that hand on a state are timed by the bytes and products of their kernels, of which no measured run is known',
+    };
   if (inputs.model.experts !== null && expert > 1 && tensor * expert > gpusPerNode)
     return {
       kind: 'roofline',
@@ -48,6 +55,13 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
     errorPercent: 15,
     errorBecause: 'GEMM efficiency fitted on this GPU, little time on the issue floor',
   };
+}
+
+/** Several provenances of the analytic model as one, those of the stages of a step: the widest error bar holds. */
+export function joinedProvenance([first, ...others]: readonly [CostProvenance, ...CostProvenance[]]): CostProvenance {
+  const widest = others.reduce((most, other) => (other.errorPercent > most.errorPercent ? other : most), first);
+  const descriptions = [...new Set([first, ...others].map(({ description }) => description))];
+  return { ...widest, description: descriptions.join('; ') };
 }
 
 /** Times interpolated in a table that the user gave. */

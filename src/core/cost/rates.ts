@@ -1,15 +1,15 @@
 import { elementBytes, narrowBytes } from '../model/elements';
 import type { ModelSpec } from '../model/spec';
 import type { Layout, TrainingSpec } from '../planner/request';
-import type { ClusterSpec } from '../cluster/spec';
+import type { NodeGroup } from '../cluster/spec';
 import type { CostConstants } from './constants';
 
-/** What the analytic model needs to time one layer on one rank. */
+/** What the analytic model needs to time one layer on one rank. On a cluster of several kinds of nodes, of a stage: `cluster` is its kind's, `layout.pipeline` the stages on that kind. */
 export interface CostInputs {
   readonly model: ModelSpec;
   readonly training: TrainingSpec;
   readonly layout: Layout;
-  readonly cluster: ClusterSpec;
+  readonly cluster: NodeGroup;
   readonly constants: CostConstants;
 }
 
@@ -27,7 +27,7 @@ export interface DeviceRates {
 }
 
 /** Peak of the layers' weight products, FLOP per second: of their narrow format where the GPU has one, else of the training precision. */
-export function linearPeak({ gpu }: ClusterSpec, { precision, gemmPrecision }: TrainingSpec): number {
+export function linearPeak({ gpu }: Pick<NodeGroup, 'gpu'>, { precision, gemmPrecision }: TrainingSpec): number {
   const narrow = gemmPrecision === undefined ? undefined : gpu.peakTflops[gemmPrecision];
   return (narrow ?? gpu.peakTflops[precision]) * 1e12;
 }

@@ -1,10 +1,12 @@
 import { hostGBps } from '../cluster/host-link';
 import { elementBytes } from '../model/elements';
+import { furtherDepths, projectionParameters } from '../model/further-tokens';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
 import { wholeLayers } from '../model/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { furtherSeconds, type EndSeconds } from './further-time';
 import { cachedBySlice, layerTime } from './layer-time';
 import { deviceRates, type CostInputs } from './rates';
 import type { SliceCost, SliceTime } from './slice-cost';
@@ -34,7 +36,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   const endSeconds = cachedBySlice((batch, tokens) => {
     const localTokens = (batch * tokens) / inputs.layout.context;
     const first = ends.first ? embeddingSeconds(inputs, localTokens) : 0;
-    const last = ends.last ? headSeconds(inputs, localTokens) : { forward: 0, backward: 0, weight: 0 };
+    const last = ends.last ? tailSeconds(inputs, localTokens) : { forward: 0, backward: 0, weight: 0 };
     return { forward: first / 2 + last.forward, backward: first / 2 + last.backward, weight: last.weight };
   });
   return (batch, tokens, context): SliceTime => {
@@ -51,10 +53,25 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   };
 }
 
-/** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`. */
+/** Head, and what predicts further tokens but for its layers. */
+function tailSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
+  const head = headSeconds(inputs, localTokens);
+  const further = furtherSeconds(inputs, localTokens, embeddingSeconds(inputs, localTokens), head);
+  return { forward: head.forward + further.forward, backward: head.backward + further.backward, weight: head.weight + further.weight };
+}
+
+/** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`: of the usual layer, or of all where some have a state. */
 export function floorShare(inputs: CostInputs, batch: number, tokens: number): number {
-  const one = layerTime(inputs)(batch, tokens, 0);
-  return one.idleOnFloor / (one.forward + one.backward);
+  const { model } = inputs;
+  const groups = model.state === undefined ? [{ kind: usualKind(model), layers: 1 }] : layersByKind(layerGroups(model));
+  let idle = 0;
+  let all = 0;
+  for (const { kind, layers } of groups) {
+    const one = layerTime(inputs, kind)(batch, tokens, 0);
+    idle += layers * one.idleOnFloor;
+    all += layers * (one.forward + one.backward);
+  }
+  return idle / all;
 }
 
 /** Embedding look-up and its gradient, with the tensor-parallel all-reduce: 12 bytes per element of the hidden states, both directions together, seconds. */
@@ -73,7 +90,7 @@ export function endExchangeSeconds({ model, training, layout, cluster }: CostInp
 }
 
 /** Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
-export function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
+export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
   const { model, layout, training } = inputs;
   if (model.vocab === 0) return { forward: 0, backward: 0, weight: 0 };
   const { gemm, traffic, floor } = deviceRates(inputs);
@@ -91,27 +108,36 @@ export function headSeconds(inputs: CostInputs, localTokens: number): { forward:
 
 /**
  * Sending a boundary of `batch * tokens` hidden states to the next stage, one way, ms, as Megatron-LM places ranks (tensor, data, pipeline): split over the tensor-parallel ranks, up to 8 ranks
- * share the node's network card, the parts gathered over the node's links; over those links alone when the whole job fits in a node.
+ * share the node's network card, the parts gathered over the receiver's links; over those links alone when all stages on nodes of this kind fit in one of them.
+ *
+ * @param to the receiver, where it is on nodes of another kind: the slower of both networks counts.
  */
-export function megatronBoundary(inputs: CostInputs, batch: number, tokens: number): number {
-  const { layout, cluster } = inputs;
+export function megatronBoundary(inputs: CostInputs, batch: number, tokens: number, to = inputs): number {
+  const { layout } = inputs;
   const bytes = boundaryBytes(inputs, batch, tokens);
-  const node = nodeBusBandwidth(cluster.links, cluster.gpusPerNode);
+  const node = nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
   const gather = layout.tensor > 1 ? bytes / node : 0;
-  const gpus = layout.tensor * layout.data * layout.context * layout.pipeline;
-  const link =
-    gpus <= cluster.gpusPerNode
-      ? bytes / layout.tensor / node
-      : (bytes * Math.min(8, layout.tensor * layout.data * layout.context)) / layout.tensor / networkBandwidth(cluster.links);
+  const link = shareNode(inputs, to)
+    ? bytes / layout.tensor / node
+    : (bytes * Math.min(8, layout.tensor * layout.data * layout.context)) / layout.tensor / slowerNetwork(inputs, to);
   return 1e3 * (link + sendLatencySeconds + gather);
 }
 
 /** The same as TeraPipe's runtime does it: ranks of a pipeline lie together, one copy of the boundary crosses the network, and the sender waits, ms. */
-export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: number): number {
-  const { layout, cluster } = inputs;
-  const oneNode = layout.tensor * layout.pipeline * layout.data * layout.context <= cluster.gpusPerNode;
-  const bandwidth = oneNode ? nodeBusBandwidth(cluster.links, cluster.gpusPerNode) : networkBandwidth(cluster.links);
+export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: number, to = inputs): number {
+  const { links, gpusPerNode } = inputs.cluster;
+  const bandwidth = shareNode(inputs, to) ? nodeBusBandwidth(links, gpusPerNode) : slowerNetwork(inputs, to);
   return 1e3 * (boundaryBytes(inputs, batch, tokens) / bandwidth + sendLatencySeconds);
+}
+
+/** Whether all stages of this kind of node are in one node. */
+function shareNode(from: CostInputs, to: CostInputs): boolean {
+  const { layout, cluster } = from;
+  return from === to && layout.tensor * layout.pipeline * layout.data * layout.context <= cluster.gpusPerNode;
+}
+
+function slowerNetwork(from: CostInputs, to: CostInputs): number {
+  return Math.min(networkBandwidth(from.cluster.links), networkBandwidth(to.cluster.links));
 }
 
 const sendLatencySeconds = 20e-6;
@@ -127,7 +153,8 @@ export interface StageLayers {
 }
 
 /**
- * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
+ * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix (two and the projections where the last stage
+ * predicts further tokens);
  * apart from them its experts, which fewer replicas have.
  */
 function localParameters(
@@ -139,8 +166,10 @@ function localParameters(
   const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
   const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const depths = furtherDepths(model);
+  const further = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
   return [
-    { parameters: matrices - experts + vocabulary, ranks: layout.data * layout.context },
+    { parameters: matrices - experts + vocabulary + further, ranks: layout.data * layout.context },
     ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
   ];
 }

@@ -41,7 +41,8 @@ export function addWeightGradient(sum: Tally, floor: number, seconds: number): v
   sum.weight += Math.max(seconds, floor);
 }
 
-function addBackward(sum: Tally, floor: number, seconds: number): void {
+/** Adds an operation of backward that nothing in forward answers to. */
+export function addBackward(sum: Tally, floor: number, seconds: number): void {
   sum.backward += Math.max(seconds, floor);
   sum.device += seconds;
 }

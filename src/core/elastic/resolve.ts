@@ -51,6 +51,7 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
   const elastic: Given<WrittenElastic> = run.elastic ?? {};
   const model = modelOf(run, elastic.classes?.value);
   refuseOtherParallelism(run);
+  refuseGroups(run);
   const assumptions: Assumption[] = [];
   const take = <K extends keyof typeof defaults>(key: K): WrittenElastic[K] => {
     const given: Located<WrittenElastic[K]> | undefined = elastic[key];
@@ -99,6 +100,13 @@ function modelOf(run: Run, classes: number | undefined): ElasticModel {
   const spec = modelSpecOf(run.model);
   if (spec.experts !== null)
     throw new ExpectedError('elastic-model', 'Layers with experts are not planned to freeze', 'plan a dense model', run.place);
+  if (run.traits?.state !== undefined)
+    throw new ExpectedError(
+      'elastic-model',
+      'Layers that hand on a state are not planned to freeze',
+      'plan a model that attends',
+      run.place,
+    );
   if (spec.layers > mostLayers)
     throw new ExpectedError(
       'elastic-model',
@@ -109,6 +117,17 @@ function modelOf(run: Run, classes: number | undefined): ElasticModel {
   if (run.encoder !== undefined) return { spec, ends: encoderEnds(spec, { ...run.encoder, classes: classes ?? run.encoder.classes }) };
   if (run.unplanned === undefined) return { spec, ends: decoderEnds(spec) };
   throw new ExpectedError('elastic-model', run.unplanned.message, 'name a ViT, a BERT or a dense decoder', run.unplanned.place);
+}
+
+/** Pipelines shrink and multiply onto any GPU, so all are alike. */
+function refuseGroups({ groups }: Run): void {
+  if (groups === undefined) return;
+  throw new ExpectedError(
+    'elastic-groups',
+    'Freezing is planned on nodes of one kind, and cluster.groups has several',
+    'name one kind of nodes in cluster',
+    groups.source.kind === 'file' ? groups.source.place : undefined,
+  );
 }
 
 /** Cluster and training as every plan resolves them, for one GPU a stage; what a plan assumes of its layout is left out. */

@@ -1,6 +1,7 @@
 import type { MemoryPart, MemoryProfile } from '../memory/profile';
 import type { NamedProfile } from '../profile/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
+import { furtherParameters } from '../model/further-tokens';
 import { isTie } from '../planner/reasons';
 
 /** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
@@ -24,6 +25,8 @@ export interface StageJson {
   readonly reservedBytes: number;
   readonly cardBytes: number;
   readonly capacityBytes: number;
+  /** The GPU that the stage is on; left out where all are alike. */
+  readonly gpu?: string;
   /** The operation whose working set makes the peak. */
   readonly peakOperation: string;
 }
@@ -75,6 +78,7 @@ export function planJson(plan: Plan): PlanJson {
       assumptions: request.assumptions,
       certificate: chosen.certificate,
       parameters,
+      furtherParameters: furtherParameters(request.model),
       model: request.model,
       training: request.training,
       cluster: request.cluster,
@@ -89,8 +93,8 @@ function profileJson({ file, profile }: NamedProfile): object {
 }
 
 /** The stages of `terapipe memory --json`. */
-export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[] {
-  return stages.map(({ stage, parts, peakBytes, reservedBytes, cardBytes, peakOperation }) => {
+export function stagesJson({ stages }: MemoryProfile): StageJson[] {
+  return stages.map(({ stage, parts, peakBytes, reservedBytes, cardBytes, capacityBytes, gpu, peakOperation }) => {
     const sum = (...names: MemoryPart[]) => names.reduce((bytes, name) => bytes + parts[name], 0);
     return {
       stage,
@@ -103,6 +107,7 @@ export function stagesJson({ stages, capacityBytes }: MemoryProfile): StageJson[
       reservedBytes,
       cardBytes,
       capacityBytes,
+      ...(gpu === undefined ? {} : { gpu }),
       peakOperation,
     };
   });

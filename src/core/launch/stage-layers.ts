@@ -1,4 +1,5 @@
 import type { Fact, FactName, Facts, LauncherFile } from '../config/facts';
+import { hybridLayersOf } from '../config/hybrid';
 import type { ConfigFormat, Run } from '../config/run';
 import { countOf, countOrZeroOf, sizeOf, titanStagesOf as titanStageCount, virtualStagesOf } from './derived';
 
@@ -39,6 +40,8 @@ export function megatronStages(facts: Facts, format: ConfigFormat, layers: numbe
   const pipeline = sizeOf(facts, format, 'pipeline');
   const total = facts.layers === undefined ? layers : countOf(facts, 'layers');
   if (pipeline === null || total === null) return null;
+  const segments = facts.hybridPattern === undefined ? null : (hybridLayersOf(facts.hybridPattern.value)?.stages ?? null);
+  if (segments !== null) return segments.length % pipeline === 0 && sum(segments) === total ? segments : null;
   if (facts.pipelineLayout !== undefined) {
     const stages = stagesOfPattern(facts.pipelineLayout.value);
     return stages !== null && stages.length % pipeline === 0 && sum(stages) === total ? stages : null;
@@ -112,13 +115,24 @@ export function sum(counts: readonly number[]): number {
 }
 
 /** Settings that deal layers otherwise than evenly, the more exact ones first. */
-const megatronSettings = ['pipelineLayout', 'firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'] as const;
+const megatronSettings = [
+  'hybridPattern',
+  'pipelineLayout',
+  'firstStageLayers',
+  'lastStageLayers',
+  'embeddingAsLayer',
+  'lossAsLayer',
+] as const;
 const titanSettings = ['totalStages', 'layersPerStage', 'firstStageLessLayers', 'lastStageLessLayers'] as const;
 
 /** The run with the cut that its launcher's settings make, and the virtual stages that follow from it; as it was where they say nothing of it, or what cannot be. */
 export function withStageLayers(run: Run, { facts, format, text }: Pick<LauncherFile, 'facts' | 'format' | 'text'>): Run {
   const names: readonly FactName[] = format === 'torchtitan' ? titanSettings : megatronSettings;
-  const said = names.map((name): Fact<unknown> | undefined => facts[name]).find((fact) => fact !== undefined && fact.value !== false);
+  const said = names
+    .map((name): Fact<unknown> | undefined => facts[name])
+    .find(
+      (fact) => fact !== undefined && fact.value !== false && (fact !== facts.hybridPattern || facts.hybridPattern.value.includes('|')),
+    );
   const pipeline = run.layout.pipeline?.value ?? 1;
   const layers = run.model.layers.value;
   if (said === undefined || pipeline === 1) return run;

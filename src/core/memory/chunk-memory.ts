@@ -1,6 +1,14 @@
 import type { WorkUnit } from '../schedule/schedule';
 import { keptGroups, layerKeptBytes, shapeKey, type MemoryInputs, type StageShape, type WorkingSet } from './layer-tensors';
-import { bytesOnTheWay, embeddingBackwardBytes, headBackward, heldBoundaries, keyValueBytes, layerOperations, savedBytes } from './runtime';
+import {
+  bytesOnTheWay,
+  embeddingBackwardBytes,
+  headBackward,
+  heldBoundaries,
+  layerOperations,
+  savedBytes,
+  stageKeyValueBytes,
+} from './runtime';
 import { keptForWeights, layerInputGradientOperations, layerKeptForWeights } from './split-backward';
 
 /** The moment of an operation at which most is in use: bytes of the operation's own unit that are alive then, and what the operation holds besides. */
@@ -100,7 +108,7 @@ export function unitMemory(inputs: MemoryInputs, chunk: StageShape, unit: WorkUn
     activations,
     keysValues: saved.keysValues,
     logits: saved.logits,
-    keyValueGradients: sliced ? chunk.layers * keyValueBytes(inputs, (unit.batch * unit.tokens) / inputs.layout.context) : 0,
+    keyValueGradients: sliced ? stageKeyValueBytes(inputs, chunk, unit) : 0,
     keptForWeights: keptForAll,
     forward: busiest([
       { ...start, operation: 'forward', working: 0 },

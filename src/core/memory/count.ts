@@ -2,7 +2,7 @@ import type { PassMemory } from '../schedule/kind';
 import type { Schedule, WorkUnit } from '../schedule/schedule';
 import { chunkMemories, unitMemory, type ChunkMemory, type UnitMemory } from './chunk-memory';
 import { maximumUnitsInFlight, stagePeak } from './curve';
-import type { MemoryPart, MemoryProfile, StageMemory } from './profile';
+import { capacityOf, tightestOf, type Cards, type MemoryPart, type MemoryProfile, type StageMemory } from './profile';
 import { runtimeOf } from '../model/runtimes';
 import type { MemoryInputs, StageShape } from './layer-tensors';
 import { interleavingFactor } from './runtime';
@@ -18,10 +18,10 @@ const fragmentation = 0.05;
  *
  * @param shapes one per chunk of the schedule: its layers and whether it carries the embedding or the head. Where the layout has virtual stages but the schedule one chunk a stage, activations
  *   grow as interleaving makes them.
- * @param capacityBytes of one GPU.
+ * @param cards what the stages run on.
  * @throws RangeError for another number of shapes.
  */
-export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], capacityBytes: number): MemoryProfile {
+export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], cards: Cards): MemoryProfile {
   if (shapes.length !== schedule.stageOfChunk.length)
     throw new RangeError(`${shapes.length} shapes for a schedule of ${schedule.stageOfChunk.length} chunks`);
   const whole = schedule.stageOfChunk.length === schedule.stages;
@@ -29,23 +29,23 @@ export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: re
     whole ? interleavingFactor(inputs.layout, chunk, schedule.units.length) : 1,
   );
   const stages = stageShapesOf(schedule.stages, schedule.stageOfChunk, shapes).map((shape, stage) =>
-    stageMemory(inputs, schedule, stage, shape, chunks),
+    stageMemory(inputs, schedule, stage, shape, chunks, cards),
   );
-  const worst = Math.max(...stages.map((stage) => stage.peakBytes));
+  const tightest = tightestOf(stages);
   return {
     runtime: runtimeOf(inputs.training).name,
     stages,
     chunks,
-    capacityBytes,
-    marginBytes: contextBytes + fragmentation * worst,
+    capacityBytes: tightest?.capacityBytes ?? 0,
+    marginBytes: contextBytes + fragmentation * (tightest?.peakBytes ?? 0),
     marginBecause:
       "1 GiB for the CUDA context and NCCL buffers (0.5 to 2 GB on real runs) and 5 % of the peak for the allocator's fragmentation",
   };
 }
 
-/** Whether the worst stage and the margin stay within the card. */
-export function fitsMemory(profile: MemoryProfile): boolean {
-  return Math.max(...profile.stages.map((stage) => stage.peakBytes)) + profile.marginBytes <= profile.capacityBytes;
+/** Whether every stage and its margin stay within its card. */
+export function fitsMemory({ stages }: Pick<MemoryProfile, 'stages'>): boolean {
+  return stages.every(({ cardBytes, capacityBytes }) => cardBytes <= capacityBytes);
 }
 
 /** The highest peak that leaves the margin free on a card. */
@@ -63,7 +63,7 @@ export function passMemory(
   sliced: boolean,
   shapes: readonly StageShape[],
   stageOfChunk: Uint32Array,
-  capacityBytes: number,
+  cards: Cards,
 ): PassMemory {
   const shapeOf = stageShapesOf(Math.max(0, ...stageOfChunk) + 1, stageOfChunk, shapes);
   const rooms = shapeOf.map((shape, stage): PassMemory => {
@@ -72,7 +72,7 @@ export function passMemory(
     const forward = sum(({ activations, keysValues, logits }) => activations + keysValues + logits);
     const kept = sum(({ keptForWeights }) => keptForWeights);
     const working = Math.max(...units.map(({ forward: first, backwardInput }) => Math.max(first.working, backwardInput.working)));
-    const limit = usablePeakBytes(capacityBytes) - totalBytes(staticBytes(inputs, shape)) - working;
+    const limit = usablePeakBytes(capacityOf(cards, stage)) - totalBytes(staticBytes(inputs, shape)) - working;
     return { forward, backwardInput: kept - forward, backwardWeight: -kept, limit };
   });
   return rooms.reduce((least, room) => (room.limit * least.forward < least.limit * room.forward ? room : least));
@@ -98,6 +98,7 @@ function stageMemory(
   stage: number,
   shape: StageShape,
   chunks: readonly ChunkMemory[],
+  cards: Cards,
 ): StageMemory {
   const always = staticBytes(inputs, shape);
   const { row, operation, alive, working } = stagePeak(schedule, chunks, stage);
@@ -115,6 +116,8 @@ function stageMemory(
     stage,
     parts,
     peakBytes,
+    capacityBytes: capacityOf(cards, stage),
+    ...(typeof cards === 'number' ? {} : { gpu: cards[stage]?.name ?? '' }),
     reservedBytes,
     cardBytes: reservedBytes + contextBytes,
     peakOperation: operation,

@@ -50,12 +50,13 @@ function walkStage(
   visit: (step: Step) => void,
 ): void {
   const alive = { activations: 0, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
+  const { forward, backward, backwardWeight } = operationKind;
   for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
     const index = unit[row] ?? 0;
     const memory = chunks[chunk[row] ?? 0];
     const own = memory?.alike[memory.kindOf[index] ?? 0];
     if (memory === undefined || own === undefined) continue;
-    if (kind[row] === operationKind.forward) {
+    if (kind[row] === forward) {
       alive.activations += own.activations;
       alive.keysValues += own.keysValues;
       alive.logits += own.logits;
@@ -64,14 +65,14 @@ function walkStage(
       visit({ row, own, moment: own.forward, alive, duringBytes, afterBytes: bytes });
       continue;
     }
-    if (kind[row] === operationKind.backwardWeight) {
+    if (kind[row] === backwardWeight) {
       const bytes = aliveBytes(alive);
       const moment = own.backwardWeight;
       visit({ row, own, moment, alive, duringBytes: bytes + moment.working, afterBytes: bytes - own.keptForWeights });
       alive.keptForWeights -= own.keptForWeights;
       continue;
     }
-    const whole = kind[row] === operationKind.backward;
+    const whole = kind[row] === backward;
     const moment = whole ? own.backward : own.backwardInput;
     const kept = whole ? 0 : own.keptForWeights;
     if (own.keyValueGradients > 0 && units[index + 1]?.microBatch !== units[index]?.microBatch)
@@ -154,11 +155,12 @@ export function liveCurve(timeline: Timeline, chunks: readonly ChunkMemory[], st
  * Depends on the order alone.
  */
 export function maximumUnitsInFlight({ rowStart, kind }: Schedule, stage: number): number {
+  const { forward, backwardInput } = operationKind;
   let live = 0;
   let most = 0;
   for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
-    if (kind[row] === operationKind.forward) most = Math.max(most, ++live);
-    else if (kind[row] !== operationKind.backwardInput) live--;
+    if (kind[row] === forward) most = Math.max(most, ++live);
+    else if (kind[row] !== backwardInput) live--;
   }
   return most;
 }

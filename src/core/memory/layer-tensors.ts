@@ -1,11 +1,13 @@
 import { elementBytes, inputBytes } from '../model/elements';
 import { layerGroups, type LayerGroup } from '../model/layers';
+import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
 import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections, type AttentionWidths } from '../model/parameters';
 import { runtimeOf } from '../model/runtimes';
 import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../model/recompute';
 import type { LayerKind, ModelSpec } from '../model/spec';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
+import { stateSaved, stateSizes, stateWorkingSet, type StateSizes } from './state-tensors';
 
 /*
  * Tensors of one layer under Megatron-LM with Transformer Engine, counted one by one. Source: "What a measured peak is made of" (project facts on memory), refined against all 8-GPU B200 runs;
@@ -110,28 +112,31 @@ function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind, 
   const { model, training } = inputs;
   const element = elementBytes(training);
   // layer input and residual; outputs of both norms, which products read; two one-byte dropout masks
-  const normed = dropped('layernorm') ? 0 : 2 * inputBytes(training);
-  const hiddenSized = model.hidden * hiddenShare(inputs) * (2 * element + normed + (training.dropout ? 2 : 0));
-  const perToken = hiddenSized + attentionSaved(inputs, dropped) + feedForwardSaved(inputs, kind, dropped);
-  const scores = dropped('core_attn') ? 0 : scoreBytes(inputs, unit);
+  const parts = sublayers(kind);
+  const normed = (dropped('layernorm') ? normOfState(kind) : parts) * inputBytes(training);
+  const hiddenSized = model.hidden * hiddenShare(inputs) * (parts * element + normed + (training.dropout ? parts : 0));
+  const state = stateOf(model, kind);
+  const mixed = (hasAttention(kind) ? attentionSaved(inputs, dropped) : 0) + (state === null ? 0 : stateSaved(inputs, state));
+  const perToken = hiddenSized + mixed + feedForwardSaved(inputs, kind, dropped);
+  const scores = dropped('core_attn') || !hasAttention(kind) ? 0 : scoreBytes(inputs, unit);
   return localTokens(inputs, unit) * perToken + scores;
 }
 
 /**
  * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is freed), its output, which the output projection
- * reads too (a narrow copy of its own where it computes in a narrow format), and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides.
+ * reads too (a narrow copy of its own where it computes in a narrow format), and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides; a gate of the output itself and what it makes of it.
  */
 function attentionSaved(inputs: MemoryInputs, dropped: Dropped): number {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
-  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
   const { latent } = model;
   const compressed = latent ? 2 * (latent.qRank ?? 0) + 2 * latent.kvRank + latent.ropeHeadDim : 0;
   const logSumExp = training.attention === 'flash' ? (4 * model.heads) / layout.tensor : 0;
   const copies = layout.context > 1 && training.contextExchange !== 'ring' ? 2 : 1;
   const narrow = inputBytes(training) < element ? inputBytes(training) * output : 0;
   const projected = latent && dropped('mla_up_proj') ? 0 : query + key + value;
-  return element * (projected + copies * output + compressed * hiddenShare(inputs)) + narrow + logSumExp;
+  return element * (projected + copies * output + compressed * hiddenShare(inputs) + 2 * gate) + narrow + logSumExp;
 }
 
 /** Saved per token by the feed-forward networks: up projections and activation; of experts for every visit, with its permuted row, and what routing keeps. */
@@ -140,6 +145,7 @@ function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Droppe
   const element = elementBytes(training);
   const wide = model.gatedMlp ? runtimeOf(training).gatedWidths : 2;
   const experts = expertsOf(model, kind);
+  if (kind.feedForward === 'none') return 0;
   /** Bytes kept for each element of a network's width: outputs of the up projections, and the activated one, which the down projection reads. */
   const perWidth = element * (wide - 1) + inputBytes(training);
   if (experts === null) return dropped('mlp') ? 0 : (perWidth * feedForwardWidth(model, kind)) / layout.tensor;
@@ -176,6 +182,8 @@ export interface LayerSizes {
   readonly attention: AttentionWidths;
   /** Gradients of unfused attention's scores. */
   readonly scores: number;
+  /** Null without a mixer that has a state. */
+  readonly state: StateSizes | null;
 }
 
 export function layerSizes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): LayerSizes {
@@ -187,8 +195,9 @@ export function layerSizes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind
   const visited = experts === null ? null : visits(inputs, experts.active);
   const width = visited === null ? feedForwardWidth(model, kind) / layout.tensor : (visited.rows * model.ffn) / expertTensorOf(layout);
   const activated = element * tokens * width;
-  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
   const bytes = (elements: number): number => element * tokens * elements;
+  const state = stateOf(model, kind);
   return {
     hidden,
     boundary: boundaryBytes(inputs, unit),
@@ -196,17 +205,24 @@ export function layerSizes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind
     experts: visited === null ? null : { sent: hidden * visited.sent, rows: hidden * visited.rows },
     activated,
     up: upProjections(model) * activated,
-    attention: { query: bytes(query), key: bytes(key), value: bytes(value), output: bytes(output) },
+    attention: { query: bytes(query), key: bytes(key), value: bytes(value), output: bytes(output), gate: bytes(gate) },
     scores: training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0,
+    state: state === null ? null : stateSizes(inputs, state, tokens, unit.tokens),
   };
 }
 
 /** Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it. */
 export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): { forward: WorkingSet[]; backward: WorkingSet[] } {
-  const { boundary, gathered, experts, activated, up, attention: widths, scores } = layerSizes(inputs, unit, group.kind);
+  const { boundary, gathered, experts, activated, up, attention: widths, scores, state } = layerSizes(inputs, unit, group.kind);
   const recreated = recreatedBytes(inputs, unit, group);
-  const { query, key, value, output } = widths;
-  const attention = { name: 'attention backward', bytes: recreated + query + key + value + output + scores };
+  const { query, key, value, output, gate } = widths;
+  const mixers = [
+    ...(state === null ? [] : [{ name: 'state backward', bytes: recreated + stateWorkingSet(state) }]),
+    ...(hasAttention(group.kind)
+      ? [{ name: 'attention backward', bytes: recreated + query + key + value + output + 2 * gate + scores }]
+      : []),
+  ];
+  if (group.kind.feedForward === 'none') return { forward: [], backward: mixers };
   if (experts === null)
     return {
       forward: [],
@@ -214,7 +230,7 @@ export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, group: Ke
         { name: 'second feed-forward backward', bytes: recreated + gathered + activated },
         { name: 'activation backward', bytes: recreated + up + boundary },
         { name: 'first feed-forward backward', bytes: recreated + up + 2 * gathered },
-        attention,
+        ...mixers,
       ],
     };
   const { sent, rows } = experts;
@@ -225,7 +241,7 @@ export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, group: Ke
       { name: 'activation backward', bytes: recreated + up + boundary },
       { name: 'first feed-forward backward', bytes: recreated + up + rows },
       ...(inputs.layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: recreated + sent + rows }] : []),
-      attention,
+      ...mixers,
     ],
   };
 }

@@ -1,9 +1,13 @@
 import { elementBytes } from '../model/elements';
+import { furtherDepths } from '../model/further-tokens';
+import { hasAttention, stateBytes, stateOf } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
+import type { LayerKind } from '../model/spec';
 import type { Layout } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 import {
   boundaryBytes,
+  groupsOf,
   hiddenShare,
   keptGroups,
   layerKeptBytes,
@@ -21,9 +25,9 @@ export type { MemoryInputs, StageShape, WorkingSet } from './layer-tensors';
 /** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
 export interface SavedBytes {
   readonly activations: number;
-  /** Contiguous keys and values kept for the later slices of the same sequences; 0 for whole sequences. */
+  /** Contiguous keys and values, and states, kept for the later slices of the same sequences; 0 for whole sequences. */
   readonly keysValues: number;
-  /** Logits and the final norm's input and output, on the last stage; freed by the head's backward, before the layers'. */
+  /** Logits and the final norm's input and output, on the last stage, once more for each further token that is predicted; freed by the head's backward, before the layers'. */
   readonly logits: number;
 }
 
@@ -33,12 +37,15 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const element = elementBytes(training);
   const layers = keptGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
   const head = hasHead(inputs, stage);
-  const finalNorm = head ? 2 * boundaryBytes(inputs, unit) : 0;
+  const depths = stage.last ? furtherDepths(model) : 0;
+  const boundary = boundaryBytes(inputs, unit);
+  const finalNorm = head ? 2 * boundary : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    activations: layers,
-    keysValues: sliced ? stage.layers * keyValueBytes(inputs, tokens) : 0,
-    logits: head ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
+    // of each depth that predicts a further token: the embedding, and the two normed tensors that are projected
+    activations: layers + depths * 3 * boundary,
+    keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
+    logits: head ? (1 + depths) * (finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8)) : 0,
   };
 }
 
@@ -50,6 +57,23 @@ export function interleavingFactor({ pipeline, virtualStages }: Layout, stage: n
   if (virtualStages === 1) return 1;
   const held = pipeline + (pipeline - 1 - 2 * stage) / virtualStages;
   return Math.min(microBatches, held) / Math.min(microBatches, pipeline - stage);
+}
+
+/** Contiguous keys and values of a unit in all layers of a stage that attend. */
+export function stageKeyValueBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  return layersWith(inputs, stage, hasAttention) * keyValueBytes(inputs, localTokens(inputs, unit));
+}
+
+/** The states that a unit starts from in all layers of a stage that have one, which their backward reads again. Of gradients there is never more than one a layer: it is left out. */
+function stageStateBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  const { model, training, layout } = inputs;
+  if (model.state === undefined) return 0;
+  const states = stateBytes(model.state, layout.tensor * layout.context, unit.batch, elementBytes(training));
+  return layersWith(inputs, stage, (kind) => stateOf(model, kind) !== null) * states;
+}
+
+function layersWith({ model }: MemoryInputs, stage: StageShape, has: (kind: LayerKind) => boolean): number {
+  return groupsOf(model, stage).reduce((sum, { kind, layers }) => sum + (has(kind) ? layers : 0), 0);
 }
 
 /** Keys and values of `tokens` tokens in one layer. */
@@ -80,7 +104,7 @@ export function layerOperations(
   const seen = new Set<string>();
   const groups = keptGroups(inputs, stage);
   for (const group of groups.toReversed()) {
-    const name = `${group.kind.feedForward} ${String(group.whole)} ${String(group.away)}`;
+    const name = `${group.kind.feedForward} ${group.kind.mixer ?? ''} ${String(group.whole)} ${String(group.away)}`;
     if (!seen.has(name)) {
       const sets = layerWorkingSets(inputs, unit, group);
       const moving = bytesOnTheWay(inputs, unit, groups, group);
@@ -92,6 +116,8 @@ export function layerOperations(
     }
     later += group.layers * layerKeptBytes(inputs, unit, group);
   }
+  const further = furtherEmbeddingBytes(inputs, stage);
+  if (further > 0) backward.push({ name: 'embedding backward', bytes: further + held.backward });
   return { forward, backward };
 }
 
@@ -121,6 +147,12 @@ export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: Work
 
 export function hasHead({ model }: MemoryInputs, stage: StageShape): boolean {
   return stage.last && model.vocab > 0;
+}
+
+/** The gradient of the last stage's own embedding, which predicts further tokens, while the layers before still wait for their backward. */
+function furtherEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+  if (!stage.last || furtherDepths(model) === 0 || model.vocab === 0) return 0;
+  return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }
 
 /** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */

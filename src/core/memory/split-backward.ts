@@ -1,5 +1,6 @@
 import { elementBytes, inputBytes } from '../model/elements';
 import { usualKind } from '../model/layers';
+import { hasAttention } from '../model/mixers';
 import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
 import type { LayerKind } from '../model/spec';
 import type { WorkUnit } from '../schedule/schedule';
@@ -16,6 +17,7 @@ import {
   type WorkingSet,
 } from './layer-tensors';
 import { hasHead } from './runtime';
+import { stateWorkingSet } from './state-tensors';
 
 /*
  * What a backward in two halves holds (zero-bubble schedules, arXiv 2401.10241). The input gradient frees everything saved but the inputs of matrix products, and leaves the gradient of each
@@ -43,14 +45,25 @@ export function matrixProducts(inputs: MemoryInputs, unit: WorkUnit, kind: Layer
 
 function wideProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): MatrixProduct[] {
   const sizes = layerSizes(inputs, unit, kind);
-  const { hidden, experts, activated, up, attention } = sizes;
+  const { hidden, experts, activated, up, attention, state } = sizes;
   const rows = experts === null ? hidden : experts.rows;
   const shared = sharedBytes(inputs, unit, kind);
   return [
-    ...projections(inputs, unit, sizes),
-    { name: 'attention output', input: attention.output, outputGradient: hidden },
-    { name: 'first feed-forward', input: rows, outputGradient: up },
-    { name: 'second feed-forward', input: activated, outputGradient: rows },
+    ...(hasAttention(kind)
+      ? [...projections(inputs, unit, sizes), { name: 'attention output', input: attention.output, outputGradient: hidden }]
+      : []),
+    ...(state === null
+      ? []
+      : [
+          { name: 'state input', input: hidden, outputGradient: state.projected },
+          { name: 'state output', input: state.value, outputGradient: hidden },
+        ]),
+    ...(kind.feedForward === 'none'
+      ? []
+      : [
+          { name: 'first feed-forward', input: rows, outputGradient: up },
+          { name: 'second feed-forward', input: activated, outputGradient: rows },
+        ]),
     ...(shared > 0
       ? [
           { name: 'first shared experts', input: hidden, outputGradient: upProjections(inputs.model) * shared },
@@ -62,10 +75,10 @@ function wideProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): Ma
 
 /** Products that make queries, keys and values. Those that compress them (latent attention) work on the rank's share of the tokens; of one tensor, the input of several counts once. */
 function projections(inputs: MemoryInputs, unit: WorkUnit, { hidden, boundary, gathered, attention }: LayerSizes): MatrixProduct[] {
-  const { query, key, value } = attention;
+  const { query, key, value, gate } = attention;
   const { model, training, layout } = inputs;
   const { latent } = model;
-  if (!latent) return [{ name: 'queries, keys and values', input: hidden, outputGradient: query + key + value }];
+  if (!latent) return [{ name: 'queries, keys and values', input: hidden, outputGradient: query + key + value + gate }];
   const { qRank, kvRank, ropeHeadDim, nopeHeadDim, vHeadDim } = latent;
   const perElement = elementBytes(training) * localTokens(inputs, unit);
   const compressed = perElement * hiddenShare(inputs) * ((qRank ?? 0) + kvRank + ropeHeadDim);
@@ -109,17 +122,22 @@ export function keptForWeights(
  * matrix products stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
  */
 export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): WorkingSet[] {
-  const { hidden, gathered, experts, activated, up, attention, scores } = layerSizes(inputs, unit, group.kind);
+  const { hidden, gathered, experts, activated, up, attention, scores, state } = layerSizes(inputs, unit, group.kind);
   const rows = experts === null ? hidden : experts.rows;
   const kept = recreatedBytes(inputs, unit, group) + rows;
   const shared = sharedBytes(inputs, unit, group.kind) > 0 ? hidden + gathered : 0;
   const input = experts === null ? gathered : shared;
-  const { query, key, value, output } = attention;
-  return [
+  const { query, key, value, output, gate } = attention;
+  const before = kept + input + hidden;
+  const networks = [
     { name: 'second feed-forward backward', bytes: kept + activated },
     { name: 'activation backward', bytes: kept + activated + up },
     { name: 'first feed-forward backward', bytes: kept + (experts === null ? gathered : 0) + rows },
     ...(experts !== null && inputs.layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: kept + experts.sent + rows }] : []),
-    { name: 'attention backward', bytes: kept + input + hidden + query + key + value + output + scores },
+  ];
+  return [
+    ...(group.kind.feedForward === 'none' ? [] : networks),
+    ...(state === null ? [] : [{ name: 'state backward', bytes: before + stateWorkingSet(state) }]),
+    ...(hasAttention(group.kind) ? [{ name: 'attention backward', bytes: before + query + key + value + output + 2 * gate + scores }] : []),
   ];
 }

@@ -1,8 +1,8 @@
 import { narrowBytes, elementBytes } from '../model/elements';
 import { layersByKind } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
+import { stateMatrixParameters, stateOf } from '../model/mixers';
 import {
-  attentionWidths,
   embeddingParameters,
   expertReplicas,
   expertsOf,
@@ -11,7 +11,9 @@ import {
   paddedVocab,
   rankExpertParameters,
   rankMatrixParameters,
+  rankProjections,
 } from '../model/parameters';
+import { furtherDepths, furtherNormParameters, projectionParameters } from '../model/further-tokens';
 import { runtimeOf } from '../model/runtimes';
 import { groupsOf, type MemoryInputs, type StageShape } from './layer-tensors';
 
@@ -28,9 +30,17 @@ function rankParameters(inputs: MemoryInputs, stage: StageShape): { readonly sha
     shared += layers * (rankMatrixParameters(model, layout, kind) - routed + layerParameters(model, kind).normsAndBiases);
   }
   if (stage.first && model.vocab > 0) shared += (embeddingParameters(model) + padding) / tensor;
-  if (stage.last) shared += finalNormParameters(model);
+  if (stage.last) shared += finalNormParameters(model) + furtherRankParameters(inputs, stage, padding);
   if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && stage.first)) shared += (model.vocab * model.hidden + padding) / tensor;
   return { shared, experts };
+}
+
+/** Of the depths that predict further tokens, beside their layers: projections, norms, and a copy of the embedding where the last stage has none. */
+function furtherRankParameters({ model, layout }: MemoryInputs, { first }: StageShape, padding: number): number {
+  const depths = furtherDepths(model);
+  if (depths === 0) return 0;
+  const embedding = first || model.tiedEmbeddings ? 0 : (model.vocab * model.hidden + padding) / layout.tensor;
+  return depths * (projectionParameters(model) / layout.tensor + furtherNormParameters(model)) + embedding;
 }
 
 export interface StaticBytes {
@@ -149,23 +159,30 @@ function layerOfRank({ model, layout }: MemoryInputs, stage: StageShape): number
 
 /** Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is no module of Transformer Engine. */
 function distinctParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
-  const kinds = new Map(groupsOf(model, stage).map(({ kind, layers }) => [layers > 0 ? kind.feedForward : '', kind]));
+  const kinds = new Map(
+    groupsOf(model, stage).map(({ kind, layers }) => [layers > 0 ? `${kind.feedForward} ${kind.mixer ?? 'attention'}` : '', kind]),
+  );
   kinds.delete('');
   let attention = 0;
+  let states = 0;
   let networks = 0;
   const alike = new Set<number>();
   for (const kind of kinds.values()) {
-    const { attentionOutput, compression, qkv, router } = layerParameters(model, kind);
-    const { query, key, value } = attentionWidths(model, layout.tensor);
+    const { attentionOutput, compression, router } = layerParameters(model, kind);
+    const state = stateOf(model, kind);
     const routed = rankExpertParameters(model, layout, kind);
-    attention = (model.latent ? qkv / layout.tensor : model.hidden * (query + key + value)) + compression + attentionOutput / layout.tensor;
-    const dense = rankMatrixParameters(model, layout, kind) - router - routed - attention;
+    const ofAttention = rankProjections(model, layout.tensor, kind) + compression + attentionOutput / layout.tensor;
+    const ofState = state === null ? 0 : stateMatrixParameters(model, state, layout.tensor);
+    const dense = rankMatrixParameters(model, layout, kind) - router - routed - ofAttention - ofState;
     const one = (routed * layout.expert) / (expertsOf(model, kind)?.count ?? 1);
+    attention = Math.max(attention, ofAttention);
+    states = Math.max(states, ofState);
     for (const size of [dense, one]) alike.add(size);
   }
   for (const size of alike) networks += size;
   const head = stage.last && model.vocab > 0 ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
-  return attention + networks + head;
+  const projection = stage.last && furtherDepths(model) > 0 ? projectionParameters(model) / layout.tensor : 0;
+  return attention + states + networks + head + projection;
 }
 
 /** 32 MiB for Transformer Engine's cuBLAS, as much for PyTorch's where a head or a router uses it, and 4 x 32 MiB for grouped GEMMs (Hopper and later). */

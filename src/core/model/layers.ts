@@ -9,9 +9,10 @@ export interface LayerGroup {
 const dense: LayerKind = { feedForward: 'dense', window: null };
 const routed: LayerKind = { feedForward: 'experts', window: null };
 
-/** The kind of every layer of a model whose layers are alike; of its layers with experts otherwise. */
-export function usualKind({ experts }: ModelSpec): LayerKind {
-  return experts === null ? dense : routed;
+/** The kind of every layer of a model whose layers are alike; of its layers with experts otherwise; of its first layer where some have a state. */
+export function usualKind({ experts, state, layerKinds }: ModelSpec): LayerKind {
+  const [first] = state === undefined ? [] : (layerKinds ?? []);
+  return first ?? (experts === null ? dense : routed);
 }
 
 /** Layers `from` to `to` (exclusive) of a model, joined where they are alike, in order. Layers beyond those that the model describes are as the last one it does. */
@@ -29,7 +30,7 @@ export function layerGroups(model: ModelSpec, from = 0, to = model.layers): Laye
 }
 
 export function sameKind(a: LayerKind, b: LayerKind): boolean {
-  return a.feedForward === b.feedForward && a.window === b.window;
+  return a.feedForward === b.feedForward && a.window === b.window && (a.mixer ?? 'attention') === (b.mixer ?? 'attention');
 }
 
 /** How many layers there are of each kind, wherever they lie. */

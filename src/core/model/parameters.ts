@@ -1,4 +1,5 @@
 import { layerGroups, usualKind } from './layers';
+import { hasAttention, stateFlops, stateMatrixParameters, stateOf, stateOtherParameters, sublayers } from './mixers';
 import type { LatentAttention, LayerKind, ModelSpec } from './spec';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */
@@ -8,6 +9,8 @@ export interface LayerParameters {
   /** Projections that compress queries, keys and values (latent attention): every tensor-parallel rank has them whole. */
   readonly compression: number;
   readonly attentionOutput: number;
+  /** Matrices of a mixer with a state; 0 without one. */
+  readonly state: number;
   /** Of all experts together. */
   readonly mlpUp: number;
   readonly mlpDown: number;
@@ -24,12 +27,13 @@ export function upProjections({ gatedMlp }: ModelSpec): number {
   return gatedMlp ? 2 : 1;
 }
 
-/** Feed-forward width of a layer: of one expert, or of its one network. */
+/** Feed-forward width of a layer: of one expert, or of its one network; 0 without any. */
 export function feedForwardWidth(model: ModelSpec, { feedForward }: LayerKind): number {
+  if (feedForward === 'none') return 0;
   return feedForward === 'dense' && model.experts !== null ? (model.denseFfn ?? model.ffn) : model.ffn;
 }
 
-/** Experts of a layer; null when it is dense. */
+/** Experts of a layer; null when it has none. */
 export function expertsOf(model: ModelSpec, { feedForward }: LayerKind): ModelSpec['experts'] {
   return feedForward === 'experts' ? model.experts : null;
 }
@@ -41,6 +45,8 @@ export interface AttentionWidths {
   readonly value: number;
   /** Of the attention's output, which the output projection reads. */
   readonly output: number;
+  /** Of the gate that weighs the output, projected with the queries; 0 without one. */
+  readonly gate: number;
 }
 
 /** What one of `tensor` ranks holds of queries, keys and values: a share, or one whole key/value head where there are more ranks than heads. */
@@ -49,11 +55,11 @@ export function attentionWidths(model: ModelSpec, tensor: number): AttentionWidt
   const { latent } = model;
   if (latent) {
     const query = heads * (latent.nopeHeadDim + latent.ropeHeadDim);
-    return { query, key: query, value: heads * latent.vHeadDim, output: heads * latent.vHeadDim };
+    return { query, key: query, value: heads * latent.vHeadDim, output: heads * latent.vHeadDim, gate: 0 };
   }
   const query = heads * model.headDim;
   const key = keyValueHeadsPerRank(model, tensor) * model.headDim;
-  return { query, key, value: key, output: query };
+  return { query, key, value: key, output: query, gate: model.outputGate === true ? query : 0 };
 }
 
 /** Parameters of one layer. Source: the weight shapes of the HuggingFace implementations of each family. */
@@ -61,23 +67,30 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
   const { hidden } = model;
   const ffn = feedForwardWidth(model, kind);
   const experts = expertsOf(model, kind);
-  const { query, key, value, output } = attentionWidths(model, 1);
+  const { query, key, value, output, gate } = attentionWidths(model, 1);
   const up = upProjections(model);
-  const networks = experts?.count ?? 1;
+  const networks = kind.feedForward === 'none' ? 0 : (experts?.count ?? 1);
+  const attends = hasAttention(kind);
+  const state = stateOf(model, kind);
   const biases =
-    (model.qkvBias ? query + key + value : 0) +
-    (model.attentionOutputBias ? hidden : 0) +
+    (model.qkvBias && attends ? query + key + value + gate : 0) +
+    (model.attentionOutputBias && attends ? hidden : 0) +
     (model.mlpBias ? networks * (up * ffn + hidden) : 0) +
     (experts?.routerBias === true ? experts.count : 0);
   return {
-    qkv: model.latent ? latentUp(model, model.latent) : hidden * (query + key + value),
-    compression: model.latent ? latentDown(model, model.latent) : 0,
-    attentionOutput: output * hidden,
+    qkv: !attends ? 0 : model.latent ? latentUp(model, model.latent) : hidden * (query + key + value + gate),
+    compression: attends && model.latent ? latentDown(model, model.latent) : 0,
+    attentionOutput: attends ? output * hidden : 0,
+    state: state === null ? 0 : stateMatrixParameters(model, state, 1),
     mlpUp: networks * hidden * up * ffn,
     mlpDown: networks * ffn * hidden,
     shared: (up + 1) * hidden * (experts?.sharedFfn ?? 0),
     router: experts === null ? 0 : hidden * (experts.count + (experts.sharedGate === true ? 1 : 0)),
-    normsAndBiases: layerNorms(model) + biases + (model.attentionSinks === true ? model.heads : 0),
+    normsAndBiases:
+      layerNorms(model, kind) +
+      biases +
+      (model.attentionSinks === true && attends ? model.heads : 0) +
+      (state === null ? 0 : stateOtherParameters(model, state)),
   };
 }
 
@@ -89,11 +102,12 @@ function latentDown({ hidden }: ModelSpec, { qRank, kvRank, ropeHeadDim }: Laten
   return hidden * ((qRank ?? 0) + kvRank + ropeHeadDim);
 }
 
-function layerNorms(model: ModelSpec): number {
+function layerNorms(model: ModelSpec, kind: LayerKind): number {
   const { latent } = model;
   const perNorm = model.hidden * normParameters(model);
   const qk = model.qkNormAcrossHeads === true ? (model.heads + model.kvHeads) * model.headDim : 2 * model.headDim;
-  return (model.normsPerLayer ?? 2) * perNorm + (model.qkNorm ? qk : 0) + (latent ? (latent.qRank ?? 0) + latent.kvRank : 0);
+  const ofAttention = (model.qkNorm ? qk : 0) + (latent ? (latent.qRank ?? 0) + latent.kvRank : 0);
+  return (model.normsPerLayer ?? sublayers(kind)) * perNorm + (hasAttention(kind) ? ofAttention : 0);
 }
 
 function normParameters({ norm, normParameters: given }: ModelSpec): number {
@@ -107,8 +121,8 @@ export function finalNormParameters(model: ModelSpec): number {
 
 /** GEMM weights of one layer: everything but norms and biases. */
 export function layerMatrixParameters(model: ModelSpec, kind: LayerKind = usualKind(model)): number {
-  const { qkv, compression, attentionOutput, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
-  return qkv + compression + attentionOutput + mlpUp + mlpDown + shared + router;
+  const { qkv, compression, attentionOutput, state, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
+  return qkv + compression + attentionOutput + state + mlpUp + mlpDown + shared + router;
 }
 
 /** GEMM weights of one layer that one token meets: all but the experts it does not visit. */
@@ -140,11 +154,18 @@ export function expertTensorOf({ tensor, expertTensor }: LayerDivision): number 
 /** GEMM weights of one layer on one rank, its share of the experts included. */
 export function rankMatrixParameters(model: ModelSpec, division: LayerDivision, kind: LayerKind = usualKind(model)): number {
   const { tensor } = division;
-  const { qkv, compression, attentionOutput, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
-  const { query, key, value } = attentionWidths(model, tensor);
-  const projections = model.latent ? qkv / tensor : model.hidden * (query + key + value);
+  const { compression, attentionOutput, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
+  const state = stateOf(model, kind);
   const dense = expertsOf(model, kind) === null ? mlpUp + mlpDown : 0;
-  return projections + compression + (attentionOutput + shared + dense) / tensor + router + rankExpertParameters(model, division, kind);
+  const mixer = rankProjections(model, tensor, kind) + (state === null ? 0 : stateMatrixParameters(model, state, tensor));
+  return mixer + compression + (attentionOutput + shared + dense) / tensor + router + rankExpertParameters(model, division, kind);
+}
+
+/** The projections to queries, keys, values and the output's gate of one of `tensor` ranks; 0 for a layer that does not attend. */
+export function rankProjections(model: ModelSpec, tensor: number, kind: LayerKind): number {
+  if (!hasAttention(kind)) return 0;
+  const { query, key, value, gate } = attentionWidths(model, tensor);
+  return model.latent ? layerParameters(model, kind).qkv / tensor : model.hidden * (query + key + value + gate);
 }
 
 /** The part of `rankMatrixParameters` that lies in experts: only every `expert`-th replica has the same ones. 0 for a dense layer. */
@@ -190,15 +211,20 @@ export function paddedVocab(vocab: number, tensor: number): number {
 
 /**
  * FLOPs the model needs for one sequence, forward and backward, no recompute: 6 per GEMM weight that a token meets (of the experts, the active ones) and token plus attention scores and
- * context over the causal half, or the window (PaLM appendix B, with the causal half as in facts on model FLOP utilisation).
+ * context over the causal half, or the window (PaLM appendix B, with the causal half as in facts on model FLOP utilisation), and three times what a state takes forward; of the depths that predict further
+ * tokens their layer, projection and head.
  */
 export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number): number {
   const { query, output } = attentionWidths(model, 1);
-  const perToken = layerGroups(model).reduce((sum, { kind, layers }) => {
-    const keys = attendedKeys(sequenceLength, 0, kind.window) / sequenceLength;
-    return sum + layers * (6 * activeMatrixParameters(model, kind) + 6 * (query + output) * keys);
+  const further = { kind: model.layerKinds?.at(-1) ?? usualKind(model), layers: model.mtpLayers ?? 0 };
+  const perToken = [...layerGroups(model), further].reduce((sum, { kind, layers }) => {
+    const keys = hasAttention(kind) ? attendedKeys(sequenceLength, 0, kind.window) / sequenceLength : 0;
+    const state = stateOf(model, kind);
+    const scan = state === null ? 0 : 3 * stateFlops(state);
+    return sum + layers * (6 * activeMatrixParameters(model, kind) + 6 * (query + output) * keys + scan);
   }, 0);
-  return sequenceLength * (perToken + 6 * model.vocab * model.hidden);
+  const depths = model.mtpLayers ?? 0;
+  return sequenceLength * (perToken + 6 * (1 + depths) * model.vocab * model.hidden + 12 * depths * model.hidden ** 2);
 }
 
 /**

@@ -10,10 +10,41 @@ export interface LatentAttention {
 
 /** What tells one layer of a model from another. */
 export interface LayerKind {
-  /** `dense`: one network for all tokens, though other layers have experts. */
-  readonly feedForward: 'dense' | 'experts';
+  /** `dense`: one network for all tokens, though other layers have experts. `none`: the layer only mixes tokens. */
+  readonly feedForward: 'dense' | 'experts' | 'none';
   /** A token attends to this many tokens up to and including itself; null: to all earlier ones. */
   readonly window: number | null;
+  /** Absent: attention. */
+  readonly mixer?: Mixer;
+}
+
+/** What carries something from token to token in a layer: attention, a state of fixed size (the model's `state`), both side by side on one input, or nothing (the layer is a feed-forward network alone). */
+export type Mixer = 'attention' | 'state' | 'both' | 'none';
+
+/** Kinds of mixers with a state: Mamba (arXiv 2312.00752), Mamba-2 (2405.21060), Gated DeltaNet (2412.06464), lightning attention (2405.17381). */
+export const stateKinds = ['mamba', 'mamba2', 'gated-delta-net', 'lightning'] as const;
+export type StateKind = (typeof stateKinds)[number];
+
+/** Sizes of the mixers with a state; all of a model are alike. Widths in elements. */
+export interface StateMixer {
+  readonly kind: StateKind;
+  /** Heads of values, each with a state of `stateDim` x `headDim`. Mamba has one for every channel. */
+  readonly heads: number;
+  readonly headDim: number;
+  /** State size of Mamba; size of a key head of the others. */
+  readonly stateDim: number;
+  /** Heads share the pair by which a state is written and read (B and C of Mamba, key and query of the others): so many pairs. */
+  readonly groups: number;
+  /** Tokens that the causal convolution before it spans; 0: there is none. */
+  readonly convolution: number;
+  /** Tokens that its kernels work on at once. */
+  readonly chunk: number;
+  /** Rank of the step size (Mamba alone). */
+  readonly stepRank?: number;
+  readonly convolutionBias: boolean;
+  readonly projectionBias: boolean;
+  /** Of the norms inside the mixer. */
+  readonly normParameters: number;
 }
 
 /** Networks between which a router chooses for each token. */
@@ -79,6 +110,12 @@ export interface ModelSpec {
   readonly denseFfn?: number;
   /** Latent attention; then `kvHeads` and `headDim` mean nothing. Absent or null: heads as given. */
   readonly latent?: LatentAttention | null;
+  /** Depths that predict further tokens in training (`further-tokens`); absent: none. */
+  readonly mtpLayers?: number;
   /** One per layer, from the first; absent: all alike, with experts if the model has them, and attending to all earlier tokens. */
   readonly layerKinds?: readonly LayerKind[];
+  /** What the layers have whose mixer is or has a state; absent: all layers attend. */
+  readonly state?: StateMixer;
+  /** The output of attention is weighed by a gate as wide, projected with the queries (Qwen3-Next). */
+  readonly outputGate?: boolean;
 }

@@ -5,7 +5,7 @@ import { otherSchedules, type ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import { operationCount, type CandidateSpec, type Pipeline } from './predict';
 import type { PlanRequest } from './request';
-import { chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
+import { chunksPerStage, isPlanned, kindFor, runsVirtualStages } from './scheduling';
 import { slicedSpecs, type SlicingEar } from './sliced';
 
 /** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
@@ -13,7 +13,7 @@ export const maximumOperations = 8_000_000;
 /** Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual ones. */
 const maximumOtherOperations = 100_000;
 /** The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as simulating. */
-const maximumPlannedOperations = 1_000;
+export const maximumPlannedOperations = 1_000;
 
 /**
  * The usual ways to run a request: slices as given, TeraPipe's three, 1F1B (interleaved over virtual stages) and GPipe, as far as they fit the layout and the most operations.
@@ -91,8 +91,7 @@ export function otherSpecs({ layout, slicing, schedule: asked }: PlanRequest, us
     const scheme = kind.slices ? sliced : microBatches;
     if (scheme === null) continue;
     const operations = operationCount(scheme, layout.pipeline * chunksPerStage(kind, layout), kind.splitsBackward ? 3 : 2);
-    const isPlanned = schedule === 'ZeroBubble' || schedule === 'ZeroBubbleV';
-    const most = schedule === asked ? maximumOperations : isPlanned ? maximumPlannedOperations : maximumOtherOperations;
+    const most = schedule === asked ? maximumOperations : isPlanned(schedule) ? maximumPlannedOperations : maximumOtherOperations;
     if (operations > most) skipped.push(schedule);
     else {
       specs.push({ id: schedule, name: schedule, schedule, scheme, certificate: null });

@@ -1,13 +1,13 @@
 import { stageLimits, type StageLimits } from '../cost/limits';
-import { megatronBoundary, terapipeBoundary } from '../cost/stage-time';
 import { shapeKey, type StageShape } from '../memory/layer-tensors';
-import { profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
+import type { CostInputs } from '../cost/rates';
+import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatCount, formatDuration, plural } from '../format';
 import type { CostProvenance } from '../cost/slice-cost';
 import { parameterCount } from '../model/parameters';
 import { scheduleKind } from '../schedule/registry';
-import type { ScheduleName } from '../schedule/schedule';
+import type { ScheduleName, WorkUnit } from '../schedule/schedule';
 import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
 import { offloadReason, offloadWaits } from './offload';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
@@ -17,6 +17,7 @@ import type { PlanRequest } from './request';
 import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
 import type { SlicingEar } from './sliced';
 import { requireCut } from './stages';
+import { boundarySendsMs } from './transfers';
 
 /** `onStanding` hears of the best slices so far while they are solved for. */
 export type PlanOptions = SlicingEar;
@@ -42,7 +43,7 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
   const specs = [...usual, ...others];
   const outcomes = specs.map((spec, index) => {
     throwIfCancelled(signal);
-    const outcome = outcomeOf(request, pipeline, spec);
+    const outcome = outcomeOf(request, pipeline, spec, signal);
     onProgress?.(0.7 + (0.3 * (index + 1)) / specs.length);
     return { spec, outcome };
   });
@@ -68,7 +69,7 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
     limits: limitsOf(request, pipeline, chosen),
     reasons: [
       ...reasonsFor(chosen, candidates, cost.errorPercent),
-      ...offloadReason(pipeline.inputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
+      ...offloadReason(pipeline.stageInputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
       ...fasterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),
       ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
@@ -77,12 +78,17 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
 }
 
 /** What a candidate takes; the error where its schedule cannot run, null where it has too many operations. */
-function outcomeOf({ layout }: PlanRequest, pipeline: Pipeline, spec: CandidateSpec): Candidate | ExpectedError | null {
+function outcomeOf(
+  { layout }: PlanRequest,
+  pipeline: Pipeline,
+  spec: CandidateSpec,
+  signal: CancelSignal | undefined,
+): Candidate | ExpectedError | null {
   const kind = kindFor(spec.schedule, layout);
   if (operationCount(spec.scheme, layout.pipeline * chunksPerStage(kind, layout), kind.splitsBackward ? 3 : 2) > maximumOperations)
     return null;
   try {
-    return predict(pipeline, spec);
+    return predict(pipeline, spec, signal);
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return error;
     throw error;
@@ -90,7 +96,7 @@ function outcomeOf({ layout }: PlanRequest, pipeline: Pipeline, spec: CandidateS
 }
 
 /** What each stage's time goes to; stages of one shape are looked at once. */
-function limitsOf({ costTable, profile }: PlanRequest, { inputs, stageLayers }: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
+function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
   const [first] = scheme;
   if (costTable !== null || profile !== null || first === undefined) return null;
   let context = 0;
@@ -99,16 +105,15 @@ function limitsOf({ costTable, profile }: PlanRequest, { inputs, stageLayers }: 
     context += tokens;
     return slice;
   });
-  const boundary = schedule === 'TeraPipe' ? terapipeBoundary : megatronBoundary;
+  const { inputs, stageInputs, stageLayers } = pipeline;
   const known = new Map<string, StageLimits>();
   const cut = chunkCut(inputs, kindFor(schedule, inputs.layout), stageLayers);
   return stagesOfCut(inputs.layout.pipeline, cut).map((shape, stage) => {
-    const boundaries = boundariesOf(stage, cut.stageOfChunk);
-    const key = `${shapeKey(shape)},${boundaries}`;
+    const own = stageInputs[stage] ?? inputs;
+    const send = (unit: Pick<WorkUnit, 'batch' | 'tokens'>): number => boundarySendsMs(pipeline, schedule, stage, cut.stageOfChunk, unit);
+    const key = `${stageInputs.indexOf(own)},${shapeKey(shape)},${send({ batch: 1, tokens: 1 })}`;
     const limits = (): StageLimits =>
-      stageLimits(inputs, { ...shape, boundaries, offloadMs: offloadMs(inputs, shape, slices) }, slices, (batch, tokens) =>
-        boundary(inputs, batch, tokens),
-      );
+      stageLimits(own, { ...shape, offloadMs: offloadMs(own, shape, slices) }, slices, (batch, tokens) => send({ batch, tokens }));
     const found = known.get(key) ?? limits();
     known.set(key, found);
     return found;
@@ -116,11 +121,7 @@ function limitsOf({ costTable, profile }: PlanRequest, { inputs, stageLayers }: 
 }
 
 /** What a stage waits for copies to and from the host in the passes of some slices, ms. */
-function offloadMs(
-  inputs: Pipeline['inputs'],
-  shape: StageShape,
-  slices: readonly { batch: number; tokens: number; context: number }[],
-): number {
+function offloadMs(inputs: CostInputs, shape: StageShape, slices: readonly { batch: number; tokens: number; context: number }[]): number {
   const waits = offloadWaits(inputs, shape);
   return slices.reduce((sum, { batch, tokens, context }) => {
     const { forwardMs, backwardMs } = waits(batch, tokens, context);
@@ -128,20 +129,13 @@ function offloadMs(
   }, 0);
 }
 
-/** Boundaries that the chunks of a stage have with chunks of other stages. */
-function boundariesOf(stage: number, stageOfChunk: Uint32Array): number {
-  let boundaries = 0;
-  for (let chunk = 1; chunk < stageOfChunk.length; chunk++) {
-    const [before, after] = [stageOfChunk[chunk - 1], stageOfChunk[chunk]];
-    if (before !== after && (before === stage || after === stage)) boundaries++;
-  }
-  return boundaries;
-}
-
 function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
   if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
   if (profile !== null) return profileProvenance(profile, pipeline.inputs);
-  return rooflineProvenance(pipeline.inputs, training.microBatch, training.sequenceLength, calibration);
+  const [first = pipeline.inputs, ...others] = new Set(pipeline.stageInputs);
+  const ofStage = (inputs: CostInputs): CostProvenance =>
+    rooflineProvenance(inputs, training.microBatch, training.sequenceLength, calibration);
+  return joinedProvenance([ofStage(first), ...others.map(ofStage)]);
 }
 
 const withoutOthers: typeof otherSpecs = (request, usual) => {

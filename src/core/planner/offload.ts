@@ -47,14 +47,17 @@ export function chunkCost(inputs: CostInputs, shape: StageShape): SliceCost {
 
 /** One line on what is offloaded on the stage that moves most, and whether its passes wait for it; none without. */
 export function offloadReason(
-  inputs: CostInputs,
+  stageInputs: readonly CostInputs[],
   shapes: readonly StageShape[],
   { batch, tokens }: { readonly batch: number; readonly tokens: readonly number[] },
 ): string[] {
-  const asked = inputs.training.offloadLayers ?? 0;
+  const asked = stageInputs[0]?.training.offloadLayers ?? 0;
   if (asked === 0) return [];
-  let [most, waitMs] = [0, 0];
-  for (const shape of shapes) {
+  let [most, waitMs, rate] = [0, 0, Infinity];
+  for (const [stage, inputs] of stageInputs.entries()) {
+    const shape = shapes[stage];
+    if (shape === undefined) continue;
+    rate = Math.min(rate, hostGBps(inputs.cluster));
     const waits = offloadWaits(inputs, shape);
     let [bytes, ms, context] = [0, 0, 0];
     for (const length of tokens) {
@@ -69,6 +72,6 @@ export function offloadReason(
   const held = waitMs > 0 ? `which holds its passes up by ${formatDuration(waitMs)}` : 'beside compute';
   const layers = Math.min(asked, Math.max(...shapes.map((shape) => shape.layers)));
   return [
-    `activations of ${plural(layers, 'layer')} wait on the host: ${formatBytes(most)} of a micro-batch each way at ${formatNumber(hostGBps(inputs.cluster))} GB/s, ${held}`,
+    `activations of ${plural(layers, 'layer')} wait on the host: ${formatBytes(most)} of a micro-batch each way at ${formatNumber(rate)} GB/s, ${held}`,
   ];
 }

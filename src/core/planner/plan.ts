@@ -1,6 +1,6 @@
 import type { StageLimits } from '../cost/limits';
 import type { CostProvenance } from '../cost/slice-cost';
-import type { MemoryProfile } from '../memory/profile';
+import { tightestOf, type MemoryProfile } from '../memory/profile';
 import type { IdleTimes } from '../schedule/idle';
 import { otherSchedules, type ScheduleName, type Timeline } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
@@ -47,7 +47,7 @@ export interface Certificate {
   readonly lowerBoundMs: number;
   /** Thresholds solved. */
   readonly evaluations: number;
-  /** What says how long the scheme takes: eq. 5, or the simulation where stages differ, for which the bound is of the slowest stage alone. */
+  /** What says how long the scheme takes: eq. 5; or the simulation where stages differ, for which the bound is of the slowest stage alone, or of stages in proportion where they are (the note says). */
   readonly judgedBy: 'formula' | 'simulation';
   /** How others cut a sequence, by the same objective. */
   readonly cuts: readonly Cut[];
@@ -89,7 +89,7 @@ export function chosenOf(plan: Plan): Candidate {
   return found;
 }
 
-/** Peak of the worst stage, bytes. */
+/** Peak of the stage with the least room on its card, bytes: where all cards are alike, the highest. It goes with `memory.capacityBytes`. */
 export function peakBytesOf({ memory }: Pick<Candidate, 'memory'>): number {
-  return Math.max(...memory.stages.map(({ peakBytes }) => peakBytes));
+  return tightestOf(memory.stages)?.peakBytes ?? 0;
 }

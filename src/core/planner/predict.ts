@@ -1,67 +1,87 @@
-import { megatronBoundary, gradientExchange, optimizerTime, terapipeBoundary, type StageLayers } from '../cost/stage-time';
-import { cachedBySlice } from '../cost/layer-time';
+import type { ClusterSpec } from '../cluster/spec';
+import { gradientExchange, optimizerTime } from '../cost/stage-time';
 import { linearPeak, type CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
 import { splitLike, type SliceCost } from '../cost/slice-cost';
 import { tableCost } from '../cost/table';
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { countMemory, fitsMemory, stageShapesOf } from '../memory/count';
 import { shapeKey, type StageShape } from '../memory/layer-tensors';
 import { modelFlopsPerSequence } from '../model/parameters';
 import { busyTimes, idleTimes } from '../schedule/idle';
 import type { PassTimes } from '../schedule/kind';
 import { placeChunks } from '../schedule/registry';
-import type { ScheduleName, Schedule, Timeline, WorkUnit } from '../schedule/schedule';
+import type { ScheduleName, Timeline, WorkUnit } from '../schedule/schedule';
 import { simulate, wholeBackward, type Durations, type Transfers } from '../schedule/simulate';
+import { cardsOf, stageInputsOf } from './stage-inputs';
 import type { Scheme } from '../solver/slicing';
 import { chunkCost } from './offload';
 import type { Candidate, CandidateId, Certificate } from './plan';
 import { chunkCut, chunksPerStage, kindFor, makeSchedule, memoryInputs, type ChunkCut } from './scheduling';
 import { stageShapes } from './stages';
 import type { PlanRequest } from './request';
+import { slowestSendMs, transfersOf } from './transfers';
 
 /** Timelines with more operations than this are used for the numbers but not kept for drawing. */
 export const maximumTimelineOperations = 2_000_000;
 
 /** What every candidate of one request shares. */
 export interface Pipeline {
-  readonly inputs: CostInputs;
+  readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
+  /** Those of each stage, which differ on a cluster of several kinds of nodes; stages of one kind share one. */
+  readonly stageInputs: readonly CostInputs[];
   readonly shapes: readonly StageShape[];
   /** Layers of each stage, or of each chunk, where they are decided; null: as equal as the schedule's chunks allow. */
   readonly stageLayers: readonly number[] | null;
   /** One per stage; stages of one shape share a function. */
   readonly costs: readonly SliceCost[];
-  /** The cost of a part of a stage; parts of one shape share a function. `share` is its share of the stage's layers. */
-  readonly costOf: (shape: StageShape, share: number) => SliceCost;
+  /** The cost of a part of a stage; parts of one shape share a function. `share` is how many times the layers of a stage on average it has. */
+  readonly costOf: (shape: StageShape, share: number, stage: number) => SliceCost;
   /** Times come from a table that already holds the transfers. */
   readonly measured: boolean;
 }
 
 /**
- * The stages of a request with their costs. A profile and a table have measured backward as a whole: gradients of weights take the share of it that the analytic model gives them for the same
- * slice. A table is of one whole stage: a chunk takes its share of layers.
+ * The cost of a part of a stage, with `share` times the layers of a stage on average. A profile and a table have measured backward as a whole: gradients of weights take the share of it that the analytic model gives them for the
+ * same slice. A table is of one whole stage of as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
  */
+export function partCosts(
+  { costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>,
+  inputs: CostInputs,
+): (shape: StageShape, share: number) => SliceCost {
+  const table = costTable === null ? null : tableCost(costTable);
+  return (shape, share) => {
+    const analytic = chunkCost(inputs, shape);
+    if (table !== null) return splitLike(table, analytic, share);
+    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, shape.layers, shape), analytic);
+  };
+}
+
+/** The stages of a request with their costs. */
 export function pipelineOf(request: PlanRequest): Pipeline {
-  const { model, training, layout, cluster, constants, costTable, profile } = request;
-  const inputs: CostInputs = { model, training, layout, cluster, constants };
+  const { model, training, layout, cluster, constants, costTable } = request;
+  const inputs = { model, training, layout, cluster, constants };
+  const stageInputs = stageInputsOf(inputs);
   const stageLayers = layout.stageLayers ?? null;
   const shapes =
     stageLayers === null
       ? stageShapes(model.layers, layout.pipeline, model)
       : stagesOfCut(layout.pipeline, chunkCut(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers));
-  const table = costTable === null ? null : tableCost(costTable);
-  const newCost = (shape: StageShape, share: number): SliceCost => {
-    const analytic = chunkCost(inputs, shape);
-    if (table !== null) return splitLike(table, analytic, share);
-    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, shape.layers, shape), analytic);
-  };
   const known = new Map<string, SliceCost>();
-  const costOf = (shape: StageShape, share: number): SliceCost => {
-    const key = `${shapeKey(shape)},${table === null ? 1 : share}`;
+  const costOf = (shape: StageShape, share: number, stage: number): SliceCost => {
+    const own = stageInputs[stage] ?? inputs;
+    const key = `${stageInputs.indexOf(own)},${shapeKey(shape)},${costTable === null ? 1 : share}`;
     let cost = known.get(key);
-    if (cost === undefined) known.set(key, (cost = newCost(shape, share)));
+    if (cost === undefined) known.set(key, (cost = partCosts(request, own)(shape, share)));
     return cost;
   };
-  return { inputs, shapes, stageLayers, costs: shapes.map((shape) => costOf(shape, 1)), costOf, measured: table !== null };
+  const costs = shapes.map((shape, stage) => costOf(shape, shareOf(inputs, shape), stage));
+  return { inputs, stageInputs, shapes, stageLayers, costs, costOf, measured: costTable !== null };
+}
+
+/** Layers of a part of the model over those of a stage on average. */
+export function shareOf({ model, layout }: Pick<CostInputs, 'model' | 'layout'>, { layers }: Pick<StageShape, 'layers'>): number {
+  return (layers * layout.pipeline) / model.layers;
 }
 
 /** What each stage of a cut has. */
@@ -84,10 +104,10 @@ export type Measured = Omit<Candidate, 'idle' | 'timeline'>;
 
 /**
  * Predicts time and memory of one candidate by simulating its schedule.
- * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches.
+ * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches; CancelledError.
  */
-export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
-  const { measured, timeline, durations, transfers } = simulated(pipeline, spec);
+export function predict(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Candidate {
+  const { measured, timeline, durations, transfers } = simulated(pipeline, spec, signal);
   return {
     ...measured,
     idle: idleTimes(timeline, durations, transfers),
@@ -96,8 +116,8 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec): Candidate {
 }
 
 /** The numbers of `predict` alone, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
-export function measure(pipeline: Pipeline, spec: CandidateSpec): Measured {
-  return simulated(pipeline, spec).measured;
+export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Measured {
+  return simulated(pipeline, spec, signal).measured;
 }
 
 interface Simulated {
@@ -107,14 +127,16 @@ interface Simulated {
   readonly transfers: Transfers;
 }
 
-function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
-  const { inputs } = pipeline;
-  const { training, layout, cluster, model } = inputs;
+function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Simulated {
+  const { inputs, stageInputs } = pipeline;
+  const { training, layout, model } = inputs;
   const kind = kindFor(spec.schedule, layout);
   const chunks = chunksPerStage(kind, layout);
   const timesOf = (units: readonly WorkUnit[], shapes: readonly StageShape[]): Durations =>
     durationsOf(chunkCosts(pipeline, shapes, placeChunks(kind.placement, layout.pipeline, chunks)), units, kind.splitsBackward);
-  const made = makeSchedule(inputs, kind, spec.scheme, cluster.gpu.memoryBytes, {
+  const cards = cardsOf(inputs.cluster, layout);
+  const made = makeSchedule(inputs, kind, spec.scheme, cards, {
+    signal,
     stageLayers: pipeline.stageLayers,
     timesOf: (units, shapes) =>
       passTimes(pipeline, units, timesOf(units.slice(0, 1), shapes), placeChunks(kind.placement, layout.pipeline, chunks)),
@@ -122,22 +144,23 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
   const { schedule, shapes } = made;
   const durations = timesOf(schedule.units, shapes);
   const transfers = transfersOf(pipeline, schedule);
-  const timeline = simulate(schedule, durations, transfers);
+  throwIfCancelled(signal);
+  const timeline = simulate(schedule, durations, transfers, signal);
+  throwIfCancelled(signal);
   const { busyMs, bubbleRate } = busyTimes(timeline);
 
   const pipelineMs = timeline.makespanMs;
   const order = spec.schedule === 'TeraPipe' ? 'pipeline' : 'data';
   const held = stagesOfCut(layout.pipeline, made);
-  const stages: readonly StageLayers[] =
-    model.layerKinds === undefined ? [{ layers: Math.max(...held.map(({ layers }) => layers)) }] : held;
-  const gradientExchangeMs = Math.max(...stages.map((stage) => gradientExchange(inputs, stage, order)));
-  const optimizerMs = Math.max(...stages.map((stage) => optimizerTime(inputs, stage)));
+  const slowest = (timeMs: (own: CostInputs, stage: StageShape) => number): number =>
+    Math.max(...held.map((stage, index) => timeMs(stageInputs[index] ?? inputs, stage)));
+  const gradientExchangeMs = slowest((own, stage) => gradientExchange(own, stage, order));
+  const optimizerMs = slowest(optimizerTime);
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
 
-  const memory = countMemory(memoryInputs(inputs, chunks), schedule, shapes, cluster.gpu.memoryBytes);
-  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  throwIfCancelled(signal);
+  const memory = countMemory(memoryInputs(inputs, chunks), schedule, shapes, cards);
   const modelFlops = training.globalBatch * modelFlopsPerSequence(model, training.sequenceLength);
-  const peakFlops = gpus * linearPeak(cluster, training);
   const measured: Measured = {
     ...spec,
     chunksPerStage: chunks,
@@ -148,38 +171,25 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec): Simulated {
     bubbleRate,
     busyMs,
     tokensPerSecond: (training.globalBatch * training.sequenceLength * 1e3) / iterationMs,
-    mfu: (modelFlops * 1e3) / iterationMs / peakFlops,
+    mfu: (modelFlops * 1e3) / iterationMs / peakFlopsOf(pipeline),
     memory,
     fits: fitsMemory(memory),
   };
   return { measured, timeline, durations, transfers };
 }
 
-/**
- * The slice time that the dynamic program minimises: forward and backward on the slowest stage, with both transfers, which hold the sender (TeraPipe's runtime).
- * With stages that differ at the ends this is the bottleneck stage; the simulation of the answer uses each stage's own times.
- */
-export function slicingCost(pipeline: Pipeline): (batch: number, tokens: number, context: number) => number {
-  const stages = [...new Set(pipeline.costs)];
-  const boundaries = pipeline.measured || pipeline.shapes.length < 2 ? 0 : 2;
-  const transfers = cachedBySlice((batch, tokens) =>
-    boundaries === 0 ? 0 : boundaries * terapipeBoundary(pipeline.inputs, batch, tokens),
-  );
-  return (batch, tokens, context) => {
-    let slowest = 0;
-    for (const cost of stages) {
-      const { forwardMs, backwardMs } = cost(batch, tokens, context);
-      slowest = Math.max(slowest, forwardMs + backwardMs);
-    }
-    return slowest + transfers(batch, tokens);
-  };
+/** Peak of all GPUs together, FLOP per second. */
+function peakFlopsOf({ inputs, stageInputs }: Pipeline): number {
+  const { tensor, data, context } = inputs.layout;
+  return [...new Set(stageInputs)].reduce((sum, own) => {
+    const gpus = tensor * stageInputs.filter((other) => other === own).length * data * context;
+    return sum + gpus * linearPeak(own.cluster, own.training);
+  }, 0);
 }
 
 /** Cost of each chunk. */
-function chunkCosts({ costOf }: Pipeline, shapes: readonly StageShape[], stageOfChunk: Uint32Array): SliceCost[] {
-  const layers = new Map<number | undefined, number>();
-  shapes.forEach((shape, chunk) => layers.set(stageOfChunk[chunk], (layers.get(stageOfChunk[chunk]) ?? 0) + shape.layers));
-  return shapes.map((shape, chunk) => costOf(shape, shape.layers / (layers.get(stageOfChunk[chunk]) ?? shape.layers)));
+function chunkCosts({ inputs, costOf }: Pipeline, shapes: readonly StageShape[], stageOfChunk: Uint32Array): SliceCost[] {
+  return shapes.map((shape, chunk) => costOf(shape, shareOf(inputs, shape), stageOfChunk[chunk] ?? 0));
 }
 
 function durationsOf(costs: readonly SliceCost[], units: readonly WorkUnit[], isSplit: boolean): Durations {
@@ -218,17 +228,8 @@ function passTimes(pipeline: Pipeline, [first]: readonly WorkUnit[], durations: 
     forwardMs: sumOf(durations.forwardMs),
     backwardInputMs: sumOf(durations.backwardInputMs),
     backwardWeightMs: sumOf(durations.backwardWeightMs),
-    sendMs: first === undefined || pipeline.measured ? 0 : megatronBoundary(pipeline.inputs, first.batch, first.tokens),
+    sendMs: first === undefined ? 0 : slowestSendMs(pipeline, stageOfChunk, first),
   };
-}
-
-function transfersOf({ inputs, measured }: Pipeline, { name, units }: Schedule): Transfers {
-  const boundary = (unit: WorkUnit): number => {
-    if (measured) return 0;
-    return name === 'TeraPipe' ? terapipeBoundary(inputs, unit.batch, unit.tokens) : megatronBoundary(inputs, unit.batch, unit.tokens);
-  };
-  const ms = Float64Array.from(units, boundary);
-  return { forwardMs: ms, backwardMs: ms, mode: name === 'TeraPipe' ? 'blocking' : 'fill-and-drain' };
 }
 
 /** Operations that simulating `scheme` takes: forward and backward of each unit on each chunk, or forward and both halves of backward. */

@@ -57,6 +57,8 @@ export interface Layout {
    * deal those of a stage to its chunks. Absent: as equal as can be.
    */
   readonly stageLayers?: readonly number[];
+  /** On which of the cluster's groups, counted from 0, each stage is: there where the cluster has groups, one entry a stage. */
+  readonly stageGroups?: readonly number[];
 }
 
 /** About as many units a sequence is cut into when the unit is not given. */

@@ -1,24 +1,24 @@
 import type { Given, Run } from '../config/run';
+import { clusterOf, clusterText, nodeGroups } from '../cluster/groups';
 import { gpuPresets, type GpuPresetName } from '../cluster/presets';
 import type { ClusterSpec, GpuSpec } from '../cluster/spec';
-import { defaultConstants } from '../cost/constants';
+import { defaultConstants, type CostConstants } from '../cost/constants';
 import { gpuOfProfile } from '../profile/device';
 import { ExpectedError } from '../errors';
 import type { Located } from '../located';
-import { fitsMemory } from '../memory/count';
 import { parameterCount } from '../model/parameters';
-import { modelSpecOf } from '../config/written-model';
+import { trainedModelOf } from '../config/written-model';
 import { runtimeOf } from '../model/runtimes';
 import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
-import type { ScheduleName } from '../schedule/schedule';
 import { formatCount } from '../format';
 import { baseName } from '../text';
 import { calibrated } from './calibrate';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
-import { memoryOf } from './scheduling';
+import { defaultGlobalBatch, firstLayout, type TrainingDraft } from './first-layout';
+import { mixedLayout } from './mixed-layout';
 import { requireCut } from './stages';
 
 interface Fallback<T> {
@@ -55,20 +55,16 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     if (source.kind === 'default' && value !== null)
       assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
-  const model = modelSpecOf(run.model, run.traits);
-  const oneNode = resolveNode(run, defaults, take);
+  const model = trainedModelOf(run);
+  const mixed = mixedCluster(run);
+  const oneNode = mixed ?? resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
   const fixing = { ...run, layout: layoutGiven(run, take) };
-  const cluster = { ...oneNode, nodes: resolveNodes(fixing, defaults, draft, model, oneNode, take) };
-  const layout = resolveLayout(fixing, draft, model, cluster, take);
-  const training: TrainingSpec = {
-    ...draft,
-    sequenceParallel: take('training.sequenceParallel', run.training.sequenceParallel, () => ({
-      value: layout.tensor > 1,
-      because: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
-    })),
-    globalBatch: take('training.globalBatch', run.training.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
-  };
+  const cluster = mixed ?? { ...oneNode, nodes: resolveNodes(fixing, defaults, draft, model, oneNode, take) };
+  const constants = { ...defaultConstants, ...givenValues(run.constants) };
+  const layout =
+    mixed === null ? resolveLayout(fixing, draft, model, cluster, take) : resolveMixedLayout(fixing, draft, model, mixed, constants, take);
+  const training = trainingOn(run, draft, layout, take);
   const request: PlanRequest = {
     title: run.title,
     model,
@@ -77,13 +73,26 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     layout,
     schedule: run.schedule?.value ?? null,
     slicing: { unit: run.unit?.value ?? null, scheme: run.scheme?.value ?? null },
-    constants: { ...defaultConstants, ...givenValues(run.constants) },
+    constants,
     costTable: run.costTable?.value ?? null,
     profile: null,
     assumptions,
   };
   const profile = resolveProfile(run, request, found, take);
   return calibratedTo(run, { ...request, profile }, take);
+}
+
+/** The training on a layout: what depends on its sizes. */
+function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, take: Take): TrainingSpec {
+  const given = run.training;
+  return {
+    ...draft,
+    sequenceParallel: take('training.sequenceParallel', given.sequenceParallel, () => ({
+      value: layout.tensor > 1,
+      because: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
+    })),
+    globalBatch: take('training.globalBatch', given.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
+  };
 }
 
 /** With the GPU's efficiency rescaled to a measured step that the files give; measured layer times need none. */
@@ -119,6 +128,10 @@ function resolveProfile(run: Run, request: PlanRequest, found: readonly NamedPro
       'profile this layer on this GPU, name another profile, or write "none"',
       source.kind === 'file' ? source.place : undefined,
     );
+  }
+  if (request.cluster.groups !== undefined) {
+    if (found.length > 0) take('cost.profile', undefined, () => ({ value: 'none', because: 'a profile is of one kind of GPU' }));
+    return null;
   }
   const { chosen, refused } = chooseProfile(request, found);
   const [first] = refused;
@@ -157,6 +170,60 @@ function withStagesOfCut(layout: Given<Layout>, take: Take): Given<Layout> {
     ...layout,
     pipeline: { value: take('layout.pipeline', undefined, () => ({ value: stages, because })), source: { kind: 'default', because } },
   };
+}
+
+/**
+ * The cluster of a run with several kinds of nodes; null for others.
+ * @throws ExpectedError `cluster-groups-measured`, placed, when times are given that are of one kind of GPU: which, no file says.
+ */
+function mixedCluster(run: Run): ClusterSpec | null {
+  if (run.groups === undefined) return null;
+  const { costTable, profile, calibration } = run;
+  const measured = [
+    ['cost.table', costTable],
+    ['cost.profile', profile?.value === null ? undefined : profile],
+    ['calibration.iterationMs', calibration?.iterationMs],
+  ] as const;
+  for (const [key, setting] of measured)
+    if (setting !== undefined)
+      throw new ExpectedError(
+        'cluster-groups-measured',
+        `${key} is of one kind of GPU, and cluster.groups has several`,
+        `remove ${key}; what is known of a GPU goes to its group, as cluster.groups[0].gpu.gemmEfficiency`,
+        setting.source.kind === 'file' ? setting.source.place : undefined,
+      );
+  return clusterOf(run.groups.value);
+}
+
+/** Sizes, place and cut of the stages on nodes of several kinds. */
+function resolveMixedLayout(
+  run: Run,
+  draft: TrainingDraft,
+  model: ModelSpec,
+  cluster: ClusterSpec,
+  constants: CostConstants,
+  take: Take,
+): Layout {
+  const given = run.layout;
+  requireCutGiven(given, model);
+  const { layout, fits } = mixedLayout({
+    ...{ given, model, cluster, constants, schedule: run.schedule?.value ?? null },
+    trainingOn: (sizes) => trainingOn(run, draft, sizes, chooser().take),
+  });
+  const parameters = formatCount(parameterCount(model));
+  const because = fits
+    ? 'the shortest step of the sizes that fit'
+    : `the nearest to fitting ${parameters} parameters on ${clusterText(cluster)}`;
+  take('layout.tensor', given.tensor, () => ({ value: layout.tensor, because }));
+  take('layout.pipeline', given.pipeline, () => ({ value: layout.pipeline, because: 'every group takes as many stages as its GPUs make' }));
+  take('layout.data', given.data, () => ({ value: layout.data, because }));
+  take('layout.context', given.context, () => ({ value: layout.context, because: 'no context parallelism asked for' }));
+  take('layout.stageGroups', given.stageGroups, () => ({
+    value: layout.stageGroups,
+    because: 'the order of the groups with the shortest step',
+  }));
+  take('layout.stageLayers', given.stageLayers, () => ({ value: layout.stageLayers, because: 'the slowest stage is fastest so' }));
+  return layout;
 }
 
 /** The cluster but for its number of nodes, which is 1 here. */
@@ -206,7 +273,7 @@ function resolveNodes(
     const asked = sizes.reduce((gpus, size) => gpus * (run.layout[size]?.value ?? 1), 1);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
     for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2)
-      if (searchLayout(run, draft, model, { ...oneNode, nodes })?.fits === true)
+      if (firstLayout(run, draft, model, { ...oneNode, nodes })?.fits === true)
         return { value: nodes, because: 'the fewest on which the model fits' };
     return { value: mostAssumedNodes, because: 'the model fits on no fewer' };
   });
@@ -218,11 +285,8 @@ function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatc
     : { value: each.value * layout.data, because: `${formatCount(each.value)} on each replica, as the files say` };
 }
 
-type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
-
 function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cluster: ClusterSpec, take: Take): TrainingDraft {
-  const { fp16, bf16 } = cluster.gpu.peakTflops;
-  const noFastBf16 = bf16 < fp16;
+  const noFastBf16 = nodeGroups(cluster).some(({ gpu: { peakTflops } }) => peakTflops.bf16 < peakTflops.fp16);
   const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
   return {
     sequenceLength: take('training.sequenceLength', given.sequenceLength, () => ({
@@ -268,23 +332,20 @@ function optional(given: Run['training']): Run['training'] {
 }
 
 /** The format of the layers' products, where the GPU has a rate for it. */
-function narrowProducts({ gemmPrecision }: Run['training'], { gpu }: ClusterSpec, take: Take): Pick<TrainingSpec, 'gemmPrecision'> {
+function narrowProducts({ gemmPrecision }: Run['training'], cluster: ClusterSpec, take: Take): Pick<TrainingSpec, 'gemmPrecision'> {
   const value = gemmPrecision?.value;
   if (value === undefined) return {};
-  if (gpu.peakTflops[value] !== undefined) return { gemmPrecision: value };
-  take('training.gemmPrecision', undefined, () => ({ value: 'none', because: `${gpu.name} has no rate for products in ${value}` }));
+  const without = nodeGroups(cluster).find(({ gpu: { peakTflops } }) => peakTflops[value] === undefined);
+  if (without === undefined) return { gemmPrecision: value };
+  take('training.gemmPrecision', undefined, () => ({ value: 'none', because: `${without.gpu.name} has no rate for products in ${value}` }));
   return {};
-}
-
-function defaultGlobalBatch(layout: Layout, microBatch: number): number {
-  return layout.data * microBatch * 4 * layout.pipeline;
 }
 
 function resolveLayout(run: Run, training: TrainingDraft, model: ModelSpec, cluster: ClusterSpec, take: Take): Layout {
   const given = run.layout;
   const world = cluster.nodes * cluster.gpusPerNode;
   requireCutGiven(given, model);
-  const found = searchLayout(run, training, model, cluster);
+  const found = firstLayout(run, training, model, cluster);
   if (found === null) {
     throw new ExpectedError(
       'layout-world-size',
@@ -314,85 +375,4 @@ function requireCutGiven({ stageLayers, pipeline, virtualStages }: Given<Layout>
   const virtual = virtualStages?.value ?? 1;
   const layout = { pipeline: pipeline?.value ?? value.length / virtual, virtualStages: virtual, stageLayers: value };
   requireCut(layout, model, source.kind === 'file' ? source.place : undefined);
-}
-
-interface FoundLayout {
-  readonly layout: Layout;
-  /** By the memory of the schedule that layouts are judged by; true without a look when the file fixes the layout. */
-  readonly fits: boolean;
-}
-
-/** By which schedule's memory a layout is judged: the one asked for, or a simpler one like it where that is chosen or planned within the memory there is. */
-const judgedBy: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
-  ...{ TeraPipe: '1F1B', GPipe: '1F1B', Seq1F1B: '1F1B' },
-  ...{ ZeroBubble: '1F1B', ZeroBubbleV: 'ZBVZeroBubble' },
-};
-
-/** The first possible layout whose schedule fits, or the one that comes closest; null when none uses all GPUs. */
-function searchLayout(
-  { layout: given, schedule: asked }: Pick<Run, 'layout' | 'schedule'>,
-  draft: TrainingDraft,
-  model: ModelSpec,
-  cluster: ClusterSpec,
-): FoundLayout | null {
-  const wanted = asked?.value ?? '1F1B';
-  const schedule = judgedBy[wanted] ?? wanted;
-  const context = given.context?.value ?? 1;
-  const expertTensor = given.expertTensor?.value;
-  const shared: Pick<Layout, 'expertTensor' | 'stageLayers'> = {
-    ...(expertTensor === undefined ? {} : { expertTensor }),
-    ...(given.stageLayers?.value === undefined ? {} : { stageLayers: given.stageLayers.value }),
-  };
-  const open = { context, expert: given.expert?.value ?? 1, ...shared, virtualStages: given.virtualStages?.value ?? 1 };
-  const sizes = possibleSizes(given, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context);
-  const [only] = sizes;
-  if (only !== undefined && sizes.length === 1) return { layout: { ...only, ...open }, fits: true };
-  let closest: { layout: Layout; bytes: number } | null = null;
-  for (const size of sizes) {
-    const layout = { ...size, ...open };
-    const training = { ...draft, sequenceParallel: layout.tensor > 1, globalBatch: defaultGlobalBatch(layout, draft.microBatch) };
-    const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-    const memory = memoryOf({ model, training, layout }, schedule, scheme, cluster.gpu.memoryBytes);
-    if (memory !== null && fitsMemory(memory)) return { layout, fits: true };
-    const bytes = memory === null ? Infinity : Math.max(...memory.stages.map((stage) => stage.peakBytes));
-    if (closest === null || bytes < closest.bytes) closest = { layout, bytes };
-  }
-  return closest === null ? null : { layout: closest.layout, fits: false };
-}
-
-/** Longest pipeline that is assumed; longer ones can be asked for. */
-const mostAssumedStages = 128;
-
-type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
-
-/** Sizes that respect what is given, divide heads and layers, stay in a node with tensor parallelism, and use `gpus`; least model parallelism first. */
-function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterSpec, gpus: number): Sizes[] {
-  if (given.tensor !== undefined && given.pipeline !== undefined) {
-    const modelParallel = given.tensor.value * given.pipeline.value;
-    return [
-      {
-        tensor: given.tensor.value,
-        pipeline: given.pipeline.value,
-        data: given.data?.value ?? Math.max(1, Math.floor(gpus / modelParallel)),
-      },
-    ];
-  }
-  const tensors =
-    given.tensor !== undefined
-      ? [given.tensor.value]
-      : divisors(cluster.gpusPerNode).filter(
-          (tensor) => model.heads % tensor === 0 && (model.kvHeads % tensor === 0 || tensor % model.kvHeads === 0),
-        );
-  const pipelines =
-    given.pipeline !== undefined ? [given.pipeline.value] : divisors(model.layers).filter((stages) => stages <= mostAssumedStages);
-  return tensors
-    .flatMap((tensor) =>
-      pipelines.map((pipeline) => ({ tensor, pipeline, data: given.data?.value ?? Math.floor(gpus / tensor / pipeline) })),
-    )
-    .filter(({ tensor, pipeline, data }) => data >= 1 && tensor * pipeline * data === gpus)
-    .sort((a, b) => a.tensor * a.pipeline - b.tensor * b.pipeline || b.pipeline - a.pipeline);
-}
-
-function divisors(count: number): number[] {
-  return Array.from({ length: count }, (_, index) => index + 1).filter((divisor) => count % divisor === 0);
 }

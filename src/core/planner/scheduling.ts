@@ -1,7 +1,8 @@
-import { ExpectedError } from '../errors';
+import { ExpectedError, type CancelSignal } from '../errors';
 import { formatCount, plural } from '../format';
 import { countMemory, passMemory } from '../memory/count';
-import type { MemoryProfile } from '../memory/profile';
+import type { Cards, MemoryProfile } from '../memory/profile';
+import type { ModelSpec } from '../model/spec';
 import type { MemoryInputs, StageShape } from '../memory/runtime';
 import type { PassTimes, ScheduleKind } from '../schedule/kind';
 import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedule/registry';
@@ -28,6 +29,11 @@ export function chunksPerStage(kind: ScheduleKind, { virtualStages }: Pick<Layou
   return virtualStages > 1 ? virtualStages : usualChunks;
 }
 
+/** Whether a schedule is planned for given times within the memory there is, which takes a thousand times as long as simulating it. */
+export function isPlanned(schedule: ScheduleName): boolean {
+  return schedule === 'ZeroBubble' || schedule === 'ZeroBubbleV';
+}
+
 /** Whether a kind runs the virtual stages of a layout; one stands for what no file says. */
 export function runsVirtualStages({ chunksPerStage: chunks }: ScheduleKind, virtualStages: number): boolean {
   return virtualStages === 1 || chunks === 'several' || chunks === virtualStages;
@@ -46,23 +52,34 @@ export interface ChunkCut {
 }
 
 /**
+ * Layers that a schedule's chunks want at least: one each, but that where files ask for so many chunks the embedding and the head can each be one by itself, as in Megatron-LM and TorchTitan, unless they share a stage.
+ */
+export function fewestLayers(
+  { vocab }: Pick<ModelSpec, 'vocab'>,
+  kind: ScheduleKind,
+  layout: Pick<Layout, 'pipeline' | 'virtualStages'>,
+): number {
+  const { pipeline, virtualStages } = layout;
+  const areApart = kind.placement !== 'v' && pipeline > 1;
+  return pipeline * chunksPerStage(kind, layout) - (virtualStages > 1 && vocab > 0 && areApart ? 2 : 0);
+}
+
+/**
  * The chunks of a schedule on a layout's stages.
  *
  * @param stageLayers layers of each stage or chunk; null: as equal as chunks allow, one more on those in the middle.
  * @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks.
  */
 export function chunkCut({ model, layout }: MemoryInputs, kind: ScheduleKind, stageLayers: readonly number[] | null): ChunkCut {
-  const { pipeline, virtualStages } = layout;
+  const { pipeline } = layout;
   const chunks = chunksPerStage(kind, layout);
   const stageOfChunk = placeChunks(kind.placement, pipeline, chunks);
-  // Where files ask for so many chunks, the embedding and the head can each be one by itself, as in Megatron-LM and TorchTitan, but not a stage.
-  const spare = virtualStages > 1 && model.vocab > 0 && stageOfChunk[0] !== stageOfChunk.at(-1) ? 2 : 0;
-  const least = pipeline * chunks - spare;
+  const least = fewestLayers(model, kind, layout);
   if (chunks > 1 && model.layers < least)
     throw new ExpectedError(
       'schedule-unmet',
       `${kind.name} with ${plural(chunks, 'virtual stage')} on each of ${plural(pipeline, 'stage')} needs ${formatCount(least)} layers or more, and there are ${formatCount(model.layers)}`,
-      `use at most ${plural(Math.floor((model.layers + spare) / chunks), 'stage')}, or another schedule`,
+      `use at most ${plural(Math.floor((model.layers + pipeline * chunks - least) / chunks), 'stage')}, or another schedule`,
     );
   const shapes =
     stageLayers === null ? stageShapes(model.layers, pipeline * chunks, model) : cutShapes(chunkLayers(stageLayers, stageOfChunk), model);
@@ -78,17 +95,19 @@ export interface MadeSchedule extends ChunkCut {
  *
  * @param timesOf what planners plan with; left out, equal times.
  * @param stageLayers as `chunkCut` takes them; left out, those of the layout.
- * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches.
+ * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches; CancelledError.
  */
 export function makeSchedule(
   inputs: MemoryInputs,
   kind: ScheduleKind,
   scheme: Scheme,
-  capacityBytes: number,
+  cards: Cards,
   {
+    signal,
     timesOf,
     stageLayers = inputs.layout.stageLayers ?? null,
   }: {
+    readonly signal?: CancelSignal | undefined;
     readonly timesOf?: (units: readonly WorkUnit[], shapes: readonly StageShape[]) => PassTimes;
     readonly stageLayers?: readonly number[] | null;
   } = {},
@@ -101,17 +120,17 @@ export function makeSchedule(
   const problem = problemOf(scheme, pipeline, chunks);
   const [first] = problem.units;
   if (!kind.splitsBackward || first === undefined) return { schedule: generateSchedule(kind.name, problem), ...cut };
-  const memory = passMemory(memoryInputs(inputs, chunks), first, false, shapes, stageOfChunk, capacityBytes);
+  const memory = passMemory(memoryInputs(inputs, chunks), first, false, shapes, stageOfChunk, cards);
   const times = timesOf?.(problem.units, shapes) ?? problem.times;
-  return { schedule: generateSchedule(kind.name, { ...problem, times, memory }), ...cut };
+  return { schedule: generateSchedule(kind.name, { ...problem, times, memory, signal }), ...cut };
 }
 
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there. */
-export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, capacityBytes: number): MemoryProfile | null {
+export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, cards: Cards): MemoryProfile | null {
   const kind = kindFor(schedule, inputs.layout);
   try {
-    const made = makeSchedule(inputs, kind, scheme, capacityBytes);
-    return countMemory(memoryInputs(inputs, chunksPerStage(kind, inputs.layout)), made.schedule, made.shapes, capacityBytes);
+    const made = makeSchedule(inputs, kind, scheme, cards);
+    return countMemory(memoryInputs(inputs, chunksPerStage(kind, inputs.layout)), made.schedule, made.shapes, cards);
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
     throw error;

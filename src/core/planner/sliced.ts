@@ -1,14 +1,15 @@
 import { analyticKinks, profileKinks } from '../cost/context-kinks';
 import { tableKinks } from '../cost/table';
 import type { CancelSignal } from '../errors';
-import { plural } from '../format';
+import { formatNumber, formatPercent, plural } from '../format';
 import type { ModelSpec } from '../model/spec';
 import { uniformLengths, uniformScheme, type Baselines } from '../solver/baselines';
 import { workOf, type SliceWork } from '../solver/chunk-rules';
 import type { SlicingProblem } from '../solver/problem';
 import { solveSlicing, type SlicingSolution, type StandingTimes } from '../solver/solve';
 import type { Cut } from './plan';
-import { slicingCost, type CandidateSpec, type Pipeline } from './predict';
+import type { CandidateSpec, Pipeline } from './predict';
+import { slicingStages, type SlicingStages } from './slicing-cost';
 import { defaultUnit, type PlanRequest } from './request';
 
 /** How far the solver is. */
@@ -37,16 +38,16 @@ const structuredVisitBudget = 4 * visitBudget;
 export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: number, ear: SlicingEar): CandidateSpec[] {
   const { training, layout, model } = request;
   const tokens = training.sequenceLength;
-  const { unit, largestChunk, contextKinks } = gridOf(request, pipeline, batch);
+  const { unit, largestChunk, contextKinks, stages } = gridOf(request, pipeline, batch);
   const units = Math.ceil(tokens / unit);
-  const cost = slicingCost(pipeline);
   const solution = solveSlicing(
     {
       batch,
       tokens,
       unit,
       stages: layout.pipeline,
-      cost,
+      cost: stages.cost,
+      ...(stages.factors === null ? {} : { stageFactors: stages.factors }),
       maximumBatchSlice: largestChunk,
       maximumEvaluations: Math.max(
         16,
@@ -58,7 +59,6 @@ export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: num
     ear,
   );
   const { slices } = solution.baselines.uniform;
-  const differ = stagesDiffer(pipeline);
   return [
     {
       id: 'terapipe',
@@ -69,9 +69,9 @@ export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: num
         optimumMs: solution.latencyMs,
         lowerBoundMs: solution.lowerBoundMs,
         evaluations: solution.evaluations,
-        judgedBy: differ ? 'simulation' : 'formula',
+        judgedBy: stages.kind === 'equal' || stages.kind === 'proportional' ? solution.judgedBy : 'simulation',
         cuts: cutsOf(solution.baselines, tokens, unit),
-        note: certificateNote(differ, solution, unit, largestChunk, batch),
+        note: certificateNote(stages, pipeline, solution, unit, largestChunk, batch),
       },
     },
     {
@@ -91,13 +91,9 @@ export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: num
   ];
 }
 
-/** Not of a table, which is of every stage. */
-function stagesDiffer({ inputs, shapes, measured }: Pipeline): boolean {
-  return !measured && shapes.length > 1 && (inputs.model.vocab > 0 || new Set(shapes.map(({ layers }) => layers)).size > 1);
-}
-
 type Grid = Required<Pick<SlicingProblem, 'unit'>> & {
   readonly largestChunk: number;
+  readonly stages: SlicingStages;
   /** Null: nothing is known of the cost, or tabulating it is less work. */
   readonly contextKinks: ((batch: number) => readonly number[]) | null;
 };
@@ -110,7 +106,8 @@ function gridOf(request: PlanRequest, pipeline: Pipeline, batch: number): Grid {
   const measuredBatch = costTable !== null ? 1 : (profile?.profile.largestBatch ?? maximumBatchSlice);
   const largest = Math.min(batch, maximumBatchSlice, measuredBatch);
   const structured = coarsened(asked, tokens, maximumStructuredUnits);
-  const kinks = kinksOf(request, pipeline, largest, structured);
+  const stages = slicingStages(pipeline, structured, largest);
+  const kinks = kinksOf(request, pipeline, stages, largest, structured);
   const units = Math.ceil(tokens / structured);
   if (kinks !== null) {
     // Two ends and the middle of every segment for every length.
@@ -123,12 +120,13 @@ function gridOf(request: PlanRequest, pipeline: Pipeline, batch: number): Grid {
         unit: structured,
         largestChunk: affordable < 0 ? largest : Math.max(1, affordable),
         contextKinks: (sequences) => kinks[sequences - 1] ?? [],
+        stages,
       };
   }
   const unit = coarsened(asked, tokens, maximumUnits);
   const tableUnits = Math.ceil(tokens / unit);
   const affordable = Math.max(1, Math.floor(maximumSliceTimes / ((tableUnits * (tableUnits + 1)) / 2)));
-  return { unit, largestChunk: Math.min(largest, affordable), contextKinks: null };
+  return { unit, largestChunk: Math.min(largest, affordable), contextKinks: null, stages };
 }
 
 function coarsened(unit: number, tokens: number, mostUnits: number): number {
@@ -136,14 +134,22 @@ function coarsened(unit: number, tokens: number, mostUnits: number): number {
 }
 
 /**
- * Contexts between which `slicingCost` is affine in the context, for chunks of 1 to `largest` sequences. Null where nothing is known: the slowest of stages with
- * different numbers of layers changes with the context.
+ * Contexts between which the cost of `stages` is affine in the context, for chunks of 1 to `largest` sequences. Null where nothing is known: the slowest of stages with different numbers of layers,
+ * or on different GPUs, changes with the context.
  */
-function kinksOf(request: PlanRequest, { inputs, shapes }: Pipeline, largest: number, unit: number): readonly (readonly number[])[] | null {
+function kinksOf(
+  request: PlanRequest,
+  { inputs: common, stageInputs, shapes }: Pipeline,
+  stages: SlicingStages,
+  largest: number,
+  unit: number,
+): readonly (readonly number[])[] | null {
   const { costTable, profile } = request;
   const tokens = request.training.sequenceLength;
   if (costTable !== null) return Array.from({ length: largest }, () => tableKinks(costTable));
-  if (new Set(shapes.map(({ layers }) => layers)).size > 1) return null;
+  const isOfOne = stages.stage !== null;
+  if (!isOfOne && (new Set(shapes.map(({ layers }) => layers)).size > 1 || new Set(stageInputs).size > 1)) return null;
+  const inputs = stageInputs[stages.stage ?? 0] ?? common;
   const lengths = Array.from({ length: Math.floor(tokens / unit) }, (_, index) => (index + 1) * unit);
   const found: (readonly number[])[] = [];
   for (let batch = 1; batch <= largest; batch++) {
@@ -170,9 +176,27 @@ function cutsOf({ wholeMs, uniform, equalTime, equalWork }: Baselines, tokens: n
   ];
 }
 
-/** What was proved, for which slices. */
-function certificateNote(differ: boolean, { exact }: SlicingSolution, unit: number, largestChunk: number, batch: number): string {
+/** What was proved, for which stages and slices. */
+function certificateNote(
+  { kind, factors, apart }: SlicingStages,
+  { shapes, stageInputs }: Pipeline,
+  { exact }: SlicingSolution,
+  unit: number,
+  largestChunk: number,
+  batch: number,
+): string {
   const limits = `slices in multiples of ${unit} tokens${largestChunk < batch ? `, at most ${plural(largestChunk, 'sequence')} at a time` : ''}`;
-  const uneven = differ ? "; stages differ at the ends, so this is the bottleneck stage's optimum and the simulation judges it" : '';
-  return `${exact ? 'proved optimal' : 'best found, bound not closed'} for equal stages, ${limits}${uneven}`;
+  const inProportion = `stages that take ${formatNumber(Math.min(...(factors ?? [1])))} to ${formatNumber(Math.max(...(factors ?? [1])))} times as long`;
+  const isEven = new Set(shapes.map(({ layers }) => layers)).size === 1 && new Set(stageInputs).size === 1;
+  const found = exact ? 'proved optimal' : 'best found, bound not closed';
+  switch (kind) {
+    case 'equal':
+      return `${found} for equal stages, ${limits}`;
+    case 'proportional':
+      return `${found} for ${inProportion}, ${limits}`;
+    case 'nearly':
+      return `${found} for ${inProportion}, ${limits}; stages keep that proportion within ${formatPercent(apart)}, so the simulation judges it`;
+    case 'slowest':
+      return `${found} for equal stages, ${limits}; stages differ${isEven ? ' at the ends' : ''}, so this is the bottleneck stage's optimum and the simulation judges it`;
+  }
 }

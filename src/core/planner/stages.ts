@@ -2,6 +2,7 @@ import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
 import type { Place } from '../located';
 import { layerGroups } from '../model/layers';
+import { withFurtherLayers } from '../model/further-tokens';
 import type { ModelSpec } from '../model/spec';
 import type { StageShape } from '../memory/runtime';
 import type { Layout } from './request';
@@ -19,13 +20,14 @@ export function stageShapes(layers: number, pipeline: number, model?: ModelSpec)
   return cutShapes(stageLayers, model);
 }
 
-/** Stages, or chunks, of so many layers each, in order of the layers. */
+/** Stages, or chunks, of so many layers each, in order of the layers; of a `model` the last one also has those that predict further tokens. */
 export function cutShapes(stageLayers: readonly number[], model?: ModelSpec): StageShape[] {
   let from = 0;
   return stageLayers.map((layers, stage) => {
     const groups = model?.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
     from += layers;
-    return { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...groups };
+    const shape = { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...groups };
+    return model === undefined ? shape : withFurtherLayers(model, shape);
   });
 }
 

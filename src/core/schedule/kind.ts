@@ -1,3 +1,4 @@
+import type { CancelSignal } from '../errors';
 import type { OperationKind, WorkUnit } from './schedule';
 
 /** How chunks lie on stages: one each; in turn (chunk c on stage c mod p); down and up again (chunk c on stage c, then on stage 2p - 1 - c). */
@@ -32,6 +33,8 @@ export interface ScheduleProblem {
   readonly chunksPerStage: number;
   readonly times: PassTimes;
   readonly memory: PassMemory;
+  /** What planners look at while they plan. */
+  readonly signal?: CancelSignal | undefined;
 }
 
 /** Adds the next operation of a stage; `overlapsNext` joins it with the one after. */

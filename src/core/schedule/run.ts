@@ -1,3 +1,4 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { operationKind, type Schedule, type WorkUnit } from './schedule';
 import type { Durations, LinkTimes, Transfers } from './simulate';
 import type { Stuck } from './stuck';
@@ -32,10 +33,12 @@ export interface Run {
   readonly hasLater: Uint8Array;
   readonly forwardHops: Hops;
   readonly backwardHops: Hops;
-  /** Per unit: busy time that every operation has for its transfer, latency from stage to stage, and how long the link is taken. */
+  /** Busy time that every operation has for its transfer, latency from stage to stage, and how long the link is taken: entry `chunk * stride + unit`. */
   readonly held: LinkTimes;
   readonly latency: LinkTimes;
   readonly onLink: LinkTimes | null;
+  /** 0 where transfers are alike on all chunks. */
+  readonly stride: number;
   readonly sending: boolean;
   /** Only hand-overs between chunks below this one take `latency`. */
   readonly delayedChunks: number;
@@ -46,10 +49,13 @@ export interface Run {
   readonly waitsFor: Float64Array;
 }
 
-/** Runs every operation that can run. */
-export function runAll(schedule: Schedule, durations: Durations, transfers: Transfers): Run {
+/** Rows between two looks at the signal: a few milliseconds. */
+const rowsBetweenLooks = 1 << 15;
+
+/** Runs every operation that can run. @throws CancelledError. */
+export function runAll(schedule: Schedule, durations: Durations, transfers: Transfers, signal?: CancelSignal): Run {
   const run = makeRun(schedule, durations, transfers);
-  advanceAll(run);
+  advanceAll(run, signal);
   return run;
 }
 
@@ -59,7 +65,7 @@ function makeRun(schedule: Schedule, durations: Durations, transfers: Transfers)
   for (const column of Object.values<Float64Array>({ ...durations }))
     if (column.length < cells) throw new RangeError(`${column.length} durations for ${cells} units on chunks`);
   for (const { forwardMs, backwardMs } of [transfers, transfers.link ?? transfers])
-    if (Math.min(forwardMs.length, backwardMs.length) < units.length)
+    if (Math.min(forwardMs.length, backwardMs.length) < (transfers.perChunk === true ? cells : units.length))
       throw new RangeError(`too few transfer times for ${units.length} units`);
   const { held, latency, onLink } = timesOfTransfers(schedule, transfers);
   const links = new Map<string, number>();
@@ -76,6 +82,7 @@ function makeRun(schedule: Schedule, durations: Durations, transfers: Transfers)
     hasEarlier: Uint8Array.from(units, (unit, index) => isSameMicroBatch(unit, units[index - 1])),
     hasLater: Uint8Array.from(units, (unit, index) => isSameMicroBatch(unit, units[index + 1])),
     ...{ forwardHops, backwardHops, held, latency, onLink },
+    stride: transfers.perChunk === true ? units.length : 0,
     sending: transfers.mode === 'sending',
     delayedChunks: transfers.mode === 'fill-and-drain' ? stages : stageOfChunk.length,
     linkFreeMs: new Float64Array(links.size),
@@ -107,7 +114,7 @@ function hopsOf(stageOfChunk: Uint32Array, step: 1 | -1, links: Map<string, numb
 
 function timesOfTransfers(schedule: Schedule, transfers: Transfers): Pick<Run, 'held' | 'latency' | 'onLink'> {
   const { mode, link } = transfers;
-  const none = new Float64Array(schedule.units.length);
+  const none = new Float64Array(transfers.forwardMs.length);
   const free = { forwardMs: none, backwardMs: none };
   switch (mode) {
     case 'edge':
@@ -131,22 +138,21 @@ function bothOf({ forwardMs, backwardMs, link }: Transfers): LinkTimes {
 
 /** Only the times of the first forward and the last backward of stage 0. */
 function exposedOf({ units, rowStart, kind, unit }: Schedule, times: LinkTimes): LinkTimes {
-  const exposed = { forwardMs: new Float64Array(units.length), backwardMs: new Float64Array(units.length) };
   const rows = kind.subarray(0, rowStart[1] ?? 0);
   const first = unit[rows.indexOf(operationKind.forward)];
   const last = unit[Math.max(rows.lastIndexOf(operationKind.backward), rows.lastIndexOf(operationKind.backwardInput))];
-  if (first !== undefined) exposed.forwardMs[first] = times.forwardMs[first] ?? 0;
-  if (last !== undefined) exposed.backwardMs[last] = times.backwardMs[last] ?? 0;
-  return exposed;
+  const only = (column: Float64Array, wanted: number | undefined): Float64Array =>
+    column.map((ms, entry) => (entry % units.length === wanted ? ms : 0));
+  return { forwardMs: only(times.forwardMs, first), backwardMs: only(times.backwardMs, last) };
 }
 
 /**
  * Runs the operations of each stage until it waits for another one, then those of the stages that what it did has woken. One function with all columns in local constants: cut into smaller ones
  * it takes two to five times as long. Rows go one by one, but for the two of an overlapped pair, which are looked at, laid out and handed on together.
  */
-function advanceAll(run: Run): void {
+function advanceAll(run: Run, signal: CancelSignal | undefined): void {
   const { startMs, endMs, arrivalMs, thereMs, hasEarlier, hasLater, held, latency, onLink, linkFreeMs, waitsFor, next, freeMs } = run;
-  const { forwardHops, backwardHops, sending, delayedChunks } = run;
+  const { forwardHops, backwardHops, sending, delayedChunks, stride } = run;
   const { forwardMs, backwardInputMs, backwardWeightMs } = run.durations;
   const { stages, stageOfChunk, units, rowStart, kind, chunk, unit, overlapsNext } = run.schedule;
   const { forward, backwardInput, backwardWeight } = operationKind;
@@ -155,12 +161,15 @@ function advanceAll(run: Run): void {
   // A stack of the stages to look at; a stage is on it once at most.
   const awake = Int32Array.from({ length: stages }, (_, stage) => stages - 1 - stage);
   let awakeCount = stages;
+  let rowsToLook = rowsBetweenLooks;
   while (awakeCount > 0) {
     const stage = awake[--awakeCount] ?? 0;
-    const stop = rowStart[stage + 1] ?? 0;
+    const done = rowStart[stage + 1] ?? 0;
+    const from = next[stage] ?? 0;
+    const stop = Math.min(done, from + rowsBetweenLooks);
     let free = freeMs[stage] ?? 0;
     let missing = nothing;
-    let row = next[stage] ?? 0;
+    let row = from;
     while (row < stop) {
       const last = overlapsNext !== null && overlapsNext[row] === 1 ? row + 1 : row;
       for (let each = row; each <= last && missing === nothing; each++) {
@@ -187,13 +196,15 @@ function advanceAll(run: Run): void {
       if (missing !== nothing) break;
       for (let each = row; each <= last; each++) {
         const u = unit[each] ?? 0;
-        const cell = (chunk[each] ?? 0) * count + u;
+        const c = chunk[each] ?? 0;
+        const cell = c * count + u;
+        const hop = c * stride + u;
         const what = kind[each];
         startMs[each] = free;
-        if (what === forward) free = free + (forwardMs[cell] ?? 0) + (held.forwardMs[u] ?? 0);
+        if (what === forward) free = free + (forwardMs[cell] ?? 0) + (held.forwardMs[hop] ?? 0);
         else if (what === backwardWeight) free += backwardWeightMs[cell] ?? 0;
-        else if (what === backwardInput) free = free + (backwardInputMs[cell] ?? 0) + (held.backwardMs[u] ?? 0);
-        else free = free + (backwardInputMs[cell] ?? 0) + (backwardWeightMs[cell] ?? 0) + (held.backwardMs[u] ?? 0);
+        else if (what === backwardInput) free = free + (backwardInputMs[cell] ?? 0) + (held.backwardMs[hop] ?? 0);
+        else free = free + (backwardInputMs[cell] ?? 0) + (backwardWeightMs[cell] ?? 0) + (held.backwardMs[hop] ?? 0);
         endMs[each] = free;
       }
       const end = free;
@@ -210,13 +221,14 @@ function advanceAll(run: Run): void {
         const to = hops.to[c] ?? nowhere;
         let there = end;
         if (to !== nowhere) {
+          const hop = c * stride + u;
           if (onLink !== null) {
             const link = hops.link[c] ?? 0;
-            there = Math.max(end, linkFreeMs[link] ?? 0) + ((isForward ? onLink.forwardMs : onLink.backwardMs)[u] ?? 0);
+            there = Math.max(end, linkFreeMs[link] ?? 0) + ((isForward ? onLink.forwardMs : onLink.backwardMs)[hop] ?? 0);
             linkFreeMs[link] = there;
             if (sending) free = Math.max(free, there);
           }
-          if ((isForward ? c + 1 : c) < delayedChunks) there += (isForward ? latency.forwardMs : latency.backwardMs)[u] ?? 0;
+          if ((isForward ? c + 1 : c) < delayedChunks) there += (isForward ? latency.forwardMs : latency.backwardMs)[hop] ?? 0;
           if (waitsFor[to] === result) {
             waitsFor[to] = nothing;
             awake[awakeCount++] = to;
@@ -231,6 +243,11 @@ function advanceAll(run: Run): void {
     next[stage] = row;
     freeMs[stage] = free;
     waitsFor[stage] = missing;
+    if (missing === nothing && row < done) awake[awakeCount++] = stage;
+    rowsToLook -= row - from;
+    if (rowsToLook > 0) continue;
+    rowsToLook = rowsBetweenLooks;
+    throwIfCancelled(signal);
   }
 }
 

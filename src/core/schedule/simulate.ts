@@ -1,3 +1,4 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { requireComplete } from './complete';
 import { runAll, stuckOf } from './run';
 import type { Schedule, Timeline } from './schedule';
@@ -35,6 +36,8 @@ export interface Transfers {
   readonly forwardMs: Float64Array;
   readonly backwardMs: Float64Array;
   readonly link?: LinkTimes;
+  /** All columns have an entry for each unit on each chunk, `chunk * units.length + unit`: what that chunk hands on. Absent: one for each unit, alike on all chunks. */
+  readonly perChunk?: true;
   readonly mode: 'edge' | 'sending' | 'blocking' | 'fill-and-drain';
 }
 
@@ -51,11 +54,12 @@ export function noTransfers(units: number): Transfers {
  *
  * An overlapped pair starts when both can, and what both hand on is there when the pair ends. Linear in the number of operations.
  * @throws ExpectedError `schedule-incomplete` when operations are missing, double or on the wrong stage; `schedule-stuck` when the orders of the stages wait for each other, naming the
- * operation each stage is stuck at. RangeError when a column of times is too short.
+ * operation each stage is stuck at; CancelledError. RangeError when a column of times is too short.
  */
-export function simulate(schedule: Schedule, durations: Durations, transfers: Transfers): Timeline {
+export function simulate(schedule: Schedule, durations: Durations, transfers: Transfers, signal?: CancelSignal): Timeline {
   requireComplete(schedule);
-  const run = runAll(schedule, durations, transfers);
+  throwIfCancelled(signal);
+  const run = runAll(schedule, durations, transfers, signal);
   const stuck = stuckOf(run);
   if (stuck.length > 0) throw stuckError(schedule, stuck);
   const { startMs, endMs, arrivalMs, freeMs } = run;

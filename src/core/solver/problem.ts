@@ -1,3 +1,4 @@
+import { greatestDivisor } from '../numbers';
 import type { SliceWork } from './chunk-rules';
 import type { Scheme } from './slicing';
 
@@ -73,10 +74,6 @@ export function unitOf({ unit, tokens, multiples = [] }: Pick<SlicingProblem, 'u
     common *= multiple / greatestDivisor(common, multiple);
   }
   return common;
-}
-
-function greatestDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestDivisor(b, a % b);
 }
 
 /** @throws RangeError for sizes that are no positive integers, and for factors and tolerances out of range. */

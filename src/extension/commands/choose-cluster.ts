@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { gpuNames } from '../../core/cluster/groups';
 import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../../core/cluster/presets';
 import { CancelledError } from '../../core/errors';
 import { formatBytes, formatNumber } from '../../core/format';
@@ -7,7 +8,7 @@ import { changeConfig } from './change-config';
 import { uriOf, type ConfigCommands } from './target';
 
 /**
- * Asks for GPU, nodes and GPUs per node, and writes them into the shown `terapipe.json`, or into the settings when a bare model config (or nothing) is
+ * Asks for GPU, nodes and GPUs per node, and writes them into the shown `terapipe.json` (in place of groups of nodes, if it has any), or into the settings when a bare model config (or nothing) is
  * shown.
  */
 export async function chooseClusterCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
@@ -17,7 +18,7 @@ export async function chooseClusterCommand(commands: ConfigCommands, argument: u
   const session = file === null ? undefined : sessions.get(file);
   const current = session?.plan?.request.cluster;
   const defaults = planDefaults(file === null ? undefined : vscode.Uri.parse(file), log);
-  const gpu = await askGpu(current?.gpu.name ?? defaults.gpu);
+  const gpu = await askGpu(current === undefined ? defaults.gpu : gpuNames(current));
   const nodes = await askCount(vscode.l10n.t('Nodes'), current?.nodes ?? defaults.nodes ?? 1, 100_000);
   const gpusPerNode = await askCount(
     vscode.l10n.t('GPUs in each node'),
@@ -29,6 +30,8 @@ export async function chooseClusterCommand(commands: ConfigCommands, argument: u
     return;
   }
   await changeConfig(vscode.Uri.parse(session.file), [
+    { path: ['cluster', 'groups'], value: undefined },
+    { path: ['layout', 'stageGroups'], value: undefined },
     { path: ['cluster', 'gpu'], value: gpu },
     { path: ['cluster', 'nodes'], value: nodes },
     { path: ['cluster', 'gpusPerNode'], value: gpusPerNode },

@@ -137,7 +137,8 @@ describe('terapipe', function () {
       context: null,
       expert: null,
       expertTensor: null,
-      stageLayers: null,
+      stageGroups: null,
+    stageLayers: null,
       virtualStages: null,
     };
     assert.deepEqual(answer['layout'], layout);

@@ -1,3 +1,4 @@
+import type { StateKind } from '../../model/spec';
 import type { FactValues } from '../facts';
 import type { ModelTraits, WrittenModel } from '../written-model';
 
@@ -80,12 +81,37 @@ export interface Family {
   readonly traits?: ModelTraits;
   /** What planning counts otherwise than the model has it. */
   readonly approximated?: string;
+  /** Why models of the family are not planned. */
+  readonly unplanned?: string;
+  /** What its layers with a state have. */
+  readonly state?: StateFamily;
+}
+
+/** Sizes of a state that a config can set. `inner`: width of all its values together. */
+export type StateField = 'heads' | 'headDim' | 'stateDim' | 'groups' | 'stepRank' | 'convolution' | 'expand' | 'inner';
+
+/** How the configs of a family write what a mixer with a state has: key names, and defaults. A size that follows from others where it is not written (or `auto`) has no default. */
+export interface StateFamily {
+  readonly kind: StateKind;
+  readonly keys: Readonly<Partial<Record<StateField, readonly string[]>>>;
+  readonly defaults: Readonly<Partial<Record<StateField, number>>>;
+  /** Switches of biases; absent: there are none. */
+  readonly convolutionBias?: { readonly key: string; readonly otherwise: boolean };
+  readonly projectionBias?: { readonly key: string; readonly otherwise: boolean };
+  /** Norms inside the mixer: of all values, of one head, of step size, B and C; with a key, under that switch, which is off unless set. */
+  readonly norm: 'values' | 'head' | 'steps' | 'none' | { readonly key: string };
+  /** Tokens that its kernels work on at once: the key, and the class's default. */
+  readonly chunk: { readonly key?: string; readonly otherwise: number };
+  /** How the kinds of the layers are written where no list of them is. */
+  readonly layers: 'all' | 'parallel' | 'periods' | 'indices' | 'pattern' | 'interval' | 'alternating';
+  /** Every layer is a mixer or a feed-forward network alone. */
+  readonly isLone?: true;
 }
 
 /** Keys of facts beside the sizes, the same in every family that has them. */
 export const extraKeys: Readonly<Partial<Record<ExtraField & keyof FactValues, readonly string[]>>> = {
   sharedExperts: ['n_shared_experts', 'num_shared_experts', 'moe_num_shared_experts'],
-  sharedExpertFfn: ['shared_expert_intermediate_size', 'shared_intermediate_size'],
+  sharedExpertFfn: ['shared_expert_intermediate_size', 'shared_intermediate_size', 'moe_shared_expert_intermediate_size'],
   firstDenseLayers: ['first_k_dense_replace'],
   decoderSparseStep: ['decoder_sparse_step', 'interleave_moe_layer_step'],
   qLoraRank: ['q_lora_rank'],

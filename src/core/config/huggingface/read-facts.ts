@@ -7,6 +7,7 @@ import type { WrittenModel } from '../written-model';
 import { extraKeys, type ExtraField } from './family';
 import { flag, from, memberNamed, readMember, type Source } from './members';
 import { layerIndices } from './sizes';
+import { denseByPeriod, stateLayers, type StateRead } from './state';
 
 type Found = { -readonly [K in FactName]?: Located<FactValues[K]> };
 
@@ -19,15 +20,16 @@ const modelFacts = [
  * Everything a config says as facts, documented defaults of its class included (their source says so). What the class leaves open, and what this model does not have, is absent.
  * @throws ExpectedError `config-wrong-type`, `config-out-of-range`; placed.
  */
-export function readFacts(source: Source, model: LocatedFields<WrittenModel>): Facts {
+export function readFacts(source: Source, model: LocatedFields<WrittenModel>, state: StateRead | null): Facts {
   const extras = readExtras(source);
   const kinds = attentionKinds(source, model.layers.value);
   const found: Found = {
     ...modelOf(source, model),
-    ...extras,
+    ...(state !== null && model.experts.value === null ? withoutShared(extras) : extras),
     ...(extras.kvLoraRank === undefined ? {} : { latentAttention: from(extras.kvLoraRank, true) }),
     ...stacks(source, model, extras),
-    ...kindsByLayer(source),
+    ...kindsByLayer(source, model),
+    ...state?.facts,
     ...slidingWindow(source, model),
     ...(kinds === null ? {} : { attentionKinds: kinds }),
   };
@@ -56,6 +58,11 @@ function modelOf(source: Source, model: LocatedFields<WrittenModel>): Found {
   );
 }
 
+/** What experts share means nothing in a hybrid without any. */
+function withoutShared(extras: ReturnType<typeof readExtras>): ReturnType<typeof readExtras> {
+  return Object.fromEntries(Object.entries(extras).filter(([name]) => name !== 'sharedExperts' && name !== 'sharedExpertFfn'));
+}
+
 /** Null says that there is none; absence, the default of the class. */
 function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>> {
   const { family, members } = source;
@@ -79,9 +86,10 @@ const patternRule: Rule<string> = {
 };
 
 /** Which layers have experts or are no attention, beside the numbers of `extraKeys`. */
-function kindsByLayer(source: Source): Found {
+function kindsByLayer(source: Source, { layers }: LocatedFields<WrittenModel>): Found {
   const listed = source.members.get('mlp_only_layers');
-  const dense = listed?.value.type === 'null' ? undefined : readMember(source, listed, layerIndices);
+  const dense =
+    denseByPeriod(source, layers.value) ?? (listed?.value.type === 'null' ? undefined : readMember(source, listed, layerIndices));
   const period = source.members.get('moe_layer_freq');
   const frequency = period?.value.type === 'number' ? readMember(source, period, integer(1, 10_000)) : undefined;
   const kinds = source.members.get('hybrid_override_pattern');
@@ -134,6 +142,8 @@ const defaultCrossLayers = [3, 8, 13, 18, 23, 28, 33, 38];
 /** Kind of every layer where they are not all alike, or the config lists them; null otherwise. */
 function attentionKinds(source: Source, layers: number): Located<readonly string[]> | null {
   const { family, members } = source;
+  const ofState = stateLayers(source, layers);
+  if (ofState !== null) return ofState;
   const listed = memberNamed(members, ['layer_types', 'layers_block_type']);
   const written = listed?.value.type === 'array' ? readMember(source, listed, kindNames) : undefined;
   if (written !== undefined) return written;

@@ -4,8 +4,8 @@ import type { Place } from '../../located';
 import { quoted } from '../../text';
 import { families } from '../families';
 import type { Facts } from '../facts';
-import { placeOf, startOf } from '../json-document';
-import { latentOf } from '../traits';
+import { placeOf, startOf, type Member } from '../json-document';
+import { isHybridKind, latentOf } from '../traits';
 import type { Unplanned } from '../run';
 import { closest } from '../suggest';
 import { extraKeys, type FamilyField } from './family';
@@ -44,15 +44,33 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
     return { ...reason, remedy: `plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
   }
   if (family.kind === 'encoder-decoder') return because('encoder and decoder have layers of different kinds');
-  const other = facts.attentionKinds?.value.find((kind) => !isAttention(kind));
+  if (family.unplanned !== undefined) return because(family.unplanned);
+  const { state } = family;
+  const other = facts.attentionKinds?.value.find((kind) =>
+    state === undefined ? !isAttention(kind) : !isHybridKind(kind, state.isLone === true),
+  );
   if (other !== undefined) return because(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
-  const recurrent = recurrentPlace(found, facts);
+  const untold =
+    state === undefined ? undefined : uncounted.find(({ key }) => isSet(found.members.get(key)) && family.keys.mlpBias?.[0] !== key);
+  if (untold !== undefined) return because(untold.reason, placeOfMember(found, untold.key));
+  const recurrent = state === undefined ? recurrentPlace(found, facts) : null;
   if (recurrent !== null) return because('not all its layers are attention', recurrent);
   if (facts.latentAttention !== undefined && latentOf(facts) === null)
     return because('it does not say all sizes of its latent attention', placeOfFact(facts.kvLoraRank, found));
   return family.assumed === true && !isCausal(found)
     ? because('its architectures name no causal language model', placeOfMember(found, 'architectures'))
     : null;
+}
+
+/** What configs of hybrids can ask for that is not counted. */
+const uncounted = [
+  { key: 'moe_latent_size', reason: 'its experts work on compressed tokens' },
+  { key: 'mlp_bias', reason: 'some of its feed-forward networks have biases' },
+] as const;
+
+/** Neither absent, nor null, off or 0. NemotronH alone has biases in some networks only: the others give theirs to all. */
+function isSet(member: Member | undefined): boolean {
+  return Boolean(member?.value.value);
 }
 
 /** Where a config of a type that may be anything sizes layers that are no attention. */
@@ -89,6 +107,7 @@ function placeOfMember(found: FoundModel, name: string): Place {
 const knownKeys: ReadonlySet<string> = new Set([
   ...Object.values(families).flatMap(({ keys }) => Object.values(keys).flat()),
   ...Object.values(extraKeys).flat(),
+  ...Object.values(families).flatMap(({ state }) => Object.values(state?.keys ?? {}).flat()),
 ]);
 
 /** HuggingFace configs hold many keys that mean nothing to planning; one that nearly spells a size we then took by default is worth a word. */

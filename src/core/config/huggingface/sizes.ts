@@ -7,6 +7,8 @@ import * as v from 'valibot';
 import type { FamilyField } from './family';
 import { flag, from, located, memberNamed, readMember, type Members, type Source } from './members';
 import { membersOf } from '../json-document';
+import { byDefault } from '../families';
+import { stateLayers } from './state';
 
 /**
  * The sizes and traits that a config gives, whatever its family derives from its switches included.
@@ -40,7 +42,7 @@ function readGiven(source: Source): Given<WrittenModel> {
     ...readNullable('kvHeads', heads),
     ...readNullable('headDim', Math.max(1, Math.floor(hidden / heads))),
     ...(family.defaults.ffn === null ? readNullable('ffn', 4 * hidden) : read('ffn')),
-    ...read('experts'),
+    ...(family.state !== undefined && memberNamed(members, family.keys.experts)?.value.value === 0 ? noExperts(source) : read('experts')),
     ...read('activeExperts'),
     ...read('expertFfn'),
     ...read('vocab', integer(1, 100_000_000)),
@@ -50,6 +52,12 @@ function readGiven(source: Source): Given<WrittenModel> {
     ...read('attentionOutputBias'),
     ...read('mlpBias'),
   };
+}
+
+/** No experts, written as 0 of them (Granite 4). */
+function noExperts({ document, members, family }: Source): Given<WrittenModel> {
+  const member = memberNamed(members, family.keys.experts);
+  return member === undefined ? {} : { experts: located(document, member, null) };
 }
 
 function tieAround(source: Source, around: Members | null): Given<WrittenModel> {
@@ -118,6 +126,34 @@ const mpt: Switches = (source, sizes) => {
   };
 };
 
+/** One expert is a plain network. */
+const jamba: Switches = (_, { experts }) => (experts?.value === 1 ? withoutExperts(experts) : {});
+
+/** Without experts only the network is left that is shared with them otherwise. */
+const graniteHybrid: Switches = (source, { experts }) => {
+  const kind = source.members.get('position_embedding_type');
+  const shared =
+    readMember(source, source.members.get('shared_intermediate_size'), modelFields.ffn) ?? byDefault(1024, 'shared with experts otherwise');
+  return {
+    ...(kind?.value.value === 'rope' ? { positions: located(source.document, kind, 'rotary') } : {}),
+    ...(experts?.value === null ? { ffn: shared } : {}),
+  };
+};
+
+/** As many layers as are listed; no experts where no layer has any. */
+const nemotronHybrid: Switches = (source) => {
+  const kinds = stateLayers(source, source.family.defaults.layers);
+  if (kinds === null) return {};
+  return {
+    layers: from(kinds, kinds.value.length),
+    ...(kinds.value.includes('moe') ? {} : withoutExperts(from(kinds, 1))),
+  };
+};
+
+function withoutExperts(because: Located<unknown>): Given<WrittenModel> {
+  return { experts: from(because, null), activeExperts: from(because, null), expertFfn: from(because, null) };
+}
+
 /** What the configuration classes derive from switches of their own. */
 const familySwitches: Readonly<Record<string, Switches>> = {
   FalconConfig: falcon,
@@ -128,6 +164,9 @@ const familySwitches: Readonly<Record<string, Switches>> = {
   PhiConfig: normOfQueries('qk_layernorm'),
   StableLmConfig: normOfQueries('qk_layernorm'),
   CohereConfig: normOfQueries('use_qk_norm'),
+  JambaConfig: jamba,
+  GraniteMoeHybridConfig: graniteHybrid,
+  NemotronHConfig: nemotronHybrid,
 };
 
 /**

@@ -44,6 +44,15 @@ function switchOf<T>(value: T, off: FlagOutcome<T>): FlagRead<T>['of'] {
   };
 }
 
+/** A share of the whole, from 0 to 1. */
+export const share: FlagRead<number> = {
+  words: 'one',
+  of: ([written = '']) => {
+    const value = /^[+]?(\d+\.?\d*|\.\d+)(e-?\d+)?$/i.test(written) ? Number(written) : NaN;
+    return value >= 0 && value <= 1 ? { value } : { expects: 'a share from 0 to 1' };
+  },
+};
+
 /** One of several words, in any case, translated; null stands for a word that is allowed and says nothing. */
 export function choice<const T extends string>(options: Readonly<Record<string, T | null>>): FlagRead<T> {
   return {

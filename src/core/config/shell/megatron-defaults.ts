@@ -1,4 +1,5 @@
 import type { Fact, FactName, Facts, FactValues } from '../facts';
+import { isHybrid, stateDefaults } from '../hybrid';
 
 type Values = { readonly [K in FactName]?: FactValues[K] };
 
@@ -42,6 +43,7 @@ export function megatronDefaults(facts: Facts): Facts {
     ...(facts.latentAttention?.value === true && latentDefaults),
     ...((facts.context?.value ?? 1) > 1 && contextDefaults),
     ...(facts.experts !== undefined && { ...expertDefaults, ...expertWidth(facts) }),
+    ...(isHybrid(facts) && stateDefaults(facts)),
     ...widths(facts),
   };
   const missing = Object.entries(values).filter(([name]) => !(name in facts));

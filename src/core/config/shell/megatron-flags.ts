@@ -2,6 +2,7 @@ import type { Finding } from '../../findings';
 import type { Place, TextRange } from '../../located';
 import { quoted } from '../../text';
 import type { Fact, FactName, Facts, FactValues } from '../facts';
+import { isHybrid } from '../hybrid';
 import {
   any,
   choice,
@@ -13,6 +14,7 @@ import {
   nodeCount,
   on,
   processCount,
+  share,
   taskCount,
   text,
   texts,
@@ -102,6 +104,16 @@ const flagTable: FlagTable = {
   encoderSequenceLength: [rule('encoder-seq-length', count(1))],
   decoderSequenceLength: [rule('decoder-seq-length', count(1))],
   hybridPattern: [rule('hybrid-layer-pattern', text), rule('hybrid-override-pattern', text)],
+  hybridAttentionRatio: [rule('hybrid-attention-ratio', share)],
+  hybridMlpRatio: [rule('hybrid-mlp-ratio', share)],
+  linearAttentionFrequency: [rule('linear-attention-freq', text)],
+  outputGate: [rule('attention-output-gate', on(true))],
+  expertLatent: [rule('moe-latent-size', count(1))],
+  stateHeads: [rule('mamba-num-heads', count(1)), rule('linear-num-value-heads', count(1))],
+  stateHeadDim: [rule('mamba-head-dim', count(1)), rule('linear-value-head-dim', count(1))],
+  stateDim: [rule('mamba-state-dim', count(1)), rule('linear-key-head-dim', count(1))],
+  stateGroups: [rule('mamba-num-groups', count(1)), rule('linear-num-key-heads', count(1))],
+  stateConvolution: [rule('linear-conv-kernel-dim', count(1))],
   tensor: [rule('tensor-model-parallel-size', count(1)), rule('model-parallel-size', count(1))],
   pipeline: [rule('pipeline-model-parallel-size', count(1))],
   context: [rule('context-parallel-size', count(1)), rule('ds-sequence-parallel-size', count(1))],
@@ -171,6 +183,7 @@ const flagTable: FlagTable = {
 /** Read together with others: what they add is in `derived`. */
 const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
   'group-query-attention': on(true),
+  'is-hybrid-model': on(true),
   'deepspeed-config': text,
 };
 
@@ -234,8 +247,12 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
   const shared = facts.sharedExpertFfn;
   const sharedExperts = shared === undefined ? undefined : wholeRatio(shared, facts.expertFfn ?? facts.ffn);
   const encoderLayers = facts.encoderLayers ?? (facts.decoderLayers === undefined ? undefined : facts.layers);
+  const hybrid = factOf(flags.get('is-hybrid-model'), on(true));
+  const isBareHybrid = hybrid?.value === true && !isHybrid(facts);
   return {
     ...rest,
+    // Without a pattern or shares all layers of a hybrid are Mamba's.
+    ...(isBareHybrid && { hybridAttentionRatio: { ...hybrid, value: 0 } }),
     ...(groups && { kvHeads: groups }),
     ...(sharedExperts && { sharedExperts }),
     ...(encoderLayers && { encoderLayers }),

@@ -1,4 +1,4 @@
-import { choice, count, fixed, keep, on } from '../shell/flag-reads';
+import { choice, count, fixed, keep, on, share } from '../shell/flag-reads';
 import { key, lenient, type KeyTable } from './keys';
 import { anyOf, layerPattern, layoutPattern, windowSize, word, words, phrase } from './reads';
 
@@ -63,6 +63,16 @@ export const coreKeys: KeyTable = {
   mtpLayers: [key('mtp_num_layers', count(0))],
   slidingWindow: [key('window_size', windowSize)],
   hybridPattern: [key('hybrid_layer_pattern', phrase), key('hybrid_override_pattern', phrase)],
+  hybridAttentionRatio: [key('hybrid_attention_ratio', share)],
+  hybridMlpRatio: [key('hybrid_mlp_ratio', share)],
+  linearAttentionFrequency: [key('linear_attention_freq', layerPattern)],
+  outputGate: [key('attention_output_gate', on(true))],
+  expertLatent: [key('moe_latent_size', count(1))],
+  stateHeads: [key('mamba_num_heads', count(1)), key('linear_num_value_heads', count(1))],
+  stateHeadDim: [key('mamba_head_dim', count(1)), key('linear_value_head_dim', count(1))],
+  stateDim: [key('mamba_state_dim', count(1)), key('linear_key_head_dim', count(1))],
+  stateGroups: [key('mamba_num_groups', count(1)), key('linear_num_key_heads', count(1))],
+  stateConvolution: [key('linear_conv_kernel_dim', count(1))],
   tensor: [key('tensor_model_parallel_size', count(1))],
   pipeline: [key('pipeline_model_parallel_size', count(1))],
   context: [key('context_parallel_size', count(1))],

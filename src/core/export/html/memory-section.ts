@@ -18,13 +18,14 @@ const parts = [
 export function memorySection(memory: MemoryProfile): string {
   const groups = sparse(grouped(stagesJson(memory)));
   const key = parts.map(([name]) => `<span class="swatch ${name}"></span>${name}`).join(' ');
+  const largestCard = Math.max(...memory.stages.map(({ capacityBytes }) => capacityBytes));
   const rows = groups.map(({ label, stage }) => {
     const segments = parts.map(([name, field]) => {
       const share = Math.min(100, (100 * stage[field]) / Math.max(stage.capacityBytes, stage.peakBytes));
       return `<span class="${name}" style="width:${share.toFixed(3)}%" title="${text(`${name} ${formatBytes(stage[field])}`)}"></span>`;
     });
     const used = formatBytesOf(stage.peakBytes, stage.capacityBytes);
-    return `<tr><th scope="row">${text(label)}</th><td class="bar"><div>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.cardBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
+    return `<tr><th scope="row">${text(label)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestCard)}>${segments.join('')}</div></td><td>${text(stage.gpu === undefined ? used : `${used}, ${stage.gpu}`)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.cardBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
   });
   const head =
     '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of the card</th><th scope="col">Reserved</th><th scope="col">The card shows</th><th scope="col">In</th></tr>';
@@ -33,6 +34,11 @@ export function memorySection(memory: MemoryProfile): string {
     'Memory',
     `<p class="key">${key}</p>\n<table class="memory"><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>\n${element('p', text(kept), 'note')}`,
   );
+}
+
+/** A card that is smaller than the largest has a shorter bar. */
+function widthOf(share: number): string {
+  return share < 1 ? ` style="width:${(100 * share).toFixed(3)}%"` : '';
 }
 
 interface Group {
@@ -51,7 +57,7 @@ function grouped(stages: readonly StageJson[]): readonly Group[] {
 }
 
 function shown(stage: StageJson): string {
-  return [...parts.map(([, field]) => stage[field]), stage.peakBytes].map(formatBytes).join();
+  return [...[...parts.map(([, field]) => stage[field]), stage.peakBytes].map(formatBytes), stage.gpu].join();
 }
 
 function sparse(groups: readonly Group[]): readonly Group[] {

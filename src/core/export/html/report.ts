@@ -10,6 +10,7 @@ import {
   formatTokens,
   plural,
 } from '../../format';
+import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
 import type { Severity } from '../../findings';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../planner/plan';
 import { operationKind } from '../../schedule/schedule';
@@ -81,8 +82,9 @@ function headSection(title: string, { request, parameters }: Plan, chosen: Candi
   const sizes = (['tensor', 'pipeline', 'data', 'context', 'expert', 'virtualStages'] as const)
     .filter((size) => layout[size] > 1 || size === 'tensor' || size === 'pipeline' || size === 'data')
     .map((size) => `${size === 'virtualStages' ? 'virtual stages' : size} ${formatCount(layout[size])}`);
-  const cut = layout.stageLayers === undefined ? '' : `; ${stageLayersText({ stageLayers: layout.stageLayers })}`;
-  const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(gpus)} ${cluster.gpu.name}`;
+  const placement = placementText(cluster, layout);
+  const cut = `${layout.stageLayers === undefined ? '' : `; ${stageLayersText({ stageLayers: layout.stageLayers })}`}${placement === null ? '' : `; ${placement}`}`;
+  const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${gpusText(cluster, gpus)}`;
   return `<header>\n${element('h1', text(title))}\n${element('p', text(what))}\n${element('p', text(`${chosen.name}: ${sizes.join(' x ')}${cut}`), 'layout')}\n</header>`;
 }
 
@@ -182,8 +184,7 @@ function timesSection({ cost, request, analytic, limits }: Plan, { certificate }
       : [
           `Optimum of the slicing ${formatDuration(certificate.optimumMs)}, proved bound ${formatDuration(certificate.lowerBoundMs)}: ${certificate.note}`,
         ]),
-    request.cluster.gpu.source,
-    request.cluster.links.source,
+    ...new Set(nodeGroups(request.cluster).flatMap(({ gpu, links }) => [gpu.source, links.source])),
   ];
   return listSection('What the times rest on', sentences);
 }
@@ -212,7 +213,12 @@ function runSection({ request }: Plan): string {
     ],
     [
       'Cluster',
-      `${plural(cluster.nodes, 'node')} of ${formatCount(cluster.gpusPerNode)} ${cluster.gpu.name} (${formatBytes(cluster.gpu.memoryBytes)}), ${formatNumber(cluster.links.nicGBps)} GB/s between nodes`,
+      nodeGroups(cluster)
+        .map(
+          ({ nodes, gpusPerNode, gpu, links }) =>
+            `${plural(nodes, 'node')} of ${formatCount(gpusPerNode)} ${gpu.name} (${formatBytes(gpu.memoryBytes)}), ${formatNumber(links.nicGBps)} GB/s between nodes`,
+        )
+        .join('; '),
     ],
   ] as const;
   return section('The run', `<table><tbody>\n${rows.map(([name, value]) => row([text(name), text(value)])).join('\n')}\n</tbody></table>`);

@@ -1,3 +1,5 @@
+import { placementText } from '../../cluster/groups';
+import { ExpectedError } from '../../errors';
 import type { ModelSpec } from '../../model/spec';
 import { formatBytesOf, formatCount, formatDuration, formatNumber } from '../../format';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
@@ -58,9 +60,19 @@ export interface HandOver {
   readonly predicted: string;
 }
 
-/** What to tell a launcher so that it runs the plan's chosen candidate. */
+/**
+ * What to tell a launcher so that it runs the plan's chosen candidate.
+ * @throws ExpectedError `export-groups` for stages on several kinds of nodes: which nodes a stage gets is said to the launcher's scheduler, not in its file.
+ */
 export function handOverOf(plan: Plan): HandOver {
   const { request } = plan;
+  const placement = placementText(request.cluster, request.layout);
+  if (placement !== null)
+    throw new ExpectedError(
+      'export-groups',
+      `Launchers are not told which nodes a stage is on, and this plan needs ${placement}`,
+      'plan one kind of nodes to hand it over; or set layout.stageLayers in the launcher yourself, and order its hosts like the stages',
+    );
   const chosen = chosenOf(plan);
   return handOver(request, {
     ...chosen,

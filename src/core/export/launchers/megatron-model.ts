@@ -1,14 +1,20 @@
 import { formatCount } from '../../format';
 import { layerGroups } from '../../model/layers';
-import type { ModelSpec } from '../../model/spec';
+import { sublayers } from '../../model/mixers';
+import type { LayerKind, ModelSpec } from '../../model/spec';
 
-/** The model in flags of Megatron-LM (`megatron/training/arguments.py`, 0.9 to 0.15); what they have no word for is in `modelGaps`. */
-export function modelFlags(model: ModelSpec): readonly string[] {
+/**
+ * The model in flags of Megatron-LM (`megatron/training/arguments.py`, 0.9 to 0.15); what they have no word for is in `modelGaps`.
+ * @param isPatterned a setting beside these flags gives the kinds of the layers, and with them their number.
+ */
+export function modelFlags(model: ModelSpec, isPatterned = false): readonly string[] {
   const { layers, hidden, heads, kvHeads, headDim, ffn, vocab, experts, denseFfn } = model;
   const isLatent = hasLatent(model);
   const isBiased = model.attentionOutputBias || model.mlpBias;
   return [
-    ...[`--num-layers ${layers}`, `--hidden-size ${hidden}`, `--num-attention-heads ${heads}`],
+    ...when(!isPatterned, `--num-layers ${layers}`),
+    ...[`--hidden-size ${hidden}`, `--num-attention-heads ${heads}`],
+    ...stateFlags(model, isPatterned),
     ...when(!isLatent && kvHeads !== heads, '--group-query-attention', `--num-query-groups ${kvHeads}`),
     ...when(!isLatent && headDim * heads !== hidden, `--kv-channels ${headDim}`),
     ...latentFlags(model),
@@ -22,6 +28,7 @@ export function modelFlags(model: ModelSpec): readonly string[] {
     ...when(model.qkNorm, '--qk-layernorm'),
     ...when(!model.tiedEmbeddings, '--untie-embeddings-and-output-weights'),
     ...when(vocab > 0, `--vocab-size ${vocab}`),
+    ...when((model.mtpLayers ?? 0) > 0, `--mtp-num-layers ${model.mtpLayers ?? 0}`),
   ];
 }
 
@@ -32,6 +39,10 @@ export function modelGaps(model: ModelSpec): readonly string[] {
   const isPartlyBiased = (model.attentionOutputBias || model.mlpBias) && !(model.attentionOutputBias && model.mlpBias && model.qkvBias);
   return [
     ...when(hasWindow, 'attention windows'),
+    ...when(
+      model.state !== undefined && hybridLetters(model) === null && !isDeltaHybrid(model),
+      'its layers that hand on a state: the flags would train another model',
+    ),
     ...when(isPartlyBiased, 'biases in some matrices only'),
     ...when(normsPerLayer !== 2, `${formatCount(normsPerLayer)} norms a layer`),
     ...when(normParameters !== undefined, 'norms without their usual parameters'),
@@ -41,6 +52,48 @@ export function modelGaps(model: ModelSpec): readonly string[] {
     ...when(model.attentionSinks === true, 'attention sinks'),
     ...when(model.experts?.sharedGate === true, 'the gate of the shared experts'),
     ...when(model.experts?.routerBias === true, "the router's bias"),
+  ];
+}
+
+/** The pattern of a model whose layers are Mamba-2, attention or a feed-forward network in turn, as Megatron-LM builds them; null for others. */
+export function hybridLetters({ state, layers, layerKinds = [] }: ModelSpec): string | null {
+  if (state?.kind !== 'mamba2' || state.convolution !== 4 || !state.convolutionBias || state.projectionBias) return null;
+  if (layerKinds.length !== layers || layerKinds.some((kind) => sublayers(kind) !== 1 || kind.mixer === 'both')) return null;
+  const letterOf = ({ mixer, feedForward }: LayerKind): string =>
+    mixer === 'state' ? 'M' : mixer !== 'none' ? '*' : feedForward === 'experts' ? 'E' : '-';
+  return layerKinds.map(letterOf).join('');
+}
+
+/** Whether its layers are attention or Gated DeltaNet, each with a feed-forward network: `--experimental-attention-variant` of core 0.16. */
+function isDeltaHybrid({ state, layerKinds = [] }: ModelSpec): boolean {
+  return (
+    state?.kind === 'gated-delta-net' &&
+    layerKinds.every(({ mixer = 'attention', feedForward }) => feedForward !== 'none' && (mixer === 'attention' || mixer === 'state'))
+  );
+}
+
+function stateFlags(model: ModelSpec, isPatterned: boolean): readonly string[] {
+  const { state } = model;
+  const letters = hybridLetters(model);
+  if (state !== undefined && letters !== null)
+    return [
+      ...when(!isPatterned, `--hybrid-override-pattern "${letters}"`),
+      '--is-hybrid-model',
+      '--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec',
+      ...[`--mamba-num-heads ${state.heads}`, `--mamba-head-dim ${state.headDim}`],
+      ...[`--mamba-state-dim ${state.stateDim}`, `--mamba-num-groups ${state.groups}`],
+    ];
+  if (state === undefined || !isDeltaHybrid(model)) return [];
+  const runs = layerGroups({
+    ...model,
+    layerKinds: (model.layerKinds ?? []).map(({ mixer = 'attention' }) => ({ feedForward: 'dense', window: null, mixer })),
+  });
+  return [
+    '--experimental-attention-variant gated_delta_net',
+    `--linear-attention-freq "(${runs.map(({ kind, layers }) => `[${kind.mixer === 'state' ? 1 : 0}]*${layers}`).join('+')})"`,
+    ...[`--linear-num-value-heads ${state.heads}`, `--linear-value-head-dim ${state.headDim}`, `--linear-num-key-heads ${state.groups}`],
+    ...[`--linear-key-head-dim ${state.stateDim}`, `--linear-conv-kernel-dim ${state.convolution}`],
+    ...when(model.outputGate === true, '--attention-output-gate'),
   ];
 }
 
@@ -66,7 +119,7 @@ function expertFlags(model: ModelSpec): readonly string[] {
   const { experts, ffn } = model;
   if (experts === null) return [];
   const groups = layerGroups(model).map(({ kind, layers }) => `[${kind.feedForward === 'experts' ? 1 : 0}]*${layers}`);
-  const hasDense = layerGroups(model).some(({ kind }) => kind.feedForward === 'dense');
+  const hasDense = layerGroups(model).some(({ kind }) => kind.feedForward === 'dense') && hybridLetters(model) === null;
   const shared = experts.sharedFfn ?? 0;
   return [
     ...[`--num-experts ${experts.count}`, `--moe-router-topk ${experts.active}`, `--moe-ffn-hidden-size ${ffn}`],

@@ -1,5 +1,5 @@
 import { headerLines, type HandOver } from './hand-over';
-import { modelFlags } from './megatron-model';
+import { hybridLetters, modelFlags } from './megatron-model';
 import { shellValue } from './shell-syntax';
 import { megatronFlags, type Spelling } from './spelling';
 import type { Put } from './wish';
@@ -7,10 +7,11 @@ import type { Put } from './wish';
 /** A launch script for Megatron-LM under Slurm: complete but for data, tokenizer and learning rate, which no plan knows. */
 export function megatronScript(plan: HandOver, puts: readonly Put[]): string {
   const { nodes, gpusPerNode, title, model } = plan;
+  const isPatterned = puts.some(({ fact }) => fact === 'hybridPattern');
   const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
   const words = puts.flatMap((put) => flagOf(put) ?? []);
   const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|recompute)/.test(flag);
-  const isModel = (flag: string): boolean => /^--(seq-length|max-position)/.test(flag);
+  const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
   const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
   return `#!/usr/bin/env bash
 #SBATCH --job-name=${job}
@@ -38,7 +39,7 @@ MASTER_ADDR=\${MASTER_ADDR:-$(scontrol show hostnames "\${SLURM_JOB_NODELIST:-lo
 MASTER_PORT=\${MASTER_PORT:-29500}
 
 MODEL_ARGS=(
-${lines([...modelFlags(model), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, `--attention-backend ${plan.attention}`])}
+${lines([...modelFlags(model, isPatterned), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, `--attention-backend ${plan.attention}`])}
 )
 
 # Data parallelism is what these sizes leave of the GPUs.
@@ -62,7 +63,7 @@ DATA_ARGS=(
 
 srun torchrun --nproc-per-node "$GPUS_PER_NODE" --nnodes "$NNODES" \\
   --rdzv-id "\${SLURM_JOB_ID:-0}" --rdzv-backend c10d --rdzv-endpoint "$MASTER_ADDR:$MASTER_PORT" \\
-  "$MEGATRON/pretrain_gpt.py" \\
+  "$MEGATRON/${hybridLetters(model) === null ? 'pretrain_gpt' : 'pretrain_mamba'}.py" \\
   "\${MODEL_ARGS[@]}" "\${PARALLEL_ARGS[@]}" "\${TRAINING_ARGS[@]}" "\${DATA_ARGS[@]}"
 `;
 }

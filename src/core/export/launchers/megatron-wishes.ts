@@ -1,9 +1,11 @@
 import type { Facts } from '../../config/facts';
+import { hybridLayersOf } from '../../config/hybrid';
 import type { LauncherFormat } from '../../config/run';
 import { formatCount, plural } from '../../format';
 import { countOf, worldOf } from '../../launch/derived';
 import { gpusOf, type HandOver } from './hand-over';
 import { megatronStages, sum } from '../../launch/stage-layers';
+import { hybridLetters } from './megatron-model';
 import { isSame, patternOf } from './stage-layers';
 import { because, countWish, gone, isGiven, lacking, offloadWish, silentSize, switchWish, type Put, type Way, type Wish } from './wish';
 
@@ -55,6 +57,7 @@ function stagesWish(plan: HandOver, format: MegatronFormat): Wish {
   return {
     what: virtual + (isEven ? `${plural(each, 'layer')} on each stage` : `${stageText(stageLayers)} layers on the stages`),
     facts: [
+      ...(hybridLetters(plan.model) === null ? [] : (['hybridPattern'] as const)),
       ...(['virtualStages', 'layersPerVirtualStage', 'pipelineLayout'] as const),
       ...(['firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'] as const),
     ],
@@ -68,7 +71,10 @@ function stagesWish(plan: HandOver, format: MegatronFormat): Wish {
   };
 }
 
-function stageWays({ stageLayers, pipeline, virtualStages }: HandOver, format: MegatronFormat, facts: Facts): readonly Way[] {
+function stageWays(plan: HandOver, format: MegatronFormat, facts: Facts): readonly Way[] {
+  const { stageLayers, pipeline, virtualStages } = plan;
+  const letters = hybridLettersIn(plan, facts);
+  if (letters !== null) return hybridWays(plan, letters, format, facts);
   const first = stageLayers[0] ?? 0;
   const last = stageLayers.at(-1) ?? 0;
   const middle = stageLayers.slice(1, -1);
@@ -97,6 +103,40 @@ function stageWays({ stageLayers, pipeline, virtualStages }: HandOver, format: M
     ...(isLevel && virtualStages === 1 && pipeline > 1 ? [[...gone('embeddingAsLayer', 'lossAsLayer'), ...virtual, ...ends]] : []),
     ...(isLevel && light ? [[...gone('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
     layout,
+  ];
+}
+
+/** The pattern of a hybrid that the file describes, or that a new file is to; null where it is none. */
+function hybridLettersIn({ model, stageLayers }: HandOver, { hybridPattern, hybridAttentionRatio }: Facts): string | null {
+  const own = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
+  const letters = own?.letters ?? (hybridAttentionRatio === undefined ? hybridLetters(model) : null);
+  return letters?.length === sum(stageLayers) ? letters : null;
+}
+
+/** Hybrids deal layers evenly, or fewer to the ends; otherwise, and with virtual stages, by bars in the pattern itself, which flags of core 0.16 and older do not know. */
+function hybridWays(
+  { stageLayers, pipeline, virtualStages }: HandOver,
+  letters: string,
+  format: MegatronFormat,
+  facts: Facts,
+): readonly Way[] {
+  const [first = 0, last = 0] = [stageLayers[0], stageLayers.at(-1)];
+  const middle = stageLayers.slice(1, -1);
+  const others = gone('virtualStages', 'layersPerVirtualStage', 'pipelineLayout', 'embeddingAsLayer', 'lossAsLayer');
+  let from = 0;
+  const barred = stageLayers.map((layers) => letters.slice(from, (from += layers))).join('|');
+  const { hybridPattern } = facts;
+  const prediction = hybridPattern?.value.includes('/') === true ? hybridPattern.value.slice(hybridPattern.value.indexOf('/')) : '';
+  const bare: Way = hybridPattern?.value.includes('|') === true ? [{ fact: 'hybridPattern', value: letters + prediction }] : [];
+  const isOld = hybridPattern?.name?.includes('override') === true;
+  const plain: Way = [...bare, ...others, ...gone('firstStageLayers', 'lastStageLayers')];
+  const ends: Way = [...bare, ...others, { fact: 'firstStageLayers', value: first }, { fact: 'lastStageLayers', value: last }];
+  return [
+    ...(virtualStages === 1 && new Set(stageLayers).size === 1 ? [plain] : []),
+    ...(virtualStages === 1 && pipeline > 1 && new Set(middle).size <= 1 ? [ends] : []),
+    ...(isOld || format === 'nemo'
+      ? []
+      : [[...others, ...gone('firstStageLayers', 'lastStageLayers'), { fact: 'hybridPattern', value: barred + prediction } as const]]),
   ];
 }
 

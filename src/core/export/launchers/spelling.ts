@@ -14,6 +14,7 @@ export const megatronFlags = {
   virtualStages: ['--num-virtual-stages-per-pipeline-rank'],
   layersPerVirtualStage: ['--num-layers-per-virtual-pipeline-stage'],
   pipelineLayout: ['--pipeline-model-parallel-layout'],
+  hybridPattern: ['--hybrid-layer-pattern', '--hybrid-override-pattern'],
   firstStageLayers: ['--decoder-first-pipeline-num-layers'],
   lastStageLayers: ['--decoder-last-pipeline-num-layers'],
   embeddingAsLayer: ['--account-for-embedding-in-pipeline-split'],

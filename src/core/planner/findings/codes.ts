@@ -8,6 +8,7 @@ export const findingCodes = [
   'heads-tensor',
   'kv-heads-tensor',
   'width-tensor',
+  'state-tensor',
   'hidden-heads',
   'kv-heads-heads',
   'tensor-beyond-node',

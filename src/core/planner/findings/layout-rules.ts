@@ -3,6 +3,8 @@ import { modelSpecOf } from '../../config/written-model';
 import { gpuPresets } from '../../cluster/presets';
 import type { Finding } from '../../findings';
 import { formatCount, plural } from '../../format';
+import { hasAttention, splitsHeads, splitsState } from '../../model/mixers';
+import type { ModelSpec, StateMixer } from '../../model/spec';
 import { orList } from '../../text';
 import { divisorsOf, nearest } from '../../numbers';
 import { kindFor, runsVirtualStages } from '../scheduling';
@@ -76,6 +78,9 @@ function chunkFindings(run: Run): Finding[] {
 
 function tensorFindings(run: Run): Finding[] {
   const tensor = run.layout.tensor?.value ?? 1;
+  const model = modelSpecOf(run.model, run.traits);
+  if (model.state !== undefined && !splitsState(model.state, tensor)) return [stateFinding(run, model, model.state, tensor)];
+  if (model.state !== undefined && !(model.layerKinds ?? []).some(hasAttention)) return [];
   const { heads, kvHeads, hidden } = run.model;
   const { ffn } = modelSpecOf(run.model);
   const sizes = divisorsOf(heads.value).filter((size) => splitsWidths(run, size) && splitsKvHeads(kvHeads.value, size));
@@ -110,6 +115,26 @@ function tensorFindings(run: Run): Finding[] {
       remedy: `a tensor size of ${formatCount(kvHeads.value)} or less keeps each once`,
     }),
   ];
+}
+
+/** A mixer with a state whose heads or groups the tensor size does not divide. */
+function stateFinding(run: Run, model: ModelSpec, state: StateMixer, tensor: number): Finding {
+  const near = nearest(
+    divisorsOf(state.heads).filter((size) => splitsHeads(model, size)),
+    tensor,
+  );
+  const what =
+    state.kind === 'mamba'
+      ? 'the first version of Mamba, which Megatron-LM does not divide over GPUs'
+      : `${plural(state.heads, 'head')} in ${plural(state.groups, 'group')} of a state, which have to divide evenly`;
+  return findingAt(
+    run,
+    'layout.tensor',
+    'state-tensor',
+    'error',
+    { message: `A tensor size of ${formatCount(tensor)} meets ${what}`, remedy: `set layout.tensor to ${listed(near)}` },
+    setFixes(run, 'layout.tensor', near),
+  );
 }
 
 function nodeFindings(run: Run): Finding[] {
@@ -182,7 +207,9 @@ function splitsKvHeads(kvHeads: number, tensor: number): boolean {
   return kvHeads % tensor === 0 || tensor % kvHeads === 0;
 }
 
+/** GPUs of a node; of the smallest, where there are several kinds. */
 function gpusPerNodeOf(run: Run): number | undefined {
+  if (run.groups !== undefined) return Math.min(...run.groups.value.map(({ gpusPerNode }) => gpusPerNode));
   if (run.gpusPerNode !== undefined) return run.gpusPerNode.value;
   const { gpu } = run;
   return gpu === undefined ? undefined : Object.values(gpuPresets).find((preset) => preset.gpu.name === gpu.value.name)?.gpusPerNode;

@@ -1,14 +1,16 @@
 import type { Run } from '../../config/run';
 import type { Finding, Fix } from '../../findings';
 import { formatBytes, formatCount, formatDuration } from '../../format';
-import type { StageMemory } from '../../memory/profile';
+import { nodeGroups } from '../../cluster/groups';
+import { tightestOf } from '../../memory/profile';
 import { fitsMemory } from '../../memory/count';
 import { chosenOf, type Candidate, type Plan } from '../plan';
 import type { PlanRequest } from '../request';
 import { otherSchedules } from '../../schedule/schedule';
 import { memoryOf } from '../scheduling';
+import { cardsOf } from '../stage-inputs';
 import { divisorsOf } from '../../numbers';
-import { findingAt, setFix } from './settings';
+import { findingAt, setFix, settingAt } from './settings';
 
 /** A schedule of more operations is not counted again for every change that might fit. */
 const maximumTrialOperations = 200_000;
@@ -18,11 +20,11 @@ export function memoryFindings(run: Run, plan: Plan | null): Finding[] {
   if (plan === null) return [];
   const chosen = chosenOf(plan);
   if (chosen.fits) return [];
-  const { stages, capacityBytes, marginBytes } = chosen.memory;
-  const worst = worstStage(stages);
+  const { stages, marginBytes } = chosen.memory;
+  const worst = tightestOf(stages);
   if (worst === undefined) return [];
-  const overBytes = worst.peakBytes + marginBytes - capacityBytes;
-  const card = `${formatBytes(capacityBytes)} ${plan.request.cluster.gpu.name}`;
+  const overBytes = worst.peakBytes + marginBytes - worst.capacityBytes;
+  const card = `${formatBytes(worst.capacityBytes)} ${worst.gpu ?? plan.request.cluster.gpu.name}`;
   const message = `Stage ${formatCount(worst.stage)} of ${formatCount(stages.length)} needs ${formatBytes(worst.peakBytes)}, ${formatBytes(overBytes)} more than a ${card} has with ${formatBytes(marginBytes)} kept free`;
   const { remedy, fixes } = remedyFor(run, plan, chosen);
   return [findingAt(run, keyOf(run), 'memory-over-capacity', 'error', { message, remedy }, fixes)];
@@ -80,14 +82,15 @@ function changesOf(request: PlanRequest): Change[] {
     .filter((size) => size < training.microBatch)
     .reverse();
   const gpus = layout.pipeline * layout.data;
-  const deeper = divisorsOf(model.layers).filter(
+  const deeper = (layout.stageGroups === undefined ? divisorsOf(model.layers) : []).filter(
     (pipeline) => pipeline > layout.pipeline && gpus % pipeline === 0 && training.globalBatch % (gpus / pipeline) === 0,
   );
   return [
     ...(layout.tensor > 1 && !training.sequenceParallel && training.sequenceLength % layout.tensor === 0
       ? [train('sequenceParallel', true)]
       : []),
-    ...(training.attention === 'unfused' && request.cluster.gpu.peakTflops.bf16 >= request.cluster.gpu.peakTflops.fp16
+    ...(training.attention === 'unfused' &&
+    nodeGroups(request.cluster).every(({ gpu: { peakTflops } }) => peakTflops.bf16 >= peakTflops.fp16)
       ? [train('attention', 'flash')]
       : []),
     ...(training.zeroStage === 0 && layout.data > 1 ? [train('zeroStage', 1)] : []),
@@ -112,20 +115,12 @@ function fitsAfter({ request, key }: Change, chosen: Candidate): boolean {
   const scheme = sliced
     ? chosen.scheme
     : Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  const memory = memoryOf({ model, training, layout }, chosen.schedule, scheme, cluster.gpu.memoryBytes);
+  const memory = memoryOf({ model, training, layout }, chosen.schedule, scheme, cardsOf(cluster, layout));
   return memory !== null && fitsMemory(memory);
-}
-
-function worstStage(stages: readonly StageMemory[]): StageMemory | undefined {
-  return stages.reduce<StageMemory | undefined>(
-    (worst, stage) => (worst === undefined || stage.peakBytes > worst.peakBytes ? stage : worst),
-    undefined,
-  );
 }
 
 /** What decides most about memory among what the file gives. */
 function keyOf(run: Run): string {
-  const keys = ['schedule', 'cluster.gpu', 'layout.pipeline'] as const;
-  const given = { schedule: run.schedule, 'cluster.gpu': run.gpu, 'layout.pipeline': run.layout.pipeline };
-  return keys.find((key) => given[key]?.source.kind === 'file') ?? 'schedule';
+  const keys = ['schedule', 'cluster.gpu', 'cluster.groups', 'layout.pipeline'] as const;
+  return keys.find((key) => settingAt(run, key)?.source.kind === 'file') ?? 'schedule';
 }

@@ -34,12 +34,13 @@ export function placeOfSetting(run: Run, key: string): Place {
 
 /**
  * The edits that give a setting a value (null: remove it) in the terapipe.json of a run, comments and layout kept; null when there is no such file,
- * or the value was given on the command line and an edit would change nothing.
+ * the value was given on the command line and an edit would change nothing, or it is part of a list of groups.
  */
 export function settingEdits(run: Run, key: string, value: string | number | boolean | null): readonly TextEdit[] | null {
   const source = settingAt(run, key)?.source;
   const text = run.texts?.get(run.file);
-  if (run.format !== 'terapipe' || source?.kind === 'override' || text === undefined) return null;
+  const isOfGroups = (source?.kind === 'file' && source.key === 'cluster.groups') || (run.groups !== undefined && key.startsWith('cluster.'));
+  if (run.format !== 'terapipe' || source?.kind === 'override' || isOfGroups || text === undefined) return null;
   const change = changeJson(text, [{ path: key.split('.'), value: value ?? undefined }]);
   return change === null ? null : [{ place: { file: run.file, range: { start: change.start, end: change.end } }, newText: change.newText }];
 }
@@ -78,6 +79,7 @@ function clusterSetting(run: Run, name: string): Located<unknown> | undefined {
     links: run.links,
     nodes: run.nodes,
     gpusPerNode: run.gpusPerNode,
+    groups: run.groups,
   };
   return Object.hasOwn(settings, name) ? settings[name] : undefined;
 }

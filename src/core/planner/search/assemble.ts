@@ -4,14 +4,16 @@ import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors
 import type { Scheme } from '../../solver/slicing';
 import { solveSlicing } from '../../solver/solve';
 import { peakBytesOf } from '../plan';
-import { slicingCost, type Measured } from '../predict';
+import type { Measured } from '../predict';
+import { slicingCost } from '../slicing-cost';
 import { stepPartsOf, type StepPart } from '../step-parts';
 import { cutsFor } from './cuts';
 import { evaluatorOf, familyName, microBatchesOf, type Evaluator, type SearchPoint } from './evaluate';
 import { launchedPoints } from './launched';
 import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
-import { gpusOf, unitOf, type SearchProblem } from './space';
+import { isSliced, unitOf } from './schedules';
+import { gpusOf, type SearchProblem } from './space';
 import { layoutText, whyLost, whyTooLarge } from './words';
 
 export interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
@@ -24,10 +26,17 @@ const namedNotFitting = 3;
 
 /**
  * The best layout for a problem, with all that an answer needs: the front of time against memory, the best of every schedule, the runners-up and why they lost. Token slices are solved for
- * TeraPipe's best layout alone; everywhere else they are equal.
- * @throws ExpectedError `search-*`; CancelledError.
+ * the best layouts of TeraPipe and Seq1F1B alone; everywhere else they are equal.
+ * @throws ExpectedError `search-*`, `search-groups` for nodes of several kinds; CancelledError.
  */
 export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOptions = {}): SearchResult {
+  const { groups } = problem.request.cluster;
+  if (groups !== undefined)
+    throw new ExpectedError(
+      'search-groups',
+      'Layouts are searched on nodes of one kind, and cluster.groups has several',
+      'plan without a search: sizes, placement and cut are chosen for the groups; or search on one group as the cluster',
+    );
   const evaluator = evaluatorOf(problem.request);
   const found = bestFirst(problem, options, evaluator);
   const leader = found.best ?? closest(problem, options);
@@ -101,7 +110,7 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
   return {
     plan: (point, given) => {
       throwIfCancelled(signal);
-      const candidate = evaluator.candidate(point, given);
+      const candidate = evaluator.candidate(point, given, signal);
       const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
       return {
         ...{ point, name, scheme, iterationMs, peakBytes: peakBytesOf(candidate), fits, bubbleRate, tokensPerSecond, mfu },
@@ -127,11 +136,11 @@ const mostUnits = 512;
 const mostJoined = 4;
 const visitBudget = 6e7;
 
-/** TeraPipe's point with slices by the dynamic program, where those are faster and still fit; any other as it is. */
+/** A point of TeraPipe or Seq1F1B with slices by the dynamic program, where those are faster and still fit; any other as it is. */
 function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, signal?: CancelSignal): FoundPlan {
   const plan = details.plan(point);
   const { request } = problem;
-  if (point.schedule !== 'TeraPipe' || request.slicing.scheme !== null) return plan;
+  if (!isSliced(point.schedule) || request.slicing.scheme !== null) return plan;
   throwIfCancelled(signal);
   const tokens = request.training.sequenceLength;
   const asked = unitOf(tokens, request.slicing.unit);
@@ -149,7 +158,7 @@ function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator
     { signal },
   );
   const better = details.plan(point, solution.scheme);
-  return better.fits && better.iterationMs < plan.iterationMs ? { ...better, name: 'TeraPipe, solved slices' } : plan;
+  return better.fits && better.iterationMs < plan.iterationMs ? { ...better, name: `${point.schedule}, solved slices` } : plan;
 }
 
 function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchPoint) => FoundPlan): RunnerUp[] {
@@ -165,15 +174,14 @@ function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchP
 function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
   return excluded
     .flatMap(({ family }) => {
-      const { layout } = family;
-      const [first] = cutsFor(problem, layout)
+      const [first] = cutsFor(problem, family)
         .map((stageLayers) => ({ ...family, stageLayers }))
         .map((point) => ({ point, bound: evaluator.pointBound(point) }))
         .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
       if (first === undefined) return [];
       const { point, bound } = first;
       // where the bound alone would fit, what it was ruled out by
-      const peakBytes = bound.peakBytes > evaluator.usableBytes ? bound.peakBytes : (evaluator.evaluate(point)?.peakBytes ?? 0);
+      const peakBytes = bound.peakBytes > evaluator.usableBytes ? bound.peakBytes : peakOf(evaluator.evaluate(point));
       return peakBytes > evaluator.usableBytes ? [{ family, bound: { ...bound, peakBytes } }] : [];
     })
     .filter(({ bound }) => bound.iterationMs < best.iterationMs)
@@ -185,4 +193,9 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       peakBytes: bound.peakBytes,
       why: whyTooLarge(bound, evaluator.usableBytes, best),
     }));
+}
+
+/** 0 where that is not known. */
+function peakOf(predicted: ReturnType<Evaluator['evaluate']>): number {
+  return typeof predicted === 'string' ? 0 : predicted.peakBytes;
 }

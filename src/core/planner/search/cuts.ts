@@ -1,5 +1,7 @@
-import type { Layout } from '../request';
-import type { SearchProblem } from './space';
+import type { Placement } from '../../schedule/kind';
+import { chunksPerStage, kindFor } from '../scheduling';
+import { stageShapes } from '../stages';
+import type { Family, SearchProblem } from './space';
 
 /** Layers of each stage, in order. */
 export type StageLayers = readonly number[];
@@ -14,47 +16,72 @@ export function fixedCut({ request, fixed }: SearchProblem): StageLayers | null 
   return fixed.has('pipeline') && fixed.has('virtualStages') ? (request.layout.stageLayers ?? null) : null;
 }
 
-/** The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts`. */
-export function cutsFor(problem: SearchProblem, { pipeline, virtualStages }: Layout): readonly StageLayers[] {
+/** The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts`; where there is none of these, chunk by chunk as equal as can be. */
+export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Family, 'layout' | 'schedule'>): readonly StageLayers[] {
+  const { pipeline, virtualStages } = layout;
   const decided = fixedCut(problem);
-  return decided?.length === pipeline * virtualStages ? [decided] : stageCuts(problem.request.model.layers, pipeline, virtualStages);
+  if (decided?.length === pipeline * virtualStages) return [decided];
+  const { model } = problem.request;
+  const kind = kindFor(schedule, layout);
+  const chunks = chunksPerStage(kind, layout);
+  const cuts = stageCuts(model.layers, pipeline, chunks, kind.placement);
+  return cuts.length > 0 ? cuts : [stageShapes(model.layers, pipeline * chunks).map(({ layers }) => layers)];
 }
 
 /**
  * The ways to cut `layers` layers into `stages` stages that are tried: equal where that divides, and ends that are lighter than the stages between them, which are all alike (as Megatron-LM's
  * `--decoder-first-pipeline-num-layers` and `--decoder-last-pipeline-num-layers` take it). Where none of these exists, ends one layer lighter than most.
- * With virtual stages all chunks are alike, but that the first, the last or both may have one layer less (`--account-for-embedding-in-pipeline-split`, `--account-for-loss-in-pipeline-split`).
+ * With virtual stages all chunks are alike, but that the first, the last or both may have one layer less (`--account-for-embedding-in-pipeline-split`, `--account-for-loss-in-pipeline-split`): chunks of the first and of the last stage,
+ * or in a V both of the first.
  */
-export function stageCuts(layers: number, stages: number, virtualStages = 1): StageLayers[] {
+export function stageCuts(layers: number, stages: number, chunks = 1, placement: Placement = 'loop'): StageLayers[] {
   if (stages > layers) return [];
-  if (stages === 1) return virtualStages === 1 ? [[layers]] : [];
-  if (virtualStages > 1) return likeChunks(layers, stages, virtualStages);
+  if (chunks > 1) return likeChunks(layers, stages, chunks, placement);
+  if (stages === 1) return [[layers]];
   const cuts = stages === 2 ? halves(layers) : lighterEnds(layers, stages);
   return cuts.length > 0 ? cuts : [dealt(layers, stages)];
 }
 
 /** Whether there is any such cut. */
-export function canCut(layers: number, stages: number, virtualStages: number): boolean {
+export function canCut(layers: number, stages: number, chunks: number, placement: Placement = 'loop'): boolean {
   if (stages > layers) return false;
-  return virtualStages === 1 || (stages > 1 && [0, 1, 2].some((fewer) => isChunked((layers + fewer) / stages, virtualStages, fewer)));
+  if (chunks === 1) return true;
+  return endsOf(stages, placement).some((ends) => isChunked(layers, stages, chunks, ends));
 }
 
-/** Whether stages of so many layers are all chunks alike, and none is empty with ends of `fewer` layers fewer together. */
-function isChunked(each: number, virtualStages: number, fewer: number): boolean {
-  return each % virtualStages === 0 && (each > virtualStages || fewer === 0);
+/** Layers fewer on the first and on the last stage. */
+type Ends = readonly [first: number, last: number];
+
+/** What is tried of it: where embedding and head are. */
+function endsOf(stages: number, placement: Placement): readonly Ends[] {
+  if (stages === 1) return [[0, 0]];
+  return placement === 'v'
+    ? [
+        [0, 0],
+        [1, 0],
+        [2, 0],
+      ]
+    : [
+        [0, 0],
+        [1, 0],
+        [0, 1],
+        [1, 1],
+      ];
 }
 
-function likeChunks(layers: number, stages: number, virtualStages: number): StageLayers[] {
-  return [
-    [0, 0],
-    [1, 0],
-    [0, 1],
-    [1, 1],
-  ].flatMap(([first = 0, last = 0]) => {
-    const each = (layers + first + last) / stages;
-    if (!isChunked(each, virtualStages, first + last)) return [];
-    return [Array.from({ length: stages }, (_, stage) => each - (stage === 0 ? first : 0) - (stage === stages - 1 ? last : 0))];
-  });
+/** Whether chunks on stages of so many layers are all alike but for the ends, and none is empty. */
+function isChunked(layers: number, stages: number, chunks: number, [first, last]: Ends): boolean {
+  const each = (layers + first + last) / stages;
+  return each % chunks === 0 && (each > chunks || first + last === 0);
+}
+
+function likeChunks(layers: number, stages: number, chunks: number, placement: Placement): StageLayers[] {
+  return endsOf(stages, placement)
+    .filter((ends) => isChunked(layers, stages, chunks, ends))
+    .map(([first, last]) => {
+      const each = (layers + first + last) / stages;
+      return Array.from({ length: stages }, (_, stage) => each - (stage === 0 ? first : 0) - (stage === stages - 1 ? last : 0));
+    });
 }
 
 function halves(layers: number): StageLayers[] {

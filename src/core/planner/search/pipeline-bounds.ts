@@ -2,6 +2,11 @@ import type { WholeSliceTime } from '../../cost/slice-cost';
 
 /** Time of one micro-batch on one stage, ms, and of its first and last token slice (itself when it is whole). */
 export interface StageTimes extends WholeSliceTime {
+  /** The part of `backwardMs` that makes gradients of weights. */
+  readonly weightMs: number;
+  /** Forward of its first slices and backward of its last ones, ms: none, one, ..., all. */
+  readonly firstForwardMs: Float64Array;
+  readonly lastBackwardMs: Float64Array;
   readonly first: WholeSliceTime;
   readonly last: WholeSliceTime;
 }
@@ -58,6 +63,47 @@ export function drainedBound(stages: readonly StageTimes[], microBatches: number
     return most;
   };
   return least(({ forwardMs }) => forwardMs) + least(({ backwardMs }) => backwardMs);
+}
+
+/** Slices that stage `stage` of Seq1F1B has done forward when it begins its first backward, at most; backwards come from slice to slice, the last of a micro-batch first. */
+export function slicesAhead(stages: number, stage: number, slices: number, microBatches: number): number {
+  return Math.min(stages - stage + slices - 1, slices * microBatches);
+}
+
+/**
+ * Least makespan of 1F1B over token slices (Seq1F1B), ms. On each stage:
+ * - all its work, after a first slice forward and before one backward on the stages before;
+ * - the first micro-batch to the last stage, its last slice back, then all work but the forwards ahead, and again a first slice back;
+ * - a first slice to the stage, all that comes before its last forward, that slice to the last stage, the last micro-batch backward there, and a first slice back.
+ */
+export function slicedBound(stages: readonly StageTimes[], microBatches: number): number {
+  const end = stages.at(-1);
+  if (end === undefined) return 0;
+  const count = end.firstForwardMs.length - 1;
+  const forwardsFirst = sum(stages.slice(0, -1).map(({ first }) => first.forwardMs));
+  const backwardsFirst = sum(stages.slice(0, -1).map(({ first }) => first.backwardMs));
+  let forwardsLast = sum(stages.map(({ last }) => last.forwardMs));
+  let backwardsLast = sum(stages.map(({ last }) => last.backwardMs));
+  let [beforeMs, drainMs, most] = [0, 0, 0];
+  stages.forEach(({ forwardMs, backwardMs, firstForwardMs, lastBackwardMs, first, last }, stage) => {
+    const ahead = slicesAhead(stages.length, stage, count, microBatches);
+    const work = microBatches * (forwardMs + backwardMs);
+    backwardsLast -= last.backwardMs;
+    const done = Math.floor(ahead / count) * forwardMs + (firstForwardMs[ahead % count] ?? 0);
+    const backwards = microBatches * count - ahead;
+    const before =
+      microBatches * forwardMs - last.forwardMs + Math.floor(backwards / count) * backwardMs + (lastBackwardMs[backwards % count] ?? 0);
+    most = Math.max(
+      most,
+      beforeMs + work + drainMs,
+      forwardsFirst + end.forwardMs + backwardsLast + work - done + drainMs,
+      beforeMs + before + forwardsLast + end.backwardMs + backwardsFirst,
+    );
+    forwardsLast -= last.forwardMs;
+    beforeMs += first.forwardMs;
+    drainMs += first.backwardMs;
+  });
+  return most;
 }
 
 /**

@@ -15,7 +15,11 @@ const deepspeed: Abilities = {
   schedules: ['1F1B'],
   kept: ['virtualStages', 'context', 'contextExchange', 'expert', 'expertTensor', 'sequenceParallel'],
 };
-const torchtitan: Abilities = { schedules: ['1F1B', 'GPipe'], kept: ['contextExchange', 'sequenceParallel', 'zeroStage'] };
+/** By the name of a class of `torch.distributed.pipelining`; interleaved 1F1B is 1F1B on virtual stages. */
+const torchtitan: Abilities = {
+  schedules: ['1F1B', 'GPipe', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV'],
+  kept: ['contextExchange', 'sequenceParallel', 'zeroStage'],
+};
 
 /** Sources: the rules of `launch/` and what `export/launchers` can write. */
 const abilities: Readonly<Record<ConfigFormat, Abilities>> = {

@@ -1,4 +1,6 @@
 import { throwIfCancelled, type CancelSignal } from '../../errors';
+import { workFor } from '../../schedule/zero-bubble/plan';
+import { isPlanned, kindFor } from '../scheduling';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { evaluatorOf, nearlyFits, type Bound, type Evaluator, type Predicted, type SearchPoint } from './evaluate';
@@ -15,8 +17,10 @@ export interface SearchCounts {
   readonly overMemory: number;
   /** Predicted by simulation. */
   readonly evaluated: number;
-  /** Left out: too many operations to simulate. */
+  /** Left out: too many operations to simulate, or too many orders to plan. */
   readonly tooLarge: number;
+  /** Of those predicted, the ones whose order was planned for their times. */
+  readonly planned: number;
 }
 
 /** What a search shows while it runs. */
@@ -24,6 +28,8 @@ export interface SearchProgress {
   readonly best: Predicted | null;
   /** No layout of the space is faster. */
   readonly lowerBoundMs: number;
+  /** All other schedules are done: orders are planned for given times, which takes longer. */
+  readonly planning: boolean;
   readonly counts: SearchCounts;
 }
 
@@ -63,25 +69,35 @@ export const keptSizes = 8;
 /** Nodes between two looks at the signal: far below 50 ms of work. */
 const nodesBetweenLooks = 4;
 const nodesBetweenReports = 4096;
+/** Steps that may be timed to plan orders for the best of their schedule, the front and the sizes; beyond, only those are planned that may be the fastest of all, and the first of their schedule that fits. */
+export const planningAnyway = 40e6;
+/** Steps that may be timed while orders are planned: seconds. What is left then is left out, which the counts and the bound say. */
+const mostPlanning = 200e6;
 
 /**
  * Best-first: families by the least time of any of their cuts, then their cuts by the least time of each, then prediction. What cannot enter the answer (the fastest, the front of time against memory, the fastest of each
  * schedule and of the fastest sizes) by its bounds is left out, so that the answer is that of predicting every layout.
+ *
+ * Schedules whose orders are planned come last, as one takes as long as a hundred others: those that may be the fastest of all, and a few others, so that the best of such a schedule is the best of those looked at.
  * @throws ExpectedError `search-measured-times` and `search-no-layout` when there is nothing to search; CancelledError.
  */
 export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(problem.request)): Found {
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
   const open = queue<Family | SearchPoint>();
+  /** What is planned, for when all else is done. */
+  const later = queue<Family | SearchPoint>();
   const kept = keeper(bestOnly);
-  const counts = { families: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0 };
+  const counts = { families: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
   const bounds = new WeakMap<Family, Bound>();
   const excluded = new Map<string, Excluded>();
   let nodes = 0;
-  /** Least bound of the points that are too large to simulate. */
+  /** Least bound of the points that are left out. */
   let leftOutMs = Infinity;
+  let planning = false;
+  let planningLeft = mostPlanning;
 
-  const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: lowerBound(), counts: { ...counts } });
-  const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
+  const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), later.least(), leftOutMs);
+  const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: lowerBound(), planning, counts: { ...counts } });
   const look = (): void => {
     if (++nodes % nodesBetweenLooks === 0) throwIfCancelled(signal);
     if (nodes % nodesBetweenReports === 0) progress();
@@ -92,7 +108,8 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
       if (!bestOnly && bound.peakBytes <= nearlyFits * evaluator.usableBytes) noteExcluded(excluded, { family: node, bound });
       return true;
     }
-    if (bound.iterationMs < belowMs && kept.mayImprove(node, bound)) return false;
+    const fastestOnly = isPlanned(node.schedule) && mostPlanning - planningLeft > planningAnyway;
+    if (bound.iterationMs < belowMs && kept.mayImprove(node, bound, fastestOnly)) return false;
     counts.bounded++;
     return true;
   };
@@ -100,7 +117,49 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
     look();
     if (ruledOut(node, bound)) return;
     bounds.set(node, bound);
-    open.push(bound.iterationMs, node);
+    (isPlanned(node.schedule) ? later : open).push(bound.iterationMs, node);
+  };
+  const leaveOut = (bound: Bound): void => {
+    counts.tooLarge++;
+    leftOutMs = Math.min(leftOutMs, bound.iterationMs);
+  };
+  const cut = (family: Family): void => {
+    for (const stageLayers of cutsFor(problem, family)) {
+      counts.considered++;
+      const point = { ...family, stageLayers };
+      enter(point, evaluator.pointBound(point));
+    }
+  };
+  const predict = (point: SearchPoint, bound: Bound): void => {
+    throwIfCancelled(signal);
+    if (isPlanned(point.schedule)) {
+      if (planningLeft < 0) {
+        leaveOut(bound);
+        return;
+      }
+      planningLeft -= workFor(evaluator.operations(point));
+      counts.planned++;
+    }
+    const predicted = evaluator.evaluate(point, signal);
+    if (predicted === 'too-large') {
+      leaveOut(bound);
+      return;
+    }
+    counts.evaluated++;
+    if (predicted === 'unmet' || !predicted.fits) {
+      counts.overMemory++;
+      if (!bestOnly && predicted !== 'unmet') noteExcluded(excluded, { family: point, bound: predicted });
+    } else if (kept.add(predicted)) progress();
+  };
+  const empty = (entries: typeof open): void => {
+    for (let next = entries.pop(); next !== undefined; next = entries.pop()) {
+      const { entry } = next;
+      const bound = bounds.get(entry);
+      look();
+      if (bound === undefined || ruledOut(entry, bound)) continue;
+      if ('stageLayers' in entry) predict(entry, bound);
+      else cut(entry);
+    }
   };
 
   throwIfCancelled(signal);
@@ -120,34 +179,10 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
     enter(family, evaluator.familyBound(family));
   }
   if (counts.families === 0) throw nothingToSearch(problem);
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { entry } = next;
-    const bound = bounds.get(entry);
-    look();
-    if (bound === undefined || ruledOut(entry, bound)) continue;
-    if (!('stageLayers' in entry)) {
-      for (const stageLayers of cutsFor(problem, entry.layout)) {
-        counts.considered++;
-        const point = { ...entry, stageLayers };
-        enter(point, evaluator.pointBound(point));
-      }
-      continue;
-    }
-    throwIfCancelled(signal);
-    const predicted = evaluator.evaluate(entry);
-    if (predicted === null) {
-      counts.tooLarge++;
-      leftOutMs = Math.min(leftOutMs, bound.iterationMs);
-    } else {
-      counts.evaluated++;
-      if (predicted.fits) {
-        if (kept.add(predicted)) progress();
-      } else {
-        counts.overMemory++;
-        if (!bestOnly) noteExcluded(excluded, { family: entry, bound: predicted });
-      }
-    }
-  }
+  empty(open);
+  planning = true;
+  if (later.least() < Infinity) progress();
+  empty(later);
   progress();
   const { best, front, perSchedule, perSizes } = kept;
   return {
@@ -170,7 +205,7 @@ function noteExcluded(excluded: Map<string, Excluded>, one: Excluded): void {
 
 /** What schedules are told apart by. */
 export function scheduleKey({ schedule, layout }: Family): string {
-  return schedule === '1F1B' && layout.virtualStages > 1 ? 'interleaved 1F1B' : schedule;
+  return kindFor(schedule, layout).name === 'Interleaved1F1B' ? 'interleaved 1F1B' : schedule;
 }
 
 /** What sizes of parallel groups are told apart by. */
@@ -194,10 +229,13 @@ function keeper(bestOnly: boolean) {
   let slowestKeptMs = Infinity;
   const ranked = (): Predicted[] => [...bySizes.values()].sort((a, b) => a.iterationMs - b.iterationMs).slice(0, keptSizes);
 
-  const mayImprove = (family: Family, bound: Bound): boolean => {
+  const mayImprove = (family: Family, bound: Bound, fastestOnly: boolean): boolean => {
     if (best === null || isBetter(bound, best)) return true;
     if (bestOnly) return false;
-    if (!front.dominates(bound) || isBetter(bound, perSchedule.get(scheduleKey(family)))) return true;
+    const ofSchedule = perSchedule.get(scheduleKey(family));
+    if (fastestOnly) return ofSchedule === undefined;
+    if (isBetter(bound, ofSchedule)) return true;
+    if (!front.dominates(bound)) return true;
     return bound.iterationMs <= slowestKeptMs && isBetter(bound, bySizes.get(sizesKey(family)));
   };
   const add = (found: Predicted): boolean => {

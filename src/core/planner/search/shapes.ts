@@ -1,5 +1,6 @@
 import { shapeKey, type StageShape } from '../../memory/layer-tensors';
 import { layerGroups } from '../../model/layers';
+import { withFurtherLayers } from '../../model/further-tokens';
 import type { PlanRequest } from '../request';
 import type { StageLayers } from './cuts';
 
@@ -27,7 +28,7 @@ export function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) =>
       let shape = known.get(key);
       if (shape === undefined) {
         const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
-        const made = { layers, first, last, ...groups };
+        const made = withFurtherLayers(model, { layers, first, last, ...groups });
         const name = shapeKey(made);
         shape = byName.get(name) ?? made;
         byName.set(name, shape);

@@ -2,12 +2,13 @@ import type { Given, Run } from '../../config/run';
 import { ExpectedError } from '../../errors';
 import { formatCount } from '../../format';
 import type { Located } from '../../located';
+import { splitsHeads, splitsState } from '../../model/mixers';
 import type { ModelSpec } from '../../model/spec';
 import type { Recompute, RecomputeModule } from '../../model/recompute';
 import { divisorsOf } from '../../numbers';
 import type { ScheduleName } from '../../schedule/schedule';
-import { canCut, fixedCut } from './cuts';
-import { defaultUnit, type Layout, type PlanRequest, type TrainingSpec } from '../request';
+import { scheduleChoices, type ScheduleChoice } from './schedules';
+import { type Layout, type PlanRequest, type TrainingSpec } from '../request';
 
 /** What a search may choose, each unless it is fixed. `data` follows from the others and the number of GPUs. */
 export const searchKeys = [
@@ -45,7 +46,7 @@ export interface Family {
   readonly training: TrainingSpec;
   /** `1F1B` with virtual stages is interleaved. */
   readonly schedule: ScheduleName;
-  /** Equal token slices of a sequence; 1 but for TeraPipe. */
+  /** Equal token slices of a sequence; 1 but for TeraPipe and Seq1F1B. */
   readonly slices: number;
   readonly keys: FamilyKeys;
 }
@@ -83,15 +84,13 @@ export function gpusOf({ request, fixed, launched = false }: SearchProblem): num
 
 const mostStages = 128;
 const mostMicroBatch = 16;
-const mostVirtualStages = 16;
 /** Context parallelism leaves each rank so many tokens of a sequence: with fewer, its exchanges take longer than what it saves. */
 const leastContextTokens = 1024;
 const mostExpert = 64;
-const mostSlices = 64;
 
 /**
  * Every family that launchers accept: sizes that use all GPUs, tensor parallelism inside a node that divides heads and widths, sequences that context parallelism divides twice, a batch that replicas and
- * micro-batches divide, expert sizes that divide experts and replicas, interleaving with as many micro-batches as a multiple of the stages. Sources: the rules of `launch/` and `findings/`.
+ * micro-batches divide, expert sizes that divide experts and replicas, and the schedules of `scheduleChoices`. Sources: the rules of `launch/` and `findings/`.
  *
  * Not tried unless fixed: tensor parallelism across nodes, expert sizes above 64, context parallelism that leaves a rank under 1,024 tokens, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
  */
@@ -107,6 +106,7 @@ export function* familiesOf(
       ? [{ recompute: 'none' }]
       : recomputeChoices(model, training);
   const optimizers = optimizersOf(problem);
+  const choices = new Map<string, readonly ScheduleChoice[]>();
   for (const sizes of sizesOf(problem)) {
     const batch = training.globalBatch / sizes.data;
     const held = optimizers
@@ -118,16 +118,20 @@ export function* familiesOf(
       sequenceParallel: fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1,
     };
     for (const microBatch of microBatchesOf(problem, batch)) {
-      const schedules = schedulesOf(problem, sizes, batch / microBatch).map(({ virtualStages, ...rest }) => ({
-        ...rest,
-        layout: { ...sizes, virtualStages },
+      const count = batch / microBatch;
+      const alike = `${sizes.pipeline},${sizes.context > 1},${count}`;
+      const possible = choices.get(alike) ?? scheduleChoices(problem, sizes, count);
+      choices.set(alike, possible);
+      const schedules = possible.map((choice) => ({
+        ...choice,
+        layout: { ...sizes, virtualStages: choice.virtualStages },
       }));
       skipping.onSkipped(schedules.length * recomputes.length * (optimizers.length - held.length));
       if (held.length === 0) continue;
       for (const [recompute, alike] of recomputes.flatMap((recompute) =>
         groupsFor(recompute, schedules).map((group) => [recompute, group] as const),
       )) {
-        const chunks = sizes.pipeline * (alike[0]?.layout.virtualStages ?? 1);
+        const chunks = sizes.pipeline * (alike[0]?.chunks ?? 1);
         const chosen = withRecompute(training, recompute, chunks, model.layers);
         const time = [
           tensor,
@@ -159,13 +163,12 @@ export interface Skipping {
 }
 
 /** Schedules for which a recompute choice means the same layers: all, but for a share of each chunk's layers those with as many chunks. */
-function groupsFor<T extends { readonly layout: Layout }>({ share }: RecomputeChoice, schedules: readonly T[]): (readonly T[])[] {
+function groupsFor<T extends ScheduleChoice>({ share }: RecomputeChoice, schedules: readonly T[]): (readonly T[])[] {
   if (share === undefined) return [schedules];
   const groups = new Map<number, T[]>();
   for (const schedule of schedules) {
-    const { virtualStages } = schedule.layout;
-    const group = groups.get(virtualStages);
-    if (group === undefined) groups.set(virtualStages, [schedule]);
+    const group = groups.get(schedule.chunks);
+    if (group === undefined) groups.set(schedule.chunks, [schedule]);
     else group.push(schedule);
   }
   return [...groups.values()];
@@ -176,7 +179,8 @@ function offloadsAlone({ offloadLayers = 0, runtime }: TrainingSpec): boolean {
   return offloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
 }
 
-type Sizes = Omit<Layout, 'virtualStages'>;
+/** A layout but for its virtual stages. */
+export type Sizes = Omit<Layout, 'virtualStages'>;
 
 function* sizesOf(problem: SearchProblem): Generator<Sizes> {
   const { request, fixed } = problem;
@@ -202,19 +206,20 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
       }
 }
 
-/** Whether tensor parallelism of this size divides heads, key/value heads (or repeats them) and widths. */
-function splitsModel({ heads, kvHeads, latent, hidden, ffn, denseFfn, experts }: ModelSpec, tensor: number): boolean {
-  const keyValue = latent ? heads : kvHeads;
-  const shared = keyValue % tensor === 0 || tensor % keyValue === 0;
-  return [heads, hidden, ffn, denseFfn ?? tensor, experts?.sharedFfn ?? tensor].every((width) => width % tensor === 0) && shared;
+/** Whether tensor parallelism of this size divides heads (or repeats those of keys and values) and widths. */
+function splitsModel(model: ModelSpec, tensor: number): boolean {
+  const { hidden, ffn, denseFfn, experts } = model;
+  const widths = [hidden, ffn, denseFfn ?? tensor, experts?.sharedFfn ?? tensor];
+  return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
 }
 
-/** All-to-all exchanges heads for tokens inside a node; beyond it only a ring is timed. */
+/** All-to-all exchanges heads for tokens inside a node; beyond it only a ring is timed. Those of a state are always exchanged, and a group of theirs is repeated where need be. */
 function exchangesHeads(problem: SearchProblem, tensor: number, context: number): boolean {
   const { request, fixed } = problem;
   if (context === 1 || fixed.has('context')) return true;
   const { contextExchange } = contextExchangeOf(problem, { tensor, context });
-  const { heads, kvHeads } = request.model;
+  const { heads, kvHeads, state } = request.model;
+  if (state !== undefined && !splitsState({ ...state, groups: tensor * context }, tensor * context)) return false;
   if (contextExchange === 'ring') return true;
   return tensor * context <= request.cluster.gpusPerNode && heads % (tensor * context) === 0 && kvHeads % (tensor * context) === 0;
 }
@@ -255,56 +260,6 @@ function microBatchesOf({ request, fixed }: SearchProblem, batch: number): numbe
   const sizes: number[] = [];
   for (let size = 1; size <= mostMicroBatch; size *= 2) if (batch % size === 0) sizes.push(size);
   return sizes;
-}
-
-interface ScheduleChoice {
-  readonly name: ScheduleName;
-  readonly virtualStages: number;
-  readonly slices: number;
-}
-
-function schedulesOf(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
-  const { request, fixed, schedules } = problem;
-  const { model, layout, schedule, slicing } = request;
-  const decided = fixedCut(problem);
-  const asked = fixed.has('schedule') ? (schedule ?? (slicing.scheme === null ? null : 'TeraPipe')) : null;
-  const named = (name: ScheduleName): boolean => (asked === null ? (schedules?.includes(name) ?? true) : asked === name);
-  const interleaves = (size: number): boolean =>
-    size === 1 ||
-    (sizes.pipeline > 1 &&
-      microBatches % sizes.pipeline === 0 &&
-      (decided?.length === sizes.pipeline * size || canCut(model.layers, sizes.pipeline, size)));
-  const virtual = fixed.has('virtualStages') ? [layout.virtualStages] : upTo(mostVirtualStages);
-  const plain = virtual.includes(1);
-  const piped = sizes.pipeline > 1 && plain;
-  return [
-    ...(named('1F1B') ? virtual.filter(interleaves).map((virtualStages) => choice('1F1B', virtualStages)) : []),
-    ...(named('GPipe') && (piped || asked !== null) ? [choice('GPipe')] : []),
-    ...(named('TeraPipe') && (piped || asked !== null) ? slicesOf(request, sizes, asked !== null) : []),
-  ];
-}
-
-function choice(name: ScheduleName, virtualStages = 1, slices = 1): ScheduleChoice {
-  return { name, virtualStages, slices };
-}
-
-function upTo(most: number): number[] {
-  return Array.from({ length: most }, (_, index) => index + 1);
-}
-
-/** Powers of two of equal token slices. */
-function slicesOf({ training, slicing }: PlanRequest, sizes: Sizes, asked: boolean): ScheduleChoice[] {
-  if (slicing.scheme !== null) return [choice('TeraPipe')];
-  if (sizes.context > 1 && !asked) return [];
-  const units = Math.ceil(training.sequenceLength / unitOf(training.sequenceLength, slicing.unit));
-  const choices: ScheduleChoice[] = asked ? [choice('TeraPipe')] : [];
-  for (let slices = 2; slices <= Math.min(mostSlices, units); slices *= 2) choices.push(choice('TeraPipe', 1, slices));
-  return choices;
-}
-
-/** Tokens that slices are multiples of. */
-export function unitOf(sequenceLength: number, unit: number | null): number {
-  return unit ?? defaultUnit(sequenceLength);
 }
 
 /** Recompute choices worth trying; `share` of a full one's layers instead of all. */

@@ -1,3 +1,4 @@
+import { throwIfCancelled } from '../../errors';
 import { fits, type Pipeline } from './pipeline';
 import { criticalPath, estimateMs, longestMs, measure, measureTails, timesOf, type Times } from './times';
 import { queueOf, update } from './update';
@@ -21,9 +22,13 @@ export interface Effort {
 /** Share of the work after which a search that has found nothing better gives up. */
 const patience = 0.4;
 
+/** Moves between two looks at the signal: a millisecond or so. */
+const movesBetweenLooks = 256;
+
 /**
  * Moves single steps of a longest path within their stage, and keeps what makes the longest span no longer, at first also what makes it a little longer (simulated annealing on the neighbourhood
  * of job-shop scheduling). A move is timed only when its estimate promises something. The same for the same arguments.
+ * @throws CancelledError.
  */
 export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toleranceMs, seed }: Effort): Plan {
   const { stages, length, letters } = pipeline;
@@ -38,7 +43,8 @@ export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toler
   let best = start;
   let left = work;
   let until = work - patience * work;
-  while (left > until && best.spanMs > enoughMs) {
+  for (let moves = 0; left > until && best.spanMs > enoughMs; moves++) {
+    if (moves % movesBetweenLooks === 0) throwIfCancelled(pipeline.problem.signal);
     const step = path[Math.floor(random() * steps)] ?? 0;
     const stage = Math.floor(step / length);
     const to = step + distance(random, length);

@@ -1,3 +1,4 @@
+import { throwIfCancelled } from '../../errors';
 import { boundMs } from './bound';
 import { heldMicroBatches, recipesFor, type Recipe } from './candidates';
 import { improve, type Plan } from './improve';
@@ -29,6 +30,7 @@ const rounding = 1e-10;
 /**
  * The order with the shortest longest stage span that hand-made orders, dispatching by several rules, and moving steps of longest paths find under the memory limit. Most of the search happens
  * with few micro-batches: what makes orders differ is how the pipeline fills and drains, and the steady state between is repeated. Bounded work, the same for the same arguments.
+ * @throws CancelledError.
  */
 export function plan(pipeline: Pipeline): Plan {
   const short = withMicroBatches(pipeline, fewMicroBatches(pipeline));
@@ -44,7 +46,7 @@ export function plan(pipeline: Pipeline): Plan {
 }
 
 /** Steps timed while orders are improved: less for each step the more there are, which keeps a plan for 32 stages and 256 micro-batches to seconds. */
-function workFor(steps: number): number {
+export function workFor(steps: number): number {
   return Math.min(20_000 * steps, 400_000 * Math.sqrt(steps), 80e6);
 }
 
@@ -89,6 +91,7 @@ function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few:
   let best: Tried<From>[] = [];
   let left = mostTrials;
   for (const trial of trials) {
+    throwIfCancelled(pipeline.problem.signal);
     // Making an order costs several times what measuring it does, and more with many stages.
     left -= stages * length * (trial.recipe ? 4 + stages / 8 : 2);
     const spanMs = allStages.every((stage) => fits(pipeline, trial.words, stage, counts))

@@ -70,6 +70,11 @@ describe('HuggingFace config reader', () => {
       ...alike(['qwen3', 'qwen3_moe', 'qwen3_vl_text', 'qwen3_vl_moe_text', 'gemma3_text', 'olmo2'], { ...llama, ...rotary, qkNorm: true }),
       ...alike(['olmo', 'stablelm', 'cohere', 'cohere2'], { ...llama, ...rotary, norm: 'layernorm' }),
       gpt_oss: { ...llama, ...rotary, qkvBias: true, attentionOutputBias: true, mlpBias: true },
+      ...alike(['bamba', 'falcon_h1', 'minimax', 'zamba', 'zamba2'], { ...llama, ...rotary }),
+      qwen3_next: { ...llama, ...rotary, qkNorm: true },
+      ...alike(['jamba', 'granitemoehybrid'], { ...llama, ...none }),
+      ...alike(['mamba', 'mamba2', 'falcon_mamba', 'nemotron_h'], { ...llama, ...none, gatedMlp: false }),
+      rwkv: { ...llama, ...none, norm: 'layernorm', gatedMlp: false },
       t5: { ...llama, ...none, gatedMlp: false },
       mt5: { ...llama, ...none },
     });

@@ -125,7 +125,7 @@ describe('the run of a launcher', () => {
   });
 
   it('is not planned as something else when the launcher tells of a model that planning has no word for', () => {
-    for (const kind of [{ encoderLayers: 12, decoderLayers: 12 }, { latentAttention: true }, { hybridPattern: 'M-M*' }] as const) {
+    for (const kind of [{ encoderLayers: 12, decoderLayers: 12 }, { latentAttention: true }, { hybridPattern: 'M-X*' }] as const) {
       const run = runOfLauncher(launcher({ ...sizes, ...kind }), 'x', null);
       assert.throws(() => resolveRun(run, defaults), { code: 'model-not-planned' });
     }

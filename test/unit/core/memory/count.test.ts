@@ -249,8 +249,9 @@ describe('peak memory', () => {
 
   it('fits only with its margin', () => {
     const profile = profileOf('1F1B', [4096]);
-    const worst = Math.max(...profile.stages.map((stage) => stage.peakBytes));
-    assert.equal(fitsMemory({ ...profile, capacityBytes: worst + profile.marginBytes }), true);
-    assert.equal(fitsMemory({ ...profile, capacityBytes: worst + profile.marginBytes - 1 }), false);
+    const needed = Math.max(...profile.stages.map((stage) => stage.peakBytes)) + profile.marginBytes;
+    const on = (capacityBytes: number) => ({ stages: profile.stages.map((stage) => ({ ...stage, capacityBytes })) });
+    assert.equal(fitsMemory(on(needed + 1)), true);
+    assert.equal(fitsMemory(on(needed - 1)), false);
   });
 });

@@ -7,6 +7,7 @@ import { gapOf, stepParts, type SearchResult } from '../../../../src/core/planne
 import type { SearchProgress } from '../../../../src/core/planner/search/search';
 import { searchKeys, type SearchKey, type SearchProblem } from '../../../../src/core/planner/search/space';
 import { stageLayersText } from '../../../../src/core/planner/search/words';
+import { namedSchedules } from '../../../../src/core/schedule/schedule';
 import { gpt, llama3, request } from '../../../golden/requests';
 
 /** Sixteen A100 and a model that needs two of them. */
@@ -72,7 +73,11 @@ describe('layout search', () => {
       const before = front[index];
       assert.ok(before && plan.iterationMs > before.iterationMs && plan.peakBytes < before.peakBytes);
     });
-    assert.deepEqual(new Set(perSchedule.map(({ point }) => point.schedule)), new Set(['1F1B', 'GPipe', 'TeraPipe']));
+    assert.deepEqual(
+      new Set(perSchedule.map(({ point }) => point.schedule)),
+      new Set(namedSchedules.filter((name) => name !== 'Interleaved1F1B')),
+    );
+    assert.ok(perSchedule.some(({ name }) => name.startsWith('interleaved 1F1B')));
   });
 
   it('says where each step goes, all parts together', () => {
@@ -148,10 +153,17 @@ describe('layout search', () => {
 
   it('solves the token slices of the best that TeraPipe has', () => {
     const few = request('V100-16GB', { ...gpt(24, 6144, 48, 0), maxPositions: null }, { training: { globalBatch: 2, sequenceLength: 2048, zeroStage: 0 }, layout: { tensor: 8, pipeline: 12 } }); // prettier-ignore
-    const { best, lowerBoundMs } = searchLayouts({ request: few, fixed: new Set(searchKeys.filter((key) => key !== 'schedule')) });
-    assert.equal(best.point.schedule, 'TeraPipe');
-    assert.equal(best.name, 'TeraPipe, solved slices');
-    assert.ok(best.iterationMs >= lowerBoundMs && best.scheme.length <= 2);
+    for (const schedule of ['TeraPipe', 'Seq1F1B'] as const) {
+      const sliced = {
+        request: few,
+        fixed: new Set(searchKeys.filter((key) => key !== 'schedule')),
+        schedules: ['1F1B', schedule] as const,
+      };
+      const { best, lowerBoundMs } = searchLayouts(sliced);
+      assert.equal(best.point.schedule, schedule);
+      assert.equal(best.name, `${schedule}, solved slices`);
+      assert.ok(best.iterationMs >= lowerBoundMs && best.scheme.length <= 2);
+    }
   });
 
   it('has nothing to search with measured times, or where no layout is possible', () => {
@@ -164,9 +176,13 @@ describe('layout search', () => {
   it('finds a layout for Llama 3 405B on 16,384 GPUs with few predictions', () => {
     const training = { ...base.training, sequenceLength: 8192, globalBatch: 2048, precision: 'bf16' as const };
     const large = request('H100-80GB', llama3('405b', 126), { training, layout: { tensor: 8, pipeline: 16, data: 128 } });
-    const { best, counts } = searchLayouts({ request: large, fixed: new Set(['recompute', 'context', 'zeroStage', 'offloadOptimizer']) });
+    const fixed = new Set(['recompute', 'context', 'zeroStage', 'offloadOptimizer'] as const);
+    const { best, counts } = searchLayouts({ request: large, fixed, schedules: ['1F1B', 'GPipe', 'TeraPipe'] });
     assert.ok(best.fits && best.point.layout.tensor === 8 && best.iterationMs < 12_000);
     assert.ok(counts.evaluated < 0.05 * counts.considered, JSON.stringify(counts));
+    const all = searchLayouts({ request: large, fixed });
+    assert.ok(all.proved && all.best.iterationMs <= best.iterationMs);
+    assert.ok(all.counts.evaluated < 0.1 * all.counts.considered, JSON.stringify(all.counts));
   });
 });
 

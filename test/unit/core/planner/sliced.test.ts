@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { pipelineOf, slicingCost } from '../../../../src/core/planner/predict';
+import { pipelineOf } from '../../../../src/core/planner/predict';
 import { slicedSpecs } from '../../../../src/core/planner/sliced';
+import { slicingCost } from '../../../../src/core/planner/slicing-cost';
 import type { PlanRequest } from '../../../../src/core/planner/request';
 import { latencyOf } from '../../../../src/core/solver/problem';
 import { solveSlicing, type StandingTimes } from '../../../../src/core/solver/solve';

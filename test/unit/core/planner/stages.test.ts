@@ -62,7 +62,7 @@ describe('layers of chunks', () => {
       scheme: Array.from({ length: 4 }, () => ({ batch: 1, tokens: [2048] })),
     };
     const shapes = cutShapes([2, 6]);
-    const uneven = { ...even, shapes, stageLayers: [2, 6], costs: shapes.map((shape) => even.costOf(shape, 1)) };
+    const uneven = { ...even, shapes, stageLayers: [2, 6], costs: shapes.map((shape, stage) => even.costOf(shape, 1, stage)) };
     const [a, b] = predict(uneven, spec).busyMs;
     assert.ok(Math.abs(b! / a! - 3) < 1e-9);
     assert.deepEqual(stageShapes(8, 2), cutShapes([4, 4]));

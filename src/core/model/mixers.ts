@@ -1,0 +1,102 @@
+import type { LayerKind, ModelSpec, StateMixer } from './spec';
+
+/*
+ * Layers that hand a state of fixed size from token to token. Weight shapes: the Mamba, Mamba2, FalconMamba, Jamba, Bamba, NemotronH, GraniteMoeHybrid, Qwen3Next, FalconH1 and MiniMax classes of transformers 5.23,
+ * whose counts the tests hold; how tensor parallelism divides them: `MambaMixer` and `GatedDeltaNet` of Megatron-LM core 0.16.
+ */
+
+/** Whether a layer has keys and values of every token. */
+export function hasAttention({ mixer }: LayerKind): boolean {
+  return mixer === undefined || mixer === 'attention' || mixer === 'both';
+}
+
+/** The mixer with a state of a layer; null when it has none. */
+export function stateOf({ state }: ModelSpec, { mixer }: LayerKind): StateMixer | null {
+  return (mixer === 'state' || mixer === 'both') && state !== undefined ? state : null;
+}
+
+/** Parts of a layer with a norm and a residual of their own: a mixer (attention and a state side by side are one), a feed-forward network. */
+export function sublayers({ mixer, feedForward }: LayerKind): number {
+  return (mixer === 'none' ? 0 : 1) + (feedForward === 'none' ? 0 : 1);
+}
+
+/** Norms of a layer that are a state's alone: Megatron-LM recomputes those of its Transformer layers alone (`--recompute-modules layernorm`). */
+export function normOfState({ mixer }: LayerKind): number {
+  return mixer === 'state' ? 1 : 0;
+}
+
+/** Widths that one rank has of a mixer with a state, elements a token. */
+export interface StateWidths {
+  readonly heads: number;
+  /** Of all values: the channels of Mamba. */
+  readonly value: number;
+  /** Of what writes the state (B, keys), and as much of what reads it. */
+  readonly key: number;
+  /** Of the input projection: gate, values, what writes and reads, and step sizes or decays. */
+  readonly projected: number;
+  /** Channels of the convolution. */
+  readonly convolved: number;
+  /** Of the second projection of Mamba, to step size, B and C; 0 for the others. */
+  readonly steps: number;
+}
+
+/** What one of `tensor` ranks has: a share of the heads, and of the groups, or one whole group where there are more ranks than groups. */
+export function stateWidths(state: StateMixer, tensor: number): StateWidths {
+  const heads = state.heads / tensor;
+  const value = heads * state.headDim;
+  const key = Math.max(1, state.groups / tensor) * state.stateDim;
+  const projected = {
+    mamba: 2 * value,
+    mamba2: 2 * (value + key) + heads,
+    'gated-delta-net': 2 * (value + key + heads),
+    lightning: 2 * (value + key),
+  };
+  const convolved = state.convolution === 0 ? 0 : state.kind === 'mamba' ? value : value + 2 * key;
+  const steps = state.kind === 'mamba' ? (state.stepRank ?? 0) + 2 * state.stateDim : 0;
+  return { heads, value, key, projected: projected[state.kind], convolved, steps };
+}
+
+/** Weights of the matrix products of a mixer with a state on one of `tensor` ranks: input, step size, output. */
+export function stateMatrixParameters({ hidden }: ModelSpec, state: StateMixer, tensor: number): number {
+  const { projected, value, steps } = stateWidths(state, tensor);
+  return hidden * projected + value * (steps + (state.stepRank ?? 0)) + value * hidden;
+}
+
+/** Everything else that it learns, whole: convolution, decays, step sizes, skips, norms, biases. */
+export function stateOtherParameters({ hidden }: ModelSpec, state: StateMixer): number {
+  const { heads, value, projected, convolved } = stateWidths(state, 1);
+  const ownOfKind = { mamba: value * (state.stateDim + 2), mamba2: 3 * heads, 'gated-delta-net': 2 * heads, lightning: 0 };
+  const convolution = convolved * (state.convolution + (state.convolutionBias ? 1 : 0));
+  return ownOfKind[state.kind] + convolution + state.normParameters + (state.projectionBias ? projected + hidden : 0);
+}
+
+/**
+ * FLOPs a token that the state itself takes, forward: 7 for each of its elements (Mamba) and 8 with the convolution (Gated DeltaNet), as `num_floating_point_operations` of Megatron-LM counts them; a product to write and
+ * one to read lightning attention's, which it does not know.
+ */
+export function stateFlops(state: StateMixer): number {
+  const { value, convolved } = stateWidths(state, 1);
+  const elements = value * state.stateDim;
+  if (state.kind === 'gated-delta-net') return 8 * elements + 2 * state.convolution * convolved;
+  return (state.kind === 'lightning' ? 4 : 7) * elements;
+}
+
+/** Bytes of the states of `batch` sequences on one of `tensor` ranks, in fp32, and of the tokens that the convolution looks back on, of `element` bytes. */
+export function stateBytes(state: StateMixer, tensor: number, batch: number, element: number): number {
+  const { value, convolved } = stateWidths(state, tensor);
+  return batch * (4 * value * state.stateDim + element * Math.max(0, state.convolution - 1) * convolved);
+}
+
+/** Whether `tensor` ranks can share the heads of all layers: of attention, with key/value heads that divide or repeat; and of a state, whose groups must divide (`MambaMixer`, `GatedDeltaNet`). Nothing is known that divides Mamba's first version. */
+export function splitsHeads(model: ModelSpec, tensor: number): boolean {
+  const { heads, kvHeads, latent, state } = model;
+  const keyValue = latent ? heads : kvHeads;
+  const attends = state === undefined || (model.layerKinds ?? []).some(hasAttention);
+  const splitsAttention = heads % tensor === 0 && (keyValue % tensor === 0 || tensor % keyValue === 0);
+  return (!attends || splitsAttention) && (state === undefined || splitsState(state, tensor));
+}
+
+/** Whether `tensor` ranks can share a mixer with a state. */
+export function splitsState({ kind, heads, groups }: StateMixer, tensor: number): boolean {
+  return kind === 'mamba' ? tensor === 1 : heads % tensor === 0 && groups % tensor === 0;
+}

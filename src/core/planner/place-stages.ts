@@ -1,0 +1,199 @@
+import { groupAt, gpusOfGroup, sameKind } from '../cluster/groups';
+import type { ClusterSpec, NodeGroup } from '../cluster/spec';
+import { gradientExchange, megatronBoundary, optimizerTime } from '../cost/stage-time';
+import type { CostInputs } from '../cost/rates';
+import { ExpectedError } from '../errors';
+import { plural } from '../format';
+import { usablePeakBytes } from '../memory/count';
+import { maximumUnitsInFlight } from '../memory/curve';
+import { layerGroups } from '../model/layers';
+import { generateSchedule, placeChunks, problemOf } from '../schedule/registry';
+import type { ScheduleName } from '../schedule/schedule';
+import { cutLayers } from './cut-layers';
+import type { Layout } from './request';
+import { chunksPerStage, kindFor } from './scheduling';
+import { layersPeak, layersTime, microBatchOf, type OfLayers } from './stage-budget';
+import { stageInputsOf } from './stage-inputs';
+import { dealtToChunks } from './stages';
+
+/** Groups up to this number are tried in every order; more as written, and the other way round. */
+export const mostOrderedGroups = 4;
+/** Micro-batches that are ordered to count those in flight at most. */
+const mostCountedMicroBatches = 4096;
+
+/** A cluster of several kinds of nodes, and a layout whose stages are to be placed on them. */
+export interface PlacementProblem {
+  readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
+  /** What the stages are cut for; null: 1F1B. */
+  readonly schedule: ScheduleName | null;
+}
+
+/** Stages on groups with their layers, and whether those fit. */
+export interface Placement {
+  readonly layout: Layout;
+  readonly fits: boolean;
+  /** Of 1F1B over the step's micro-batches: all stages once, the slowest once more for every further micro-batch, sends of the fill and drain, gradient exchange and optimizer. */
+  readonly stepMs: number;
+  /** Largest share of what a card may hold that a stage needs. */
+  readonly fullest: number;
+}
+
+/**
+ * The best order of the groups and cut of the layers for a layout's sizes. Every group takes stages in a row, as many as its GPUs make; every replica runs over the same groups in the same order. Layers are cut
+ * so that the slowest stage is fastest within each GPU's memory (`cutLayers`), times being those of a whole micro-batch; of the orders the one with the least step. What the layout fixes (`stageGroups`,
+ * `stageLayers`) stays. Where nothing fits, the placement that comes nearest.
+ */
+export function placeStages(problem: PlacementProblem): Placement {
+  const { cluster, layout } = problem.inputs;
+  const orders = layout.stageGroups === undefined ? groupOrders(cluster.groups ?? [], layout) : [layout.stageGroups];
+  const budgets = budgetsOf(problem);
+  const placements = orders.map((stageGroups) => placed(problem, budgets, stageGroups));
+  return placements.reduce((found, other) => (isBetter(other, found) ? other : found));
+}
+
+/** What fits before what does not, the faster of the first and the one nearest to fitting of the others. */
+export function isBetter(a: Placement, b: Placement): boolean {
+  if (a.fits !== b.fits) return a.fits;
+  return a.fits ? a.stepMs < b.stepMs : a.fullest < b.fullest;
+}
+
+/** Orders in which groups follow each other down the pipeline, as the group of each stage; orders that only swap groups of one kind and size once. */
+export function groupOrders(groups: readonly NodeGroup[], layout: Pick<Layout, 'tensor' | 'data' | 'context'>): (readonly number[])[] {
+  const written = groups.map((_, index) => index);
+  const orders = groups.length <= mostOrderedGroups ? permutations(written) : [written, written.toReversed()];
+  const stages = groups.map((group) => gpusOfGroup(group) / (layout.tensor * layout.data * layout.context));
+  const like = written.map((index) =>
+    written.find((other) => sameKind(groupAt(groups, other), groupAt(groups, index)) && stages[other] === stages[index]),
+  );
+  const distinct = new Map(orders.map((order) => [order.map((index) => like[index]).join(), order]).reverse() as [string, number[]][]);
+  return [...distinct.values()].reverse().map((order) => order.flatMap((index) => Array.from({ length: stages[index] ?? 0 }, () => index)));
+}
+
+function permutations(items: readonly number[]): number[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]));
+}
+
+/** Time of layers on each group, and peak memory: by group and by stage. */
+interface Budgets {
+  readonly timeMs: readonly OfLayers<number>[];
+  readonly peakBytes: (inFlight: number) => OfLayers<number>;
+  readonly inFlight: readonly number[];
+}
+
+function budgetsOf({ inputs, schedule }: PlacementProblem): Budgets {
+  const { cluster, layout } = inputs;
+  const timeMs = (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }));
+  const peaks = new Map<number, OfLayers<number>>();
+  const peakOf = layersPeak(inputs);
+  const peakBytes = (inFlight: number): OfLayers<number> => {
+    const known = peaks.get(inFlight) ?? peakOf(inFlight);
+    peaks.set(inFlight, known);
+    return known;
+  };
+  return { timeMs, peakBytes, inFlight: inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs)) };
+}
+
+function microBatchesOf({ training, layout }: CostInputs): number {
+  return Math.max(1, Math.floor(training.globalBatch / layout.data / training.microBatch));
+}
+
+/** By whose order the micro-batches in flight are counted: TeraPipe's has all of them, and orders that are planned stay within the memory there is. */
+const countedAs: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
+  ...{ TeraPipe: 'GPipe', Seq1F1B: '1F1B', ZeroBubble: '1F1B', ZeroBubbleV: '1F1B' },
+};
+
+/** Whole micro-batches that each stage holds at most, chunks of a stage counted as parts of one. */
+function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
+  const count = (name: ScheduleName): readonly number[] => {
+    const kind = kindFor(name, layout);
+    const chunks = chunksPerStage(kind, layout);
+    const scheme = Array.from({ length: Math.min(microBatches, mostCountedMicroBatches) }, () => ({ batch: 1, tokens: [1] }));
+    const schedule = generateSchedule(kind.name, problemOf(scheme, layout.pipeline, chunks));
+    return Array.from({ length: layout.pipeline }, (_, stage) => maximumUnitsInFlight(schedule, stage) / chunks);
+  };
+  try {
+    return count(countedAs[wanted] ?? wanted);
+  } catch (error) {
+    if (error instanceof ExpectedError && error.code === 'schedule-unmet') return count('GPipe');
+    throw error;
+  }
+}
+
+function placed({ inputs, schedule }: PlacementProblem, budgets: Budgets, stageGroups: readonly number[]): Placement {
+  const { cluster, layout } = inputs;
+  const groups = cluster.groups ?? [];
+  const usable = stageGroups.map((group) => usablePeakBytes(groupAt(groups, group).gpu.memoryBytes));
+  const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageGroups[stage] ?? 0]?.(from, to) ?? Infinity;
+  const fullness: OfStage = (stage, from, to) => budgets.peakBytes(budgets.inFlight[stage] ?? 1)(from, to) / (usable[stage] ?? 0);
+  const cut = layout.stageLayers === undefined ? bestCut(inputs, timeMs, fullness) : stageTotals(layout, layout.stageLayers);
+  const fullest = Math.max(...ofStages(cut, fullness));
+  const times = ofStages(cut, timeMs);
+  const placedLayout = { ...layout, stageGroups, stageLayers: layout.stageLayers ?? dealt(cut, layout, schedule) };
+  return {
+    layout: placedLayout,
+    fits: fullest <= 1,
+    stepMs:
+      times.reduce((sum, ms) => sum + ms, 0) +
+      (microBatchesOf(inputs) - 1) * Math.max(...times) +
+      besideStagesMs({ ...inputs, layout: placedLayout }, cut),
+    fullest,
+  };
+}
+
+type OfStage = (stage: number, from: number, to: number) => number;
+
+/** The cut with the fastest slowest stage that fits, or the one that comes nearest to fitting. */
+function bestCut({ model, layout }: CostInputs, timeMs: OfStage, fullness: OfStage): readonly number[] {
+  const mayBeEmpty = (stage: number): boolean => model.vocab > 0 && (stage === 0 || stage === layout.pipeline - 1);
+  const problem = { layers: model.layers, stages: layout.pipeline, mayBeEmpty };
+  const within: OfStage = (stage, from, to) => (fullness(stage, from, to) <= 1 ? timeMs(stage, from, to) : Infinity);
+  const found = cutLayers({ ...problem, timeMs: within }) ?? cutLayers({ ...problem, timeMs: fullness });
+  if (found !== null) return found.stageLayers;
+  throw new ExpectedError(
+    'plan-more-stages-than-layers',
+    `${plural(layout.pipeline, 'stage')} for ${plural(model.layers, 'layer')} leaves stages empty`,
+    'use larger layout.tensor or layout.data, or fewer GPUs',
+  );
+}
+
+/** A value for every stage of a cut. */
+function ofStages(cut: readonly number[], value: OfStage): number[] {
+  let from = 0;
+  return cut.map((layers, stage) => {
+    const start = from;
+    from += layers;
+    return value(stage, start, from);
+  });
+}
+
+/** Layers of each stage of a cut that may be of chunks. */
+function stageTotals({ pipeline }: Layout, stageLayers: readonly number[]): readonly number[] {
+  const totals = Array.from({ length: pipeline }, () => 0);
+  stageLayers.forEach((layers, chunk) => (totals[chunk % pipeline] = (totals[chunk % pipeline] ?? 0) + layers));
+  return totals;
+}
+
+/** A cut as a layout has it: with virtual stages the layers of every chunk. */
+function dealt(cut: readonly number[], layout: Layout, schedule: ScheduleName | null): readonly number[] {
+  if (layout.virtualStages === 1) return cut;
+  return dealtToChunks(cut, placeChunks(kindFor(schedule ?? '1F1B', layout).placement, layout.pipeline, layout.virtualStages));
+}
+
+/** Sends of the fill and the drain, and after the pipeline the slowest gradient exchange and optimizer, ms. */
+function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number[]): number {
+  const stageInputs = stageInputsOf(inputs);
+  const { batch, tokens } = microBatchOf(inputs);
+  let sendsMs = 0;
+  for (let stage = 1; stage < cut.length; stage++) {
+    const [from, to] = [stageInputs[stage - 1], stageInputs[stage]];
+    if (from !== undefined && to !== undefined)
+      sendsMs += megatronBoundary(from, batch, tokens, to) + megatronBoundary(to, batch, tokens, from);
+  }
+  const last = ofStages(cut, (stage, from, to) => {
+    const own = stageInputs[stage] ?? inputs;
+    const held = { layers: to - from, ...(inputs.model.layerKinds === undefined ? {} : { groups: layerGroups(inputs.model, from, to) }) };
+    return gradientExchange(own, held, 'data') + optimizerTime(own, held);
+  });
+  return sendsMs + Math.max(...last);
+}

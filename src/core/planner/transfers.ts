@@ -1,0 +1,68 @@
+import type { CostInputs } from '../cost/rates';
+import { megatronBoundary, terapipeBoundary } from '../cost/stage-time';
+import type { Schedule, WorkUnit } from '../schedule/schedule';
+import type { Transfers } from '../schedule/simulate';
+
+/** What sends depend on. */
+interface Sending {
+  readonly stageInputs: readonly CostInputs[];
+  /** Times come from a table that already holds the transfers. */
+  readonly measured: boolean;
+}
+
+type Sizes = Pick<WorkUnit, 'batch' | 'tokens'>;
+
+/** Time from one stage to another of a unit, ms. */
+function sendMs({ stageInputs, measured }: Sending, schedule: string, from: number, to: number, { batch, tokens }: Sizes): number {
+  const [sender, receiver] = [stageInputs[from], stageInputs[to]];
+  if (measured || sender === undefined) return 0;
+  return (schedule === 'TeraPipe' ? terapipeBoundary : megatronBoundary)(sender, batch, tokens, receiver);
+}
+
+/** Transfers of a schedule: alike at all boundaries where all nodes are of one kind, else what each chunk hands on. */
+export function transfersOf(pipeline: Sending, { name, units, stageOfChunk }: Schedule): Transfers {
+  const mode = name === 'TeraPipe' ? 'blocking' : 'fill-and-drain';
+  if (new Set(pipeline.stageInputs).size < 2) {
+    const ms = Float64Array.from(units, (unit) => sendMs(pipeline, name, 0, 0, unit));
+    return { forwardMs: ms, backwardMs: ms, mode };
+  }
+  const column = (step: 1 | -1): Float64Array => {
+    const ms = new Float64Array(stageOfChunk.length * units.length);
+    stageOfChunk.forEach((stage, chunk) => {
+      // The ends have one boundary, which stands for the other (facts in eq. 5).
+      const other = stageOfChunk[chunk + step] ?? stageOfChunk[chunk - step] ?? stage;
+      units.forEach((unit, index) => (ms[chunk * units.length + index] = sendMs(pipeline, name, stage, other, unit)));
+    });
+    return ms;
+  };
+  return { forwardMs: column(1), backwardMs: column(-1), perChunk: true, mode };
+}
+
+/** What planners of schedules take every send of a unit to be, ms: the slowest of them. */
+export function slowestSendMs(pipeline: Sending, stageOfChunk: Uint32Array, unit: Sizes): number {
+  let most = sendMs(pipeline, '1F1B', 0, 0, unit);
+  for (let chunk = 1; chunk < stageOfChunk.length; chunk++)
+    most = Math.max(most, sendMs(pipeline, '1F1B', stageOfChunk[chunk - 1] ?? 0, stageOfChunk[chunk] ?? 0, unit));
+  return most;
+}
+
+/**
+ * What a stage that waits for its sends is busy with them for every slice, forward and backward, ms: TeraPipe's runtime, with one chunk a stage. An end has one boundary, which counts twice, as on
+ * the other stages.
+ */
+export function blockingSendsMs(pipeline: Sending, stage: number, unit: Sizes): number {
+  const stages = pipeline.stageInputs.length;
+  if (pipeline.measured || stages < 2) return 0;
+  const [before, after] = [stage > 0 ? stage - 1 : stage + 1, stage + 1 < stages ? stage + 1 : stage - 1];
+  return sendMs(pipeline, 'TeraPipe', stage, after, unit) + sendMs(pipeline, 'TeraPipe', stage, before, unit);
+}
+
+/** Time of all sends that a stage's boundaries with other stages take one way, ms. */
+export function boundarySendsMs(pipeline: Sending, schedule: string, stage: number, stageOfChunk: Uint32Array, unit: Sizes): number {
+  let ms = 0;
+  for (let chunk = 1; chunk < stageOfChunk.length; chunk++) {
+    const [before = 0, after = 0] = [stageOfChunk[chunk - 1], stageOfChunk[chunk]];
+    if (before !== after && (before === stage || after === stage)) ms += sendMs(pipeline, schedule, before, after, unit);
+  }
+  return ms;
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { cutLayers } from '../../src/core/planner/cut-layers';
+
+/** All ways to deal layers to stages in a row, stages that may not be empty with one or more. */
+function* cutsOf(layers: number, stages: number, mayBeEmpty: (stage: number) => boolean, stage = 0): Generator<number[]> {
+  if (stage === stages) {
+    if (layers === 0) yield [];
+    return;
+  }
+  for (let own = mayBeEmpty(stage) ? 0 : 1; own <= layers; own++)
+    for (const rest of cutsOf(layers - own, stages, mayBeEmpty, stage + 1)) yield [own, ...rest];
+}
+
+/** Stages of different speeds and memories, layers of different costs, and what the ends have besides. */
+const pipelines = fc
+  .record({ stages: fc.integer({ min: 1, max: 5 }), layers: fc.integer({ min: 1, max: 8 }) })
+  .chain(({ stages, layers }) =>
+    fc.record({
+      stages: fc.constant(stages),
+      speeds: fc.array(fc.integer({ min: 1, max: 5 }), { minLength: stages, maxLength: stages }),
+      rooms: fc.array(fc.integer({ min: 2, max: 14 }), { minLength: stages, maxLength: stages }),
+      costs: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: layers, maxLength: layers }),
+      ends: fc.tuple(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 })),
+      emptyEnds: fc.boolean(),
+    }),
+  );
+
+describe('layers cut over unequal stages', () => {
+  it('have the fastest slowest stage that memory allows and then the least time in all, as of all cuts', () => {
+    fc.assert(
+      fc.property(pipelines, ({ stages, speeds, rooms, costs, ends, emptyEnds }) => {
+        const layers = costs.length;
+        const timeMs = (stage: number, from: number, to: number): number => {
+          const work = costs.slice(from, to).reduce((sum, cost) => sum + cost, 0);
+          const extra = (stage === 0 ? ends[0] : 0) + (stage === stages - 1 ? ends[1] : 0);
+          return 2 * (to - from) + extra > rooms[stage]! ? Infinity : (work + extra) / speeds[stage]!;
+        };
+        const mayBeEmpty = (stage: number): boolean => emptyEnds && (stage === 0 || stage === stages - 1);
+        const valueOf = (cut: readonly number[]): [slowest: number, total: number] => {
+          let from = 0;
+          const times = cut.map((own, stage) => timeMs(stage, from, (from += own)));
+          return [Math.max(...times), times.reduce((sum, ms) => sum + ms, 0)];
+        };
+        const all = [...cutsOf(layers, stages, mayBeEmpty)].map(valueOf).filter(([slowest]) => slowest < Infinity);
+        const found = cutLayers({ layers, stages, timeMs, mayBeEmpty });
+        if (all.length === 0) {
+          assert.equal(found, null);
+          return;
+        }
+        const slowest = Math.min(...all.map(([most]) => most));
+        const total = Math.min(...all.filter(([most]) => most === slowest).map(([, sum]) => sum));
+        assert.ok(found !== null);
+        assert.equal(found.slowestMs, slowest);
+        assert.ok(Math.abs(found.totalMs - total) < 1e-9, `${found.totalMs} and ${total}`);
+        assert.deepEqual(valueOf(found.stageLayers)[0], slowest);
+        assert.equal(
+          found.stageLayers.reduce((sum, own) => sum + own, 0),
+          layers,
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

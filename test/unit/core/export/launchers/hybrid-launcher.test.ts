@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import type { Facts, LauncherReader } from '../../../../../src/core/config/facts';
+import { runOfLauncher } from '../../../../../src/core/config/launcher-run';
+import { readHuggingFace } from '../../../../../src/core/config/huggingface';
+import { modelSpecOf } from '../../../../../src/core/config/written-model';
+import { editLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
+import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
+import { launchFindings } from '../../../../../src/core/launch/findings';
+import { megatronStages } from '../../../../../src/core/launch/stage-layers';
+import { parameterCount } from '../../../../../src/core/model/parameters';
+import type { ModelSpec } from '../../../../../src/core/model/spec';
+import { shellReader } from '../../config/shell/shell-reader';
+import { planWith } from './plans';
+
+function modelOf(config: object): ModelSpec {
+  const { model, traits } = readHuggingFace('config.json', JSON.stringify(config));
+  return modelSpecOf(model, traits);
+}
+
+const nemotron = modelOf({
+  model_type: 'nemotron_h',
+  hybrid_override_pattern: 'M-M*-M-E',
+  hidden_size: 1024,
+  n_routed_experts: 8,
+  vocab_size: 32000,
+});
+
+describe('a hybrid handed to Megatron', () => {
+  let read: LauncherReader;
+
+  before(async () => {
+    read = await shellReader();
+  });
+
+  const back = (facts: Facts, text: string): ModelSpec => {
+    const launcher = { ...read('train.sh', text), facts };
+    const { model, traits } = runOfLauncher(launcher, 'x', null);
+    return modelSpecOf(model, traits);
+  };
+
+  it('reads back as the same layers, sizes of the state included', () => {
+    for (const config of [
+      { model_type: 'nemotron_h', hybrid_override_pattern: 'M-M*-M-E', hidden_size: 1024, vocab_size: 32000 },
+      {
+        model_type: 'nemotron_h',
+        hybrid_override_pattern: 'M-M*-M-',
+        n_groups: 4,
+        mamba_num_heads: 16,
+        mamba_head_dim: 32,
+        ssm_state_size: 32,
+      },
+      { model_type: 'mamba2', num_hidden_layers: 8 },
+      { model_type: 'qwen3_next', num_hidden_layers: 8 },
+    ]) {
+      const model = modelOf(config);
+      const { text, fileName, gaps } = newLauncher(planWith({ model, stageLayers: [model.layers] }), 'megatron-shell');
+      const { facts, remarks } = read(fileName, text);
+      assert.deepEqual(remarks.filter(({ severity }) => severity === 'error'), []); // prettier-ignore
+      const again = back(facts, text);
+      // Megatron-LM has chunks of its own.
+      assert.deepEqual({ ...again.state, chunk: model.state?.chunk }, model.state, config.model_type);
+      assert.deepEqual(again.layerKinds, model.layerKinds, config.model_type);
+      assert.equal(again.outputGate, model.outputGate);
+      const attends = model.layerKinds?.some(({ mixer }) => mixer === undefined) === true;
+      if (attends) assert.deepEqual([again.heads, again.kvHeads, again.headDim], [model.heads, model.kvHeads, model.headDim]);
+      const isShared = gaps.some(({ because }) => because.includes('gate of the shared experts'));
+      if (attends && !isShared) assert.equal(parameterCount(again), parameterCount(model), config.model_type);
+    }
+  });
+
+  it('runs the program of hybrids, and has nothing that its own rules find wrong', () => {
+    const { text, fileName } = newLauncher(planWith({ model: nemotron, stageLayers: [4, 4], pipeline: 2, data: 4 }), 'megatron-shell');
+    assert.match(text, /pretrain_mamba\.py/);
+    assert.match(text, /--hybrid-override-pattern "M-M\*-M-E"/);
+    assert.deepEqual(launchFindings(read(fileName, text)).filter(({ severity }) => severity === 'error'), []); // prettier-ignore
+  });
+
+  it('deals uneven and virtual stages by the ends or by bars in the pattern', () => {
+    const stages = (stageLayers: readonly number[], virtualStages = 1) => {
+      const pipeline = stageLayers.length / virtualStages;
+      const { text, fileName, gaps } = newLauncher(
+        planWith({ model: nemotron, stageLayers, pipeline, virtualStages, data: 8 / pipeline }),
+        'megatron-shell',
+      );
+      assert.deepEqual(gaps, []);
+      return { read: megatronStages(read(fileName, text).facts, 'megatron-shell', nemotron.layers), text };
+    };
+    assert.deepEqual(stages([3, 5]).read, [3, 5]);
+    assert.match(stages([3, 5]).text, /--decoder-first-pipeline-num-layers 3/);
+    assert.deepEqual(stages([1, 3, 2, 2]).read, [1, 3, 2, 2]);
+    assert.match(stages([1, 3, 2, 2]).text, /--hybrid-layer-pattern "M\|-M\*\|-M\|-E"/);
+    assert.deepEqual(stages([2, 2, 2, 2], 2).read, [2, 2, 2, 2]);
+  });
+
+  it('is edited in its own script, whose pattern keeps its letters', () => {
+    const { text, fileName } = newLauncher(planWith({ model: nemotron, stageLayers: [8] }), 'megatron-shell');
+    const file = read(fileName, text.replace('--hybrid-override-pattern', '--hybrid-layer-pattern').replace(/\s+--num-layers 8/, ''));
+    const plan = planWith({ model: nemotron, stageLayers: [1, 3, 2, 2], pipeline: 4, data: 2 });
+    const edited = editLauncher(plan, file, 'megatron-shell', read);
+    assert.deepEqual(megatronStages(read(fileName, edited.text).facts, 'megatron-shell', 8), [1, 3, 2, 2]);
+    const even = planWith({ model: nemotron, stageLayers: [4, 4], pipeline: 2, data: 4 });
+    const whole = editLauncher(even, read(fileName, edited.text), 'megatron-shell', read);
+    assert.deepEqual(megatronStages(read(fileName, whole.text).facts, 'megatron-shell', 8), [4, 4]);
+  });
+
+  it('says that other layers with a state have no flags', () => {
+    for (const model_type of ['mamba', 'jamba', 'bamba', 'falcon_h1', 'granitemoehybrid', 'minimax']) {
+      const model = modelOf({ model_type, num_hidden_layers: 8 });
+      const { gaps } = newLauncher(planWith({ model, stageLayers: [8] }), 'megatron-shell');
+      assert.ok(
+        gaps.some(({ because }) => because.includes('hand on a state')),
+        model_type,
+      );
+    }
+  });
+});

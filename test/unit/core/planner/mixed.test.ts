@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { clusterText, groupAt } from '../../../../src/core/cluster/groups';
+import { linearPeak } from '../../../../src/core/cost/rates';
+import { megatronBoundary, stageCost, terapipeBoundary } from '../../../../src/core/cost/stage-time';
+import { ExpectedError } from '../../../../src/core/errors';
+import { resolveElastic } from '../../../../src/core/elastic/resolve';
+import { handOverOf } from '../../../../src/core/export/launchers/hand-over';
+import { stagesJson } from '../../../../src/core/export/plan-json';
+import { modelFlopsPerSequence } from '../../../../src/core/model/parameters';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { placeStages } from '../../../../src/core/planner/place-stages';
+import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
+import { pipelineOf, predict } from '../../../../src/core/planner/predict';
+import type { PlanRequest } from '../../../../src/core/planner/request';
+import { searchLayouts } from '../../../../src/core/planner/search/assemble';
+import { searchProblemOf } from '../../../../src/core/planner/search/problem';
+import { gpt, llama3, request } from '../../../golden/requests';
+import { group, hopperAndAmpere, llama70b, onGroups, resolved, runOf, small } from './mixed';
+
+const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
+
+function measured(wanted: PlanRequest, schedule: '1F1B' | 'TeraPipe' = '1F1B'): Candidate {
+  const { training, layout } = wanted;
+  const count = training.globalBatch / layout.data / training.microBatch;
+  const scheme = Array.from({ length: count }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
+  return predict(pipelineOf(wanted), { id: 'given', name: 'given', schedule, scheme, certificate: null });
+}
+
+async function refusal(config: object): Promise<string> {
+  try {
+    await resolved(config);
+  } catch (error) {
+    if (error instanceof ExpectedError) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+  return 'none';
+}
+
+describe('stages on groups of nodes', () => {
+  it('are planned as on the plain cluster where all groups are of one kind', async () => {
+    const config = (cluster: object) => ({ model: llama70b, cluster, training: { globalBatch: 96 }, slicing: { unit: 512 } });
+    const groups = [
+      { gpu: 'A100-80GB', nodes: 2 },
+      { gpu: 'A100-80GB', nodes: 4, gpusPerNode: 8 },
+    ];
+    const [joined, plain] = await Promise.all([
+      resolved({ ...config({ groups }), layout: { stageGroups: [0, 1] } }),
+      resolved(config({ gpu: 'A100-80GB', nodes: 6, gpusPerNode: 8 })),
+    ]);
+    assert.deepEqual(joined, plain);
+    assert.deepEqual(makePlan(joined), makePlan(plain));
+  });
+
+  it('take a cut and an order by themselves: more layers where the GPU is faster, all within memory', async () => {
+    const wanted = await resolved({
+      model: llama70b,
+      cluster: hopperAndAmpere,
+      training: { sequenceLength: 4096, globalBatch: 128 },
+      slicing: { unit: 512 },
+    });
+    const { stageGroups = [], stageLayers = [], tensor, pipeline, data } = wanted.layout;
+    assert.equal(tensor * pipeline * data, 48);
+    assert.equal(stageGroups.filter((own) => own === 0).length * tensor * data, 16);
+    const layersOf = (own: number) => stageLayers.filter((_, stage) => stageGroups[stage] === own);
+    assert.ok(Math.min(...layersOf(0)) > Math.max(...layersOf(1)));
+    const chosen = chosenOf(makePlan(wanted));
+    assert.ok(chosen.fits);
+    const names = chosen.memory.stages.map(({ gpu }) => gpu);
+    assert.deepEqual(
+      names,
+      stageGroups.map((own) => groupAt(wanted.cluster.groups!, own).gpu.name),
+    );
+    assert.deepEqual(
+      stagesJson(chosen.memory).map(({ capacityBytes }) => capacityBytes),
+      stageGroups.map((own) => groupAt(wanted.cluster.groups!, own).gpu.memoryBytes),
+    );
+    for (const key of ['layout.stageGroups', 'layout.stageLayers'])
+      assert.ok(
+        wanted.assumptions.some((one) => one.key === key),
+        key,
+      );
+  });
+
+  it('have the fastest slowest stage of all cuts, as simulated', () => {
+    const base = request(
+      'A100-80GB',
+      { ...gpt(7, 2048, 16, 50304), maxPositions: 2048 },
+      {
+        training: { globalBatch: 8, sequenceLength: 2048 },
+        layout: { pipeline: 3 },
+      },
+    );
+    const groups = [group('H100-80GB', 1, { gpusPerNode: 1 }), group('V100-32GB', 1, { gpusPerNode: 2 })] as const;
+    const wanted = onGroups(base, groups, [1, 0, 1]);
+    const { layout } = placeStages({ inputs: wanted, schedule: '1F1B' });
+    const slowest = (stageLayers: readonly number[]): number =>
+      Math.max(...measured({ ...wanted, layout: { ...layout, stageLayers } }).busyMs);
+    const best = slowest(layout.stageLayers!);
+    for (let first = 0; first <= 6; first++)
+      for (let middle = 1; middle <= 7 - first; middle++)
+        assert.ok(slowest([first, middle, 7 - first - middle]) >= best * (1 - 1e-12), `${first}, ${middle}`);
+  });
+
+  it('take the order of the groups with the shortest step', async () => {
+    const config = (layout: object) => ({
+      model: { ...small, vocab: 50304 },
+      cluster: { groups: [{ gpu: 'A100-40GB', nodes: 1, gpusPerNode: 2 }, { gpu: 'V100-16GB', nodes: 1, gpusPerNode: 2 }, { gpu: 'L40S', nodes: 1, gpusPerNode: 2 }] }, // prettier-ignore
+      training: { sequenceLength: 1024, globalBatch: 12, precision: 'fp16' },
+      layout: { tensor: 1, data: 1, ...layout },
+    });
+    const place = (wanted: PlanRequest) => placeStages({ inputs: wanted, schedule: null }).stepMs;
+    const best = await resolved(config({}));
+    const steps = [];
+    for (const order of [
+      [0, 1, 2],
+      [0, 2, 1],
+      [1, 0, 2],
+      [1, 2, 0],
+      [2, 0, 1],
+      [2, 1, 0],
+    ])
+      // prettier-ignore
+      steps.push(place(await resolved(config({ stageGroups: order.flatMap((own) => [own, own]) }))));
+    assert.equal(place(best), Math.min(...steps));
+    assert.ok(Math.max(...steps) > Math.min(...steps));
+  });
+
+  it('keep what the file fixes, and leave GPUs idle where it says so', async () => {
+    const config = {
+      model: small,
+      cluster: hopperAndAmpere,
+      layout: { tensor: 2, data: 4, stageGroups: [1, 0, 1], stageLayers: [3, 6, 3] },
+    };
+    const { layout } = await resolved(config);
+    assert.deepEqual([layout.stageGroups, layout.stageLayers, layout.pipeline], [[1, 0, 1], [3, 6, 3], 3]);
+  });
+
+  it('are refused where the groups make no whole stages, or a file names stages that do not fit', async () => {
+    const config = (layout: object) => ({ model: small, cluster: hopperAndAmpere, layout });
+    assert.match(
+      await refusal(config({ tensor: 8, data: 4 })),
+      /^layout-groups: 2 nodes of 8 H100-80GB \+ 4 nodes of 8 A100-80GB make no whole/,
+    );
+    assert.match(await refusal(config({ tensor: 8, data: 1, pipeline: 4 })), /^layout-groups: .* make 6 stages of 8 GPUs, not 4/);
+    assert.match(await refusal(config({ stageGroups: [0, 2] })), /^layout-groups: layout.stageGroups names group 2/);
+    assert.match(
+      await refusal(config({ stageGroups: [0, 1], pipeline: 3 })),
+      /^layout-groups: layout.stageGroups has 2 entries for 3 stages/,
+    );
+    assert.match(await refusal(config({ tensor: 8, data: 4, stageGroups: [0, 1] })), /^layout-groups: /);
+  });
+
+  it('are not planned from times of one kind of GPU', async () => {
+    const config = { model: small, cluster: hopperAndAmpere };
+    assert.match(await refusal({ ...config, calibration: { iterationMs: 900 } }), /^cluster-groups-measured: calibration.iterationMs/);
+    const table = { tokens: [64, 128], contexts: [0, 64], forwardMs: [[1, 1], [2, 2]], backwardMs: [[2, 2], [4, 4]] }; // prettier-ignore
+    assert.match(await refusal({ ...config, cost: { table } }), /^cluster-groups-measured: cost.table/);
+  });
+
+  it('are neither searched, nor handed to a launcher, nor frozen', async () => {
+    const run = await runOf({ model: { ...llama70b, layers: 16 }, cluster: hopperAndAmpere, training: { globalBatch: 48 } });
+    const wanted = await resolved({ model: { ...llama70b, layers: 16 }, cluster: hopperAndAmpere, training: { globalBatch: 48 } });
+    assert.throws(() => searchLayouts(searchProblemOf(run, wanted)), { code: 'search-groups' });
+    assert.throws(() => handOverOf(makePlan(wanted)), { code: 'export-groups' });
+    assert.throws(() => resolveElastic(run, defaults, null), { code: 'elastic-groups' });
+  });
+});
+
+describe('times on groups of nodes', () => {
+  const base = request(
+    'A100-80GB',
+    { ...llama3('70b', 8), layers: 12, vocab: 0 },
+    {
+      training: { globalBatch: 16, sequenceLength: 2048, attention: 'flash', precision: 'bf16' },
+      layout: { tensor: 4, data: 2 },
+    },
+  );
+  const groups = [group('H100-80GB', 1), group('A100-80GB', 2)] as const;
+  const wanted = onGroups(base, groups, [1, 0, 1], [3, 6, 3]);
+
+  it('are those of each stage on the plain cluster of its group', () => {
+    const { busyMs } = measured(wanted);
+    [1, 0, 1].forEach((own, stage) => {
+      const layers = [3, 6, 3][stage]!;
+      const cost = stageCost({ ...base, cluster: groups[own]! }, layers, { first: stage === 0, last: stage === 2 });
+      const { forwardMs, backwardMs } = cost(1, 2048, 0);
+      assert.ok(Math.abs(busyMs[stage]! / (8 * (forwardMs + backwardMs)) - 1) < 1e-9, String(stage));
+    });
+  });
+
+  it('send at the rate of the slower network, and inside a node only where both stages are in it', () => {
+    const { stageInputs } = pipelineOf(onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 2)], [0, 1, 1]));
+    const [hopper, volta, again] = stageInputs;
+    assert.equal(volta, again);
+    const slow = terapipeBoundary(volta!, 1, 2048);
+    assert.equal(terapipeBoundary(hopper!, 1, 2048, volta), slow);
+    assert.equal(terapipeBoundary(volta!, 1, 2048, hopper), slow);
+    assert.ok(terapipeBoundary(hopper!, 1, 2048) < slow / 10);
+    assert.ok(megatronBoundary(hopper!, 1, 2048, volta) > megatronBoundary(hopper!, 1, 2048));
+  });
+
+  it('count the peak of all GPUs in MFU', () => {
+    const { mfu, iterationMs } = measured(wanted);
+    const peak = 8 * linearPeak(groups[0], base.training) + 16 * linearPeak(groups[1], base.training);
+    const flops = base.training.globalBatch * modelFlopsPerSequence(base.model, 2048);
+    assert.ok(Math.abs(mfu / ((flops * 1e3) / iterationMs / peak) - 1) < 1e-12);
+  });
+
+  it('say what all kinds rest on, with the widest error bar', () => {
+    const { cost } = makePlan(onGroups(base, [group('H100-80GB', 1), group('L40S', 2)], [1, 0, 1], [3, 6, 3]));
+    assert.match(cost.description, /L40S.*H100-80GB/);
+    assert.equal(cost.errorPercent, 35);
+  });
+
+  it('limit each stage by its own GPU', () => {
+    const { limits } = makePlan({ ...wanted, schedule: '1F1B' });
+    const [first, middle, last] = limits!.map(({ ms }) => ms.math);
+    assert.ok(Math.abs(first! / last! - 1) < 1e-9);
+    assert.ok(middle! < 2 * first!);
+  });
+
+  it('judge memory by the card of each stage', () => {
+    const roomy = onGroups(base, [group('H200', 1), group('RTX4090', 2)], [1, 0, 1], [2, 8, 2]);
+    const { memory, fits } = measured(roomy);
+    assert.ok(memory.stages[1]!.peakBytes > memory.stages[0]!.capacityBytes);
+    assert.ok(fits);
+    const swapped = measured(onGroups(base, [group('H200', 2), group('RTX4090', 1)], [0, 1, 0], [2, 8, 2]));
+    assert.ok(!swapped.fits);
+    assert.equal(swapped.memory.capacityBytes, group('RTX4090', 1).gpu.memoryBytes);
+  });
+
+  it('name a cluster by its groups', () => {
+    assert.equal(clusterText(wanted.cluster), '1 node of 8 H100-80GB + 2 nodes of 8 A100-80GB');
+  });
+});
