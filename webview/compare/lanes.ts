@@ -159,7 +159,7 @@ export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLan
   };
   const element = h(
     'div',
-    { class: 'lanes-region compared-lanes', role: 'application', tabindex: 0 },
+    { class: 'compared-lanes', role: 'application', tabindex: 0 },
     panes.a.element,
     panes.b.element,
     live,
