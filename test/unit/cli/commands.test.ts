@@ -138,7 +138,7 @@ describe('terapipe', function () {
       expert: null,
       expertTensor: null,
       stageGroups: null,
-    stageLayers: null,
+      stageLayers: null,
       virtualStages: null,
     };
     assert.deepEqual(answer['layout'], layout);
@@ -150,6 +150,7 @@ describe('terapipe', function () {
       memoryBytes: (given['cluster'] as Json)['memoryBytes'],
       nodes: 1,
       gpusPerNode: 8,
+      groups: null,
     });
     assert.match(await words(['inspect', plan]), /kvHeads +2/);
   });
