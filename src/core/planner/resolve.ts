@@ -320,6 +320,7 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
 /** What has no default of its own: absent means the usual. */
 function optional(given: Run['training']): Run['training'] {
   const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextExchange, offloadOptimizer, offloadLayers } = given;
+  const { overlapGradients, overlapParameters } = given;
   return {
     ...(runtime && { runtime }),
     ...(recomputeLayers && { recomputeLayers }),
@@ -328,6 +329,8 @@ function optional(given: Run['training']): Run['training'] {
     ...(contextExchange && { contextExchange }),
     ...(offloadOptimizer && { offloadOptimizer }),
     ...(offloadLayers && { offloadLayers }),
+    ...(overlapGradients && { overlapGradients }),
+    ...(overlapParameters && { overlapParameters }),
   };
 }
 
