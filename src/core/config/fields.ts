@@ -26,6 +26,7 @@ export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelTyp
   experts: orNull(integer(1, 100_000)),
   activeExperts: orNull(integer(1, 100_000)),
   expertFfn: orNull(integer(1, 10_000_000)),
+  encoderLayers: orNull(integer(1, 10_000)),
   vocab: integer(0, 100_000_000),
   tiedEmbeddings: boolean,
   maxPositions: orNull(integer(1, 1_000_000_000)),
@@ -39,6 +40,7 @@ export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelTyp
 
 export const trainingFields: Fields<TrainingGiven> = {
   sequenceLength: integer(1, 100_000_000),
+  decoderSequenceLength: integer(1, 100_000_000),
   microBatch: integer(1, 1_000_000),
   globalBatch: integer(1, 10_000_000),
   precision: oneOf(['fp32', 'fp16', 'bf16']),

@@ -76,7 +76,6 @@ function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): 
 /** Kinds of model that a launcher's flags tell and planning has no word for: read, inspected and checked, but not planned as something else. */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
   const kinds: readonly (readonly [FactName, string, boolean])[] = [
-    ['encoderLayers', 'an encoder-decoder', true],
     ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
     ['hybridPattern', 'a hybrid some of whose layers are of a kind that is not known', isHybrid(facts) && hybridRunOf(facts) === null],
     ['linearAttentionFrequency', 'a hybrid whose kinds of layers cannot be read', isHybrid(facts) && hybridRunOf(facts) === null],
@@ -113,11 +112,23 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
           mlpBias: located(bias),
         };
   const both = encoderLayers !== undefined && decoderLayers !== undefined;
-  return { ...numbers, ...biases, ...(both ? { layers: { ...encoderLayers, value: encoderLayers.value + decoderLayers.value } } : {}) };
+  const stacks = both
+    ? { layers: { ...located(encoderLayers), value: encoderLayers.value + decoderLayers.value }, encoderLayers: located(encoderLayers) }
+    : {};
+  return { ...numbers, ...biases, ...stacks };
 }
 
 function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
-  const { sequenceLength, encoderSequenceLength, precision, zeroStage, distributedOptimizer, recomputeGranularity, optimizer } = facts;
+  const {
+    sequenceLength,
+    encoderSequenceLength,
+    decoderSequenceLength,
+    precision,
+    zeroStage,
+    distributedOptimizer,
+    recomputeGranularity,
+    optimizer,
+  } = facts;
   const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
   const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
   const isGrouped = recomputeMethod?.value !== 'block' && (recomputeLayers?.value ?? 0) > 1;
@@ -128,6 +139,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
   return defined<Given<TrainingSpec>>({
     ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention', 'overlapGradients', 'overlapParameters']),
     sequenceLength: length && located(length),
+    decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && located(decoderSequenceLength),
     precision: precision && mapped(precision, (name) => (name === 'fp8' || name === 'nvfp4' ? 'bf16' : name)),
     gemmPrecision: narrow === undefined || precision === undefined ? undefined : mapped(precision, () => narrow),
     zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),

@@ -8,13 +8,17 @@ import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { furtherSeconds, type EndSeconds } from './further-time';
 import { cachedBySlice, layerTime } from './layer-time';
+import { headTokens } from '../model/stacks';
 import { deviceRates, type CostInputs } from './rates';
+import { addOperation, addProduct, emptyTally } from './tally';
 import type { SliceCost, SliceTime } from './slice-cost';
 
 /** Which end of the pipeline a stage is. With one stage it is both. */
 export interface StageEnds {
   readonly first: boolean;
   readonly last: boolean;
+  /** The decoder of an encoder-decoder model begins here. */
+  readonly decoderStart?: boolean;
   /** Its layers by kind, in order; absent: all alike. */
   readonly groups?: readonly LayerGroup[];
 }
@@ -35,9 +39,16 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   const whole = layers === 0 ? 0 : wholeLayers(inputs.training, layers) / layers;
   const endSeconds = cachedBySlice((batch, tokens) => {
     const localTokens = (batch * tokens) / inputs.layout.context;
-    const first = ends.first ? embeddingSeconds(inputs, localTokens) : 0;
-    const last = ends.last ? tailSeconds(inputs, localTokens) : { forward: 0, backward: 0, weight: 0 };
-    return { forward: first / 2 + last.forward, backward: first / 2 + last.backward, weight: last.weight };
+    const targetTokens = (batch * headTokens(inputs.model, inputs.training, tokens)) / inputs.layout.context;
+    const none = { forward: 0, backward: 0, weight: 0 };
+    const first = ends.first ? startSeconds(inputs, localTokens) : none;
+    const turn = ends.decoderStart === true ? embeddingSeconds(inputs, targetTokens) / 2 : 0;
+    const last = ends.last ? tailSeconds(inputs, targetTokens) : none;
+    return {
+      forward: first.forward + turn + last.forward,
+      backward: first.backward + turn + last.backward,
+      weight: first.weight + last.weight,
+    };
   });
   return (batch, tokens, context): SliceTime => {
     const end = endSeconds(batch, tokens);
@@ -72,6 +83,23 @@ export function floorShare(inputs: CostInputs, batch: number, tokens: number): n
     all += layers * (one.forward + one.backward);
   }
   return idle / all;
+}
+
+/** What comes before the first layer: the embedding, or the convolutions over sound, which take it in as spectra of twice as many points. */
+function startSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
+  const melBins = inputs.model.stacks?.melBins;
+  if (melBins === undefined) {
+    const half = embeddingSeconds(inputs, localTokens) / 2;
+    return { forward: half, backward: half, weight: 0 };
+  }
+  const { hidden } = inputs.model;
+  const rates = deviceRates(inputs);
+  const sum = emptyTally();
+  addProduct(sum, rates, [2 * localTokens, hidden, 3 * melBins]);
+  addProduct(sum, rates, [localTokens, hidden, 3 * hidden]);
+  for (const rows of [2 * localTokens, localTokens])
+    addOperation(sum, rates.floor, rates.traffic(4 * rows * hidden), rates.traffic(6 * rows * hidden));
+  return sum;
 }
 
 /** Embedding look-up and its gradient, with the tensor-parallel all-reduce: 12 bytes per element of the hidden states, both directions together, seconds. */

@@ -1,4 +1,5 @@
-import { finalNormParameters, layerMatrixParameters, layerParameters } from './parameters';
+import { finalNormParameters } from './norms';
+import { layerMatrixParameters, layerParameters } from './parameters';
 import { sameKind, usualKind, type LayerGroup } from './layers';
 import type { LayerKind, ModelSpec } from './spec';
 

@@ -19,7 +19,7 @@ const joinedLlama = {
   model: completeInline(
     Object.fromEntries(
       Object.entries({ layers: 24, hidden: 2048, heads: 16 }).map(([key, value]) => [key, { value, source: { kind: 'file', place, key } }]),
-    ) as Parameters<typeof completeInline>[0],
+    ),
     place,
   ),
   texts: new Map([['config.json', '{}']]),
