@@ -64,6 +64,10 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'model.activeExperts': {
     meaning: (t) => t('Experts that each token visits. Time of a layer grows with it, memory of the weights does not.'),
   },
+  'model.encoderLayers': {
+    meaning: (t) =>
+      t('Layers of the encoder, the first of all layers. Those of the decoder attend to its output, which travels along with theirs.'),
+  },
   'model.vocab': {
     meaning: (t) => t('The embedding sits on the first stage and the head on the last: both take longer and hold more than the others.'),
     derived: ({ request: { model, layout } }, t) =>
@@ -89,6 +93,16 @@ export const explanations: Readonly<Record<string, Explanation>> = {
       const slices = scheme[0]?.tokens ?? [];
       return slices.length < 2 ? [t('Not cut in this plan.')] : [t('Cut into {0}: {1}.', plural(slices.length, 'slice'), listed(slices))];
     },
+  },
+  'training.decoderSequenceLength': {
+    meaning: (t) => t('Tokens that the decoder predicts of one sequence. Its attention to the encoder grows with both lengths.'),
+    derived: ({ request: { training } }, t) => [
+      t(
+        '{0} of the source for {1} of the target.',
+        formatTokens(training.sequenceLength),
+        formatCount(training.decoderSequenceLength ?? 0),
+      ),
+    ],
   },
   'training.microBatch': { meaning: (t) => t('Sequences of one micro-batch of 1F1B and GPipe. TeraPipe chooses its own batch slices.') },
   'training.globalBatch': {
@@ -135,6 +149,10 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.offloadOptimizer': {
     meaning: (t) => t('Whether the optimizer and its state are on the host: less memory on the GPU, a longer step.'),
     derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))],
+  },
+  'training.mtpLayers': {
+    meaning: (t) =>
+      t('Layers that predict further tokens. They sit on the last stage, beside the head, which each of them runs once more.'),
   },
   'training.offloadLayers': {
     meaning: (t) =>

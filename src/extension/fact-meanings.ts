@@ -40,7 +40,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   qkNopeHeadDim: (t) => t('Width of the part of a query and key head that has no rotary position.'),
   qkRopeHeadDim: (t) => t('Width of the part of a query and key head that has the rotary position.'),
   vHeadDim: (t) => t('Width of one value head.'),
-  mtpLayers: (t) => t('Layers that predict further tokens. They sit on the last stage, beside the head.'),
+  mtpLayers: 'training.mtpLayers',
   slidingWindow: (t) => t('Tokens that a layer looks back on: attention costs no more beyond it, so later token slices are cheaper.'),
   slidingWindowActive: (t) => t('Whether the sliding window is in use.'),
   attentionKinds: (t) => t('Kind of attention of every layer, in order: stages with more full attention take longer.'),

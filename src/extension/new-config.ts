@@ -1,5 +1,7 @@
 import type { Run } from '../core/config/run';
+import { modelSpecOf } from '../core/config/written-model';
 import type { ResolveDefaults } from '../core/planner/defaults';
+import { sequenceLengths } from '../core/planner/lengths';
 import { gpuPresets } from '../core/cluster/presets';
 import { printable } from '../core/text';
 
@@ -7,11 +9,12 @@ import { printable } from '../core/text';
  * A first `terapipe.json` for a model config, to be edited: the cluster of the settings, the training's lengths, and in comments what the planner chooses
  * while it is left out.
  * @param modelFile name of the model config, in the same folder.
- * @param model null when it could not be read.
+ * @param run null when it could not be read.
  */
-export function newConfigText(modelFile: string, model: Run['model'] | null, defaults: ResolveDefaults): string {
-  const positions = model?.maxPositions.value ?? null;
-  const sequenceLength = Math.min(positions ?? 4096, 4096);
+export function newConfigText(modelFile: string, run: Pick<Run, 'model' | 'traits'> | null, defaults: ResolveDefaults): string {
+  const lengths =
+    run === null ? { sequenceLength: 4096 } : sequenceLengths({}, modelSpecOf(run.model, run.traits), (_, __, usual) => usual().value);
+  const training = Object.entries(lengths).map(([key, tokens]) => `    "${key}": ${tokens},`);
   const { gpu, nodes, gpusPerNode } = defaults;
   return `// How ${printable(modelFile)} is trained, and on what. TeraPipe chooses whatever is left out, and says so with the plan.
 {
@@ -27,7 +30,7 @@ export function newConfigText(modelFile: string, model: Run['model'] | null, def
   "training": {
     // Sequences of one step, over all replicas. Left out: four micro-batches a stage.
     // "globalBatch": 256,
-    "sequenceLength": ${sequenceLength},
+${training.join('\n')}
     "recompute": "none"
   }
 }

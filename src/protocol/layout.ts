@@ -1,4 +1,5 @@
 import { usablePeakBytes } from '../core/memory/count';
+import { lengthsText } from '../core/planner/lengths';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
 import type { Assumption, Layout, TrainingSpec } from '../core/planner/request';
 import type { SearchStanding } from '../core/planner/search/answer';
@@ -66,7 +67,8 @@ export interface LayoutAnswer {
   readonly gpuName: string;
   readonly gpus: number;
   readonly layers: number;
-  readonly sequenceLength: number;
+  /** Their length: `4,096 tokens`, or `512 + 128 tokens` of source and target. */
+  readonly sequences: string;
   readonly globalBatch: number;
   /** Of one GPU; `usableBytes` is the highest peak that leaves room for what is no tensor. */
   readonly capacityBytes: number;
@@ -133,7 +135,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     ...{ id, title, gpus, fixed, measured, notFitting, cost, tokenBudget, lowerBoundMs, proved, counts },
     gpuName: cluster.gpu.name,
     layers: model.layers,
-    sequenceLength: training.sequenceLength,
+    sequences: lengthsText(training),
     globalBatch: training.globalBatch,
     capacityBytes: cluster.gpu.memoryBytes,
     usableBytes: usablePeakBytes(cluster.gpu.memoryBytes),

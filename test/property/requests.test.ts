@@ -7,8 +7,10 @@ import { recomputeModules } from '../../src/core/model/recompute';
 import { runtimes } from '../../src/core/model/runtimes';
 import type { ModelSpec } from '../../src/core/model/spec';
 import type { Candidate } from '../../src/core/planner/plan';
+import { stackCut } from '../../src/core/planner/stack-cut';
 import type { Layout, PlanRequest, TrainingSpec } from '../../src/core/planner/request';
 import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
+import { bart, t5, whisper } from '../unit/core/planner/stacks';
 import { predictOneF1B } from '../golden/rows';
 
 const seed = 20261121;
@@ -23,6 +25,9 @@ const models: readonly ModelSpec[] = [
     ...llama3('70b', layers),
     layerKinds: Array.from({ length: layers }, (_, layer) => ({ feedForward: 'dense', window: layer % 2 === 0 ? 512 : null })),
   },
+  t5(10, layers - 10),
+  bart(6, layers - 6),
+  whisper(8, layers - 8),
 ];
 
 const power = (most: number) => fc.integer({ min: 0, max: most }).map((exponent) => 2 ** exponent);
@@ -59,17 +64,29 @@ const anyRequest: fc.Arbitrary<PlanRequest> = fc
     expert: power(3),
     expertTensor: fc.constantFrom(1, null),
     microBatches: fc.constantFrom(4, 8),
+    decoderSequenceLength: fc.constantFrom(128, 512, 4096),
   })
-  .map(({ model, gpu, training: given, layout, expert, expertTensor, microBatches }) => {
+  .map(({ model, gpu, training: given, layout, expert, expertTensor, microBatches, decoderSequenceLength }) => {
     const replicas = layout.data * layout.context * (expertTensor === 1 ? layout.tensor : 1);
+    const hasStacks = model.stacks !== undefined;
     const sizes: Partial<Layout> = {
       ...layout,
-      virtualStages: layout.pipeline === 1 ? 1 : layout.virtualStages,
+      ...(hasStacks
+        ? {
+            context: 1,
+            stageLayers: stackCut(model, { sequenceLength: given.sequenceLength ?? 512, decoderSequenceLength }, layout.pipeline),
+          }
+        : {}),
+      virtualStages: layout.pipeline === 1 || hasStacks ? 1 : layout.virtualStages,
       expert: model.experts === null ? 1 : Math.min(expert, replicas),
       ...(expertTensor === 1 && model.experts !== null ? { expertTensor } : {}),
     };
     return request(gpu, model, {
-      training: { ...given, globalBatch: layout.data * (given.microBatch ?? 1) * microBatches },
+      training: {
+        ...given,
+        ...(hasStacks ? { decoderSequenceLength } : {}),
+        globalBatch: layout.data * (given.microBatch ?? 1) * microBatches,
+      },
       layout: sizes,
     });
   });

@@ -1,4 +1,5 @@
 import { formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
+import { lengthsText } from '../../src/core/planner/lengths';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { partOf } from '../../src/core/schedule/parts';
 import type { SteppedSchedule } from '../../src/core/schedule/pytorch/schedule-file';
@@ -102,7 +103,7 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
     [t('Tokens per second'), formatCount(Math.round(candidate.tokensPerSecond))],
     [t('Model FLOP utilisation'), formatPercent(candidate.mfu)],
     [t('Global batch'), t('{0} sequences', formatCount(request.training.globalBatch))],
-    [t('Sequence'), t('{0} tokens', formatCount(request.training.sequenceLength))],
+    [t('Sequence'), lengthsText(request.training)],
   ];
   return [h('h2', {}, capitalised(candidate.name)), pairs(rows)];
 }

@@ -1,4 +1,4 @@
-import { formatCount, formatTokens, plural } from '../../src/core/format';
+import { formatCount, plural } from '../../src/core/format';
 import type { LayoutAnswer } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
 import { h, type Child } from '../dom';
@@ -39,12 +39,12 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
   ];
 }
 
-function searchedSentence({ layers, globalBatch, sequenceLength, gpus, gpuName }: LayoutAnswer): string {
+function searchedSentence({ layers, globalBatch, sequences, gpus, gpuName }: LayoutAnswer): string {
   return t(
     '{0}, {1} of {2} a step, on {3} {4}.',
     plural(layers, t('layer'), t('layers')),
     plural(globalBatch, t('sequence'), t('sequences')),
-    formatTokens(sequenceLength),
+    sequences,
     formatCount(gpus),
     gpuName,
   );

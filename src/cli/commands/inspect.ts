@@ -68,7 +68,7 @@ const besideFacts = [
     'decoderSparseStep',
   ] as const),
   ...(['latentAttention', 'qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'mtpLayers'] as const),
-  ...(['slidingWindow', 'slidingWindowActive', 'attentionKinds', 'hybridPattern', 'encoderLayers', 'decoderLayers'] as const),
+  ...(['slidingWindow', 'slidingWindowActive', 'attentionKinds', 'hybridPattern', 'decoderLayers'] as const),
   ...(['stateKind', 'stateHeads', 'stateHeadDim', 'stateDim', 'stateGroups', 'stateStepRank', 'stateConvolution'] as const),
 ] as const satisfies readonly FactName[];
 

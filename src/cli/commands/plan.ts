@@ -1,20 +1,14 @@
 import { planJson } from '../../core/export/plan-json';
-import {
-  formatBytes,
-  formatBytesOf,
-  formatCount,
-  formatDuration,
-  formatNumber,
-  formatPercent,
-  formatTokens,
-  plural,
-} from '../../core/format';
+import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { furtherParameters } from '../../core/model/further-tokens';
+import { lengthsText } from '../../core/planner/lengths';
 import { limitedBy } from '../../core/planner/limit-words';
 import { isTie } from '../../core/planner/reasons';
 import { stageLayersText } from '../../core/planner/search/words';
+import { stacksText } from '../../core/planner/stack-cut';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
 import { exitCodeFor, type Planned } from '../planned';
@@ -48,6 +42,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   ] as const;
   const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
   const limits = limitedBy(plan.limits);
+  const further = furtherParameters(model);
   const facts = [
     ['step', `${formatDuration(chosen.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
@@ -62,7 +57,7 @@ function planText(plan: Plan, chosen: Candidate): string {
             `${formatBytesOf(worst.peakBytes, worst.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${worst.gpu === undefined ? '' : `, ${worst.gpu}`}${chosen.fits ? '' : ', does not fit'}`,
           ],
         ]),
-    ...(layout.stageLayers === undefined ? [] : [['stages', stageLayersText({ stageLayers: layout.stageLayers })]]),
+    ...stagesLine(request),
     ...placementLines(request),
     ...(limits === null ? [] : [['limited by', limits]]),
     ['schedule', chosen.name],
@@ -83,7 +78,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   return [
     printable(
       [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step`,
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} that predict further tokens` : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
         `on ${gpusText(cluster, gpus)}: ${sizes}`,
       ].join(' '),
     ),
@@ -97,6 +92,13 @@ ${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
+}
+
+/** The cut, where the files give one or the layers are of two stacks. */
+function stagesLine(request: Plan['request']): string[][] {
+  const { stageLayers } = request.layout;
+  const stages = stacksText(request) ?? (stageLayers === undefined ? null : stageLayersText({ stageLayers }));
+  return stages === null ? [] : [['stages', stages]];
 }
 
 /** Which nodes the stages are on, where there are several kinds. */

@@ -1,17 +1,9 @@
 import { searchJson } from '../../core/export/search-json';
-import {
-  formatBytes,
-  formatBytesOf,
-  formatCount,
-  formatDuration,
-  formatNumber,
-  formatPercent,
-  formatTokens,
-  plural,
-} from '../../core/format';
+import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/launch/load-config';
 import { findingsOf } from '../../core/planner/findings';
 import type { ResolveDefaults } from '../../core/planner/defaults';
+import { lengthsText } from '../../core/planner/lengths';
 import { resolveRun } from '../../core/planner/resolve';
 import type { SearchStanding } from '../../core/planner/search/answer';
 import { launchedAgainstBest } from '../../core/planner/search/launched';
@@ -94,7 +86,7 @@ function searchText(result: SearchResult): string {
   const assumed = assumedBy(result).map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
   return [
     printable(
-      `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
+      `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
     ),
     indented(table(bestRows(result), [1])),
     ...section('As launched', launchedText(result)),

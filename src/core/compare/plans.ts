@@ -1,6 +1,7 @@
 import { tightestOf } from '../memory/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
 import { pipelineOf } from '../planner/predict';
+import { sequenceTokens } from '../planner/request';
 import { stepPartNames, stepParts, stepPartsOf, type StepPart } from '../planner/step-parts';
 import { askedDifferences, type AskedDifference } from './asked';
 
@@ -77,7 +78,7 @@ function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string):
     iterationMs: candidate.iterationMs,
     bubbleRate: candidate.bubbleRate,
     tokensPerSecond: candidate.tokensPerSecond,
-    tokensPerStep: training.globalBatch * training.sequenceLength,
+    tokensPerStep: training.globalBatch * sequenceTokens(training),
     gpus: layout.tensor * layout.pipeline * layout.data * layout.context,
     mfu: candidate.mfu,
     peakBytes: peakBytesOf(candidate),

@@ -57,11 +57,11 @@ export function familyOfModel({ value, source }: Located<string>): Family | null
 
 /** Fills what a config of a family leaves out by the family's documented defaults, each marked with the sentence that documents it. */
 export function completeFamily(family: Family, modelType: Located<string>, given: Given<WrittenModel>): LocatedFields<WrittenModel> {
-  const { configClass, keys, defaults, always } = family;
+  const { configClass, keys, defaults, always, stacks } = family;
   const because = family.assumed === true ? 'as in Llama: the model type is not known' : `every ${modelType.value} model has this`;
-  const orDefault = <K extends FamilyField>(field: K, value: WrittenModel[K]): Located<WrittenModel[K]> => {
+  const orDefault = <K extends FamilyField | 'encoderLayers'>(field: K, value: WrittenModel[K]): Located<WrittenModel[K]> => {
     const found: Located<WrittenModel[K]> | undefined = given[field];
-    const key = keys[field]?.[0];
+    const key = keys[field === 'encoderLayers' ? 'layers' : field]?.[0];
     return found ?? byDefault(value, key === undefined ? because : `${configClass} default: ${key} ${String(value)}`);
   };
   const dense = family.assumed === true ? 'no key of experts' : `every ${modelType.value} model is dense`;
@@ -71,7 +71,17 @@ export function completeFamily(family: Family, modelType: Located<string>, given
   const heads = orDefault('heads', defaults.heads);
   return {
     modelType,
-    layers: orDefault('layers', defaults.layers),
+    ...(stacks === undefined
+      ? { layers: orDefault('layers', defaults.layers), encoderLayers: given.encoderLayers ?? byDefault(null, 'a decoder alone') }
+      : {
+          layers:
+            given.layers ??
+            byDefault(
+              defaults.layers + (stacks.decoderLayers ?? defaults.layers),
+              `${configClass} default: of encoder and decoder together`,
+            ),
+          encoderLayers: orDefault('encoderLayers', defaults.layers),
+        }),
     hidden,
     heads,
     kvHeads: defaults.kvHeads === null ? (given.kvHeads ?? likeHeads(heads.value, configClass)) : orDefault('kvHeads', defaults.kvHeads),

@@ -5,10 +5,10 @@ import type { CostConstants } from '../cost/constants';
 import { optimizers } from '../model/optimizer';
 import { runtimes } from '../model/runtimes';
 import { recomputeModules } from '../model/recompute';
-import type { Layout, TrainingSpec } from '../planner/request';
+import type { Layout } from '../planner/request';
 import { namedSchedules } from '../schedule/schedule';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule } from './rules';
-import type { CalibrationGiven } from './run';
+import type { CalibrationGiven, TrainingGiven } from './run';
 import type { WrittenModel } from './written-model';
 
 /** A rule for every field of `T`; nested objects have tables of their own. */
@@ -26,6 +26,7 @@ export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelTyp
   experts: orNull(integer(1, 100_000)),
   activeExperts: orNull(integer(1, 100_000)),
   expertFfn: orNull(integer(1, 10_000_000)),
+  encoderLayers: orNull(integer(1, 10_000)),
   vocab: integer(0, 100_000_000),
   tiedEmbeddings: boolean,
   maxPositions: orNull(integer(1, 1_000_000_000)),
@@ -37,8 +38,9 @@ export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelTyp
   qkNorm: boolean,
 };
 
-export const trainingFields: Fields<TrainingSpec> = {
+export const trainingFields: Fields<TrainingGiven> = {
   sequenceLength: integer(1, 100_000_000),
+  decoderSequenceLength: integer(1, 100_000_000),
   microBatch: integer(1, 1_000_000),
   globalBatch: integer(1, 10_000_000),
   precision: oneOf(['fp32', 'fp16', 'bf16']),
@@ -53,6 +55,7 @@ export const trainingFields: Fields<TrainingSpec> = {
   contextExchange: oneOf(['all-to-all', 'ring']),
   offloadOptimizer: boolean,
   offloadLayers: integer(0, 10_000),
+  mtpLayers: integer(0, 100),
   attention: oneOf(['flash', 'unfused']),
   sequenceParallel: boolean,
   fusedCrossEntropy: boolean,

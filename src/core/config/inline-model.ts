@@ -40,6 +40,7 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
     experts: given.experts ?? byDefault(null, 'dense unless experts says otherwise'),
     activeExperts: given.activeExperts ?? byDefault(null, 'dense unless activeExperts says otherwise'),
     expertFfn: given.expertFfn ?? byDefault(null, 'experts are as wide as ffn unless expertFfn says otherwise'),
+    encoderLayers: given.encoderLayers ?? byDefault(null, 'a decoder alone unless encoderLayers says otherwise'),
     vocab: given.vocab ?? byDefault(0, 'no vocabulary given: planned without embedding and head'),
     tiedEmbeddings:
       given.tiedEmbeddings ?? byDefault(false, 'a model given by numbers has a head of its own unless tiedEmbeddings says otherwise'),

@@ -8,7 +8,7 @@ import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { hybridRunOf, isHybrid, type HybridRun } from './hybrid';
 import { completeInline } from './inline-model';
 import { frequencyPattern, latentOf, traitsOf } from './traits';
-import type { Given, Run } from './run';
+import type { Given, Run, TrainingGiven } from './run';
 import type { WrittenModel } from './written-model';
 
 /** A model read from a config of its own, to fill what a launcher leaves open. */
@@ -36,7 +36,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     ...{ file, files: [...texts.keys()], format, title, place, model },
     traits: traitsOf(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid),
     ...cluster,
-    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format) },
+    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format), ...mtpOf(launcher) },
     layout: layoutOf(facts, model.layers.value),
     ...batchPerReplicaOf(facts, format),
     ...(schedule === undefined ? {} : { schedule }),
@@ -75,7 +75,6 @@ function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): 
 /** Kinds of model that a launcher's flags tell and planning has no word for: read, inspected and checked, but not planned as something else. */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
   const kinds: readonly (readonly [FactName, string, boolean])[] = [
-    ['encoderLayers', 'an encoder-decoder', true],
     ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
     ['hybridPattern', 'a hybrid some of whose layers are of a kind that is not known', isHybrid(facts) && hybridRunOf(facts) === null],
     ['linearAttentionFrequency', 'a hybrid whose kinds of layers cannot be read', isHybrid(facts) && hybridRunOf(facts) === null],
@@ -112,11 +111,23 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
           mlpBias: located(bias),
         };
   const both = encoderLayers !== undefined && decoderLayers !== undefined;
-  return { ...numbers, ...biases, ...(both ? { layers: { ...encoderLayers, value: encoderLayers.value + decoderLayers.value } } : {}) };
+  const stacks = both
+    ? { layers: { ...located(encoderLayers), value: encoderLayers.value + decoderLayers.value }, encoderLayers: located(encoderLayers) }
+    : {};
+  return { ...numbers, ...biases, ...stacks };
 }
 
 function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
-  const { sequenceLength, encoderSequenceLength, precision, zeroStage, distributedOptimizer, recomputeGranularity, optimizer } = facts;
+  const {
+    sequenceLength,
+    encoderSequenceLength,
+    decoderSequenceLength,
+    precision,
+    zeroStage,
+    distributedOptimizer,
+    recomputeGranularity,
+    optimizer,
+  } = facts;
   const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
   const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
   const isGrouped = recomputeMethod?.value !== 'block' && (recomputeLayers?.value ?? 0) > 1;
@@ -126,6 +137,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
   return defined<Given<TrainingSpec>>({
     ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention']),
     sequenceLength: length && located(length),
+    decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && located(decoderSequenceLength),
     precision: precision && mapped(precision, (name) => (name === 'fp8' ? 'bf16' : name)),
     gemmPrecision: precision?.value === 'fp8' ? mapped(precision, () => 'fp8' as const) : undefined,
     zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),
@@ -140,6 +152,13 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
     offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
     optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
   });
+}
+
+/** Further tokens are predicted where a launcher says so; a recipe of Megatron-Bridge may say it in Python. */
+function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<TrainingGiven>, 'mtpLayers'> {
+  if (mtpLayers !== undefined) return { mtpLayers: located(mtpLayers) };
+  if (format === 'megatron-bridge') return {};
+  return { mtpLayers: { value: 0, source: { kind: 'default', because: 'this launcher predicts further tokens only when it is told to' } } };
 }
 
 /** TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are replicas for them. */

@@ -25,6 +25,12 @@ export interface Unplanned {
   readonly remedy: string;
 }
 
+/** Under `training`. */
+export interface TrainingGiven extends TrainingSpec {
+  /** Depths that predict further tokens and are trained along; absent: as many as the model's config has. */
+  readonly mtpLayers?: number;
+}
+
 /** Under `calibration`. */
 export interface CalibrationGiven {
   readonly iterationMs: number;
@@ -50,7 +56,7 @@ export interface Run {
   readonly gpusPerNode?: Located<number>;
   /** Nodes of several kinds, in place of the four above. */
   readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
-  readonly training: Given<TrainingSpec>;
+  readonly training: Given<TrainingGiven>;
   readonly layout: Given<Layout>;
   /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */
   readonly batchPerReplica?: Located<number>;

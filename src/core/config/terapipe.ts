@@ -1,6 +1,6 @@
 import type { Finding } from '../findings';
 import type { Located, Place } from '../located';
-import type { Layout, TrainingSpec } from '../planner/request';
+import type { Layout } from '../planner/request';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import { clusterKeys, gpuKeys, groupKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
@@ -21,7 +21,7 @@ import {
 } from './fields';
 import { membersOf, parseDocument, placeOf, startOf, type JsonDocument } from './json-document';
 import { path } from './rules';
-import type { CalibrationGiven, Given } from './run';
+import type { CalibrationGiven, Given, TrainingGiven } from './run';
 import { openChild, openSection, readField, readFields, type Section } from './section';
 import type { WrittenModel } from './written-model';
 
@@ -73,7 +73,7 @@ export interface TerapipeFile {
   readonly place: Place;
   readonly model: GivenModel;
   readonly cluster: GivenCluster;
-  readonly training: Given<TrainingSpec>;
+  readonly training: Given<TrainingGiven>;
   readonly layout: Given<Layout>;
   readonly schedule?: Located<ScheduleName>;
   readonly unit?: Located<number>;

@@ -23,6 +23,7 @@ export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybri
     ...ofFamily,
     ...(latent === null ? {} : { latent }),
     ...(kinds === null ? {} : { layerKinds: kinds }),
+    ...((facts.mtpLayers?.value ?? 0) > 0 ? { mtpLayers: facts.mtpLayers?.value ?? 0 } : {}),
     ...(hybrid === null ? {} : { state: hybrid.state }),
     ...(Object.keys(experts).length === 0 ? {} : { experts }),
   };

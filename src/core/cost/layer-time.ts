@@ -4,6 +4,8 @@ import { usualKind } from '../model/layers';
 import { hasAttention, normOfState, stateOf, stateWidths, sublayers } from '../model/mixers';
 import { isRecomputed, type RecomputeModule } from '../model/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
+import { headsOf, stackTokens } from '../model/stacks';
+import { addCross, addRelativeBias, crossExchangeSeconds } from './cross-attention';
 import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { addExperts, expertSeconds } from './expert-time';
 import { deviceRates, type CostInputs } from './rates';
@@ -86,7 +88,8 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
   const { traffic, floor } = rates;
   const h = model.hidden;
   const t = layout.tensor;
-  const n = (batch * tokens) / layout.context;
+  const n = (batch * stackTokens(training, kind, tokens)) / layout.context;
+  const cross = kind.stack === 'decoder' ? { target: n, source: (batch * tokens) / layout.context } : null;
   const { query, key, value, gate } = attentionWidths(model, t);
   const up = upProjections(model);
   const f = feedForwardWidth(model, kind) / t;
@@ -145,13 +148,15 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
       addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
     });
   if (experts !== null) addExperts(sum, inputs, rates, n, experts, within);
+  if (cross !== null) addCross(sum, inputs, rates, cross);
   const accumulation = traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
   for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
 
   const communication = exchangeSeconds(inputs, n, kind);
+  const crossing = cross === null ? { forward: 0, backward: 0 } : crossExchangeSeconds(inputs, cross);
   return {
-    forward: sum.forward + communication.forward,
-    backward: sum.backward + communication.backward,
+    forward: sum.forward + communication.forward + crossing.forward,
+    backward: sum.backward + communication.backward + crossing.backward,
     weight: sum.weight,
     selective: again,
     idleOnFloor: idleOnFloor(sum),
@@ -210,18 +215,23 @@ function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: La
 function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {
   const { model, training, layout } = inputs;
   if (!hasAttention(kind)) return () => ({ forward: 0, backward: 0, weight: 0, selective: 0, idleOnFloor: 0 });
-  const { gemm, traffic, fused, floor } = deviceRates(inputs);
-  const [scored, summed] = headSizes(model);
+  const rates = deviceRates(inputs);
+  const { gemm, traffic, fused, floor } = rates;
+  const { heads, headDim } = headsOf(model, kind);
+  const [scored, summed] = model.latent ? headSizes(model) : [headDim, headDim];
   const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));
   return (batch, tokens, context) => {
-    const headBatches = (batch * model.heads) / layout.tensor;
+    const headBatches = (batch * heads) / layout.tensor;
+    const own = stackTokens(training, kind, tokens);
     const sum = emptyTally();
-    if (training.attention === 'flash') {
-      const seconds = fused((2 * headBatches * (scored + summed) * attendedKeys(tokens, context, kind.window)) / layout.context);
-      addOperation(sum, floor, seconds, 2.5 * seconds);
-    } else {
-      const queries = tokens / layout.context;
-      const keys = tokens + context;
+    /** Scores of `ofSequence` tokens for `keys` tokens, of `pairs` pairs. */
+    const addScores = (ofSequence: number, keys: number, pairs: number): void => {
+      if (training.attention === 'flash') {
+        const seconds = fused((2 * headBatches * (scored + summed) * pairs) / layout.context);
+        addOperation(sum, floor, seconds, 2.5 * seconds);
+        return;
+      }
+      const queries = ofSequence / layout.context;
       const scores = gemm(queries, keys, scored, headBatches);
       const sums = gemm(queries, keys, summed, headBatches);
       const cells = headBatches * queries * keys;
@@ -230,7 +240,10 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
       addOperation(sum, floor, sums, sums, sums);
       addOperation(sum, floor, traffic(4 * cells), traffic(6 * cells));
       if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
-    }
+    };
+    addScores(own, own + context, kind.stack === 'encoder' ? own * own : attendedKeys(own, context, kind.window));
+    if (model.stacks?.relativeBias !== undefined) addRelativeBias(sum, inputs, rates, kind, own);
+    if (kind.stack === 'decoder') addScores(own, tokens, own * tokens);
     const exchanged = exchange(batch, tokens);
     const scores = training.attention === 'unfused' && isRecomputed(training, 'core_attn') ? sum.forward : 0;
     // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward

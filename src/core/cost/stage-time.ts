@@ -1,18 +1,24 @@
 import { hostGBps } from '../cluster/host-link';
 import { elementBytes } from '../model/elements';
+import { furtherDepths, projectionParameters } from '../model/further-tokens';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { optimizerBytes } from '../model/optimizer';
 import { wholeLayers } from '../model/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { furtherSeconds, type EndSeconds } from './further-time';
 import { cachedBySlice, layerTime } from './layer-time';
+import { headTokens } from '../model/stacks';
 import { deviceRates, type CostInputs } from './rates';
+import { addOperation, addProduct, emptyTally } from './tally';
 import type { SliceCost, SliceTime } from './slice-cost';
 
 /** Which end of the pipeline a stage is. With one stage it is both. */
 export interface StageEnds {
   readonly first: boolean;
   readonly last: boolean;
+  /** The decoder of an encoder-decoder model begins here. */
+  readonly decoderStart?: boolean;
   /** Its layers by kind, in order; absent: all alike. */
   readonly groups?: readonly LayerGroup[];
 }
@@ -33,9 +39,16 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   const whole = layers === 0 ? 0 : wholeLayers(inputs.training, layers) / layers;
   const endSeconds = cachedBySlice((batch, tokens) => {
     const localTokens = (batch * tokens) / inputs.layout.context;
-    const first = ends.first ? embeddingSeconds(inputs, localTokens) : 0;
-    const last = ends.last ? headSeconds(inputs, localTokens) : { forward: 0, backward: 0, weight: 0 };
-    return { forward: first / 2 + last.forward, backward: first / 2 + last.backward, weight: last.weight };
+    const targetTokens = (batch * headTokens(inputs.model, inputs.training, tokens)) / inputs.layout.context;
+    const none = { forward: 0, backward: 0, weight: 0 };
+    const first = ends.first ? startSeconds(inputs, localTokens) : none;
+    const turn = ends.decoderStart === true ? embeddingSeconds(inputs, targetTokens) / 2 : 0;
+    const last = ends.last ? tailSeconds(inputs, targetTokens) : none;
+    return {
+      forward: first.forward + turn + last.forward,
+      backward: first.backward + turn + last.backward,
+      weight: first.weight + last.weight,
+    };
   });
   return (batch, tokens, context): SliceTime => {
     const end = endSeconds(batch, tokens);
@@ -51,6 +64,13 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   };
 }
 
+/** Head, and what predicts further tokens but for its layers. */
+function tailSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
+  const head = headSeconds(inputs, localTokens);
+  const further = furtherSeconds(inputs, localTokens, embeddingSeconds(inputs, localTokens), head);
+  return { forward: head.forward + further.forward, backward: head.backward + further.backward, weight: head.weight + further.weight };
+}
+
 /** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`: of the usual layer, or of all where some have a state. */
 export function floorShare(inputs: CostInputs, batch: number, tokens: number): number {
   const { model } = inputs;
@@ -63,6 +83,23 @@ export function floorShare(inputs: CostInputs, batch: number, tokens: number): n
     all += layers * (one.forward + one.backward);
   }
   return idle / all;
+}
+
+/** What comes before the first layer: the embedding, or the convolutions over sound, which take it in as spectra of twice as many points. */
+function startSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
+  const melBins = inputs.model.stacks?.melBins;
+  if (melBins === undefined) {
+    const half = embeddingSeconds(inputs, localTokens) / 2;
+    return { forward: half, backward: half, weight: 0 };
+  }
+  const { hidden } = inputs.model;
+  const rates = deviceRates(inputs);
+  const sum = emptyTally();
+  addProduct(sum, rates, [2 * localTokens, hidden, 3 * melBins]);
+  addProduct(sum, rates, [localTokens, hidden, 3 * hidden]);
+  for (const rows of [2 * localTokens, localTokens])
+    addOperation(sum, rates.floor, rates.traffic(4 * rows * hidden), rates.traffic(6 * rows * hidden));
+  return sum;
 }
 
 /** Embedding look-up and its gradient, with the tensor-parallel all-reduce: 12 bytes per element of the hidden states, both directions together, seconds. */
@@ -81,7 +118,7 @@ export function endExchangeSeconds({ model, training, layout, cluster }: CostInp
 }
 
 /** Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
-export function headSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
+export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
   const { model, layout, training } = inputs;
   if (model.vocab === 0) return { forward: 0, backward: 0, weight: 0 };
   const { gemm, traffic, floor } = deviceRates(inputs);
@@ -144,7 +181,8 @@ export interface StageLayers {
 }
 
 /**
- * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix;
+ * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix (two and the projections where the last stage
+ * predicts further tokens);
  * apart from them its experts, which fewer replicas have.
  */
 function localParameters(
@@ -156,8 +194,10 @@ function localParameters(
   const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
   const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const depths = furtherDepths(model);
+  const further = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
   return [
-    { parameters: matrices - experts + vocabulary, ranks: layout.data * layout.context },
+    { parameters: matrices - experts + vocabulary + further, ranks: layout.data * layout.context },
     ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
   ];
 }

@@ -115,6 +115,13 @@ function modelOf(run: Run, classes: number | undefined): ElasticModel {
       run.place,
     );
   if (run.encoder !== undefined) return { spec, ends: encoderEnds(spec, { ...run.encoder, classes: classes ?? run.encoder.classes }) };
+  if (run.unplanned === undefined && spec.stacks !== undefined)
+    throw new ExpectedError(
+      'elastic-model',
+      'Encoder-decoder models are not planned to freeze',
+      'name a ViT, a BERT or a dense decoder',
+      run.place,
+    );
   if (run.unplanned === undefined) return { spec, ends: decoderEnds(spec) };
   throw new ExpectedError('elastic-model', run.unplanned.message, 'name a ViT, a BERT or a dense decoder', run.unplanned.place);
 }

@@ -114,5 +114,6 @@ function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[]
 /** Whether layers are cut as they are where nobody says how. */
 function isEven({ model }: Run, stageLayers: readonly number[] | undefined): boolean {
   if (stageLayers === undefined) return true;
+  if (model.encoderLayers.value !== null) return false;
   return stageShapes(model.layers.value, stageLayers.length).every(({ layers }, stage) => layers === stageLayers[stage]);
 }

@@ -1,6 +1,7 @@
 import type { MemoryPart, MemoryProfile } from '../memory/profile';
 import type { NamedProfile } from '../profile/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
+import { furtherParameters } from '../model/further-tokens';
 import { isTie } from '../planner/reasons';
 
 /** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
@@ -77,6 +78,7 @@ export function planJson(plan: Plan): PlanJson {
       assumptions: request.assumptions,
       certificate: chosen.certificate,
       parameters,
+      furtherParameters: furtherParameters(request.model),
       model: request.model,
       training: request.training,
       cluster: request.cluster,

@@ -89,7 +89,11 @@ export function stageShapesOf(stages: number, stageOfChunk: Uint32Array, shapes:
 
 function joined(a: StageShape, b: StageShape): StageShape {
   const groups = b.groups === undefined ? {} : { groups: [...(a.groups ?? []), ...b.groups] };
-  return { layers: a.layers + b.layers, first: a.first || b.first, last: a.last || b.last, ...groups };
+  const turns = {
+    ...(a.encoderEnd === true || b.encoderEnd === true ? { encoderEnd: true } : {}),
+    ...(a.decoderStart === true || b.decoderStart === true ? { decoderStart: true } : {}),
+  };
+  return { layers: a.layers + b.layers, first: a.first || b.first, last: a.last || b.last, ...groups, ...turns };
 }
 
 function stageMemory(

@@ -4,7 +4,8 @@ import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
 import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections, type AttentionWidths } from '../model/parameters';
 import { runtimeOf } from '../model/runtimes';
 import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../model/recompute';
-import type { LayerKind, ModelSpec } from '../model/spec';
+import type { LayerKind, ModelSpec, Stack } from '../model/spec';
+import { headsOf, headTokens, stackTokens } from '../model/stacks';
 import type { Layout, TrainingSpec } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 import { stateSaved, stateSizes, stateWorkingSet, type StateSizes } from './state-tensors';
@@ -22,6 +23,9 @@ export interface StageShape {
   readonly last: boolean;
   /** Its layers by kind, in order; absent: all alike. */
   readonly groups?: readonly LayerGroup[];
+  /** Of an encoder-decoder model: the encoder ends here, the decoder begins here. */
+  readonly encoderEnd?: boolean;
+  readonly decoderStart?: boolean;
 }
 
 export interface MemoryInputs {
@@ -36,8 +40,24 @@ export function groupsOf(model: ModelSpec, { layers, groups }: StageShape): read
 }
 
 /** Equal for stages of the same shape. */
-export function shapeKey({ layers, first, last, groups }: StageShape): string {
-  return `${layers},${first},${last},${groups === undefined ? '' : JSON.stringify(groups)}`;
+export function shapeKey({ layers, first, last, groups, encoderEnd = false, decoderStart = false }: StageShape): string {
+  const turns = encoderEnd || decoderStart ? `${encoderEnd},${decoderStart},` : '';
+  return `${layers},${first},${last},${turns}${groups === undefined ? '' : JSON.stringify(groups)}`;
+}
+
+/** Whether a stage has layers of one of the stacks. */
+export function hasStack({ groups = [] }: StageShape, stack: Stack): boolean {
+  return groups.some(({ kind }) => kind.stack === stack);
+}
+
+/** A unit, whose tokens are the source's, as layers of a stack see it: the decoder's work on the target. */
+export function stackUnit({ training }: Pick<MemoryInputs, 'training'>, unit: WorkUnit, kind: Pick<LayerKind, 'stack'>): WorkUnit {
+  return kind.stack === 'decoder' ? { ...unit, tokens: stackTokens(training, kind, unit.tokens) } : unit;
+}
+
+/** A unit as the head sees it. */
+export function headUnit({ model, training }: MemoryInputs, unit: WorkUnit): WorkUnit {
+  return model.stacks === undefined ? unit : { ...unit, tokens: headTokens(model, training, unit.tokens) };
 }
 
 /** What one operation holds beyond everything saved. */
@@ -96,7 +116,7 @@ export function keptGroups({ model, training }: MemoryInputs, stage: StageShape)
 /** Saved by one layer's forward until its backward, wherever it waits. */
 export function layerWaitingBytes(inputs: MemoryInputs, unit: WorkUnit, { kind, whole, inputs: kept }: Keeping): number {
   return whole
-    ? kept * boundaryBytes(inputs, unit)
+    ? kept * boundaryBytes(inputs, stackUnit(inputs, unit, kind))
     : layerSavedBytes(inputs, unit, kind, (module) => isRecomputed(inputs.training, module));
 }
 
@@ -108,31 +128,61 @@ export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, keeping: Ke
 type Dropped = (module: RecomputeModule) => boolean;
 const nothing: Dropped = () => false;
 
-function layerSavedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind, dropped: Dropped): number {
+function layerSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind, dropped: Dropped): number {
   const { model, training } = inputs;
+  const unit = stackUnit(inputs, source, kind);
   const element = elementBytes(training);
   // layer input and residual; outputs of both norms, which products read; two one-byte dropout masks
   const parts = sublayers(kind);
   const normed = (dropped('layernorm') ? normOfState(kind) : parts) * inputBytes(training);
   const hiddenSized = model.hidden * hiddenShare(inputs) * (parts * element + normed + (training.dropout ? parts : 0));
   const state = stateOf(model, kind);
-  const mixed = (hasAttention(kind) ? attentionSaved(inputs, dropped) : 0) + (state === null ? 0 : stateSaved(inputs, state));
+  const mixed = (hasAttention(kind) ? attentionSaved(inputs, kind, dropped) : 0) + (state === null ? 0 : stateSaved(inputs, state));
   const perToken = hiddenSized + mixed + feedForwardSaved(inputs, kind, dropped);
-  const scores = dropped('core_attn') || !hasAttention(kind) ? 0 : scoreBytes(inputs, unit);
-  return localTokens(inputs, unit) * perToken + scores;
+  const scores = dropped('core_attn') || !hasAttention(kind) ? 0 : scoreBytes(inputs, kind, unit, unit.tokens + unit.context);
+  const cross = kind.stack === 'decoder' ? crossSaved(inputs, kind, unit, source, dropped) : 0;
+  const bias = model.stacks?.relativeBias?.everyLayer === true ? relativeBiasBytes(inputs, kind, unit) : 0;
+  return localTokens(inputs, unit) * perToken + scores + cross + bias;
+}
+
+/**
+ * Saved by attention to the encoder's output: residual, norm's output, queries, output and log-sum-exp of the target, keys and values of the source. The encoder's output itself is one tensor for all layers of a stage; in a narrow
+ * format each layer keeps a copy of its own.
+ */
+function crossSaved(inputs: MemoryInputs, kind: LayerKind, target: WorkUnit, source: WorkUnit, dropped: Dropped): number {
+  const { model, training, layout } = inputs;
+  const element = elementBytes(training);
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const share = hiddenShare(inputs);
+  const logSumExp = training.attention === 'flash' ? (4 * headsOf(model, kind).heads) / layout.tensor : 0;
+  const narrow = inputBytes(training) < element ? inputBytes(training) : 0;
+  const perTarget =
+    model.hidden * share * (element + inputBytes(training) + (training.dropout ? 1 : 0)) +
+    element * (query + output) +
+    narrow * output +
+    logSumExp;
+  const perSource = element * (key + value) + narrow * model.hidden * share;
+  const scores = dropped('core_attn') ? 0 : scoreBytes(inputs, kind, target, source.tokens);
+  return localTokens(inputs, target) * perTarget + localTokens(inputs, source) * perSource + scores;
+}
+
+/** Bias of attention scores by distance, one for all sequences, as fused attention reads it. Derived, not measured. */
+export function relativeBiasBytes({ model, training, layout }: MemoryInputs, kind: Pick<LayerKind, 'stack'>, { tokens }: WorkUnit): number {
+  if (training.attention !== 'flash') return 0;
+  return (elementBytes(training) * headsOf(model, kind).heads * tokens * tokens) / layout.tensor;
 }
 
 /**
  * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is freed), its output, which the output projection
  * reads too (a narrow copy of its own where it computes in a narrow format), and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides; a gate of the output itself and what it makes of it.
  */
-function attentionSaved(inputs: MemoryInputs, dropped: Dropped): number {
+function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
   const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
   const { latent } = model;
   const compressed = latent ? 2 * (latent.qRank ?? 0) + 2 * latent.kvRank + latent.ropeHeadDim : 0;
-  const logSumExp = training.attention === 'flash' ? (4 * model.heads) / layout.tensor : 0;
+  const logSumExp = training.attention === 'flash' ? (4 * headsOf(model, kind).heads) / layout.tensor : 0;
   const copies = layout.context > 1 && training.contextExchange !== 'ring' ? 2 : 1;
   const narrow = inputBytes(training) < element ? inputBytes(training) * output : 0;
   const projected = latent && dropped('mla_up_proj') ? 0 : query + key + value;
@@ -182,12 +232,15 @@ export interface LayerSizes {
   readonly attention: AttentionWidths;
   /** Gradients of unfused attention's scores. */
   readonly scores: number;
+  /** The same of attention to the encoder's output, and that output gathered over tensor-parallel ranks; null where there is none. */
+  readonly cross: { readonly attention: AttentionWidths; readonly scores: number; readonly source: number } | null;
   /** Null without a mixer that has a state. */
   readonly state: StateSizes | null;
 }
 
-export function layerSizes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): LayerSizes {
+export function layerSizes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind): LayerSizes {
   const { model, training, layout } = inputs;
+  const unit = stackUnit(inputs, source, kind);
   const element = elementBytes(training);
   const tokens = localTokens(inputs, unit);
   const hidden = element * tokens * model.hidden;
@@ -206,14 +259,31 @@ export function layerSizes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind
     activated,
     up: upProjections(model) * activated,
     attention: { query: bytes(query), key: bytes(key), value: bytes(value), output: bytes(output), gate: bytes(gate) },
-    scores: training.attention === 'unfused' ? 2 * element * scoreCells(inputs, unit) : 0,
+    scores: gradientsOfScores(inputs, kind, unit, unit.tokens + unit.context),
+    cross: kind.stack === 'decoder' ? crossSizes(inputs, kind, unit, source) : null,
     state: state === null ? null : stateSizes(inputs, state, tokens, unit.tokens),
   };
 }
 
+function crossSizes(inputs: MemoryInputs, kind: LayerKind, target: WorkUnit, source: WorkUnit): LayerSizes['cross'] {
+  const { model, training, layout } = inputs;
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const asking = elementBytes(training) * localTokens(inputs, target);
+  const asked = elementBytes(training) * localTokens(inputs, source);
+  return {
+    attention: { query: asking * query, key: asked * key, value: asked * value, output: asking * output, gate: 0 },
+    scores: gradientsOfScores(inputs, kind, target, source.tokens),
+    source: asked * model.hidden,
+  };
+}
+
+function gradientsOfScores(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit, keys: number): number {
+  return inputs.training.attention === 'unfused' ? 2 * elementBytes(inputs.training) * scoreCells(inputs, kind, unit, keys) : 0;
+}
+
 /** Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it. */
 export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): { forward: WorkingSet[]; backward: WorkingSet[] } {
-  const { boundary, gathered, experts, activated, up, attention: widths, scores, state } = layerSizes(inputs, unit, group.kind);
+  const { boundary, gathered, experts, activated, up, attention: widths, scores, state, cross } = layerSizes(inputs, unit, group.kind);
   const recreated = recreatedBytes(inputs, unit, group);
   const { query, key, value, output, gate } = widths;
   const mixers = [
@@ -230,6 +300,7 @@ export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, group: Ke
         { name: 'second feed-forward backward', bytes: recreated + gathered + activated },
         { name: 'activation backward', bytes: recreated + up + boundary },
         { name: 'first feed-forward backward', bytes: recreated + up + 2 * gathered },
+        ...(cross === null ? [] : [{ name: 'cross-attention backward', bytes: recreated + crossBytes(cross) }]),
         ...mixers,
       ],
     };
@@ -244,6 +315,11 @@ export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, group: Ke
       ...mixers,
     ],
   };
+}
+
+/** Held by the backward of attention to the encoder's output beside what it saved: gradients of its queries, keys, values, output and scores. */
+export function crossBytes({ attention: { query, key, value, output }, scores }: NonNullable<LayerSizes['cross']>): number {
+  return query + key + value + output + scores;
 }
 
 /**
@@ -264,14 +340,14 @@ export function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: Keep
   return group.whole ? group.together * set : set - layerWaitingBytes(inputs, unit, group);
 }
 
-/** Saved attention scores of one layer without fused attention: softmax output, and with dropout its mask and output. */
-function scoreBytes(inputs: MemoryInputs, unit: WorkUnit): number {
+/** Saved attention scores of one layer without fused attention, of a unit's tokens for `keys` tokens: softmax output, and with dropout its mask and output. */
+function scoreBytes(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit, keys: number): number {
   if (inputs.training.attention === 'flash') return 0;
   const element = elementBytes(inputs.training);
-  return scoreCells(inputs, unit) * (inputs.training.dropout ? 2 * element + 1 : element);
+  return scoreCells(inputs, kind, unit, keys) * (inputs.training.dropout ? 2 * element + 1 : element);
 }
 
 /** Cells of the attention matrices of one layer on one rank: heads x queries x keys. */
-function scoreCells({ model, layout }: MemoryInputs, unit: WorkUnit): number {
-  return (unit.batch * model.heads * unit.tokens * (unit.tokens + unit.context)) / layout.tensor / layout.context;
+function scoreCells({ model, layout }: MemoryInputs, kind: LayerKind, unit: WorkUnit, keys: number): number {
+  return (unit.batch * headsOf(model, kind).heads * unit.tokens * keys) / layout.tensor / layout.context;
 }

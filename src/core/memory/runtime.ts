@@ -1,4 +1,5 @@
 import { elementBytes } from '../model/elements';
+import { furtherDepths } from '../model/further-tokens';
 import { hasAttention, stateBytes, stateOf } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
 import type { LayerKind } from '../model/spec';
@@ -6,6 +7,8 @@ import type { Layout } from '../planner/request';
 import type { WorkUnit } from '../schedule/schedule';
 import {
   boundaryBytes,
+  hasStack,
+  headUnit,
   groupsOf,
   hiddenShare,
   keptGroups,
@@ -13,6 +16,8 @@ import {
   layerWaitingBytes,
   layerWorkingSets,
   localTokens,
+  relativeBiasBytes,
+  stackUnit,
   type KeptGroup,
   type MemoryInputs,
   type StageShape,
@@ -26,23 +31,39 @@ export interface SavedBytes {
   readonly activations: number;
   /** Contiguous keys and values, and states, kept for the later slices of the same sequences; 0 for whole sequences. */
   readonly keysValues: number;
-  /** Logits and the final norm's input and output, on the last stage; freed by the head's backward, before the layers'. */
+  /** Logits and the final norm's input and output, on the last stage, once more for each further token that is predicted; freed by the head's backward, before the layers'. */
   readonly logits: number;
 }
 
 export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit, sliced: boolean): SavedBytes {
-  const tokens = localTokens(inputs, unit);
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
   const layers = keptGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
   const head = hasHead(inputs, stage);
-  const finalNorm = head ? 2 * boundaryBytes(inputs, unit) : 0;
+  const depths = stage.last ? furtherDepths(model) : 0;
+  const predicted = headUnit(inputs, unit);
+  const boundary = boundaryBytes(inputs, predicted);
+  const finalNorm = head ? 2 * boundary : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    activations: layers,
+    // of each depth that predicts a further token: the embedding, and the two normed tensors that are projected
+    activations: layers + depths * 3 * boundary + sharedByLayers(inputs, stage, unit),
     keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
-    logits: head ? finalNorm + tokens * vocab * (training.fusedCrossEntropy ? element : element + 8) : 0,
+    logits: head
+      ? (1 + depths) * (finalNorm + localTokens(inputs, predicted) * vocab * (training.fusedCrossEntropy ? element : element + 8))
+      : 0,
   };
+}
+
+/** Saved once for all layers of a stage: the encoder's output, which every decoder layer reads, and T5's bias by distance of each stack that it has. */
+function sharedByLayers(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  const { stacks } = inputs.model;
+  if (stacks === undefined) return 0;
+  const output = hasStack(stage, 'decoder') ? boundaryBytes(inputs, unit) : 0;
+  if (stacks.relativeBias?.everyLayer !== false) return output;
+  return (['encoder', 'decoder'] as const)
+    .filter((stack) => hasStack(stage, stack))
+    .reduce((sum, stack) => sum + relativeBiasBytes(inputs, { stack }, stackUnit(inputs, unit, { stack })), output);
 }
 
 /**
@@ -100,7 +121,7 @@ export function layerOperations(
   const seen = new Set<string>();
   const groups = keptGroups(inputs, stage);
   for (const group of groups.toReversed()) {
-    const name = `${group.kind.feedForward} ${group.kind.mixer ?? ''} ${String(group.whole)} ${String(group.away)}`;
+    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${group.kind.mixer ?? ''} ${String(group.whole)} ${String(group.away)}`;
     if (!seen.has(name)) {
       const sets = layerWorkingSets(inputs, unit, group);
       const moving = bytesOnTheWay(inputs, unit, groups, group);
@@ -112,6 +133,8 @@ export function layerOperations(
     }
     later += group.layers * layerKeptBytes(inputs, unit, group);
   }
+  const further = furtherEmbeddingBytes(inputs, stage);
+  if (further > 0) backward.push({ name: 'embedding backward', bytes: further + held.backward });
   return { forward, backward };
 }
 
@@ -124,8 +147,19 @@ export function heldBoundaries(
   stage: StageShape,
   unit: WorkUnit,
 ): { readonly forward: number; readonly backward: number } {
-  const boundary = inputs.layout.pipeline > 1 ? boundaryBytes(inputs, unit) : 0;
-  return { forward: (stage.first ? 0 : boundary) + (stage.last ? 0 : boundary), backward: stage.first ? 0 : boundary };
+  const isPiped = inputs.layout.pipeline > 1;
+  const into =
+    isPiped && !stage.first ? crossingBytes(inputs, unit, stage.groups?.[0]?.kind.stack === 'decoder' && stage.decoderStart !== true) : 0;
+  const out = isPiped && !stage.last ? crossingBytes(inputs, unit, stage.groups?.at(-1)?.kind.stack === 'decoder') : 0;
+  // the gradient of the encoder's output, which adds up from layer to layer
+  const shared = hasStack(stage, 'decoder') ? boundaryBytes(inputs, unit) : 0;
+  return { forward: into + out, backward: into + shared };
+}
+
+/** Bytes that cross from one stage to the next: hidden states, and inside the decoder those of the target with the encoder's output. */
+function crossingBytes(inputs: MemoryInputs, unit: WorkUnit, isInDecoder: boolean): number {
+  const source = boundaryBytes(inputs, unit);
+  return isInDecoder ? source + boundaryBytes(inputs, stackUnit(inputs, unit, { stack: 'decoder' })) : source;
 }
 
 /**
@@ -133,7 +167,7 @@ export function heldBoundaries(
  */
 export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): WorkingSet {
   const { model, training, layout } = inputs;
-  const hidden = elementBytes(training) * localTokens(inputs, unit) * model.hidden;
+  const hidden = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit)) * model.hidden;
   const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden * (1 + hiddenShare(inputs)) : 0;
   const held = heldBoundaries(inputs, stage, unit).backward;
   return { name: 'head backward', bytes: hasHead(inputs, stage) ? hidden + gathered + held : 0 };
@@ -143,8 +177,15 @@ export function hasHead({ model }: MemoryInputs, stage: StageShape): boolean {
   return stage.last && model.vocab > 0;
 }
 
+/** The gradient of the last stage's own embedding, which predicts further tokens, while the layers before still wait for their backward. */
+function furtherEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+  if (!stage.last || furtherDepths(model) === 0 || model.vocab === 0) return 0;
+  return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+}
+
 /** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */
 export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
-  if (!stage.first || model.vocab === 0) return 0;
+  const isThere = (stage.first && model.stacks?.melBins === undefined) || stage.decoderStart === true;
+  if (!isThere || model.vocab === 0) return 0;
   return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }

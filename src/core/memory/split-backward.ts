@@ -5,6 +5,8 @@ import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
 import type { LayerKind } from '../model/spec';
 import type { WorkUnit } from '../schedule/schedule';
 import {
+  crossBytes,
+  headUnit,
   hiddenShare,
   keptGroups,
   layerSizes,
@@ -45,13 +47,20 @@ export function matrixProducts(inputs: MemoryInputs, unit: WorkUnit, kind: Layer
 
 function wideProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): MatrixProduct[] {
   const sizes = layerSizes(inputs, unit, kind);
-  const { hidden, experts, activated, up, attention, state } = sizes;
+  const { hidden, experts, activated, up, attention, state, cross } = sizes;
   const rows = experts === null ? hidden : experts.rows;
   const shared = sharedBytes(inputs, unit, kind);
   return [
     ...(hasAttention(kind)
       ? [...projections(inputs, unit, sizes), { name: 'attention output', input: attention.output, outputGradient: hidden }]
       : []),
+    ...(cross === null
+      ? []
+      : [
+          { name: 'queries of the encoder', input: hidden, outputGradient: cross.attention.query },
+          { name: 'keys and values of the encoder', input: cross.source, outputGradient: cross.attention.key + cross.attention.value },
+          { name: 'cross-attention output', input: cross.attention.output, outputGradient: hidden },
+        ]),
     ...(state === null
       ? []
       : [
@@ -113,7 +122,7 @@ export function keptForWeights(
   const layers = keptGroups(inputs, chunk).reduce((sum, group) => sum + group.layers * layerKeptForWeights(inputs, unit, group.kind), 0);
   if (!hasHead(inputs, chunk)) return { layers, head: 0 };
   const { model, training, layout } = inputs;
-  const perElement = elementBytes(training) * localTokens(inputs, unit);
+  const perElement = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit));
   return { layers, head: perElement * (model.hidden + paddedVocab(model.vocab, layout.tensor) / layout.tensor) };
 }
 
@@ -122,7 +131,7 @@ export function keptForWeights(
  * matrix products stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
  */
 export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): WorkingSet[] {
-  const { hidden, gathered, experts, activated, up, attention, scores, state } = layerSizes(inputs, unit, group.kind);
+  const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = layerSizes(inputs, unit, group.kind);
   const rows = experts === null ? hidden : experts.rows;
   const kept = recreatedBytes(inputs, unit, group) + rows;
   const shared = sharedBytes(inputs, unit, group.kind) > 0 ? hidden + gathered : 0;
@@ -137,6 +146,7 @@ export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUni
   ];
   return [
     ...(group.kind.feedForward === 'none' ? [] : networks),
+    ...(cross === null ? [] : [{ name: 'cross-attention backward', bytes: before + crossBytes(cross) }]),
     ...(state === null ? [] : [{ name: 'state backward', bytes: before + stateWorkingSet(state) }]),
     ...(hasAttention(group.kind) ? [{ name: 'attention backward', bytes: before + query + key + value + output + 2 * gate + scores }] : []),
   ];

@@ -6,14 +6,16 @@ import {
   embeddingParameters,
   expertReplicas,
   expertsOf,
-  finalNormParameters,
   layerParameters,
   paddedVocab,
   rankExpertParameters,
   rankMatrixParameters,
   rankProjections,
 } from '../model/parameters';
+import { embeddingNormParameters, finalNormParameters } from '../model/norms';
+import { furtherDepths, furtherNormParameters, projectionParameters } from '../model/further-tokens';
 import { runtimeOf } from '../model/runtimes';
+import { stackParameters } from '../model/stacks';
 import { groupsOf, type MemoryInputs, type StageShape } from './layer-tensors';
 
 /** Parameters of one rank of the stage but for its experts, and its experts' own. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
@@ -28,10 +30,33 @@ function rankParameters(inputs: MemoryInputs, stage: StageShape): { readonly sha
     experts += layers * routed;
     shared += layers * (rankMatrixParameters(model, layout, kind) - routed + layerParameters(model, kind).normsAndBiases);
   }
-  if (stage.first && model.vocab > 0) shared += (embeddingParameters(model) + padding) / tensor;
-  if (stage.last) shared += finalNormParameters(model);
-  if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && stage.first)) shared += (model.vocab * model.hidden + padding) / tensor;
+  if (model.stacks !== undefined) shared += startParameters(inputs, stage, padding);
+  else if (stage.first && model.vocab > 0) shared += (embeddingParameters(model) + padding) / tensor;
+  if (stage.last) shared += finalNormParameters(model) + furtherRankParameters(inputs, stage, padding);
+  if (stage.encoderEnd === true) shared += finalNormParameters(model);
+  if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && (stage.first || stage.decoderStart === true)))
+    shared += (model.vocab * model.hidden + padding) / tensor;
   return { shared, experts };
+}
+
+/** What the stacks of an encoder-decoder model begin with, on one rank: on a stage where both do, they share the word embedding, which elsewhere each has a copy of. */
+function startParameters({ model, layout }: MemoryInputs, { first, decoderStart = false }: StageShape, padding: number): number {
+  const words = (model.vocab * model.hidden + padding) / layout.tensor;
+  const reads = first && model.stacks?.melBins === undefined;
+  const target = decoderStart ? embeddingParameters(model) - model.vocab * model.hidden + embeddingNormParameters(model) : 0;
+  return (
+    (model.vocab > 0 && (reads || decoderStart) ? words : 0) +
+    (first ? stackParameters(model, 'encoder') : 0) +
+    (decoderStart ? stackParameters(model, 'decoder') + target : 0)
+  );
+}
+
+/** Of the depths that predict further tokens, beside their layers: projections, norms, and a copy of the embedding where the last stage has none. */
+function furtherRankParameters({ model, layout }: MemoryInputs, { first }: StageShape, padding: number): number {
+  const depths = furtherDepths(model);
+  if (depths === 0) return 0;
+  const embedding = first || model.tiedEmbeddings ? 0 : (model.vocab * model.hidden + padding) / layout.tensor;
+  return depths * (projectionParameters(model) / layout.tensor + furtherNormParameters(model)) + embedding;
 }
 
 export interface StaticBytes {
@@ -151,20 +176,27 @@ function layerOfRank({ model, layout }: MemoryInputs, stage: StageShape): number
 /** Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is no module of Transformer Engine. */
 function distinctParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
   const kinds = new Map(
-    groupsOf(model, stage).map(({ kind, layers }) => [layers > 0 ? `${kind.feedForward} ${kind.mixer ?? 'attention'}` : '', kind]),
+    groupsOf(model, stage).map(({ kind, layers }) => [
+      layers > 0 ? `${kind.stack ?? ''} ${kind.feedForward} ${kind.mixer ?? 'attention'}` : '',
+      kind,
+    ]),
   );
   kinds.delete('');
   let attention = 0;
   let states = 0;
   let networks = 0;
+  let crossed = 0;
   const alike = new Set<number>();
   for (const kind of kinds.values()) {
-    const { attentionOutput, compression, router } = layerParameters(model, kind);
+    const { attentionOutput, compression, cross, router } = layerParameters(model, kind);
     const state = stateOf(model, kind);
     const routed = rankExpertParameters(model, layout, kind);
     const ofAttention = rankProjections(model, layout.tensor, kind) + compression + attentionOutput / layout.tensor;
     const ofState = state === null ? 0 : stateMatrixParameters(model, state, layout.tensor);
-    const dense = rankMatrixParameters(model, layout, kind) - router - routed - ofAttention - ofState;
+    const ofCross = cross === 0 ? 0 : rankProjections(model, layout.tensor, kind);
+    crossed = Math.max(crossed, ofCross);
+    const crossing = cross === 0 ? 0 : ofCross + attentionOutput / layout.tensor;
+    const dense = rankMatrixParameters(model, layout, kind) - router - routed - ofAttention - ofState - crossing;
     const one = (routed * layout.expert) / (expertsOf(model, kind)?.count ?? 1);
     attention = Math.max(attention, ofAttention);
     states = Math.max(states, ofState);
@@ -172,7 +204,8 @@ function distinctParameters({ model, layout }: MemoryInputs, stage: StageShape):
   }
   for (const size of alike) networks += size;
   const head = stage.last && model.vocab > 0 ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
-  return attention + states + networks + head;
+  const projection = stage.last && furtherDepths(model) > 0 ? projectionParameters(model) / layout.tensor : 0;
+  return attention + states + crossed + networks + head + projection;
 }
 
 /** 32 MiB for Transformer Engine's cuBLAS, as much for PyTorch's where a head or a router uses it, and 4 x 32 MiB for grouped GEMMs (Hopper and later). */

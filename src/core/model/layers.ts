@@ -29,8 +29,26 @@ export function layerGroups(model: ModelSpec, from = 0, to = model.layers): Laye
   return groups;
 }
 
+/** What layers `from` to `to` (exclusive) are where those of a model differ: their kinds, and whether the encoder ends or the decoder begins among them. Nothing where all are alike. */
+export function partOfModel(
+  model: ModelSpec,
+  from = 0,
+  to = model.layers,
+): { readonly groups?: readonly LayerGroup[]; readonly encoderEnd?: true; readonly decoderStart?: true } {
+  const { layerKinds, stacks } = model;
+  if (layerKinds === undefined) return {};
+  const turn = stacks?.encoderLayers ?? 0;
+  return {
+    groups: layerGroups(model, from, to),
+    ...(turn > from && turn <= to ? { encoderEnd: true } : {}),
+    ...(turn >= from && turn < to && turn > 0 ? { decoderStart: true } : {}),
+  };
+}
+
 export function sameKind(a: LayerKind, b: LayerKind): boolean {
-  return a.feedForward === b.feedForward && a.window === b.window && (a.mixer ?? 'attention') === (b.mixer ?? 'attention');
+  return (
+    a.feedForward === b.feedForward && a.window === b.window && (a.mixer ?? 'attention') === (b.mixer ?? 'attention') && a.stack === b.stack
+  );
 }
 
 /** How many layers there are of each kind, wherever they lie. */

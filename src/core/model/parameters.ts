@@ -1,6 +1,8 @@
 import { layerGroups, usualKind } from './layers';
 import { hasAttention, stateFlops, stateMatrixParameters, stateOf, stateOtherParameters, sublayers } from './mixers';
+import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
 import type { LatentAttention, LayerKind, ModelSpec } from './spec';
+import { relativeBiasParameters, stackParameters } from './stacks';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */
 export interface LayerParameters {
@@ -9,6 +11,8 @@ export interface LayerParameters {
   /** Projections that compress queries, keys and values (latent attention): every tensor-parallel rank has them whole. */
   readonly compression: number;
   readonly attentionOutput: number;
+  /** All four of the attention to the encoder's output; 0 but in a decoder that has one. */
+  readonly cross: number;
   /** Matrices of a mixer with a state; 0 without one. */
   readonly state: number;
   /** Of all experts together. */
@@ -28,8 +32,9 @@ export function upProjections({ gatedMlp }: ModelSpec): number {
 }
 
 /** Feed-forward width of a layer: of one expert, or of its one network; 0 without any. */
-export function feedForwardWidth(model: ModelSpec, { feedForward }: LayerKind): number {
+export function feedForwardWidth(model: ModelSpec, { feedForward, stack }: LayerKind): number {
   if (feedForward === 'none') return 0;
+  if (stack === 'decoder') return model.stacks?.decoderFfn ?? model.ffn;
   return feedForward === 'dense' && model.experts !== null ? (model.denseFfn ?? model.ffn) : model.ffn;
 }
 
@@ -71,10 +76,12 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
   const up = upProjections(model);
   const networks = kind.feedForward === 'none' ? 0 : (experts?.count ?? 1);
   const attends = hasAttention(kind);
+  const attentions = kind.stack === 'decoder' ? 2 : 1;
+  const keyBias = model.stacks?.keyBias === false ? 0 : key;
   const state = stateOf(model, kind);
   const biases =
-    (model.qkvBias && attends ? query + key + value + gate : 0) +
-    (model.attentionOutputBias && attends ? hidden : 0) +
+    attentions * (model.qkvBias && attends ? query + keyBias + value + gate : 0) +
+    attentions * (model.attentionOutputBias && attends ? hidden : 0) +
     (model.mlpBias ? networks * (up * ffn + hidden) : 0) +
     (experts?.routerBias === true ? experts.count : 0);
   return {
@@ -82,6 +89,7 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
     compression: attends && model.latent ? latentDown(model, model.latent) : 0,
     attentionOutput: attends ? output * hidden : 0,
     state: state === null ? 0 : stateMatrixParameters(model, state, 1),
+    cross: attentions === 2 ? hidden * (query + key + value + output) : 0,
     mlpUp: networks * hidden * up * ffn,
     mlpDown: networks * ffn * hidden,
     shared: (up + 1) * hidden * (experts?.sharedFfn ?? 0),
@@ -90,7 +98,8 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
       layerNorms(model, kind) +
       biases +
       (model.attentionSinks === true && attends ? model.heads : 0) +
-      (state === null ? 0 : stateOtherParameters(model, state)),
+      (state === null ? 0 : stateOtherParameters(model, state)) +
+      (model.stacks?.relativeBias?.everyLayer === true ? relativeBiasParameters(model, kind) : 0),
   };
 }
 
@@ -107,22 +116,13 @@ function layerNorms(model: ModelSpec, kind: LayerKind): number {
   const perNorm = model.hidden * normParameters(model);
   const qk = model.qkNormAcrossHeads === true ? (model.heads + model.kvHeads) * model.headDim : 2 * model.headDim;
   const ofAttention = (model.qkNorm ? qk : 0) + (latent ? (latent.qRank ?? 0) + latent.kvRank : 0);
-  return (model.normsPerLayer ?? sublayers(kind)) * perNorm + (hasAttention(kind) ? ofAttention : 0);
-}
-
-function normParameters({ norm, normParameters: given }: ModelSpec): number {
-  return given ?? (norm === 'layernorm' ? 2 : 1);
-}
-
-/** Parameters of the norm after the last layer. */
-export function finalNormParameters(model: ModelSpec): number {
-  return model.hidden * normParameters(model);
+  return ((model.normsPerLayer ?? sublayers(kind)) + (kind.stack === 'decoder' ? 1 : 0)) * perNorm + (hasAttention(kind) ? ofAttention : 0);
 }
 
 /** GEMM weights of one layer: everything but norms and biases. */
 export function layerMatrixParameters(model: ModelSpec, kind: LayerKind = usualKind(model)): number {
-  const { qkv, compression, attentionOutput, state, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
-  return qkv + compression + attentionOutput + state + mlpUp + mlpDown + shared + router;
+  const { qkv, compression, attentionOutput, cross, state, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
+  return qkv + compression + attentionOutput + cross + state + mlpUp + mlpDown + shared + router;
 }
 
 /** GEMM weights of one layer that one token meets: all but the experts it does not visit. */
@@ -154,11 +154,14 @@ export function expertTensorOf({ tensor, expertTensor }: LayerDivision): number 
 /** GEMM weights of one layer on one rank, its share of the experts included. */
 export function rankMatrixParameters(model: ModelSpec, division: LayerDivision, kind: LayerKind = usualKind(model)): number {
   const { tensor } = division;
-  const { compression, attentionOutput, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
+  const { compression, attentionOutput, cross, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
   const state = stateOf(model, kind);
   const dense = expertsOf(model, kind) === null ? mlpUp + mlpDown : 0;
   const mixer = rankProjections(model, tensor, kind) + (state === null ? 0 : stateMatrixParameters(model, state, tensor));
-  return mixer + compression + (attentionOutput + shared + dense) / tensor + router + rankExpertParameters(model, division, kind);
+  const crossing = cross === 0 ? 0 : rankProjections(model, tensor, kind) + attentionOutput / tensor;
+  return (
+    mixer + crossing + compression + (attentionOutput + shared + dense) / tensor + router + rankExpertParameters(model, division, kind)
+  );
 }
 
 /** The projections to queries, keys, values and the output's gate of one of `tensor` ranks; 0 for a layer that does not attend. */
@@ -188,7 +191,10 @@ export function embeddingParameters(model: ModelSpec): number {
   return (model.vocab + positions) * model.hidden;
 }
 
-/** All parameters, tied embeddings counted once; equals what the HuggingFace class reports for a causal LM. */
+/**
+ * All parameters, tied embeddings counted once; equals what the HuggingFace class reports for a causal LM, and for an encoder-decoder one but for tables of sinusoids, which are not learned (Marian, Pegasus and the
+ * encoder of Whisper count theirs).
+ */
 export function parameterCount(model: ModelSpec): number {
   const layers = layerGroups(model).reduce(
     (sum, { kind, layers: count }) => sum + count * (layerMatrixParameters(model, kind) + layerParameters(model, kind).normsAndBiases),
@@ -196,8 +202,10 @@ export function parameterCount(model: ModelSpec): number {
   );
   const head = model.vocab === 0 || model.tiedEmbeddings ? 0 : model.vocab * model.hidden;
   const bias = model.headBias === true ? model.vocab : 0;
-  const norms = finalNormParameters(model) * (model.embeddingNorm === true ? 2 : 1);
-  return layers + norms + embeddingParameters(model) + head + bias;
+  const norms = finalNormParameters(model) + embeddingNormParameters(model);
+  const ofStacks =
+    model.stacks === undefined ? 0 : finalNormParameters(model) + stackParameters(model, 'encoder') + stackParameters(model, 'decoder');
+  return layers + norms + embeddingParameters(model) + head + bias + ofStacks;
 }
 
 /**
@@ -211,17 +219,20 @@ export function paddedVocab(vocab: number, tensor: number): number {
 
 /**
  * FLOPs the model needs for one sequence, forward and backward, no recompute: 6 per GEMM weight that a token meets (of the experts, the active ones) and token plus attention scores and
- * context over the causal half, or the window (PaLM appendix B, with the causal half as in facts on model FLOP utilisation), and three times what a state takes forward.
+ * context over the causal half, or the window (PaLM appendix B, with the causal half as in facts on model FLOP utilisation), and three times what a state takes forward; of the depths that predict further
+ * tokens their layer, projection and head.
  */
 export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number): number {
   const { query, output } = attentionWidths(model, 1);
-  const perToken = layerGroups(model).reduce((sum, { kind, layers }) => {
+  const further = { kind: model.layerKinds?.at(-1) ?? usualKind(model), layers: model.mtpLayers ?? 0 };
+  const perToken = [...layerGroups(model), further].reduce((sum, { kind, layers }) => {
     const keys = hasAttention(kind) ? attendedKeys(sequenceLength, 0, kind.window) / sequenceLength : 0;
     const state = stateOf(model, kind);
     const scan = state === null ? 0 : 3 * stateFlops(state);
     return sum + layers * (6 * activeMatrixParameters(model, kind) + 6 * (query + output) * keys + scan);
   }, 0);
-  return sequenceLength * (perToken + 6 * model.vocab * model.hidden);
+  const depths = model.mtpLayers ?? 0;
+  return sequenceLength * (perToken + 6 * (1 + depths) * model.vocab * model.hidden + 12 * depths * model.hidden ** 2);
 }
 
 /**

@@ -14,8 +14,34 @@ export interface LayerKind {
   readonly feedForward: 'dense' | 'experts' | 'none';
   /** A token attends to this many tokens up to and including itself; null: to all earlier ones. */
   readonly window: number | null;
+  /** Of an encoder-decoder model: every token of the source attends to all others, or the target attends to its earlier tokens and to the encoder's output. Absent: a decoder alone. */
+  readonly stack?: Stack;
   /** Absent: attention. */
   readonly mixer?: Mixer;
+}
+
+/** The halves of an encoder-decoder model. */
+export type Stack = 'encoder' | 'decoder';
+
+/** What an encoder-decoder model has beside the sizes of its encoder, which are the model's own. */
+export interface Stacks {
+  /** Of the model's layers, so many first ones. */
+  readonly encoderLayers: number;
+  /** Heads and feed-forward width of the decoder; absent: as the encoder's. */
+  readonly decoderHeads?: number;
+  readonly decoderFfn?: number;
+  /** Longest source that the positions allow; null: no limit. */
+  readonly maxSourcePositions: number | null;
+  /** Learned positions of the source: in the decoder's table (Megatron-LM's T5), in one of their own (BART), or not learned (Whisper). Means nothing where the model learns none. */
+  readonly sourcePositions: 'shared' | 'own' | 'none';
+  /** Both stacks end in a norm. */
+  readonly finalNorms: boolean;
+  /** Learned bias of attention scores inside a stack by distance: one number a bucket and head, in the first layer of each stack for all of them (T5), or in every layer (UMT5). */
+  readonly relativeBias?: { readonly buckets: number; readonly everyLayer: boolean };
+  /** The source is sound: two convolutions of width 3, the second with stride 2, over spectra of so many bins take the place of the embedding (Whisper). */
+  readonly melBins?: number;
+  /** Keys have no bias though queries and values have (Whisper). */
+  readonly keyBias?: false;
 }
 
 /** What carries something from token to token in a layer: attention, a state of fixed size (the model's `state`), both side by side on one input, or nothing (the layer is a feed-forward network alone). */
@@ -60,10 +86,11 @@ export interface Experts {
   readonly routerBias?: boolean;
 }
 
-/** A decoder-only Transformer as planning sees it: sizes, nothing of any framework. Lengths in tokens, widths in elements. */
+/** A decoder-only or encoder-decoder Transformer as planning sees it: sizes, nothing of any framework. Lengths in tokens, widths in elements. */
 export interface ModelSpec {
   /** As the file calls it (`gpt2`, `llama`, ...), or `custom` for numbers given inline. */
   readonly modelType: string;
+  /** Of encoder and decoder together, the encoder's first. */
   readonly layers: number;
   readonly hidden: number;
   readonly heads: number;
@@ -110,8 +137,12 @@ export interface ModelSpec {
   readonly denseFfn?: number;
   /** Latent attention; then `kvHeads` and `headDim` mean nothing. Absent or null: heads as given. */
   readonly latent?: LatentAttention | null;
+  /** Depths that predict further tokens in training (`further-tokens`); absent: none. */
+  readonly mtpLayers?: number;
   /** One per layer, from the first; absent: all alike, with experts if the model has them, and attending to all earlier tokens. */
   readonly layerKinds?: readonly LayerKind[];
+  /** An encoder and a decoder that attends to its output; absent: a decoder alone. */
+  readonly stacks?: Stacks;
   /** What the layers have whose mixer is or has a state; absent: all layers attend. */
   readonly state?: StateMixer;
   /** The output of attention is weighed by a gate as wide, projected with the queries (Qwen3-Next). */

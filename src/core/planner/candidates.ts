@@ -7,6 +7,7 @@ import { operationCount, type CandidateSpec, type Pipeline } from './predict';
 import type { PlanRequest } from './request';
 import { chunksPerStage, isPlanned, kindFor, runsVirtualStages } from './scheduling';
 import { slicedSpecs, type SlicingEar } from './sliced';
+import { runsStacks } from './stack-rules';
 
 /** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
 export const maximumOperations = 8_000_000;
@@ -33,6 +34,7 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, ear: Sl
   if (
     batch <= affordableUnits &&
     layout.virtualStages === 1 &&
+    request.model.stacks === undefined &&
     (layout.pipeline > 1 || request.schedule === 'TeraPipe' || request.schedule === 'Seq1F1B')
   )
     specs.push(...slicedSpecs(request, pipeline, batch, ear));
@@ -77,7 +79,7 @@ export interface OtherSpecs {
  *
  * @param usual what `candidateSpecs` made.
  */
-export function otherSpecs({ layout, slicing, schedule: asked }: PlanRequest, usual: readonly CandidateSpec[]): OtherSpecs {
+export function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, usual: readonly CandidateSpec[]): OtherSpecs {
   const solved = usual.find(({ id }) => id === 'given' || id === 'terapipe')?.scheme ?? null;
   const sliced = slicing.scheme ?? solved;
   const microBatches = usual.find(({ id }) => id === '1f1b')?.scheme ?? null;
@@ -85,6 +87,7 @@ export function otherSpecs({ layout, slicing, schedule: asked }: PlanRequest, us
   const skipped: ScheduleName[] = [];
   for (const schedule of otherSchedules) {
     if (!scheduleKinds.some(({ name }) => name === schedule)) continue;
+    if (model.stacks !== undefined && !runsStacks(schedule)) continue;
     const kind = kindFor(schedule, layout);
     if (schedule === 'Interleaved1F1B' && layout.virtualStages > 1) continue;
     if (schedule !== asked && (layout.pipeline === 1 || !runsVirtualStages(kind, layout.virtualStages))) continue;

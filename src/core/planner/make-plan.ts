@@ -16,6 +16,7 @@ import { againstAnalytic, fasterElsewhere, notCompared, reasonsFor, sameMemory, 
 import type { PlanRequest } from './request';
 import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
 import type { SlicingEar } from './sliced';
+import { requireStacks, stackReason } from './stack-rules';
 import { requireCut } from './stages';
 import { boundarySendsMs } from './transfers';
 
@@ -72,6 +73,7 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
       ...offloadReason(pipeline.stageInputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
       ...fasterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),
+      ...(request.model.stacks === undefined || request.layout.pipeline === 1 ? [] : [stackReason]),
       ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
     ],
   };
@@ -188,6 +190,7 @@ function nothingToPlan({ training, layout }: PlanRequest): ExpectedError {
 
 function requireRunnable(request: PlanRequest): void {
   const { model, training, layout } = request;
+  requireStacks(request);
   const asked = askedSchedule(request);
   if (asked !== null && !runsVirtualStages(kindFor(asked, layout), layout.virtualStages))
     throw virtualStagesError(asked, layout.virtualStages);

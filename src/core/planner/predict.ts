@@ -7,7 +7,7 @@ import { tableCost } from '../cost/table';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { countMemory, fitsMemory, stageShapesOf } from '../memory/count';
 import { shapeKey, type StageShape } from '../memory/layer-tensors';
-import { modelFlopsPerSequence } from '../model/parameters';
+import { sequenceFlops } from '../model/flops';
 import { busyTimes, idleTimes } from '../schedule/idle';
 import type { PassTimes } from '../schedule/kind';
 import { placeChunks } from '../schedule/registry';
@@ -18,8 +18,8 @@ import type { Scheme } from '../solver/slicing';
 import { chunkCost } from './offload';
 import type { Candidate, CandidateId, Certificate } from './plan';
 import { chunkCut, chunksPerStage, kindFor, makeSchedule, memoryInputs, type ChunkCut } from './scheduling';
-import { stageShapes } from './stages';
-import type { PlanRequest } from './request';
+import { cutShapes, usualCut } from './stages';
+import { sequenceTokens, type PlanRequest } from './request';
 import { slowestSendMs, transfersOf } from './transfers';
 
 /** Timelines with more operations than this are used for the numbers but not kept for drawing. */
@@ -65,7 +65,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const stageLayers = layout.stageLayers ?? null;
   const shapes =
     stageLayers === null
-      ? stageShapes(model.layers, layout.pipeline, model)
+      ? cutShapes(usualCut(model, training, layout.pipeline), model)
       : stagesOfCut(layout.pipeline, chunkCut(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers));
   const known = new Map<string, SliceCost>();
   const costOf = (shape: StageShape, share: number, stage: number): SliceCost => {
@@ -160,7 +160,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
 
   throwIfCancelled(signal);
   const memory = countMemory(memoryInputs(inputs, chunks), schedule, shapes, cards);
-  const modelFlops = training.globalBatch * modelFlopsPerSequence(model, training.sequenceLength);
+  const modelFlops = training.globalBatch * sequenceFlops(model, training);
   const measured: Measured = {
     ...spec,
     chunksPerStage: chunks,
@@ -170,7 +170,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
     optimizerMs,
     bubbleRate,
     busyMs,
-    tokensPerSecond: (training.globalBatch * training.sequenceLength * 1e3) / iterationMs,
+    tokensPerSecond: (training.globalBatch * sequenceTokens(training) * 1e3) / iterationMs,
     mfu: (modelFlops * 1e3) / iterationMs / peakFlopsOf(pipeline),
     memory,
     fits: fitsMemory(memory),

@@ -12,7 +12,10 @@ import type { Scheme } from '../solver/slicing';
 
 /** What is trained and how. */
 export interface TrainingSpec extends Recompute {
+  /** Of an encoder-decoder model: of the source, which the encoder reads. */
   readonly sequenceLength: number;
+  /** Of the target, which the decoder predicts; absent for other models. */
+  readonly decoderSequenceLength?: number;
   /** Sequences of one micro-batch of 1F1B and GPipe. TeraPipe chooses its own batch slices. */
   readonly microBatch: number;
   /** Sequences of one step over all replicas. */
@@ -40,6 +43,14 @@ export interface TrainingSpec extends Recompute {
   readonly dropout: boolean;
   /** Whether main gradients accumulate in fp32 (Megatron) or in the training precision. */
   readonly fp32Gradients: boolean;
+}
+
+/** Tokens of one sequence, source and target together. */
+export function sequenceTokens({
+  sequenceLength,
+  decoderSequenceLength = 0,
+}: Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>): number {
+  return sequenceLength + decoderSequenceLength;
 }
 
 /** Sizes of the parallel groups. tensor * pipeline * data * context = GPUs used. */

@@ -7,7 +7,7 @@ import { gpuOfProfile } from '../profile/device';
 import { ExpectedError } from '../errors';
 import type { Located } from '../located';
 import { parameterCount } from '../model/parameters';
-import { modelSpecOf } from '../config/written-model';
+import { trainedModelOf } from '../config/written-model';
 import { runtimeOf } from '../model/runtimes';
 import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
@@ -18,7 +18,9 @@ import { calibrated } from './calibrate';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
 import { defaultGlobalBatch, firstLayout, type TrainingDraft } from './first-layout';
+import { sequenceLengths } from './lengths';
 import { mixedLayout } from './mixed-layout';
+import { requireStacks, requireStacksOf } from './stack-rules';
 import { requireCut } from './stages';
 
 interface Fallback<T> {
@@ -55,7 +57,8 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     if (source.kind === 'default' && value !== null)
       assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
   }
-  const model = modelSpecOf(run.model, run.traits);
+  const model = trainedModelOf(run);
+  requireStacksOf(run, model);
   const mixed = mixedCluster(run);
   const oneNode = mixed ?? resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
@@ -78,6 +81,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     profile: null,
     assumptions,
   };
+  requireStacks(request);
   const profile = resolveProfile(run, request, found, take);
   return calibratedTo(run, { ...request, profile }, take);
 }
@@ -289,10 +293,7 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
   const noFastBf16 = nodeGroups(cluster).some(({ gpu: { peakTflops } }) => peakTflops.bf16 < peakTflops.fp16);
   const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
   return {
-    sequenceLength: take('training.sequenceLength', given.sequenceLength, () => ({
-      value: Math.min(model.maxPositions ?? 4096, 4096),
-      because: "the model's positions, at most 4,096",
-    })),
+    ...sequenceLengths(given, model, take),
     microBatch: take('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
     precision: take('training.precision', given.precision, () => {
       const measured = profile?.value?.profile.precision;

@@ -9,7 +9,7 @@ import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../sched
 import type { Schedule, ScheduleName, WorkUnit } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import type { Layout } from './request';
-import { chunkLayers, cutShapes, stageShapes } from './stages';
+import { chunkLayers, cutShapes, usualCut } from './stages';
 
 /** A schedule kind that a config may name. */
 export type NamedKind = ScheduleKind & { readonly name: ScheduleName };
@@ -70,7 +70,7 @@ export function fewestLayers(
  * @param stageLayers layers of each stage or chunk; null: as equal as chunks allow, one more on those in the middle.
  * @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks.
  */
-export function chunkCut({ model, layout }: MemoryInputs, kind: ScheduleKind, stageLayers: readonly number[] | null): ChunkCut {
+export function chunkCut({ model, training, layout }: MemoryInputs, kind: ScheduleKind, stageLayers: readonly number[] | null): ChunkCut {
   const { pipeline } = layout;
   const chunks = chunksPerStage(kind, layout);
   const stageOfChunk = placeChunks(kind.placement, pipeline, chunks);
@@ -81,9 +81,8 @@ export function chunkCut({ model, layout }: MemoryInputs, kind: ScheduleKind, st
       `${kind.name} with ${plural(chunks, 'virtual stage')} on each of ${plural(pipeline, 'stage')} needs ${formatCount(least)} layers or more, and there are ${formatCount(model.layers)}`,
       `use at most ${plural(Math.floor((model.layers + pipeline * chunks - least) / chunks), 'stage')}, or another schedule`,
     );
-  const shapes =
-    stageLayers === null ? stageShapes(model.layers, pipeline * chunks, model) : cutShapes(chunkLayers(stageLayers, stageOfChunk), model);
-  return { shapes, stageOfChunk };
+  const cut = stageLayers === null ? usualCut(model, training, pipeline * chunks) : chunkLayers(stageLayers, stageOfChunk);
+  return { shapes: cutShapes(cut, model), stageOfChunk };
 }
 
 export interface MadeSchedule extends ChunkCut {

@@ -1,10 +1,13 @@
 import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
 import type { Place } from '../located';
-import { layerGroups } from '../model/layers';
+import type { SequenceLengths } from '../model/flops';
+import { partOfModel } from '../model/layers';
+import { withFurtherLayers } from '../model/further-tokens';
 import type { ModelSpec } from '../model/spec';
 import type { StageShape } from '../memory/runtime';
 import type { Layout } from './request';
+import { stackCut } from './stack-cut';
 
 /**
  * Layers per stage: equal where `pipeline` divides `layers`, otherwise one more on the stages in the middle, so that the ends, which also carry embedding and head, stay light.
@@ -19,13 +22,19 @@ export function stageShapes(layers: number, pipeline: number, model?: ModelSpec)
   return cutShapes(stageLayers, model);
 }
 
-/** Stages, or chunks, of so many layers each, in order of the layers. */
+/** Layers of each stage, or chunk, where nobody says: as `stageShapes` has them, or by the arithmetic of encoder and decoder. */
+export function usualCut(model: ModelSpec, training: SequenceLengths, stages: number): readonly number[] {
+  return model.stacks === undefined ? stageShapes(model.layers, stages).map(({ layers }) => layers) : stackCut(model, training, stages);
+}
+
+/** Stages, or chunks, of so many layers each, in order of the layers; of a `model` the last one also has those that predict further tokens. */
 export function cutShapes(stageLayers: readonly number[], model?: ModelSpec): StageShape[] {
   let from = 0;
   return stageLayers.map((layers, stage) => {
-    const groups = model?.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
+    const part = model === undefined ? {} : partOfModel(model, from, from + layers);
     from += layers;
-    return { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...groups };
+    const shape = { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...part };
+    return model === undefined ? shape : withFurtherLayers(model, shape);
   });
 }
 

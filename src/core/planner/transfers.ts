@@ -1,11 +1,14 @@
 import type { CostInputs } from '../cost/rates';
 import { megatronBoundary, terapipeBoundary } from '../cost/stage-time';
+import type { StageShape } from '../memory/layer-tensors';
+import { headTokens } from '../model/stacks';
 import type { Schedule, WorkUnit } from '../schedule/schedule';
 import type { Transfers } from '../schedule/simulate';
 
 /** What sends depend on. */
 interface Sending {
   readonly stageInputs: readonly CostInputs[];
+  readonly shapes: readonly StageShape[];
   /** Times come from a table that already holds the transfers. */
   readonly measured: boolean;
 }
@@ -13,16 +16,29 @@ interface Sending {
 type Sizes = Pick<WorkUnit, 'batch' | 'tokens'>;
 
 /** Time from one stage to another of a unit, ms. */
-function sendMs({ stageInputs, measured }: Sending, schedule: string, from: number, to: number, { batch, tokens }: Sizes): number {
+function sendMs(sending: Sending, schedule: string, from: number, to: number, { batch, tokens: own }: Sizes): number {
+  const { stageInputs, measured } = sending;
+  const tokens = crossingTokens(sending, Math.min(from, to), own);
   const [sender, receiver] = [stageInputs[from], stageInputs[to]];
   if (measured || sender === undefined) return 0;
   return (schedule === 'TeraPipe' ? terapipeBoundary : megatronBoundary)(sender, batch, tokens, receiver);
 }
 
-/** Transfers of a schedule: alike at all boundaries where all nodes are of one kind, else what each chunk hands on. */
+/**
+ * Tokens whose hidden states cross the boundary after a stage: inside the decoder of an encoder-decoder model those of the target with the encoder's output, up to its beginning those of the source (Megatron-LM core 0.9,
+ * `get_tensor_shapes`).
+ */
+function crossingTokens({ stageInputs: [first], shapes }: Sending, stage: number, tokens: number): number {
+  if (first?.model.stacks === undefined) return tokens;
+  const isInDecoder = shapes[stage]?.groups?.at(-1)?.kind.stack === 'decoder';
+  return isInDecoder ? tokens + headTokens(first.model, first.training, tokens) : tokens;
+}
+
+/** Transfers of a schedule: alike at all boundaries where all nodes are of one kind and all layers of one stack, else what each chunk hands on. */
 export function transfersOf(pipeline: Sending, { name, units, stageOfChunk }: Schedule): Transfers {
   const mode = name === 'TeraPipe' ? 'blocking' : 'fill-and-drain';
-  if (new Set(pipeline.stageInputs).size < 2) {
+  const [first] = pipeline.stageInputs;
+  if (new Set(pipeline.stageInputs).size < 2 && first?.model.stacks === undefined) {
     const ms = Float64Array.from(units, (unit) => sendMs(pipeline, name, 0, 0, unit));
     return { forwardMs: ms, backwardMs: ms, mode };
   }

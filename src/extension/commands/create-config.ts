@@ -50,7 +50,7 @@ async function targetOf({ file, format }: FoundConfig): Promise<vscode.Uri> {
 async function textOf({ sessions, log }: ConfigCommands, { file, format }: FoundConfig, target: vscode.Uri): Promise<string> {
   const uri = vscode.Uri.parse(file);
   const defaults = planDefaults(uri, log);
-  if (!isLauncher(format)) return newConfigText(nameOf(uri), sessions.get(file)?.run?.model ?? null, defaults);
+  if (!isLauncher(format)) return newConfigText(nameOf(uri), sessions.get(file)?.run ?? null, defaults);
   const known = sessions.get(file);
   const state = known === undefined || known.launcher === null ? await sessions.ensure(file, format) : known;
   if (state.launcher === null && state.error !== null) throw state.error;

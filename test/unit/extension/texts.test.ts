@@ -88,7 +88,7 @@ describe('tree rows', () => {
 describe('a new terapipe.json', () => {
   it('is read back as what was asked for', async () => {
     const state = await planned();
-    const text = newConfigText('config.json', state.run!.model, { gpu: 'H200', nodes: 3, gpusPerNode: null });
+    const text = newConfigText('config.json', state.run, { gpu: 'H200', nodes: 3, gpusPerNode: null });
     const written = await loadRun(run, text, (from, path) => Promise.resolve({ file: new URL(path, from).href, text: smallModel }));
     assert.equal(written.gpu?.value.name, 'H200');
     assert.equal(written.nodes?.value, 3);

@@ -1,5 +1,6 @@
 import type { StateKind } from '../../model/spec';
 import type { FactValues } from '../facts';
+import type { Stacks } from '../../model/spec';
 import type { ModelTraits, WrittenModel } from '../written-model';
 
 /** Sizes and traits that a config.json of some family can set directly. */
@@ -31,9 +32,20 @@ export type ExtraField =
   | 'qkNopeHeadDim'
   | 'qkRopeHeadDim'
   | 'vHeadDim'
-  | 'mtpLayers'
-  | 'encoderLayers'
-  | 'decoderLayers';
+  | 'mtpLayers';
+
+/** What every encoder-decoder model of a family has; its `keys` and `defaults` are of the encoder, `maxPositions` of the decoder. */
+export interface FamilyStacks extends Pick<Stacks, 'sourcePositions' | 'finalNorms' | 'keyBias'> {
+  /** Class's default of the decoder's layers; null: as many as the encoder has. */
+  readonly decoderLayers: number | null;
+  /** Decoders have heads and a feed-forward width of their own. */
+  readonly ownSizes?: true;
+  /** Longest source: as the decoder's positions, or so many unless `max_source_positions` says otherwise; null: no limit. */
+  readonly maxSource: 'like-target' | number | null;
+  /** Attention inside the stacks is biased by distance, in each one's first layer for all or in every layer. */
+  readonly relativeBias?: 'first' | 'every';
+  readonly melBins?: number;
+}
 
 /** Sliding window: `always` when there is one, `flag` only under `use_sliding_window`, which is false unless set. */
 export interface WindowRule {
@@ -73,6 +85,8 @@ export interface Family {
   readonly always: Pick<WrittenModel, 'gatedMlp' | 'positions' | 'norm' | 'qkNorm'>;
   /** Fields whose default planning needs but neither the class's own documentation nor a config that omits them says. */
   readonly unsaid?: readonly FamilyField[];
+  /** Present where `kind` is encoder-decoder. */
+  readonly stacks?: FamilyStacks;
   readonly extras?: Readonly<Partial<Record<ExtraField, number>>>;
   readonly window?: WindowRule;
   /** One layer in so many attends to the whole sequence, the others to `kind`; the last of each period is the whole one. */

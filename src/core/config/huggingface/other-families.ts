@@ -29,6 +29,7 @@ const t5: Family = {
     ...noBias,
   },
   always: { gatedMlp: false, positions: 'none', norm: 'rmsnorm', qkNorm: false },
+  stacks: { decoderLayers: null, maxSource: null, sourcePositions: 'none', finalNorms: true, relativeBias: 'first' },
 };
 
 const bart: Family = {
@@ -47,7 +48,25 @@ const bart: Family = {
   },
   always: gptAlways,
   unsaid: ['tiedEmbeddings'],
-  extras: { encoderLayers: 12, decoderLayers: 12 },
+  traits: { unusedPositions: 2, embeddingNorm: true },
+  stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: false },
+};
+
+const sinusoids = { gatedMlp: false, positions: 'none', norm: 'layernorm', qkNorm: false } as const;
+
+/** Positions that are computed, not learned. */
+const marian: Family = {
+  ...bart,
+  configClass: 'MarianConfig',
+  always: sinusoids,
+  traits: {},
+  stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'none', finalNorms: false },
+};
+
+const pegasus: Family = {
+  ...marian,
+  configClass: 'PegasusConfig',
+  stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'none', finalNorms: true },
 };
 
 /** Families that are no decoders. Source: configuration and modelling classes of transformers 4.40 to 5.0. */
@@ -82,13 +101,30 @@ export const otherFamilies = {
     defaults: { ...t5.defaults, layers: 8, heads: 6, ffn: 1024, vocab: 250112, ...untied },
     always: { ...t5.always, gatedMlp: true },
   },
+  umt5: {
+    ...t5,
+    configClass: 'UMT5Config',
+    defaults: { ...t5.defaults, layers: 8, heads: 6, ffn: 1024, vocab: 250112, ...untied },
+    always: { ...t5.always, gatedMlp: true },
+    stacks: { decoderLayers: null, maxSource: null, sourcePositions: 'none', finalNorms: true, relativeBias: 'every' },
+  },
   bart,
-  mbart: { ...bart, configClass: 'MBartConfig' },
+  mbart: {
+    ...bart,
+    configClass: 'MBartConfig',
+    stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: true },
+  },
+  marian,
+  pegasus,
+  m2m_100: { ...pegasus, configClass: 'M2M100Config', defaults: { ...bart.defaults, vocab: 128112 } },
   whisper: {
     ...bart,
     configClass: 'WhisperConfig',
     keys: { ...bart.keys, maxPositions: ['max_target_positions'] },
     defaults: { ...bart.defaults, layers: 4, hidden: 384, heads: 6, ffn: 1536, vocab: 51865, maxPositions: 448 },
-    extras: { encoderLayers: 4, decoderLayers: 4 },
+    traits: {},
+    stacks: {
+      ...{ decoderLayers: 4, ownSizes: true, maxSource: 1500, sourcePositions: 'none', finalNorms: true, keyBias: false, melBins: 80 },
+    },
   },
 } as const satisfies Readonly<Record<string, Family>>;

@@ -7,6 +7,7 @@ import type { WrittenModel } from '../written-model';
 import { extraKeys, type ExtraField } from './family';
 import { flag, from, memberNamed, readMember, type Source } from './members';
 import { layerIndices } from './sizes';
+import { readStackLayers } from './stacks';
 import { denseByPeriod, stateLayers, type StateRead } from './state';
 
 type Found = { -readonly [K in FactName]?: Located<FactValues[K]> };
@@ -27,7 +28,7 @@ export function readFacts(source: Source, model: LocatedFields<WrittenModel>, st
     ...modelOf(source, model),
     ...(state !== null && model.experts.value === null ? withoutShared(extras) : extras),
     ...(extras.kvLoraRank === undefined ? {} : { latentAttention: from(extras.kvLoraRank, true) }),
-    ...stacks(source, model, extras),
+    ...stacks(source, model),
     ...kindsByLayer(source, model),
     ...state?.facts,
     ...slidingWindow(source, model),
@@ -101,20 +102,13 @@ function kindsByLayer(source: Source, { layers }: LocatedFields<WrittenModel>): 
   };
 }
 
-/** Layers of encoder and decoder: T5 has as many in the decoder unless it says otherwise, others name both. */
-function stacks(source: Source, { layers }: LocatedFields<WrittenModel>, extras: Found): Found {
-  if (source.family.kind !== 'encoder-decoder') return {};
-  const member = memberNamed(source.members, ['num_decoder_layers', 'decoder_layers']);
-  const read = member?.value.type === 'null' ? undefined : readMember(source, member, integer(1, 10_000));
-  const otherwise = source.family.extras?.decoderLayers;
-  const { configClass } = source.family;
-  const decoder =
-    read ??
-    extras.decoderLayers ??
-    (otherwise === undefined
-      ? byDefault(layers.value, `${configClass}: as many layers in the decoder as in the encoder`)
-      : byDefault(otherwise, `${configClass} default: decoder_layers ${otherwise}`));
-  return { encoderLayers: layers, decoderLayers: decoder };
+/** Layers of encoder and decoder; `layers` is the encoder's, as in launchers. */
+function stacks(source: Source, { encoderLayers }: LocatedFields<WrittenModel>): Found {
+  const { value, source: said } = encoderLayers;
+  if (value === null) return {};
+  const encoder = { value, source: said };
+  const decoder = readStackLayers(source, encoder)?.decoder;
+  return { layers: encoder, encoderLayers: encoder, ...(decoder === undefined ? {} : { decoderLayers: decoder }) };
 }
 
 function slidingWindow(source: Source, { maxPositions }: LocatedFields<WrittenModel>): Found {

@@ -12,6 +12,7 @@ import { extraKeys, type FamilyField } from './family';
 import type { FoundModel } from './find-model';
 import { memberNamed } from './members';
 import { isAttention } from './read-facts';
+import { stackKeys } from './stacks';
 
 /** Real configs have some dozens of keys; further ones are not searched for misspellings. */
 const maximumKeys = 500;
@@ -43,7 +44,9 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
     const reason = because('an encoder attends to both sides, so its sequence cannot be cut in slices');
     return { ...reason, remedy: `plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
   }
-  if (family.kind === 'encoder-decoder') return because('encoder and decoder have layers of different kinds');
+  const both = found.members.get('is_encoder_decoder');
+  if (family.assumed === true && both?.value.value === true)
+    return because('its encoder and decoder are of a kind that is not known', placeOf(found.document, both.value));
   if (family.unplanned !== undefined) return because(family.unplanned);
   const { state } = family;
   const other = facts.attentionKinds?.value.find((kind) =>
@@ -107,6 +110,7 @@ function placeOfMember(found: FoundModel, name: string): Place {
 const knownKeys: ReadonlySet<string> = new Set([
   ...Object.values(families).flatMap(({ keys }) => Object.values(keys).flat()),
   ...Object.values(extraKeys).flat(),
+  ...stackKeys,
   ...Object.values(families).flatMap(({ state }) => Object.values(state?.keys ?? {}).flat()),
 ]);
 

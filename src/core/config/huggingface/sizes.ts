@@ -5,6 +5,7 @@ import type { ModelTraits, WrittenModel } from '../written-model';
 import type { Located } from '../../located';
 import * as v from 'valibot';
 import type { FamilyField } from './family';
+import { readStackLayers, readStacks } from './stacks';
 import { flag, from, located, memberNamed, readMember, type Members, type Source } from './members';
 import { membersOf } from '../json-document';
 import { byDefault } from '../families';
@@ -18,7 +19,7 @@ import { stateLayers } from './state';
 export function readSizes(source: Source, around: Members | null): Given<WrittenModel> {
   const given = { ...readGiven(source), ...tieAround(source, around) };
   const switches = familySwitches[source.family.configClass]?.(source, given) ?? {};
-  return { ...given, ...switches, ...denseInstead(given) };
+  return { ...given, ...switches, ...denseInstead(given), ...bothStacks(source, given) };
 }
 
 function readGiven(source: Source): Given<WrittenModel> {
@@ -69,6 +70,14 @@ function tieAround(source: Source, around: Members | null): Given<WrittenModel> 
 /** A family of experts whose config says that there are none is dense. */
 function denseInstead({ experts }: Given<WrittenModel>): Given<WrittenModel> {
   return experts?.value === null ? { activeExperts: from(experts, null), expertFfn: from(experts, null) } : {};
+}
+
+/** Layers of encoder and decoder together, where there are both. */
+function bothStacks(source: Source, { layers }: Given<WrittenModel>): Given<WrittenModel> {
+  const stacks = readStackLayers(source, layers);
+  if (stacks === null) return {};
+  const { encoder, decoder } = stacks;
+  return { layers: from(encoder.source.kind === 'file' ? encoder : decoder, encoder.value + decoder.value), encoderLayers: encoder };
 }
 
 type Switches = (source: Source, given: Given<WrittenModel>) => Given<WrittenModel>;
@@ -161,6 +170,7 @@ const familySwitches: Readonly<Record<string, Switches>> = {
   MptConfig: mpt,
   T5Config: gatedFeedForward,
   MT5Config: gatedFeedForward,
+  UMT5Config: gatedFeedForward,
   PhiConfig: normOfQueries('qk_layernorm'),
   StableLmConfig: normOfQueries('qk_layernorm'),
   CohereConfig: normOfQueries('use_qk_norm'),
@@ -174,7 +184,9 @@ const familySwitches: Readonly<Record<string, Switches>> = {
  * @throws ExpectedError as `readSizes`.
  */
 export function familyTraits(source: Source): ModelTraits {
-  const { configClass, traits = {} } = source.family;
+  const { configClass, traits: ofFamily = {} } = source.family;
+  const stacks = readStacks(source);
+  const traits = stacks === null ? ofFamily : { ...ofFamily, stacks };
   if (configClass !== 'FalconConfig') return traits;
   const oneNorm = flag(source, 'parallel_attn', true).value && !flag(source, 'new_decoder_architecture', false).value;
   return oneNorm ? { ...traits, normsPerLayer: 1 } : traits;

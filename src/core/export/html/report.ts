@@ -7,16 +7,17 @@ import {
   formatDuration,
   formatNumber,
   formatPercent,
-  formatTokens,
   plural,
 } from '../../format';
 import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
 import type { Severity } from '../../findings';
+import { lengthsText } from '../../planner/lengths';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../planner/plan';
 import { operationKind } from '../../schedule/schedule';
 import { limitedBy } from '../../planner/limit-words';
 import { isTie } from '../../planner/reasons';
 import { stageLayersText } from '../../planner/search/words';
+import { stacksText } from '../../planner/stack-cut';
 import { printable } from '../../text';
 import { timelineSvg } from '../svg';
 import { memorySection } from './memory-section';
@@ -82,9 +83,10 @@ function headSection(title: string, { request, parameters }: Plan, chosen: Candi
   const sizes = (['tensor', 'pipeline', 'data', 'context', 'expert', 'virtualStages'] as const)
     .filter((size) => layout[size] > 1 || size === 'tensor' || size === 'pipeline' || size === 'data')
     .map((size) => `${size === 'virtualStages' ? 'virtual stages' : size} ${formatCount(layout[size])}`);
+  const stages = stacksText(request) ?? (layout.stageLayers === undefined ? null : stageLayersText({ stageLayers: layout.stageLayers }));
   const placement = placementText(cluster, layout);
-  const cut = `${layout.stageLayers === undefined ? '' : `; ${stageLayersText({ stageLayers: layout.stageLayers })}`}${placement === null ? '' : `; ${placement}`}`;
-  const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${formatTokens(training.sequenceLength)} a step on ${gpusText(cluster, gpus)}`;
+  const cut = `${stages === null ? '' : `; ${stages}`}${placement === null ? '' : `; ${placement}`}`;
+  const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step on ${gpusText(cluster, gpus)}`;
   return `<header>\n${element('h1', text(title))}\n${element('p', text(what))}\n${element('p', text(`${chosen.name}: ${sizes.join(' x ')}${cut}`), 'layout')}\n</header>`;
 }
 

@@ -6,7 +6,7 @@ import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
 import type { PlanRequest } from '../../planner/request';
 import { requestOf } from '../../planner/search/request-of';
 import type { FoundPlan, SearchResult } from '../../planner/search/result';
-import { stageShapes } from '../../planner/stages';
+import { usualCut } from '../../planner/stages';
 import type { Precision } from '../../cluster/spec';
 import { printable } from '../../text';
 
@@ -96,8 +96,8 @@ export function handOverOfFound({ request, cost }: Pick<SearchResult, 'request' 
   });
 }
 
-function stageLayersOf({ model, layout: { pipeline, virtualStages, stageLayers } }: PlanRequest): readonly number[] {
-  return stageLayers ?? stageShapes(model.layers, pipeline * virtualStages).map(({ layers }) => layers);
+function stageLayersOf({ model, training, layout: { pipeline, virtualStages, stageLayers } }: PlanRequest): readonly number[] {
+  return stageLayers ?? usualCut(model, training, pipeline * virtualStages);
 }
 
 /** What is told of a layout beside its request. */

@@ -28,6 +28,7 @@ export function modelFlags(model: ModelSpec, isPatterned = false): readonly stri
     ...when(model.qkNorm, '--qk-layernorm'),
     ...when(!model.tiedEmbeddings, '--untie-embeddings-and-output-weights'),
     ...when(vocab > 0, `--vocab-size ${vocab}`),
+    ...when((model.mtpLayers ?? 0) > 0, `--mtp-num-layers ${model.mtpLayers ?? 0}`),
   ];
 }
 

@@ -37,23 +37,33 @@ function headFindings(run: Run): Finding[] {
 }
 
 function positionFindings(run: Run): Finding[] {
-  const tokens = run.training.sequenceLength?.value;
-  const { maxPositions, positions } = run.model;
-  if (tokens === undefined || maxPositions.value === null || tokens <= maxPositions.value) return [];
-  const learned = positions.value === 'learned';
+  const { maxPositions, positions, encoderLayers } = run.model;
+  if (encoderLayers.value === null) return tooLong(run, 'sequenceLength', maxPositions.value, positions.value === 'learned');
+  const { maxSourcePositions = null, sourcePositions } = run.traits?.stacks ?? {};
+  const isLearned = positions.value === 'learned';
+  return [
+    ...tooLong(run, 'sequenceLength', maxSourcePositions, isLearned && sourcePositions === 'own'),
+    ...tooLong(run, 'decoderSequenceLength', maxPositions.value, isLearned),
+  ];
+}
+
+/** A length beyond the positions there are: an error where they are a table, a warning where they are computed. */
+function tooLong(run: Run, name: 'sequenceLength' | 'decoderSequenceLength', most: number | null, isTable: boolean): Finding[] {
+  const tokens = run.training[name]?.value;
+  if (tokens === undefined || most === null || tokens <= most) return [];
+  const key = `training.${name}` as const;
+  const isRotary = run.model.positions.value === 'rotary';
   return [
     findingAt(
       run,
-      'training.sequenceLength',
+      key,
       'sequence-positions',
-      learned ? 'error' : 'warning',
+      isTable ? 'error' : 'warning',
       {
-        message: `A sequence of ${formatTokens(tokens)} is longer than the model's ${plural(maxPositions.value, 'position')}`,
-        remedy: learned
-          ? `set training.sequenceLength to ${formatCount(maxPositions.value)} or less`
-          : `set training.sequenceLength to ${formatCount(maxPositions.value)} or less, or scale the rotary positions`,
+        message: `A sequence of ${formatTokens(tokens)} is longer than the model's ${plural(most, 'position')}`,
+        remedy: `set ${key} to ${formatCount(most)} or less${isRotary ? ', or scale the rotary positions' : ''}`,
       },
-      setFixes(run, 'training.sequenceLength', [maxPositions.value]),
+      setFixes(run, key, [most]),
     ),
   ];
 }

@@ -3,7 +3,7 @@ import { usablePeakBytes } from '../../memory/count';
 import { placeChunks } from '../../schedule/registry';
 import type { ScheduleName } from '../../schedule/schedule';
 import { chunksPerStage, kindFor } from '../scheduling';
-import { stageShapes } from '../stages';
+import { usualCut } from '../stages';
 import type { SearchPoint } from './evaluate';
 import type { FoundPlan, SearchResult } from './result';
 import type { SearchProblem } from './space';
@@ -30,13 +30,13 @@ export function launchedPoints({ request, schedules, launched = false }: SearchP
 }
 
 /** Layers of each stage, as equal as the schedule's chunks allow. */
-function stageLayersOf({ model, layout }: SearchProblem['request'], schedule: ScheduleName): number[] {
+function stageLayersOf({ model, training, layout }: SearchProblem['request'], schedule: ScheduleName): number[] {
   const kind = kindFor(schedule, layout);
   const chunks = chunksPerStage(kind, layout);
   const layers = Array.from({ length: layout.pipeline }, () => 0);
-  const shapes = stageShapes(model.layers, layout.pipeline * chunks);
+  const cut = usualCut(model, training, layout.pipeline * chunks);
   placeChunks(kind.placement, layout.pipeline, chunks).forEach((stage, chunk) => {
-    layers[stage] = (layers[stage] ?? 0) + (shapes[chunk]?.layers ?? 0);
+    layers[stage] = (layers[stage] ?? 0) + (cut[chunk] ?? 0);
   });
   return layers;
 }

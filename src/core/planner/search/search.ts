@@ -5,7 +5,7 @@ import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { evaluatorOf, nearlyFits, type Bound, type Evaluator, type Predicted, type SearchPoint } from './evaluate';
 import { heldToMeasured } from './measured';
-import { familiesOf, nothingToSearch, type Family, type SearchProblem } from './space';
+import { familiesOf, nothingToSearch, requireSearchable, type Family, type SearchProblem } from './space';
 
 /** How far a search is. */
 export interface SearchCounts {
@@ -80,7 +80,7 @@ const mostPlanning = 200e6;
  * schedule and of the fastest sizes) by its bounds is left out, so that the answer is that of predicting every layout.
  *
  * Schedules whose orders are planned come last, as one takes as long as a hundred others: those that may be the fastest of all, and a few others, so that the best of such a schedule is the best of those looked at.
- * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
+ * @throws ExpectedError `search-encoder-decoder` and `search-no-layout` when there is nothing to search; CancelledError.
  */
 export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(asked.request)): Found {
   const problem = heldToMeasured(asked);
@@ -165,6 +165,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
 
   throwIfCancelled(signal);
+  requireSearchable(problem);
   const skipping = {
     tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => {
       look();

@@ -1,5 +1,6 @@
 import { shapeKey, type StageShape } from '../../memory/layer-tensors';
-import { layerGroups } from '../../model/layers';
+import { partOfModel } from '../../model/layers';
+import { withFurtherLayers } from '../../model/further-tokens';
 import type { PlanRequest } from '../request';
 import type { StageLayers } from './cuts';
 
@@ -26,8 +27,7 @@ export function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) =>
       const key = ((start * (model.layers + 1) + layers) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
       let shape = known.get(key);
       if (shape === undefined) {
-        const groups = model.layerKinds === undefined ? {} : { groups: layerGroups(model, from, from + layers) };
-        const made = { layers, first, last, ...groups };
+        const made = withFurtherLayers(model, { layers, first, last, ...partOfModel(model, from, from + layers) });
         const name = shapeKey(made);
         shape = byName.get(name) ?? made;
         byName.set(name, shape);

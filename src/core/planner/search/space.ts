@@ -306,6 +306,16 @@ function optimizersOf({ request, fixed }: SearchProblem): Pick<TrainingSpec, 'ze
   });
 }
 
+/** @throws ExpectedError `search-*` where there is nothing to choose from. */
+export function requireSearchable({ request }: SearchProblem): void {
+  if (request.model.stacks !== undefined)
+    throw new ExpectedError(
+      'search-encoder-decoder',
+      'Layouts of encoder-decoder models are not searched yet',
+      'plan the layouts that you have in mind one by one',
+    );
+}
+
 /** Nothing is left to choose from. */
 export function nothingToSearch(problem: SearchProblem): ExpectedError {
   const { training } = problem.request;

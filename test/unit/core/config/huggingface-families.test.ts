@@ -62,7 +62,7 @@ describe('families of HuggingFace configs', () => {
     // Layers 0, 1 and 2 are dense: one network instead of 60 experts, their router, and the shared expert (as wide as it) with its gate.
     assert.equal(Number(sparse) - Number(dense), 3 * (60 * 3 * 16 * 1408 + 16 * 60 + 16));
     assert.equal(await count({ model_type: 'bert' }), 109_482_240);
-    assert.equal(await count({ model_type: 't5' }), null);
+    assert.equal(await count({ model_type: 't5' }), 60_506_624);
     assert.equal(await count({ ...small, layer_types: Array(4).fill('linear_attention') }), null);
     const hybrid = {
       model_type: 'x',
@@ -209,7 +209,8 @@ describe('families of HuggingFace configs', () => {
     assert.equal(await refused({ model_type: 'deepseek_v3', kv_lora_rank: 77 }), 'planned');
     assert.equal(await refused({ model_type: 'x', ...small, kv_lora_rank: 77 }), '77');
     assert.equal(await refused({ model_type: 'bert' }), '"bert"');
-    assert.equal(await refused({ model_type: 't5' }), '"t5"');
+    assert.equal(await refused({ model_type: 't5' }), 'planned');
+    assert.equal(await refused({ model_type: 'x', ...small, is_encoder_decoder: true }), 'true');
     assert.equal(await refused({ model_type: 'vit' }), '"vit"');
     assert.equal(await refused({ model_type: 'qwen2_moe', ...small }), 'planned');
     assert.equal(await refused({ model_type: 'x', ...small, num_experts: 4, num_experts_per_tok: 1, first_k_dense_replace: 1 }), 'planned');

@@ -54,6 +54,7 @@ describe('HuggingFace config reader', () => {
     assert.deepEqual(traits, {
       ...alike(['gpt2', 'gpt_bigcode', 'opt', 'bert', 'roberta', 'camembert', 'xlm-roberta', 'distilbert'], { ...gpt, ...learned }),
       ...alike(['vit', 'bart', 'mbart', 'whisper'], { ...gpt, ...learned }),
+      ...alike(['marian', 'pegasus', 'm2m_100'], { ...gpt, ...none }),
       gpt_neo: { ...gpt, ...learned, qkvBias: false },
       mpt: { ...gpt, ...plain, ...learned },
       bloom: { ...gpt, ...none },
@@ -76,7 +77,7 @@ describe('HuggingFace config reader', () => {
       ...alike(['mamba', 'mamba2', 'falcon_mamba', 'nemotron_h'], { ...llama, ...none, gatedMlp: false }),
       rwkv: { ...llama, ...none, norm: 'layernorm', gatedMlp: false },
       t5: { ...llama, ...none, gatedMlp: false },
-      mt5: { ...llama, ...none },
+      ...alike(['mt5', 'umt5'], { ...llama, ...none }),
     });
   });
 

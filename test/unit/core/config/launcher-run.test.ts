@@ -125,11 +125,19 @@ describe('the run of a launcher', () => {
   });
 
   it('is not planned as something else when the launcher tells of a model that planning has no word for', () => {
-    for (const kind of [{ encoderLayers: 12, decoderLayers: 12 }, { latentAttention: true }, { hybridPattern: 'M-X*' }] as const) {
+    for (const kind of [{ latentAttention: true }, { hybridPattern: 'M-X*' }] as const) {
       const run = runOfLauncher(launcher({ ...sizes, ...kind }), 'x', null);
       assert.throws(() => resolveRun(run, defaults), { code: 'model-not-planned' });
     }
     assert.equal(runOfLauncher(launcher({ ...sizes, latentAttention: false, moeLayerFrequency: '1' }), 'x', null).unplanned, undefined);
+  });
+
+  it('has the layers of both stacks and both lengths of an encoder-decoder model', () => {
+    const lengths = { encoderSequenceLength: 512, decoderSequenceLength: 128 };
+    const run = runOfLauncher(launcher({ ...sizes, encoderLayers: 12, decoderLayers: 6, ...lengths }), 'x', null);
+    assert.deepEqual([run.model.layers.value, run.model.encoderLayers.value], [18, 12]);
+    const { model, training } = resolveRun(run, defaults);
+    assert.deepEqual([model.stacks?.encoderLayers, training.sequenceLength, training.decoderSequenceLength], [12, 512, 128]);
   });
 
   it('keeps biases of a launcher that switches them off', () => {

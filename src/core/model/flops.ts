@@ -1,0 +1,34 @@
+import { layerGroups } from './layers';
+import { attendedKeys, attentionWidths, layerMatrixParameters, modelFlopsPerSequence } from './parameters';
+import type { LayerKind, ModelSpec } from './spec';
+import { headTokens, stackTokens } from './stacks';
+
+/** Lengths of one sequence, tokens; the second is the target's of an encoder-decoder model. */
+export interface SequenceLengths {
+  readonly sequenceLength: number;
+  readonly decoderSequenceLength?: number;
+}
+
+/** FLOPs of one sequence as `modelFlopsPerSequence` counts them, those of an encoder-decoder model for both its lengths. */
+export function sequenceFlops(model: ModelSpec, training: SequenceLengths): number {
+  const { hidden, vocab, stacks } = model;
+  const { sequenceLength: source } = training;
+  if (stacks === undefined) return modelFlopsPerSequence(model, source);
+  const layers = layerGroups(model).reduce((sum, { kind, layers: count }) => sum + count * stackLayerFlops(model, kind, training), 0);
+  const convolutions = stacks.melBins === undefined ? 0 : 6 * source * 3 * hidden * (2 * stacks.melBins + hidden);
+  return layers + convolutions + 6 * vocab * hidden * headTokens(model, training, source);
+}
+
+/**
+ * FLOPs of one layer of an encoder-decoder model for one sequence, forward and backward: in the encoder every token attends to all; of the decoder, keys and values of attention to the encoder's output are made of the
+ * source's tokens, all else of the target's.
+ */
+export function stackLayerFlops(model: ModelSpec, kind: LayerKind, training: SequenceLengths): number {
+  const { query, key, value, output } = attentionWidths(model, 1);
+  const { sequenceLength: source } = training;
+  const tokens = stackTokens(training, kind, source);
+  const isDecoder = kind.stack === 'decoder';
+  const pairs = isDecoder ? attendedKeys(tokens, 0, null) + tokens * source : tokens * tokens;
+  const ofSource = isDecoder ? model.hidden * (key + value) : 0;
+  return 6 * (tokens * (layerMatrixParameters(model, kind) - ofSource) + source * ofSource) + 6 * (query + output) * pairs;
+}
