@@ -89,7 +89,8 @@ function nemotronNano(): ModelSpec {
 
 /**
  * Pre-training throughput that NVIDIA publishes for Megatron-Bridge, against the analytic model with data sheet peaks and the GEMM fraction of the same generation (H100's, B200's). Nothing is fitted here: the rows
- * say neither recompute nor overlap; of hybrids Nemotron 3 Nano alone is there, whose experts work on whole tokens.
+ * say no recompute; exchanges run beside compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; of hybrids Nemotron 3 Nano alone is there, whose
+ * experts work on whole tokens.
  */
 export function nemoRows(): NemoRow[] | null {
   const file = golden('nemo_perf_published') as { cases: NemoCase[] } | null;
@@ -111,6 +112,8 @@ export function nemoRows(): NemoRow[] | null {
         precision: 'bf16',
         ...(format === null ? {} : { gemmPrecision: format }),
         zeroStage: 1,
+        overlapGradients: true,
+        overlapParameters: true,
         attention: 'flash',
         sequenceParallel: tensor > 1,
         fusedCrossEntropy: true,

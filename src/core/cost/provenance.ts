@@ -33,7 +33,7 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
       description,
       errorPercent: 35,
       errorBecause:
-        'layers that hand on a state are timed by the bytes and products of their kernels; against the published throughput of one such model that came out 8 to 30 % too fast',
+        'layers that hand on a state are timed by the bytes and products of their kernels; against the published throughput of one such model that came out 8 to 31 % too fast',
     };
   if (inputs.model.experts !== null && expert > 1 && tensor * expert > gpusPerNode)
     return {
