@@ -9,6 +9,7 @@ import { parameterCount } from '../model/parameters';
 import { scheduleKind } from '../schedule/registry';
 import type { ScheduleName, WorkUnit } from '../schedule/schedule';
 import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
+import { groupsAlone } from './groups-alone';
 import { offloadReason, offloadWaits } from './offload';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, type Pipeline } from './predict';
@@ -70,6 +71,7 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
     limits: limitsOf(request, pipeline, chosen),
     reasons: [
       ...reasonsFor(chosen, candidates, cost.errorPercent),
+      ...groupsAlone(request),
       ...offloadReason(pipeline.stageInputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
       ...fasterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),
@@ -131,7 +133,8 @@ function offloadMs(inputs: CostInputs, shape: StageShape, slices: readonly { bat
   }, 0);
 }
 
-function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
+/** What the times of a pipeline rest on. */
+export function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
   if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
   if (profile !== null) return profileProvenance(profile, pipeline.inputs);
   const [first = pipeline.inputs, ...others] = new Set(pipeline.stageInputs);
