@@ -75,7 +75,7 @@ const models: Readonly<Record<string, ModelSpec>> = {
 
 /**
  * Pre-training throughput that NVIDIA publishes for Megatron-Bridge, against the analytic model with data sheet peaks and the GEMM fraction of the same generation (H100's, B200's). Nothing is fitted here: the rows
- * say neither recompute nor overlap, and hybrids of other layers are left out.
+ * say no recompute; exchanges run beside compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; and hybrids of other layers are left out.
  */
 export function nemoRows(): NemoRow[] | null {
   const file = golden('nemo_perf_published') as { cases: NemoCase[] } | null;
@@ -97,6 +97,8 @@ export function nemoRows(): NemoRow[] | null {
         precision: 'bf16',
         ...(format === null ? {} : { gemmPrecision: format }),
         zeroStage: 1,
+        overlapGradients: true,
+        overlapParameters: true,
         attention: 'flash',
         sequenceParallel: tensor > 1,
         fusedCrossEntropy: true,
