@@ -103,8 +103,8 @@ describe('choosing a cluster', () => {
   it('puts nodes of one kind in the place of groups, and keeps the rest with its remarks', async () => {
     const text = `{
   "model": "config.json",
+  // ours
   "cluster": {
-    // ours
     "groups": [{ "gpu": "H200", "nodes": 1 }, { "gpu": "L40S", "nodes": 1 }]
   },
   "layout": { "tensor": 2, "stageGroups": [0, 1] } // fixed
