@@ -149,8 +149,8 @@ A problem of solve is JSON: batch, tokens, unit, stages and cost, which is a for
   forwardOnly         true: cost is of the forward alone (prefill)
   tolerance           gap to the bound at which to stop, as 0.001 (0: only when proved)
 
-Exit status: 0 fine, 1 a finding of severity error or a plan that does not fit,
-2 bad input, 3 internal error.
+Exit status: 0 fine, 1 a finding of severity error, a plan that does not fit, or
+cancelled, 2 bad input, 3 internal error.
 `;
 
 /**

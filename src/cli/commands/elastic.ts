@@ -8,6 +8,7 @@ import { resolveElastic } from '../../core/elastic/resolve';
 import { placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
 import { formatBytesOf, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
+import { toldAssumptions } from '../../core/planner/request';
 import type { ResolveDefaults } from '../../core/planner/defaults';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
@@ -75,9 +76,7 @@ function textOf(plan: ElasticPlan): string {
     section(
       'Assumed',
       table(
-        request.assumptions
-          .filter(({ key }) => !key.startsWith('model.'))
-          .map(({ key, value, because }) => [printable(key), printable(value), printable(because)]),
+        toldAssumptions(request.assumptions).map(({ key, value, because }) => [printable(key), printable(value), printable(because)]),
         [1, 2],
       ),
     ),

@@ -42,7 +42,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       '',
       indented(table([heading, ...rows], [9])),
       '',
-      `${fits ? 'Fits' : 'Does not fit'} with ${formatBytes(memory.marginBytes)} kept free: ${memory.marginBecause}`,
+      `${fits ? 'Fits' : 'Does not fit'} with ${formatBytes(memory.marginBytes)} kept free: ${memory.marginBecause}. A GB has 2^30 bytes`,
       ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),
     ].join('\n'),
     exitCode: exitCodeFor(findings, fits),

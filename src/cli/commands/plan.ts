@@ -7,6 +7,7 @@ import { furtherParameters } from '../../core/model/further-tokens';
 import { lengthsText } from '../../core/planner/lengths';
 import { limitedBy } from '../../core/planner/limit-words';
 import { isTie } from '../../core/planner/reasons';
+import { toldAssumptions } from '../../core/planner/request';
 import { stageLayersText } from '../../core/planner/search/words';
 import { stacksText } from '../../core/planner/stack-cut';
 import { printable } from '../../core/text';
@@ -68,18 +69,20 @@ function planText(plan: Plan, chosen: Candidate): string {
     formatDuration(candidate.iterationMs),
     bubbleText(candidate.bubbleRate),
     formatBytes(peakBytesOf(candidate)),
-    candidate.fits ? '' : 'does not fit',
+    fitText(candidate),
   ]);
   const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
-  const assumed = request.assumptions
-    .filter(({ key }) => !key.startsWith('model.'))
-    .map(({ key, value, because }) => [printable(key), printable(value), printable(because)]);
+  const assumed = toldAssumptions(request.assumptions).map(({ key, value, because }) => [
+    printable(key),
+    printable(value),
+    printable(because),
+  ]);
   const section = (title: string, body: string) => `${title}\n${indented(body)}`;
   return [
     printable(
       [
         `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} that predict further tokens` : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
-        `on ${gpusText(cluster, gpus)}: ${sizes}`,
+        `on ${gpusText(cluster, gpus)}: ${sizes}${expertText(plan.request)}`,
       ].join(' '),
     ),
     indented(table(facts, [1])),
@@ -94,6 +97,12 @@ ${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}
   ].join('\n\n');
 }
 
+/** `, expert 8`: which GPUs of the others share out the experts; nothing for dense models. */
+function expertText({ model, layout: { tensor, expert, expertTensor = tensor } }: Plan['request']): string {
+  if (model.experts === null) return '';
+  return `, expert ${formatCount(expert)}${expertTensor === tensor ? '' : `, expert tensor ${formatCount(expertTensor)}`}`;
+}
+
 /** The cut, where the files give one or the layers are of two stacks. */
 function stagesLine(request: Plan['request']): string[][] {
   const { stageLayers } = request.layout;
@@ -105,6 +114,14 @@ function stagesLine(request: Plan['request']): string[][] {
 function placementLines({ cluster, layout }: Plan['request']): string[][] {
   const text = placementText(cluster, layout);
   return text === null ? [] : [['placed', text]];
+}
+
+/** A peak below the card's memory may still not fit: some is kept free. */
+function fitText({ fits, memory }: Candidate): string {
+  if (fits) return '';
+  const tightest = tightestOf(memory.stages);
+  const isNear = tightest !== undefined && tightest.peakBytes <= tightest.capacityBytes;
+  return `does not fit${isNear ? ` with ${formatBytes(memory.marginBytes)} kept free` : ''}`;
 }
 
 /** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */

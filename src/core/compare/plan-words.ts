@@ -50,26 +50,33 @@ function partText({ name, aMs, bMs }: PartDifference): string {
   return `${formatDuration(Math.abs(bMs - aMs))} ${bMs > aMs ? 'more' : 'less'} ${name}`;
 }
 
-/** What is asked for that changes a part of the step, likeliest first. */
+/** What is asked for that changes a part of the step, likeliest first: `+` where more of it makes the part longer, `-` shorter. */
 const causes: Readonly<Record<PartDifference['part'], readonly string[]>> = {
-  bubble: ['slices', 'schedule', 'microBatches', 'chunksPerStage', 'layout.pipeline', 'training.microBatch', 'layout.data'],
+  bubble: ['-slices', 'schedule', '-microBatches', '-chunksPerStage', '+layout.pipeline', '+training.microBatch', '+layout.data'],
   recompute: ['training.recompute', 'training.recomputeLayers', 'training.recomputeGroup', 'training.recomputeModules'],
-  exchange: ['layout.tensor', 'layout.context', 'layout.expert', 'training.contextExchange', 'training.sequenceParallel', 'slices'],
+  exchange: ['+layout.tensor', '+layout.context', '+layout.expert', 'training.contextExchange', 'training.sequenceParallel', 'slices'],
   offload: ['training.offloadLayers', 'cluster.links.hostGBps', 'training.microBatch'],
   send: ['layout.pipeline', 'slices', 'microBatches', 'chunksPerStage'],
-  gradientExchange: ['layout.data', 'training.zeroStage', 'layout.tensor', 'layout.pipeline'],
-  optimizer: ['training.offloadOptimizer', 'training.optimizer', 'training.zeroStage', 'layout.data', 'layout.tensor', 'layout.pipeline'],
+  gradientExchange: ['+layout.data', 'training.zeroStage', '-layout.tensor', '-layout.pipeline'],
+  optimizer: [
+    'training.offloadOptimizer',
+    'training.optimizer',
+    'training.zeroStage',
+    '-layout.data',
+    '-layout.tensor',
+    '-layout.pipeline',
+  ],
   math: [
     'cluster.gpu',
     'training.precision',
     'cluster.gpu.gemmEfficiency',
-    'layout.pipeline',
-    'layout.tensor',
-    'layout.data',
+    '-layout.pipeline',
+    '-layout.tensor',
+    '-layout.data',
     'training.attention',
   ],
-  memory: ['cluster.gpu', 'training.attention', 'layout.tensor', 'layout.pipeline', 'slices', 'training.microBatch'],
-  issue: ['slices', 'training.microBatch', 'microBatches', 'layout.pipeline', 'cost.issueFloorUs'],
+  memory: ['cluster.gpu', 'training.attention', '-layout.tensor', '-layout.pipeline', '+slices', '-training.microBatch'],
+  issue: ['+slices', '-training.microBatch', '+microBatches', '-layout.pipeline', 'cost.issueFloorUs'],
   layers: ['cost.profile', 'layout.pipeline', 'layout.tensor', 'slices', 'training.microBatch'],
 };
 
@@ -82,9 +89,15 @@ const keyNames: Readonly<Record<string, readonly [one: string, many: string, of:
   'layout.data': ['replica', 'replicas', ''],
 };
 
-function causeOf({ part }: PartDifference, asked: readonly AskedDifference[]): string | null {
+function causeOf({ part, aMs, bMs }: PartDifference, asked: readonly AskedDifference[]): string | null {
   const found = causes[part]
-    .map((key) => asked.find((difference) => difference.key === key))
+    .map((cause) => {
+      const key = cause.replace(/^[+-]/, '');
+      const sign = cause.startsWith('+') ? 1 : cause.startsWith('-') ? -1 : 0;
+      const difference = asked.find((other) => other.key === key);
+      const isBackwards = difference !== undefined && sign * (Number(difference.b) - Number(difference.a)) * (bMs - aMs) < 0;
+      return isBackwards ? undefined : difference;
+    })
     .find((difference) => difference !== undefined);
   if (found === undefined) return null;
   const name = keyNames[found.key];

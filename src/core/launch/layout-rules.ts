@@ -24,9 +24,14 @@ function layersOverStages(facts: Facts, format: ConfigFormat): Issue | null {
   return {
     at: ['pipeline', 'layers'],
     message: `${counted} cannot be dealt evenly to ${many(stages, 'pipeline stage')}`,
-    remedy: [`use ${listed(near)} stages`, unevenDeal(layers, stages)].filter((part) => part !== '').join(', or '),
+    remedy: [`use ${listedStages(near)}`, unevenDeal(layers, stages)].filter((part) => part !== '').join(', or '),
     changes: setTo('pipeline', near),
   };
+}
+
+/** `3 or 9 stages`, `1 stage`. */
+function listedStages(sizes: readonly number[]): string {
+  return `${listed(sizes)} ${sizes.length === 1 && sizes[0] === 1 ? 'stage' : 'stages'}`;
 }
 
 /** In words, ends that take fewer layers so that the stages between them get the same: `7 layers on the first and last stage and 8 on each of the other 2`. */
@@ -56,7 +61,7 @@ function middleLayers(facts: Facts, format: ConfigFormat): Issue | null {
   return {
     at: [...ends, 'pipeline'],
     message: `${many(Math.max(0, middle), 'layer')} left between the ends cannot be dealt evenly to ${many(Math.max(0, between), 'middle stage')}`,
-    remedy: [...(near.length > 0 ? [`use ${listed(near)} stages`] : []), ...share].join(', or ') || 'give the end stages fewer layers',
+    remedy: [...(near.length > 0 ? [`use ${listedStages(near)}`] : []), ...share].join(', or ') || 'give the end stages fewer layers',
     changes: [
       ...(shares === null ? [] : [ends.map((name, index) => ({ name, value: shares[index] ?? shares[0] ?? 1 }))]),
       ...setTo('pipeline', near),

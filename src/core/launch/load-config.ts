@@ -116,7 +116,9 @@ async function joinedModel(
 }
 
 /** That a launcher leaves the model to another file is nothing wrong with it. */
-function sizesElsewhere({ place }: LauncherFile, { message }: ExpectedError): ExpectedError {
+function sizesElsewhere({ place, remarks }: LauncherFile, { message }: ExpectedError): ExpectedError {
+  const remark = remarks.find(({ code }) => code === 'sizes-unknown');
+  if (remark !== undefined) return new ExpectedError('model-not-planned', remark.message, remark.remedy, remark.place);
   return new ExpectedError(
     'model-not-planned',
     `${message}: this launcher leaves them to another file`,

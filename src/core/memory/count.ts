@@ -39,7 +39,7 @@ export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: re
     capacityBytes: tightest?.capacityBytes ?? 0,
     marginBytes: contextBytes + fragmentation * (tightest?.peakBytes ?? 0),
     marginBecause:
-      "1 GiB for the CUDA context and NCCL buffers (0.5 to 2 GB on real runs) and 5 % of the peak for the allocator's fragmentation",
+      "1 GB for the CUDA context and NCCL buffers (0.5 to 2 GB on real runs) and 5 % of the peak for the allocator's fragmentation",
   };
 }
 

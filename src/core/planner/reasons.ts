@@ -59,7 +59,23 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
     ...against('uniform', uniform === undefined ? 'best uniform' : uniform.name),
     ...against('1f1b', '1F1B'),
     ...against('terapipe', 'TeraPipe'),
+    ...rankOrder(chosen, candidates),
   ];
+}
+
+/** Gradient exchanges longer by less than this share of the step are not worth a word. */
+const worthSaying = 0.05;
+
+/** That the ranks of TeraPipe's runtime lie so that its gradient exchange is longer, which no schedule of the slices mends. */
+function rankOrder(chosen: Candidate, candidates: readonly Candidate[]): string[] {
+  const other = candidates.find(({ schedule }) => schedule === 'TeraPipe');
+  if (other === undefined || chosen.schedule === 'TeraPipe') return [];
+  const longer = other.gradientExchangeMs - chosen.gradientExchangeMs;
+  return longer < worthSaying * chosen.iterationMs
+    ? []
+    : [
+        `${formatDuration(longer)} of that is gradient exchange: TeraPipe's runtime has the stages of a pipeline on neighbouring GPUs and its replicas apart`,
+      ];
 }
 
 /** What runs a schedule that the usual launchers do not. */

@@ -98,6 +98,11 @@ export interface Assumption {
   readonly because: string;
 }
 
+/** The assumptions that people are told: of the model's, which its family fills in, only that it has no vocabulary, so that embedding and head are counted nowhere. */
+export function toldAssumptions(assumptions: readonly Assumption[]): Assumption[] {
+  return assumptions.filter(({ key, value }) => !key.startsWith('model.') || (key === 'model.vocab' && value === '0'));
+}
+
 /** What a measured step made of the GPU's efficiency. */
 export interface Calibration {
   /** As measured, and as it was predicted before. */

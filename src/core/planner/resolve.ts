@@ -13,6 +13,7 @@ import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
 import { formatCount } from '../format';
+import { greatestDivisor } from '../numbers';
 import { baseName } from '../text';
 import { calibrated } from './calibrate';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
@@ -263,6 +264,15 @@ function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpe
 /** Most nodes that are assumed when no file and no setting says how many there are. */
 const mostAssumedNodes = 64;
 
+/** GPUs of the sizes that are given. Where no file gives the replicas, enough of them that the experts are shared out evenly. */
+function askedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Given<Layout>): number {
+  const replica = (tensor?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
+  const stages = pipeline?.value ?? 1;
+  if (data !== undefined || expert === undefined || stages * replica === 1) return stages * replica;
+  const experts = expert.value * (expertTensor?.value ?? 1);
+  return (stages * replica * experts) / greatestDivisor(replica, experts);
+}
+
 function resolveNodes(
   run: Run,
   defaults: ResolveDefaults,
@@ -273,8 +283,7 @@ function resolveNodes(
 ): number {
   return take('cluster.nodes', run.nodes, () => {
     if (defaults.nodes !== null) return { value: defaults.nodes, because: becauseOfFace(defaults, 'nodes') };
-    const sizes = ['tensor', 'pipeline', 'data', 'context'] as const;
-    const asked = sizes.reduce((gpus, size) => gpus * (run.layout[size]?.value ?? 1), 1);
+    const asked = askedGpus(run.layout);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
     for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2)
       if (firstLayout(run, draft, model, { ...oneNode, nodes })?.fits === true)

@@ -50,6 +50,21 @@ describe('terapipe', function () {
     assert.ok((answer['assumptions'] as readonly Json[]).some(({ key }) => key === 'training.microBatch'));
   });
 
+  it('says what experts are shared over, that there is no vocabulary, and which peaks below the card still do not fit', async () => {
+    const model = { layers: 32, hidden: 4096, heads: 32, ffn: 14336, gatedMlp: true, experts: 8, activeExperts: 2 };
+    const file = path.join(cli.folder, 'moe.terapipe.json');
+    writeFileSync(
+      file,
+      JSON.stringify({ model, layout: { tensor: 4, pipeline: 2, expert: 2 }, training: { globalBatch: 16, sequenceLength: 4096 } }),
+    );
+    const outcome = await cli.run(['plan', file]);
+    assert.match(outcome.out, /: tensor 4 x pipeline 2 x data 2, expert 2\n/);
+    assert.match(outcome.out, /^ +model\.vocab +0 +no vocabulary given/m);
+    const rows = [...outcome.out.matchAll(/ ([\d.]+) (GB|TB) {2}(does not fit[^\n]*)?$/gm)];
+    const near = rows.filter(([, , , said]) => said?.includes('kept free') === true);
+    assert.ok(rows.length > 5 && near.every(([, peak, unit]) => unit === 'GB' && Number(peak) <= 80));
+  });
+
   it('plans in words: step, bubble, memory, comparison', async () => {
     const text = await words(['plan', plan]);
     for (const part of [

@@ -20,7 +20,8 @@ function deriveBatches(settings: Settings, facts: Draft): void {
   if (facts.microBatches === undefined && facts.microBatch === undefined) assumeMicroBatch(settings, facts, pipeline);
   const { microBatch, microBatches } = facts;
   if (localBatch === undefined) return;
-  const because = (other: Fact<number>) => `${nameOf(localBatch)} ${localBatch.value} over ${nameOf(other)} ${other.value}`;
+  const because = (other: Fact<number>) =>
+    `${nameOf(localBatch)} ${localBatch.value} over ${other.name ?? 'the default of'} ${other.value}`;
   if (microBatch !== undefined && whole(localBatch.value / microBatch.value))
     derive(facts, 'microBatches', localBatch.value / microBatch.value, because(microBatch));
   else if (microBatches !== undefined && whole(localBatch.value / microBatches.value))

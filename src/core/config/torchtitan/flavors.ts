@@ -1,3 +1,5 @@
+import { closest } from '../suggest';
+
 /** A model by the keys of its HuggingFace config. */
 type Sizes = Readonly<Record<string, string | number | boolean | null>>;
 
@@ -101,6 +103,11 @@ const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
     '671B': { ...deepseekOf(61, 7168, 128, 18432, 129280), ...routed(256, 8, 1, 2048), q_lora_rank: 1536, first_k_dense_replace: 3 },
   },
 };
+
+/** The flavour of a model that a misspelt one is closest to, as `70B` to `70b`; null for none. */
+export function closestFlavor(name: string, flavor: string): string | null {
+  return Object.hasOwn(registry, name) ? closest(flavor, Object.keys(registry[name] ?? {})) : null;
+}
 
 /** Sizes of a flavour of TorchTitan's registry, as the text of a HuggingFace config; null for one that is not in it. */
 export function flavorConfig(name: string, flavor: string): string | null {

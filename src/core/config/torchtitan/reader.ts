@@ -4,6 +4,7 @@ import { quoted } from '../../text';
 import type { LauncherFile } from '../facts';
 import { collect, firstPlace, type Settings } from '../fact-table';
 import { deriveFacts } from './derived';
+import { closestFlavor } from './flavors';
 import { entries } from './settings';
 import { parseToml } from './toml';
 
@@ -41,6 +42,8 @@ function sizesRemark(settings: Settings, modelFiles: readonly Located<string>[])
   const at = settings.get('model.flavor') ?? settings.get('model.name');
   if (at === undefined) return null;
   const named = ['model.name', 'model.flavor'].map((name) => settings.get(name)?.value).filter((value) => typeof value === 'string');
+  const [model, flavor] = named;
+  const meant = model === undefined || flavor === undefined ? null : closestFlavor(model, flavor);
   const folder = modelFiles[0];
   const beside = folder === undefined ? '' : `put the model's config.json into ${quoted(folder.value)}, or `;
   return {
@@ -48,7 +51,7 @@ function sizesRemark(settings: Settings, modelFiles: readonly Located<string>[])
     severity: 'information',
     place: at.place,
     message: `TorchTitan keeps the sizes of ${quoted(named.join(' '))} in its Python code, not in this file`,
-    remedy: `${beside}name the model's HuggingFace config.json as "model" in a terapipe.json`,
+    remedy: `${meant === null || meant === flavor ? '' : `did you mean the flavor ${quoted(meant)}? Otherwise `}${beside}name the model's HuggingFace config.json as "model" in a terapipe.json`,
     fixes: [],
   };
 }

@@ -1,4 +1,4 @@
-import type { Assumption } from '../request';
+import { toldAssumptions, type Assumption } from '../request';
 import type { FoundPlan, SearchResult } from './result';
 import { searchKeys } from './space';
 import { whyLost } from './words';
@@ -36,5 +36,5 @@ const chosenKeys: ReadonlySet<string> = new Set(searchKeys.flatMap((key) => [`la
 
 /** What no file said and every plan of an answer rests on: assumptions on the machine and the training, but for what the search chose. */
 export function assumedBy({ request }: Pick<SearchResult, 'request'>): Assumption[] {
-  return request.assumptions.filter(({ key }) => !chosenKeys.has(key) && !key.startsWith('model.'));
+  return toldAssumptions(request.assumptions).filter(({ key }) => !chosenKeys.has(key));
 }

@@ -34,7 +34,7 @@ function recomputeWords({ recompute, recomputeLayers, recomputeGroup = 1, recomp
   if (recompute === 'selective') return [`recompute of ${(recomputeModules ?? ['core_attn']).join(', ')}`];
   const group = recomputeGroup > 1 ? `, ${formatCount(recomputeGroup)} layers together` : '';
   return [
-    recomputeLayers === undefined ? `full recompute${group}` : `full recompute of ${formatCount(recomputeLayers)} layers a stage${group}`,
+    recomputeLayers === undefined ? `full recompute${group}` : `full recompute of ${plural(recomputeLayers, 'layer')} a stage${group}`,
   ];
 }
 

@@ -66,6 +66,13 @@ describe('Two plans side by side', function () {
     assert.match(planSentences(back)[0] ?? '', /more bubble, since it has 1 slice a sequence, not \d+/);
   });
 
+  it('give no cause that would have made the bubble longer', () => {
+    const short = changed(base, { microBatch: 1, globalBatch: 8 });
+    const comparison = comparePlans(makePlan(short), makePlan(changed(short, {}, { pipeline: 2, data: 2, virtualStages: 2 })), names);
+    assert.deepEqual(comparison.asked.find(({ key }) => key === 'microBatches'), { key: 'microBatches', a: '8', b: '4' }); // prettier-ignore
+    assert.match(planSentences(comparison)[0] ?? '', /less bubble, since it has 2 (chunks of layers a stage, not 1|stages, not 4)/);
+  });
+
   it('compare tokens, not steps, when a step has other work, and count GPUs', () => {
     const comparison = comparePlans(plan, makePlan(changed(base, { globalBatch: 32 }, { data: 2 })), names);
     assert.equal(comparison.b.gpus, 2 * comparison.a.gpus);

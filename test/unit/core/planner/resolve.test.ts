@@ -50,6 +50,19 @@ describe('resolving a run', () => {
     }
   });
 
+  it('takes enough nodes for the layout that the experts are shared out evenly', async () => {
+    const moe = { ...llama8b, experts: 8, activeExperts: 2 };
+    const nodesOf = async (layout: object) => {
+      const { cluster, layout: chosen } = await resolved({ model: moe, layout });
+      assert.equal((chosen.data * chosen.context * chosen.tensor) % ((chosen.expertTensor ?? chosen.tensor) * chosen.expert), 0);
+      return cluster.nodes;
+    };
+    assert.equal(await nodesOf({ tensor: 2, pipeline: 8 }), 2);
+    assert.equal(await nodesOf({ tensor: 2, pipeline: 8, expert: 8 }), 16);
+    assert.equal(await nodesOf({ tensor: 2, pipeline: 8, expert: 8, expertTensor: 1 }), 8);
+    assert.equal(await nodesOf({ tensor: 1, pipeline: 4, context: 2, expert: 8 }), 4);
+  });
+
   it('uses all GPUs of the cluster with a layout that divides heads and layers', async () => {
     for (const nodes of [1, 2, 4]) {
       const { layout } = await resolved({ model: llama8b, cluster: { gpu: 'A100-40GB', nodes } });

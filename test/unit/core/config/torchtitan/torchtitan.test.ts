@@ -178,6 +178,12 @@ describe('TorchTitan TOML reader', () => {
     assert.deepEqual(read('[training]\nseq_len = 8\n').remarks, []);
   });
 
+  it('names the flavour that a misspelt one is close to', () => {
+    const remedy = (flavor: string) => read(`[model]\nname = "llama3"\nflavor = "${flavor}"\n`).remarks[0]?.remedy ?? '';
+    assert.match(remedy('70b'), /^did you mean the flavor "70B"\?/);
+    assert.doesNotMatch(remedy('huge'), /did you mean/);
+  });
+
   it('marks values that cannot be, and keeps the others', () => {
     const text = [
       ...['[training]', 'seq_len = "long"', 'local_batch_size = -3', 'global_batch_size = -1', '[parallelism]'],
