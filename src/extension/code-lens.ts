@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { isLauncher } from '../core/launch/readers';
 import type { LayoutSearches } from './layout-searches';
+import { makeLensChanges } from './lens-changes';
 import { layoutLensText, lensTexts } from './lens-text';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { rangeOf } from './ranges';
@@ -17,8 +18,6 @@ class ConfigLens extends vscode.CodeLens {
   }
 }
 
-const refreshAgainMs = 1000;
-
 /** Lenses over every config: a launcher's totals, step time and bubble, memory of the worst stage, the profile or the way to one, what freezing layers gains. Where they stand is cheap; what they say is asked when they show. */
 export function registerCodeLens(
   sessions: PlanSessions,
@@ -26,15 +25,7 @@ export function registerCodeLens(
   shown: ShownConfig,
   selector: vscode.DocumentSelector,
 ): vscode.Disposable {
-  const changed = new vscode.EventEmitter<void>();
-  let again: ReturnType<typeof setTimeout> | undefined;
-  /** Twice: a change that comes while VS Code still asks for the lenses of a file that was just opened can be lost. */
-  const refresh = (): void => {
-    changed.fire();
-    clearTimeout(again);
-    again = setTimeout(() => changed.fire(), refreshAgainMs);
-  };
-
+  const changed = makeLensChanges();
   const provider: vscode.CodeLensProvider<ConfigLens> = {
     onDidChangeCodeLenses: changed.event,
     provideCodeLenses: async ({ uri }) => {
@@ -95,12 +86,11 @@ export function registerCodeLens(
     const text = [plan, memory, profile, run, elastic, layoutLensText(layouts.stateOf(file), vscode.l10n.t)].join('\n');
     if (said.get(file) === text) return;
     said.set(file, text);
-    refresh();
+    changed.fire();
   }
 
   return vscode.Disposable.from(
     changed,
-    { dispose: () => clearTimeout(again) },
     vscode.languages.registerCodeLensProvider(selector, provider),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();

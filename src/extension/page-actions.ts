@@ -6,7 +6,7 @@ import { applyControl } from './commands/change-config';
 import { applyLayoutCommand, type ApplyCommands } from './commands/apply-layout';
 import { exportCandidate } from './commands/export-candidate';
 import { exportLayoutCommand, type ExportLayoutCommands } from './commands/export-layout';
-import { savePageText } from './commands/save';
+import { savePageText, savePlan } from './commands/save';
 import { rangeOf } from './ranges';
 import type { Profiles } from './profiles';
 
@@ -22,7 +22,10 @@ export async function actForPage(
 ): Promise<void> {
   switch (message.type) {
     case 'command':
-      await vscode.commands.executeCommand(message.command, ...(session === null ? [] : [vscode.Uri.parse(session.file)]));
+      // What the page shows: of a layout that was opened, not of the config.
+      if (message.command === 'terapipe.exportPlan' && session !== null && session.plan !== null)
+        await savePlan(session.file, session.plan);
+      else await vscode.commands.executeCommand(message.command, ...(session === null ? [] : [vscode.Uri.parse(session.file)]));
       return;
     case 'save':
       await savePageText(session === null ? null : vscode.Uri.parse(session.file), message);

@@ -26,7 +26,7 @@ export interface PageServices {
   readonly layouts: LayoutSearches;
   readonly comparisons: Comparisons;
   readonly log: vscode.LogOutputChannel;
-  /** Does what a page asks for; `ready`, `log` and `draw` never get here. */
+  /** Does what a page asks for; `ready`, `log` and `draw` never get here. `session` is what the page shows: with the layout that was opened there. */
   readonly act: (message: PageAction, session: SessionState | null) => void;
 }
 
@@ -154,7 +154,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       case 'applyLayout':
       case 'exportLayout':
       case 'comparison':
-        services.act(message, source.session());
+        services.act(message, sessionNow());
     }
   }
 

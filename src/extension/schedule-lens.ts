@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { makeLensChanges } from './lens-changes';
 import type { PlanSessions } from './plan-sessions';
 import { scheduleLensText } from './schedule-text';
 import { isEnabled } from './settings';
@@ -6,7 +7,7 @@ import type { ShownConfig } from './shown-config';
 
 /** Lenses over a schedule file: its size, length and bubble, or how many problems it has, and the way to its timeline. */
 export function registerScheduleLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
-  const changed = new vscode.EventEmitter<void>();
+  const changed = makeLensChanges();
   const said = new Map<string, string | null>();
   const provider: vscode.CodeLensProvider = {
     onDidChangeCodeLenses: changed.event,

@@ -7,7 +7,7 @@ import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierInput, type TierResult } from '../harness/tier-result';
 import { pageFrame } from './plan-page';
 import { wideScript } from './wide-script';
-import { openFile, openWorkbench, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
+import { openFile, openWorkbench, pickRow, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
 
 /** From a launched layout to the best: see it, compare, look at the change, apply it, save it, find nothing wrong any more. */
 export async function walkLayout(browser: Browser, { tools, screenshotsDir }: TierInput): Promise<TierResult> {
@@ -60,6 +60,20 @@ function layoutSteps(
           .first()
           .waitFor();
         await picture('compared');
+      },
+    },
+    {
+      name: 'the run as launched is drawn above the best on one time scale',
+      act: async () => {
+        await showEditor(page, 'train.sh');
+        await runFromPalette(page, 'TeraPipe: Compare with another config or a run');
+        await pickRow(page, 'As launched against best');
+        const tab = await pageFrame(page, 'tab');
+        const comparison = tab.getByRole('region', { name: 'Comparison' });
+        await comparison.getByText(/^B is [\d.]+x faster \([\d.]+ s against [\d.]+ s a step\)/).waitFor();
+        await comparison.getByText('as launched', { exact: true }).waitFor();
+        assert.equal(await comparison.locator('.pane .lanes').locator('visible=true').count(), 2);
+        await picture('against-best');
       },
     },
     {

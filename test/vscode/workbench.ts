@@ -57,6 +57,11 @@ export async function runFromPalette(page: Page, title: string): Promise<void> {
   await fillQuickInput(page, `>${title}`, title);
 }
 
+/** Picks a row of the quick pick that is open. */
+export async function pickRow(page: Page, row: string): Promise<void> {
+  await page.locator('.quick-input-list .monaco-list-row').getByText(row, { exact: true }).first().click();
+}
+
 /** Opens a workspace file by its name from quick open. */
 export async function openFile(page: Page, name: string): Promise<void> {
   await page.keyboard.press('F1');
@@ -68,7 +73,7 @@ async function fillQuickInput(page: Page, text: string, row: string): Promise<vo
   const input = page.locator('.quick-input-widget input[type=text]');
   await input.waitFor();
   await input.fill(text);
-  await page.locator('.quick-input-list .monaco-list-row').getByText(row, { exact: true }).first().click();
+  await pickRow(page, row);
 }
 
 /** Brings an open editor to the front by a click on its tab. */

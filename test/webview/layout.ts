@@ -296,13 +296,41 @@ export const layoutCases: readonly Case[] = [
       const { plan, index } = another();
       await page.getByText('A layout that the search found').waitFor();
       assert.ok((await textOf(open, '.notice-opened')).includes(plan.words));
-      assert.equal(await page.getByRole('toolbar', { name: 'Plan' }).count(), 0);
+      const controls = page.getByRole('toolbar', { name: 'Plan' });
+      assert.equal(await controls.getByRole('combobox').count(), 1);
+      await controls.getByRole('combobox', { name: 'Compare with' }).waitFor();
+      await controls.getByText('The search chose schedule').waitFor();
       await page.getByRole('button', { name: 'Back to the config' }).click();
       await page.locator('.notice-opened').getByRole('button', { name: 'Apply to config…' }).click();
       assert.deepEqual(await asked(open), [
         { type: 'openLayout', point: null },
         { type: 'applyLayout', point: { answer: 'search-1', index } },
       ]);
+      return undefined;
+    },
+  },
+  {
+    name: 'layout: what a search says of the files is among the findings, with a way to the layouts',
+    options: { ...wide, savedState: { tab: 'timeline' } },
+    state: state(found),
+    steps: async (open) => {
+      const { page, send } = open;
+      const place = { file: 'file:///home/ada/run.sh', range: { start: 1, end: 3 } };
+      const slower = {
+        ...{ code: 'layout-slower', severity: 'warning' as const, place, placeText: 'run.sh:5:4', fixes: [] },
+        message: 'tensor 16 crosses nodes of 8 GPUs: 5.8x slower than tensor 1',
+        remedy: 'apply the best layout',
+      };
+      await send({ type: 'findings', findings: [slower] });
+      await page.getByRole('button', { name: '1 finding' }).waitFor();
+      await page.getByRole('button', { name: /^Tensor 16 crosses nodes/ }).click();
+      await page.locator('.findings').getByRole('button', { name: 'Compare layouts' }).click();
+      assert.deepEqual((await open.messages()).slice(-2), [
+        { type: 'reveal', place },
+        { type: 'openTab', tab: 'layout', candidate: null },
+      ]);
+      await send({ type: 'findings', findings: [{ ...slower, code: 'unknown-key' }] });
+      await until('no way to the layouts', async () => (await page.getByRole('button', { name: 'Compare layouts' }).count()) === 0);
       return undefined;
     },
   },

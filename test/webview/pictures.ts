@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import type { Stage } from './browser';
-import { comparedState, comparisonOf, plansCompared, timesCompared, traceCompared } from './comparisons';
+import { comparedState, comparisonOf, plansCompared, traceCompared } from './comparisons';
 import { elasticOf, elasticState } from './elastic';
 import { findings, planOf, stateOf } from './fixtures';
 import { layoutOf, layoutState, usualSearch } from './layouts';
@@ -74,9 +74,8 @@ export async function takePictures(stage: Stage, folder: string): Promise<string
       );
     for (const width of [480, 1440]) await elasticPicture(width, theme);
     for (const width of [280, 720, 1440]) await layoutPicture(width, theme);
-    for (const width of [480, 1440]) await comparedPicture('plans', plansCompared(), width, theme);
+    await comparedPicture('plans', plansCompared(), 1440, theme);
     for (const width of [480, 1440]) await comparedPicture('trace', traceCompared(), width, theme);
-    await comparedPicture('times', timesCompared(), 1000, theme);
     await picture(`zoomed-${theme}`, { kind: 'tab', width: 1440, height: 900, theme }, (page) => page.mouse.dblclick(600, 520));
   };
   await Promise.all(themes.map(ofTheme));

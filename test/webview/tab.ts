@@ -68,7 +68,14 @@ export const tabCases: readonly Case[] = [
       assert.ok(limits !== null && limits.length > 0);
       assert.match(await inspector.innerText(), /Time of stage \d+, the slowest[\s\S]*limits it/);
       const first = page.locator('.limits .pair').first();
-      const names = { math: 'Arithmetic', memory: 'Memory traffic', issue: 'Issuing operations', exchange: 'Exchanges', send: 'Sends', offload: 'Copies' };
+      const names = {
+        math: 'Arithmetic',
+        memory: 'Memory traffic',
+        issue: 'Issuing operations',
+        exchange: 'Exchanges',
+        send: 'Sends',
+        offload: 'Copies',
+      };
       assert.ok((await first.innerText()).startsWith(names[limits[0]!.limiter]), await first.innerText());
       await inspector.getByText('Calibrated model', { exact: false }).click();
       await inspector.getByText('Calibrated to a measured step of 2 s, predicted 1.6 s before', { exact: false }).waitFor();

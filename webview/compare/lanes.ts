@@ -157,13 +157,7 @@ export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLan
     event.stopPropagation();
     act(action);
   };
-  const element = h(
-    'div',
-    { class: 'lanes-region compared-lanes', role: 'application', tabindex: 0 },
-    panes.a.element,
-    panes.b.element,
-    live,
-  );
+  const element = h('div', { class: 'compared-lanes', role: 'application', tabindex: 0 }, panes.a.element, panes.b.element, live);
   element.addEventListener('keydown', (event) => {
     if (!isControl(event.target)) press(event);
   });

@@ -72,13 +72,15 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
 function summaryOf(profile: MemoryProfile): string {
   const worst = worstStage(profile);
   if (worst === null) return '';
-  return t(
-    'Peak memory of {0} stages. Highest: stage {1} with {2} of {3}. Arrow keys move between stages.',
+  const [count, stage, used, capacity] = [
     profile.stages.length,
     worst.stage,
     formatBytes(worst.peakBytes),
     formatBytes(worst.capacityBytes),
-  );
+  ];
+  return worst.gpu === undefined
+    ? t('Peak memory of {0} stages. Highest: stage {1} with {2} of {3}. Arrow keys move between stages.', count, stage, used, capacity)
+    : t('Peak memory of {0} stages. Least room: stage {1} with {2} of {3}. Arrow keys move between stages.', count, stage, used, capacity);
 }
 
 function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
@@ -99,7 +101,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
       'h2',
       {},
       stage.gpu === undefined ? t('Stage {0}', stage.stage) : t('Stage {0}, {1}', stage.stage, stage.gpu),
-      isWorst ? h('span', { class: 'tag' }, t('highest')) : null,
+      isWorst ? h('span', { class: 'tag' }, stage.gpu === undefined ? t('highest') : t('least room')) : null,
     ),
     h('p', { class: `verdict verdict-${how}` }, verdict(how, spare)),
     h(

@@ -97,8 +97,23 @@ export function findingList(state: PageState, host: Host): HTMLElement | null {
             h('span', { class: 'finding-remedy' }, capitalised(finding.remedy)),
           ),
         ),
+        isOfSearch(finding.code) ? layoutsButton(host, index) : null,
       ),
     ),
+  );
+}
+
+/** Findings of a search of layouts, whose plans are in the Layout tab. */
+function isOfSearch(code: string): boolean {
+  return code === 'layout-slower' || code === 'layout-too-large';
+}
+
+function layoutsButton(host: Host, index: number): HTMLElement {
+  const open = (): void => host.post({ type: 'openTab', tab: 'layout', candidate: null });
+  return h(
+    'button',
+    { class: 'link finding-more', type: 'button', 'data-focus': `finding-layouts-${index}`, onclick: open },
+    t('Compare layouts'),
   );
 }
 

@@ -7,7 +7,7 @@ import { elasticSetting } from '../elastic/head';
 import { makeElasticView } from '../elastic/view';
 import { makeInspector } from '../inspector/inspector';
 import { makeLayoutView } from '../layout/view';
-import { openedLayout, openedNotice } from '../layout/opened';
+import { openedNotice } from '../layout/opened';
 import { makeMemoryView } from '../memory/view';
 import { makeProfileView } from '../profile/view';
 import { figures, setting } from '../shared/figures';
@@ -95,8 +95,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
     const tab = shownTab(store);
-    // The controls edit the config: neither a run that is planned as an elastic one alone nor a layout that was found has a step of theirs to set.
-    toolbar.plan.hidden = plan === null || openedLayout(state) !== null;
+    toolbar.plan.hidden = plan === null;
     toolbar.view.hidden = plan === null;
     const inspects = view.inspector && plan !== null && hasInspector(state, tab);
     toolbar.update();

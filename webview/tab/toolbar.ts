@@ -4,6 +4,7 @@ import { scheduleAbouts } from '../../src/core/schedule/about';
 import { candidateIds } from '../../src/core/planner/plan';
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h } from '../dom';
+import { openedLayout } from '../layout/opened';
 import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import { comparedCandidate, shownCandidate, type Store } from '../store';
@@ -44,10 +45,17 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
       ...(store.view().tab === 'timeline' ? {} : { tab: 'timeline' }),
     });
   });
+  const group = h('div', { class: 'toolbar-group' }, ...controls.map((control) => labelled(control.label, control.dropdown)));
+  const kept = h(
+    'p',
+    { class: 'toolbar-kept hint' },
+    t('The search chose schedule, slices, micro-batch and recompute. To choose them yourself, go back to the config.'),
+  );
   const planControlsBar = h(
     'div',
     { class: 'toolbar', role: 'toolbar', 'aria-label': t('Plan') },
-    h('div', { class: 'toolbar-group' }, ...controls.map((control) => labelled(control.label, control.dropdown))),
+    group,
+    kept,
     h('div', { class: 'toolbar-group toolbar-compare' }, labelled(t('Compare with'), compare)),
   );
   const viewActions = makeViewActions(store, actions);
@@ -55,6 +63,10 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
     const { plan } = store.state();
     const view = store.view();
     if (plan === null) return;
+    // The controls edit the config, which is not what a layout that was found is of.
+    const isFound = openedLayout(store.state()) !== null;
+    group.hidden = isFound;
+    kept.hidden = !isFound;
     for (const { dropdown: control, choices, value } of controls) control.show(choices(plan), value(plan, store.state()));
     const shown = shownCandidate(plan, view);
     compare.show(

@@ -1,5 +1,6 @@
 import { clusterText } from '../cluster/groups';
 import type { Candidate, Plan } from '../planner/plan';
+import { stageShapes } from '../planner/stages';
 
 /** One thing that two plans were asked for, or chose, differently. */
 export interface AskedDifference {
@@ -36,7 +37,16 @@ function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
   if (calibration !== undefined) found.set('calibration.iterationMs', String(calibration.iterationMs));
   if (profile !== null) found.set('cost.profile', profile.file);
   for (const key of untold) found.delete(key);
+  if (model.experts === null) for (const key of ['layout.expert', 'layout.expertTensor']) found.delete(key);
+  if (isEven(request)) found.delete('layout.stageLayers');
   return found;
+}
+
+/** Whether a layout cuts the layers as it would without being told. */
+function isEven({ model, layout: { stageLayers } }: Plan['request']): boolean {
+  if (stageLayers === undefined) return true;
+  const even = stageShapes(model.layers, stageLayers.length).map(({ layers }) => layers);
+  return stageLayers.every((layers, stage) => layers === even[stage]);
 }
 
 /** Most slices that a sequence of a candidate is cut into. */
@@ -44,10 +54,14 @@ export function slicesOf({ scheme }: Candidate): number {
   return scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 0);
 }
 
-/** Every plain value under an object by its path; lists as they are. */
+/** Every plain value under an object by its path; the items of lists after each other. */
 function add(found: Map<string, string>, path: string, value: unknown): void {
   if (value === undefined) return;
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    found.set(path.replace(/\.name$/, ''), typeof value === 'string' ? value : JSON.stringify(value));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) found.set(path.replace(/\.name$/, ''), textOf(value));
   else for (const [key, inner] of Object.entries(value)) add(found, `${path}.${key}`, inner);
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(textOf).join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -5,6 +5,7 @@ import { batchRules } from './batch-rules';
 import { deepspeedRules } from './deepspeed-rules';
 import { expertRules } from './expert-rules';
 import { fixesFor, type TextOf } from './fixes';
+import { hybridRules } from './hybrid-rules';
 import { interleavingRules } from './interleaving-rules';
 import { layoutRules } from './layout-rules';
 import { memoryRules } from './memory-rules';
@@ -21,6 +22,7 @@ export const launchRules: readonly LaunchRule[] = [
   ...interleavingRules,
   ...expertRules,
   ...modelRules,
+  ...hybridRules,
   ...batchRules,
   ...sequenceRules,
   ...scheduleRules,

@@ -9,6 +9,7 @@ import { parameterCount } from '../model/parameters';
 import { scheduleKind } from '../schedule/registry';
 import type { ScheduleName, WorkUnit } from '../schedule/schedule';
 import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
+import { groupsAlone } from './groups-alone';
 import { offloadReason, offloadWaits } from './offload';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, type Pipeline } from './predict';
@@ -70,6 +71,7 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
     limits: limitsOf(request, pipeline, chosen),
     reasons: [
       ...reasonsFor(chosen, candidates, cost.errorPercent),
+      ...groupsAlone(request),
       ...offloadReason(pipeline.stageInputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
       ...fasterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),

@@ -45,17 +45,17 @@ export function mixedLayout({ given, model, cluster, constants, schedule, traini
   };
   const sizes = stageGroups === undefined ? sizesOf(given, model, groups, context) : sizesWith(stageGroups, given, groups, context);
   if (sizes.length === 0) throw noSizes(given, cluster, context);
-  const placements = sizes.map((size) => {
+  const all = sizes.map((size) => {
     const layout: Layout = { ...size, ...shared, ...(stageGroups === undefined ? {} : { stageGroups }) };
-    const training = trainingOn(layout);
-    const { stepMs, ...placement } = placeStages({ inputs: { model, training, layout, cluster, constants }, schedule });
-    const isWhole = training.globalBatch % (layout.data * training.microBatch) === 0;
-    return { ...placement, stepMs: stepMs / training.globalBatch, isWhole };
+    return { model, training: trainingOn(layout), layout, cluster, constants };
   });
-  return placements.reduce((best, other) => {
-    if (best.isWhole !== other.isWhole) return best.isWhole ? best : other;
-    return isBetter(other, best) ? other : best;
-  });
+  const whole = all.filter(({ training, layout }) => training.globalBatch % (layout.data * training.microBatch) === 0);
+  return (whole.length > 0 ? whole : all)
+    .map((inputs) => {
+      const placement = placeStages({ inputs, schedule });
+      return { ...placement, stepMs: placement.stepMs / inputs.training.globalBatch };
+    })
+    .reduce((best, other) => (isBetter(other, best) ? other : best));
 }
 
 /** Longest pipeline that is assumed; longer ones can be asked for. */

@@ -6,20 +6,19 @@ import { ExpectedError } from '../errors';
 import { plural } from '../format';
 import { usablePeakBytes } from '../memory/count';
 import { maximumUnitsInFlight } from '../memory/curve';
-import { layerGroups } from '../model/layers';
 import { generateSchedule, placeChunks, problemOf } from '../schedule/registry';
 import type { ScheduleName } from '../schedule/schedule';
 import { cutLayers } from './cut-layers';
 import type { Layout } from './request';
 import { chunksPerStage, kindFor } from './scheduling';
-import { layersPeak, layersTime, microBatchOf, type OfLayers } from './stage-budget';
+import { layersPeak, layersTime, microBatchOf, type OfStage } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';
-import { dealtToChunks } from './stages';
+import { cutShapes, dealtToChunks } from './stages';
 
 /** Groups up to this number are tried in every order; more as written, and the other way round. */
 export const mostOrderedGroups = 4;
-/** Micro-batches that are ordered to count those in flight at most. */
-const mostCountedMicroBatches = 4096;
+/** Micro-batches a stage that are ordered to count those in flight: where all of these are, so are all there are. */
+const countedPerStage = 3;
 
 /** A cluster of several kinds of nodes, and a layout whose stages are to be placed on them. */
 export interface PlacementProblem {
@@ -74,24 +73,18 @@ function permutations(items: readonly number[]): number[][] {
   return items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]));
 }
 
-/** Time of layers on each group, and peak memory: by group and by stage. */
+/** Time of layers on each group, and peak memory. */
 interface Budgets {
-  readonly timeMs: readonly OfLayers<number>[];
-  readonly peakBytes: (inFlight: number) => OfLayers<number>;
-  readonly inFlight: readonly number[];
+  readonly timeMs: readonly OfStage[];
+  readonly peakBytes: OfStage;
 }
 
 function budgetsOf({ inputs, schedule }: PlacementProblem): Budgets {
   const { cluster, layout } = inputs;
-  const timeMs = (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }));
-  const peaks = new Map<number, OfLayers<number>>();
-  const peakOf = layersPeak(inputs);
-  const peakBytes = (inFlight: number): OfLayers<number> => {
-    const known = peaks.get(inFlight) ?? peakOf(inFlight);
-    peaks.set(inFlight, known);
-    return known;
+  return {
+    timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group })),
+    peakBytes: layersPeak(inputs, inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs))),
   };
-  return { timeMs, peakBytes, inFlight: inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs)) };
 }
 
 function microBatchesOf({ training, layout }: CostInputs): number {
@@ -108,9 +101,13 @@ function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number):
   const count = (name: ScheduleName): readonly number[] => {
     const kind = kindFor(name, layout);
     const chunks = chunksPerStage(kind, layout);
-    const scheme = Array.from({ length: Math.min(microBatches, mostCountedMicroBatches) }, () => ({ batch: 1, tokens: [1] }));
+    const counted = Math.min(microBatches, countedPerStage * layout.pipeline);
+    const scheme = Array.from({ length: counted }, () => ({ batch: 1, tokens: [1] }));
     const schedule = generateSchedule(kind.name, problemOf(scheme, layout.pipeline, chunks));
-    return Array.from({ length: layout.pipeline }, (_, stage) => maximumUnitsInFlight(schedule, stage) / chunks);
+    return Array.from({ length: layout.pipeline }, (_, stage) => {
+      const inFlight = maximumUnitsInFlight(schedule, stage) / chunks;
+      return inFlight >= counted ? microBatches : inFlight;
+    });
   };
   try {
     return count(countedAs[wanted] ?? wanted);
@@ -124,8 +121,8 @@ function placed({ inputs, schedule }: PlacementProblem, budgets: Budgets, stageG
   const { cluster, layout } = inputs;
   const groups = cluster.groups ?? [];
   const usable = stageGroups.map((group) => usablePeakBytes(groupAt(groups, group).gpu.memoryBytes));
-  const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageGroups[stage] ?? 0]?.(from, to) ?? Infinity;
-  const fullness: OfStage = (stage, from, to) => budgets.peakBytes(budgets.inFlight[stage] ?? 1)(from, to) / (usable[stage] ?? 0);
+  const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageGroups[stage] ?? 0]?.(stage, from, to) ?? Infinity;
+  const fullness: OfStage = (stage, from, to) => budgets.peakBytes(stage, from, to) / (usable[stage] ?? 0);
   const cut = layout.stageLayers === undefined ? bestCut(inputs, timeMs, fullness) : stageTotals(layout, layout.stageLayers);
   const fullest = Math.max(...ofStages(cut, fullness));
   const times = ofStages(cut, timeMs);
@@ -140,8 +137,6 @@ function placed({ inputs, schedule }: PlacementProblem, budgets: Budgets, stageG
     fullest,
   };
 }
-
-type OfStage = (stage: number, from: number, to: number) => number;
 
 /** The cut with the fastest slowest stage that fits, or the one that comes nearest to fitting. */
 function bestCut({ model, layout }: CostInputs, timeMs: OfStage, fullness: OfStage): readonly number[] {
@@ -190,10 +185,9 @@ function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number
     if (from !== undefined && to !== undefined)
       sendsMs += megatronBoundary(from, batch, tokens, to) + megatronBoundary(to, batch, tokens, from);
   }
-  const last = ofStages(cut, (stage, from, to) => {
+  const last = cutShapes(cut, inputs.model).map((shape, stage) => {
     const own = stageInputs[stage] ?? inputs;
-    const held = { layers: to - from, ...(inputs.model.layerKinds === undefined ? {} : { groups: layerGroups(inputs.model, from, to) }) };
-    return gradientExchange(own, held, 'data') + optimizerTime(own, held);
+    return gradientExchange(own, shape, 'data') + optimizerTime(own, shape);
   });
   return sendsMs + Math.max(...last);
 }

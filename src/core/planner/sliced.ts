@@ -2,6 +2,8 @@ import { analyticKinks, profileKinks } from '../cost/context-kinks';
 import { tableKinks } from '../cost/table';
 import type { CancelSignal } from '../errors';
 import { formatNumber, formatPercent, plural } from '../format';
+import type { LayerGroup } from '../model/layers';
+import { hasAttention } from '../model/mixers';
 import type { ModelSpec } from '../model/spec';
 import { uniformLengths, uniformScheme, type Baselines } from '../solver/baselines';
 import { workOf, type SliceWork } from '../solver/chunk-rules';
@@ -134,8 +136,8 @@ function coarsened(unit: number, tokens: number, mostUnits: number): number {
 }
 
 /**
- * Contexts between which the cost of `stages` is affine in the context, for chunks of 1 to `largest` sequences. Null where nothing is known: the slowest of stages with different numbers of layers,
- * or on different GPUs, changes with the context.
+ * Contexts between which the cost of `stages` is affine in the context, for chunks of 1 to `largest` sequences. Null where nothing is known: the slowest of stages with different numbers of layers, or of
+ * layers that attend, or on different GPUs, changes with the context.
  */
 function kinksOf(
   request: PlanRequest,
@@ -148,7 +150,8 @@ function kinksOf(
   const tokens = request.training.sequenceLength;
   if (costTable !== null) return Array.from({ length: largest }, () => tableKinks(costTable));
   const isOfOne = stages.stage !== null;
-  if (!isOfOne && (new Set(shapes.map(({ layers }) => layers)).size > 1 || new Set(stageInputs).size > 1)) return null;
+  const growing = shapes.map(({ layers, groups }) => `${layers},${attendingLayers(groups) ?? layers}`);
+  if (!isOfOne && (new Set(growing).size > 1 || new Set(stageInputs).size > 1)) return null;
   const inputs = stageInputs[stages.stage ?? 0] ?? common;
   const lengths = Array.from({ length: Math.floor(tokens / unit) }, (_, index) => (index + 1) * unit);
   const found: (readonly number[])[] = [];
@@ -159,6 +162,11 @@ function kinksOf(
     found.push([...new Set(kinks.filter((kink) => kink > 0 && kink < tokens).map((kink) => Math.floor(kink / unit) * unit + unit / 2))]);
   }
   return found;
+}
+
+/** Layers whose time grows with the context; undefined where all are alike. */
+function attendingLayers(groups: readonly LayerGroup[] | undefined): number | undefined {
+  return groups?.reduce((sum, { kind, layers }) => sum + (hasAttention(kind) ? layers : 0), 0);
 }
 
 /** Arithmetic of a slice as Seq1F1B counts it; a gated feed-forward has half as much again, and a token visits only the active experts. */

@@ -2,12 +2,13 @@ import type { CostInputs } from '../cost/rates';
 import { momentBytes, unitMemory, type UnitMemory } from '../memory/chunk-memory';
 import type { MemoryInputs, StageShape } from '../memory/layer-tensors';
 import { staticBytes, totalBytes } from '../memory/static';
-import { layerGroups } from '../model/layers';
+import { withFurtherLayers } from '../model/further-tokens';
+import { partOfModel } from '../model/layers';
 import type { WorkUnit } from '../schedule/schedule';
 import { chunkCost } from './offload';
 
-/** What a stage with layers `from` to `to` (not included) of the model takes or holds. */
-export type OfLayers<T> = (from: number, to: number) => T;
+/** What a stage takes or holds with layers `from` to `to` (not included) of the model. */
+export type OfStage<T = number> = (stage: number, from: number, to: number) => T;
 
 /** One micro-batch of whole sequences. */
 export function microBatchOf({ training }: MemoryInputs): WorkUnit {
@@ -15,7 +16,7 @@ export function microBatchOf({ training }: MemoryInputs): WorkUnit {
 }
 
 /** Forward and backward of one micro-batch, ms, remembered. */
-export function layersTime(inputs: CostInputs): OfLayers<number> {
+export function layersTime(inputs: CostInputs): OfStage {
   const { batch, tokens } = microBatchOf(inputs);
   return remembered(inputs, (shape) => {
     const { forwardMs, backwardMs } = chunkCost(inputs, shape)(batch, tokens, 0);
@@ -23,16 +24,16 @@ export function layersTime(inputs: CostInputs): OfLayers<number> {
   });
 }
 
-/** Peak of one GPU, bytes, while at most `inFlight` micro-batches are between forward and backward: as `countMemory` of an order with one chunk a stage and whole backwards. */
-export function layersPeak(inputs: MemoryInputs): (inFlight: number) => OfLayers<number> {
+/** Peak of one GPU, bytes, while at most `inFlight` micro-batches, one number a stage, are between forward and backward: as `countMemory` of an order with one chunk a stage and whole backwards. */
+export function layersPeak(inputs: MemoryInputs, inFlight: readonly number[]): OfStage {
   const held = remembered(inputs, (shape) => ({
     always: totalBytes(staticBytes(inputs, shape)),
     unit: unitMemory(inputs, shape, microBatchOf(inputs), false, 1),
   }));
-  return (inFlight) => (from, to) => {
-    const { always, unit } = held(from, to);
+  return (stage, from, to) => {
+    const { always, unit } = held(stage, from, to);
     const busiest = Math.max(momentBytes(unit.forward), momentBytes(unit.backward));
-    return always + (inFlight - 1) * savedBytes(unit) + busiest;
+    return always + ((inFlight[stage] ?? 1) - 1) * savedBytes(unit) + busiest;
   };
 }
 
@@ -41,18 +42,16 @@ function savedBytes({ activations, keysValues, logits }: UnitMemory): number {
 }
 
 /** Stages of one shape are worked out once: by their number of layers where all are alike, by their ends otherwise. */
-function remembered<T>({ model }: MemoryInputs, compute: (shape: StageShape) => T): OfLayers<T> {
+function remembered<T>({ model, layout }: MemoryInputs, compute: (shape: StageShape) => T): OfStage<T> {
   const { layers, layerKinds } = model;
   const known = new Map<number, T>();
-  return (from, to) => {
-    const [first, last] = [from === 0, to === layers];
-    const place = layerKinds === undefined ? (first ? 1 : 0) + (last ? 2 : 0) : 4 + from;
-    const key = place * (layers + 1) + (to - from);
+  return (stage, from, to) => {
+    const [first, last] = [stage === 0, stage === layout.pipeline - 1];
+    const start = layerKinds === undefined ? 0 : from;
+    const key = ((start * (layers + 1) + (to - from)) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
     let value = known.get(key);
-    if (value === undefined) {
-      const groups = layerKinds === undefined ? {} : { groups: layerGroups(model, from, to) };
-      known.set(key, (value = compute({ layers: to - from, first, last, ...groups })));
-    }
+    if (value === undefined)
+      known.set(key, (value = compute(withFurtherLayers(model, { layers: to - from, first, last, ...partOfModel(model, from, to) }))));
     return value;
   };
 }

@@ -26,7 +26,7 @@ export interface Commands {
   readonly 'terapipe.acceptLayout': (diff?: unknown) => Promise<void>;
   readonly 'terapipe.discardLayout': (diff?: unknown) => Promise<void>;
   readonly 'terapipe.exportLayout': (config?: unknown) => Promise<void>;
-  readonly 'terapipe.compareWith': (config?: unknown, other?: unknown) => Promise<void>;
+  readonly 'terapipe.compareWith': (config?: unknown, other?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
   readonly 'terapipe.calibrate': (config?: unknown) => Promise<void>;

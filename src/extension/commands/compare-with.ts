@@ -20,9 +20,10 @@ export interface CompareCommands extends ConfigCommands {
 /**
  * Sets a config beside another one, beside the best layout of a search, or beside a measured run, in its Compare tab, where errors of the comparison are shown.
  * @param other a file (URI or path), `best`, or the files picked in the explorer, of which the one that is not `argument` is taken; asked for otherwise.
+ * @returns what was found, a sentence each, what matters most first; none where the page shows an error.
  * @throws ExpectedError `no-config`, `compare-schedule`; CancelledError.
  */
-export async function compareWithCommand(commands: CompareCommands, argument: unknown, other: unknown): Promise<void> {
+export async function compareWithCommand(commands: CompareCommands, argument: unknown, other: unknown): Promise<readonly string[]> {
   const { comparisons, panels, shown } = commands;
   const file = await targetOf(shown, argument);
   const named = other === 'best' ? null : otherOf(argument, other);
@@ -30,6 +31,7 @@ export async function compareWithCommand(commands: CompareCommands, argument: un
     other === 'best' ? ({ kind: 'best' } as const) : named === null ? await ask(commands, file) : await comparedOf(commands, named);
   panels.open(file, { tab: 'compare', candidate: null });
   await comparisons.start(file, compared);
+  return comparisons.stateOf(file)?.answer?.sentences ?? [];
 }
 
 function otherOf(argument: unknown, other: unknown): vscode.Uri | null {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
+import type { Plan } from '../../core/planner/plan';
 import type { PageMessage } from '../../protocol/page';
 import { nameOf } from '../sources';
 import { settled, targetOf, type ConfigCommands } from './target';
@@ -16,6 +17,11 @@ export async function exportPlanCommand(commands: ConfigCommands, argument: unkn
   const file = await targetOf(commands.shown, argument);
   const { plan, error } = await settled(commands, file);
   if (plan === null) throw error ?? new ExpectedError('no-plan', 'There is no plan yet', 'wait for planning to end, then export again');
+  await savePlan(file, plan);
+}
+
+/** Saves a plan as JSON beside the config that it is of. */
+export async function savePlan(file: string, plan: Plan): Promise<void> {
   const text = `${JSON.stringify(planJson(plan), null, 2)}\n`;
   await saveText(vscode.Uri.parse(file), `${plan.request.title} plan.json`, { JSON: ['json'] }, text);
 }

@@ -45,6 +45,8 @@ describe('page messages', () => {
       { type: 'change', change: { key: 'slicing.unit', value: 16 } },
       { type: 'openTab', tab: 'memory', candidate: null },
       { type: 'draw', candidates: ['gpipe', '1f1b'] },
+      { type: 'comparison', act: 'swap' },
+      { type: 'command', command: 'terapipe.compareWith' },
       { type: 'save', name: 'plan.svg', mime: 'image/svg+xml', text: '<svg/>' },
       { type: 'log', level: 'error', message: 'x' },
     ])
@@ -61,6 +63,7 @@ describe('page messages', () => {
       { type: 'change', change: { key: 'model', value: 1 } },
       { type: 'change', change: { key: 'schedule', value: Number.NaN } },
       { type: 'draw', candidates: ['gpipe', 'fastest'] },
+      { type: 'comparison', act: 'start' },
       { type: 'save', name: '', mime: 'image/svg+xml', text: '' },
       { type: 'save', name: 'x', mime: 'text/html', text: '' },
     ])
@@ -88,6 +91,22 @@ describe('page state', () => {
     assert.equal(text.slice(range.start, range.end), '4');
     assert.equal(state.places['model.layers']?.file, uri('config.json'));
     assert.equal(state.places['training.microBatch'], undefined);
+  });
+
+  it('adds what a search of layouts says of the files, with its place', async () => {
+    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun({ surprise: 1 }), 'config.json': smallModel });
+    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
+    await finish();
+    const session = await planned;
+    const place = { file: uri('terapipe.json'), range: { start: 2, end: 4 } };
+    const slower = { code: 'layout-slower', severity: 'warning', place, message: 'slower', remedy: 'apply the best', fixes: [] } as const;
+    const { findings } = pageStateOf(session, { ...surroundings, layoutFindings: [slower] });
+    assert.ok(session.findings.length > 0);
+    assert.deepEqual(
+      findings.map(({ code }) => code),
+      [...session.findings.map(({ code }) => code), 'layout-slower'],
+    );
+    assert.equal(findings.at(-1)?.placeText, 'terapipe.json:1:3');
   });
 
   it('gives an error its line and column', async () => {

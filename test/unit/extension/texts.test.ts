@@ -83,6 +83,18 @@ describe('tree rows', () => {
     const stages = stageItems(run, chosenOf(state.plan!), english);
     assert.equal(stages.length, 4);
   });
+
+  it('name the groups of a cluster, and the GPU of each stage', async () => {
+    const groups = [{ gpu: 'L40S', nodes: 1, gpusPerNode: 2 }, { gpu: 'A100-40GB', nodes: 1, gpusPerNode: 2 }]; // prettier-ignore
+    const state = await planned(smallRun({ cluster: { groups }, layout: { tensor: 1, data: 1 } }));
+    const cluster = planItems(state, english).find((item) => 'label' in item && item.label === 'Cluster');
+    assert.equal(cluster?.kind === 'number' && cluster.value, '1 node of 2 L40S + 1 node of 2 A100-40GB');
+    const stages = stageItems(run, chosenOf(state.plan!), english).map((item) => ('label' in item ? item.label : ''));
+    assert.deepEqual(stages.map((label) => label.replace(/^Stage \d, /, '')).toSorted(), ['A100-40GB', 'A100-40GB', 'L40S', 'L40S']);
+    assert.ok(locatedValues(state.run!).some(([key]) => key === 'cluster.groups'));
+    const hover = hoverAt(state, run, state.run!.texts!.get(run)!, state.run!.texts!.get(run)!.indexOf('[{'), english);
+    assert.match(JSON.stringify(hover), /on stages? /);
+  });
 });
 
 describe('a new terapipe.json', () => {

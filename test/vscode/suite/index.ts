@@ -11,6 +11,7 @@ export async function run(): Promise<void> {
   const mocha = new Mocha({ ui: 'bdd', color: false, timeout: 30_000 });
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test');
+  await import('./compare.test');
   await import('./editor.test');
   await import('./elastic.test');
   await import('./launchers.test');

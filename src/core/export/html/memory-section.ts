@@ -25,7 +25,7 @@ export function memorySection(memory: MemoryProfile): string {
       return `<span class="${name}" style="width:${share.toFixed(3)}%" title="${text(`${name} ${formatBytes(stage[field])}`)}"></span>`;
     });
     const used = formatBytesOf(stage.peakBytes, stage.capacityBytes);
-    return `<tr><th scope="row">${text(label)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestCard)}>${segments.join('')}</div></td><td>${text(stage.gpu === undefined ? used : `${used}, ${stage.gpu}`)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.cardBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
+    return `<tr><th scope="row">${text(stage.gpu === undefined ? label : `${label}, ${stage.gpu}`)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestCard)}>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.cardBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
   });
   const head =
     '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of the card</th><th scope="col">Reserved</th><th scope="col">The card shows</th><th scope="col">In</th></tr>';

@@ -39,7 +39,8 @@ export function placeOfSetting(run: Run, key: string): Place {
 export function settingEdits(run: Run, key: string, value: string | number | boolean | null): readonly TextEdit[] | null {
   const source = settingAt(run, key)?.source;
   const text = run.texts?.get(run.file);
-  const isOfGroups = (source?.kind === 'file' && source.key === 'cluster.groups') || (run.groups !== undefined && key.startsWith('cluster.'));
+  const isOfGroups =
+    (source?.kind === 'file' && source.key === 'cluster.groups') || (run.groups !== undefined && key.startsWith('cluster.'));
   if (run.format !== 'terapipe' || source?.kind === 'override' || isOfGroups || text === undefined) return null;
   const change = changeJson(text, [{ path: key.split('.'), value: value ?? undefined }]);
   return change === null ? null : [{ place: { file: run.file, range: { start: change.start, end: change.end } }, newText: change.newText }];

@@ -162,8 +162,9 @@ function habitFindings(run: Run): Finding[] {
       }),
     );
   findings.push(...offloadFindings(run, stages));
-  const peaks = run.gpu?.value.peakTflops;
-  if (peaks !== undefined && precision?.value === 'bf16' && peaks.bf16 * 4 <= peaks.fp16)
+  const kinds = run.groups?.value.map((group) => group.gpu) ?? (run.gpu === undefined ? [] : [run.gpu.value]);
+  const slow = kinds.find(({ peakTflops }) => peakTflops.bf16 * 4 <= peakTflops.fp16);
+  if (slow !== undefined && precision?.value === 'bf16')
     findings.push(
       findingAt(
         run,
@@ -171,7 +172,7 @@ function habitFindings(run: Run): Finding[] {
         'precision-slow',
         'warning',
         {
-          message: `bf16 runs at ${formatNumber(peaks.bf16)} TFLOP/s on ${run.gpu?.value.name ?? 'this GPU'}, fp16 at ${formatNumber(peaks.fp16)}`,
+          message: `bf16 runs at ${formatNumber(slow.peakTflops.bf16)} TFLOP/s on ${slow.name}, fp16 at ${formatNumber(slow.peakTflops.fp16)}`,
           remedy: 'set training.precision to fp16',
         },
         setFixes(run, 'training.precision', ['fp16']),

@@ -2,6 +2,7 @@ import type { Placement } from '../../schedule/kind';
 import { chunksPerStage, kindFor } from '../scheduling';
 import { stackCuts } from '../stack-cut';
 import { stageShapes } from '../stages';
+import { balancedCut } from './balanced-cut';
 import type { Family, SearchProblem } from './space';
 
 /** Layers of each stage, in order. */
@@ -17,7 +18,10 @@ export function fixedCut({ request, fixed }: SearchProblem): StageLayers | null 
   return fixed.has('pipeline') && fixed.has('virtualStages') ? (request.layout.stageLayers ?? null) : null;
 }
 
-/** The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts`; where there is none of these, chunk by chunk as equal as can be. Of an encoder-decoder model all of `stackCuts`. */
+/**
+ * The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts` and, where some layers have a state, the one that is balanced by what each layer takes; where there is none of these, chunk by
+ * chunk as equal as can be. Of an encoder-decoder model all of `stackCuts`.
+ */
 export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Family, 'layout' | 'schedule'>): readonly StageLayers[] {
   const { pipeline, virtualStages } = layout;
   const decided = fixedCut(problem);
@@ -27,7 +31,10 @@ export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Famil
   const kind = kindFor(schedule, layout);
   const chunks = chunksPerStage(kind, layout);
   const cuts = stageCuts(model.layers, pipeline, chunks, kind.placement);
-  return cuts.length > 0 ? cuts : [stageShapes(model.layers, pipeline * chunks).map(({ layers }) => layers)];
+  const balanced = chunks === 1 ? balancedCut(problem.request, layout) : null;
+  const isNew = balanced !== null && !cuts.some((cut) => cut.join() === balanced.join());
+  const all = isNew ? [...cuts, balanced] : cuts;
+  return all.length > 0 ? all : [stageShapes(model.layers, pipeline * chunks).map(({ layers }) => layers)];
 }
 
 /**

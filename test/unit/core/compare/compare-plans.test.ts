@@ -26,6 +26,12 @@ describe('Two plans side by side', function () {
     assert.match(planSentences(comparison).join('\n'), /^A and B are the same plan: .* a step\.$/);
   });
 
+  it('ask for the same when one spells out what the other leaves to be', () => {
+    const asked = (layout: Partial<PlanRequest['layout']>) => comparePlans(plan, makePlan(changed(base, {}, layout)), names).asked;
+    assert.deepEqual(asked({ stageLayers: [2, 2, 2, 2], expertTensor: 2 }), []);
+    assert.deepEqual(asked({ stageLayers: [1, 2, 3, 2] }), [{ key: 'layout.stageLayers', a: '–', b: '1, 2, 3, 2' }]);
+  });
+
   it('have parts that add up to their steps', () => {
     for (const request of [fourStages('TeraPipe'), fourStages('ZBVZeroBubble'), changed(base, { recompute: 'full' })]) {
       const { a, b, parts } = comparePlans(plan, makePlan(request), names);

@@ -70,6 +70,7 @@ describe('terapipe.schema.json', () => {
     const tables: Readonly<Record<string, Readonly<Record<string, Rule<unknown>>>>> = {
       model: modelFields,
       cluster: clusterFields,
+      'cluster.groups': clusterFields,
       'cluster.gpu': gpuFields,
       'cluster.gpu.peakTflops': peakTflopsFields,
       'cluster.links': linkFields,

@@ -5,13 +5,16 @@ import { megatronBoundary, stageCost, terapipeBoundary } from '../../../../src/c
 import { ExpectedError } from '../../../../src/core/errors';
 import { resolveElastic } from '../../../../src/core/elastic/resolve';
 import { handOverOf } from '../../../../src/core/export/launchers/hand-over';
+import { planHtml } from '../../../../src/core/export/html/report';
 import { stagesJson } from '../../../../src/core/export/plan-json';
 import { modelFlopsPerSequence } from '../../../../src/core/model/parameters';
+import { findingsOf } from '../../../../src/core/planner/findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { placeStages } from '../../../../src/core/planner/place-stages';
 import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
 import { pipelineOf, predict } from '../../../../src/core/planner/predict';
 import type { PlanRequest } from '../../../../src/core/planner/request';
+import { resolveRun } from '../../../../src/core/planner/resolve';
 import { searchLayouts } from '../../../../src/core/planner/search/assemble';
 import { searchProblemOf } from '../../../../src/core/planner/search/problem';
 import { gpt, llama3, request } from '../../../golden/requests';
@@ -166,6 +169,52 @@ describe('stages on groups of nodes', () => {
   });
 });
 
+describe('what is said of stages on groups of nodes', () => {
+  it('names the GPU and the stage that lack memory', async () => {
+    const run = await runOf({
+      model: { ...llama70b, layers: 24 },
+      cluster: { groups: [{ gpu: 'H200', nodes: 1 }, { gpu: 'RTX4090', nodes: 1 }] }, // prettier-ignore
+      training: { globalBatch: 8 },
+      layout: { tensor: 8, data: 1, stageGroups: [0, 1], stageLayers: [1, 23] },
+      schedule: '1F1B',
+    });
+    const [finding] = findingsOf(run, makePlan(resolveRun(run, defaults))).filter(({ code }) => code === 'memory-over-capacity');
+    assert.match(finding!.message, /^Stage 1 of 2 needs .* more than a 24 GB RTX4090 has/);
+    assert.deepEqual(
+      finding!.fixes.filter(({ title }) => title.includes('cluster')),
+      [],
+    );
+  });
+
+  it('does not ask for layers that the stages divide', async () => {
+    const run = await runOf({ model: small, cluster: hopperAndAmpere, layout: { tensor: 4, data: 1, pipeline: 12 } });
+    assert.deepEqual(findingsOf(run, null), []);
+    const seven = await runOf({ model: { ...small, layers: 13 }, cluster: hopperAndAmpere, layout: { tensor: 4, data: 1, pipeline: 12 } });
+    assert.deepEqual(findingsOf(seven, null), []);
+  });
+
+  it('tells what each group would take alone', async () => {
+    const wanted = await resolved({
+      model: { ...llama70b, layers: 40 },
+      cluster: hopperAndAmpere,
+      training: { globalBatch: 96 },
+      slicing: { unit: 512 },
+    });
+    const line = makePlan(wanted).reasons.find((reason) => reason.includes('alone'));
+    const [, hopper, ampere] = /^2 nodes of 8 H100-80GB alone would take ([\d.]+)x the time; 4 nodes of 8 A100-80GB alone would take ([\d.]+)x/.exec(line ?? '') ?? []; // prettier-ignore
+    assert.ok(Number(hopper) > 1 && Number(ampere) > Number(hopper), line);
+  });
+
+  it('shows cards of different sizes in the page to send around', () => {
+    const base = request('A100-80GB', gpt(6, 1024, 16, 0), { training: { globalBatch: 4, sequenceLength: 1024 }, layout: { pipeline: 2 } });
+    const html = planHtml(makePlan(onGroups(base, [group('H200', 1), group('L40S', 1)], [0, 1], [4, 2])), []);
+    assert.match(html, /<th scope="row">0, H200<\/th><td class="bar"><div>/);
+    assert.match(html, /<th scope="row">1, L40S<\/th><td class="bar"><div style="width:32\.\d+%">/);
+    assert.match(html, /on 8 H200 \+ 8 L40S/);
+    assert.match(html, /H200 on stage 0, L40S on stage 1/);
+  });
+});
+
 describe('times on groups of nodes', () => {
   const base = request(
     'A100-80GB',
@@ -197,6 +246,24 @@ describe('times on groups of nodes', () => {
     assert.equal(terapipeBoundary(volta!, 1, 2048, hopper), slow);
     assert.ok(terapipeBoundary(hopper!, 1, 2048) < slow / 10);
     assert.ok(megatronBoundary(hopper!, 1, 2048, volta) > megatronBoundary(hopper!, 1, 2048));
+  });
+
+  it('are of one micro-batch all stages and all sends, each over its own boundary', () => {
+    for (const [schedule, boundary] of [
+      ['1F1B', megatronBoundary],
+      ['TeraPipe', terapipeBoundary],
+    ] as const) // prettier-ignore
+    {
+      const far = onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 1), group('A100-80GB', 1)], [0, 1, 2], [5, 2, 5]);
+      const one = { ...far, training: { ...far.training, globalBatch: 2, precision: 'fp16' as const } };
+      const { stageInputs, costs } = pipelineOf(one);
+      const [a, b, c] = stageInputs;
+      const work = costs.reduce((sum, cost) => sum + cost(1, 2048, 0).forwardMs + cost(1, 2048, 0).backwardMs, 0);
+      const sends = [[a, b], [b, c], [b, a], [c, b]].reduce((sum, [from, to]) => sum + boundary(from!, 1, 2048, to), 0); // prettier-ignore
+      // TeraPipe's runtime holds the ends for a send that they do not have.
+      const held = schedule === 'TeraPipe' ? boundary(c!, 1, 2048, b) + boundary(a!, 1, 2048, b) : 0;
+      assert.ok(Math.abs(measured(one, schedule).pipelineMs / (work + sends + held) - 1) < 1e-12, schedule);
+    }
   });
 
   it('count the peak of all GPUs in MFU', () => {
