@@ -56,9 +56,12 @@ export function formatDuration(ms: number): string {
   return joined(durationQuantity(ms));
 }
 
+/** What the difference of two times may be off: no machine counts picoseconds. */
+const roundingMs = 1e-9;
+
 /** As `formatDuration`, number and unit apart. */
 export function durationQuantity(ms: number): Quantity {
-  return ms === 0 ? { value: '0', unit: 'ms' } : quantity(ms, durationUnits);
+  return Math.abs(ms) < roundingMs ? { value: '0', unit: 'ms' } : quantity(ms, durationUnits);
 }
 
 /** Memory in bytes: `9.1 GB`. See `bytesPerGB` for what a GB is. */

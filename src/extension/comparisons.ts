@@ -47,7 +47,7 @@ export interface Comparisons {
   readonly stateOf: (file: string) => ComparisonState | null;
   /** Compares a config, in place of what it was compared with before. Resolves when that has ended; what stopped it is in the state. */
   readonly start: (file: string, other: Compared) => Promise<void>;
-  /** Compares again: the measured run as it lies there now, the best of a fresh search. */
+  /** Compares again: the measured run as it lies there now, the best as it is known, searched for anew where that is old. */
   readonly again: (file: string) => Promise<void>;
   /** Turns two plans round. */
   readonly swap: (file: string) => Promise<void>;

@@ -150,6 +150,15 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) => t('Whether the optimizer and its state are on the host: less memory on the GPU, a longer step.'),
     derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))],
   },
+  'training.overlapGradients': {
+    meaning: (t) =>
+      t('Gradients are exchanged while the last micro-batch runs backward: the step waits only for what takes longer, and for one bucket.'),
+    derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenOf(plan).gradientExchangeMs))],
+  },
+  'training.overlapParameters': {
+    meaning: (t) =>
+      t('Weights are gathered while the first micro-batch runs forward: the step waits only for what takes longer, and for one bucket.'),
+  },
   'training.mtpLayers': {
     meaning: (t) =>
       t('Layers that predict further tokens. They sit on the last stage, beside the head, which each of them runs once more.'),

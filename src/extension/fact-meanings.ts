@@ -111,6 +111,8 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   offloadParameters: (t) => t('Where weights are kept instead of the GPU. They cross its link for every layer.'),
   variableSequenceLengths: (t) =>
     t('Sequences of different lengths: what stages send each other differs from one micro-batch to the next.'),
+  overlapGradients: 'training.overlapGradients',
+  overlapParameters: 'training.overlapParameters',
   overlapP2p: (t) => t('Stages exchange activations while they compute; it takes an interleaved schedule.'),
   schedule: 'schedule',
   scheduleCsv: (t) => t('A file with the order of operations on each GPU, in place of a schedule by name.'),

@@ -82,6 +82,8 @@ export interface LayoutAnswer {
   /** Most helpful first; empty while they are looked into. */
   readonly improvements: readonly PageImprovement[];
   readonly fixed: readonly SearchKey[];
+  /** What measured times fix beyond the files; null for predicted times. */
+  readonly measured: SearchResult['measured'];
   readonly assumed: readonly Assumption[];
   readonly cost: SearchResult['cost'];
   readonly tokenBudget: number | null;
@@ -125,12 +127,12 @@ export const noLayoutState: LayoutState = { running: null, answer: null, staleEd
 
 /** What a page gets of a result. @param id another one for every search. */
 export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
-  const { request, best, gpus, fixed, notFitting, improvements, cost, tokenBudget, lowerBoundMs, proved, counts } = result;
+  const { request, best, gpus, fixed, measured, notFitting, improvements, cost, tokenBudget, lowerBoundMs, proved, counts } = result;
   const { model, training, cluster, title } = request;
   const listed = plansOf(result);
   const against = launchedAgainstBest(result);
   return {
-    ...{ id, title, gpus, fixed, notFitting, cost, tokenBudget, lowerBoundMs, proved, counts },
+    ...{ id, title, gpus, fixed, measured, notFitting, cost, tokenBudget, lowerBoundMs, proved, counts },
     gpuName: cluster.gpu.name,
     layers: model.layers,
     sequences: lengthsText(training),

@@ -6,11 +6,11 @@ import type { Host } from '../host';
 import { capitalised, sentence } from '../shared/sentence';
 import { assumptionList } from '../shared/reasons';
 import { t } from '../strings';
-import { countsSentence, keyName, proofSentence } from './words';
+import { countsSentence, keyName, measuredSentence, proofSentence } from './words';
 
 /** What would help, what is too large, what was searched, fixed and assumed. */
 export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host): Child[] {
-  const { improvements, notFitting, fixed, assumed, cost } = answer;
+  const { improvements, notFitting, fixed, measured, assumed, cost } = answer;
   const { running = null } = state.layout ?? {};
   const assumptions = assumptionList({ request: { assumptions: assumed } }, state, host);
   return [
@@ -33,6 +33,7 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
     section(
       t('Fixed and assumed'),
       h('p', {}, fixed.length === 0 ? t('Nothing is fixed by the files.') : t('Fixed by the files: {0}.', fixed.map(keyName).join(', '))),
+      measured === null ? null : h('p', {}, measuredSentence(measured)),
       assumptions === null ? null : h('details', { class: 'disclosure' }, h('summary', {}, t('What no file says')), assumptions),
     ),
   ];

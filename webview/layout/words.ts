@@ -66,9 +66,22 @@ export function proofSentence({ plans, best, lowerBoundMs, gap, proved }: Layout
     : t('No layout is faster than {0}: a gap of {1}.', formatDuration(lowerBoundMs), formatPercent(gap));
 }
 
+/** What measured times fix beyond the files. */
+export function measuredSentence({ by, keys, mostMicroBatch }: NonNullable<LayoutAnswer['measured']>): string {
+  const names = keys.map(keyName).join(', ');
+  const fixed =
+    keys.length === 0
+      ? t('Times are measured.')
+      : by === 'profile'
+        ? t('Fixed by the profile: {0}.', names)
+        : t('Fixed by the cost table: {0}.', names);
+  if (mostMicroBatch === null) return fixed;
+  return `${fixed} ${t('Micro-batches of at most {0}, as measured.', plural(mostMicroBatch, t('sequence'), t('sequences')))}`;
+}
+
 /** What became of all the layouts there are. */
 export function countsSentence({ counts }: LayoutAnswer): string {
-  const { families, considered, bounded, overMemory, evaluated, tooLarge } = counts;
+  const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
   const simulated = t(
     '{0} layouts and {1} ways to cut their layers: {2} need too much memory, {3} are ruled out by a bound, {4} were simulated.',
     formatCount(families),
@@ -77,7 +90,11 @@ export function countsSentence({ counts }: LayoutAnswer): string {
     formatCount(bounded),
     formatCount(evaluated),
   );
-  return tooLarge > 0 ? `${simulated} ${t('{0} have too many operations to simulate.', formatCount(tooLarge))}` : simulated;
+  return [
+    simulated,
+    ...(planned > 0 ? [t('The orders of {0} were planned for their times.', formatCount(planned))] : []),
+    ...(tooLarge > 0 ? [t('{0} were left out as too large.', formatCount(tooLarge))] : []),
+  ].join(' ');
 }
 
 /** How many others are as good within the error bar, and why it is that wide. */
@@ -92,8 +109,9 @@ export function tieSentence({ cost }: LayoutAnswer, ties: number): string {
 export function runningSentence({ best, lowerBoundMs, counts, change }: LayoutRunning): string {
   if (change !== null) return t('Looking into what would help: {0}.', change);
   if (counts === null) return t('Searching layouts.');
-  const { families, considered, evaluated } = counts;
-  const looked = t('{0} layouts looked at, {1} simulated.', formatCount(families + considered), formatCount(evaluated));
+  const { families, considered, evaluated, planned } = counts;
+  const simulated = t('{0} layouts looked at, {1} simulated.', formatCount(families + considered), formatCount(evaluated));
+  const looked = planned > 0 ? `${simulated} ${t('Planning orders: {0} so far.', formatCount(planned))}` : simulated;
   if (best === null) return `${t('Nothing that fits yet.')} ${looked}`;
   const bound = lowerBoundMs === null ? '' : `, ${t('none is faster than {0}', formatDuration(lowerBoundMs))}`;
   return `${t('Best so far {0}', formatDuration(best.iterationMs))} (${best.words})${bound}. ${looked}`;

@@ -52,7 +52,7 @@ export function makeSchedulePage(store: Store): SchedulePage {
     }
     element.classList.toggle('with-inspector', store.view().inspector);
     inspector.element.hidden = !store.view().inspector;
-    actions.update(true);
+    actions.update(true, true);
     inspector.update();
     timeline.update(drawn === schedule ? change : null);
     drawn = schedule;

@@ -97,8 +97,9 @@ export function tabPage(root: HTMLElement, store: Store): void {
     const tab = shownTab(store);
     toolbar.plan.hidden = plan === null;
     toolbar.view.hidden = plan === null;
-    const inspects = view.inspector && plan !== null && hasInspector(state, tab);
-    toolbar.update();
+    const hasDetails = plan !== null && hasInspector(state, tab);
+    const inspects = view.inspector && hasDetails;
+    toolbar.update(hasDetails);
     bar.update();
     page.classList.toggle('with-inspector', inspects);
     inspector.element.hidden = !inspects;

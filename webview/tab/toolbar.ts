@@ -21,7 +21,8 @@ export interface Toolbar {
   readonly plan: HTMLElement;
   /** Buttons of the view. */
   readonly view: HTMLElement;
-  readonly update: () => void;
+  /** `hasDetails`: the view on screen leaves room for details. */
+  readonly update: (hasDetails: boolean) => void;
 }
 
 /** Makes both groups of controls. */
@@ -37,7 +38,7 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
   const compare = dropdown(t('Compare with'), (value) => {
     if (value === elsewhere) {
       store.host.post({ type: 'command', command: 'terapipe.compareWith' });
-      update();
+      showCompared();
       return;
     }
     store.look({
@@ -59,15 +60,10 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
     h('div', { class: 'toolbar-group toolbar-compare' }, labelled(t('Compare with'), compare)),
   );
   const viewActions = makeViewActions(store, actions);
-  const update = (): void => {
+  const showCompared = (): void => {
     const { plan } = store.state();
     const view = store.view();
     if (plan === null) return;
-    // The controls edit the config, which is not what a layout that was found is of.
-    const isFound = openedLayout(store.state()) !== null;
-    group.hidden = isFound;
-    kept.hidden = !isFound;
-    for (const { dropdown: control, choices, value } of controls) control.show(choices(plan), value(plan, store.state()));
     const shown = shownCandidate(plan, view);
     compare.show(
       [
@@ -77,7 +73,18 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
       ],
       comparedCandidate(plan, view)?.id ?? automatic,
     );
-    viewActions.update(view.tab === 'timeline' && shown.timeline !== null);
+  };
+  const update = (hasDetails: boolean): void => {
+    const { plan } = store.state();
+    const view = store.view();
+    if (plan === null) return;
+    // The controls edit the config, which is not what a layout that was found is of.
+    const isFound = openedLayout(store.state()) !== null;
+    group.hidden = isFound;
+    kept.hidden = !isFound;
+    for (const { dropdown: control, choices, value } of controls) control.show(choices(plan), value(plan, store.state()));
+    showCompared();
+    viewActions.update(view.tab === 'timeline' && shownCandidate(plan, view).timeline !== null, hasDetails);
   };
   return { plan: planControlsBar, view: viewActions.element, update };
 }

@@ -12,11 +12,11 @@ export interface ViewActions {
   readonly exports: readonly MenuItem[];
 }
 
-/** Buttons of the timeline and of all views; `update` says whether there is a timeline to act on. */
+/** Buttons of the timeline and of all views; `update` says whether there is a timeline to act on, and details to show. */
 export function makeViewActions(
   store: Store,
   actions: ViewActions,
-): { readonly element: HTMLElement; readonly update: (hasTimeline: boolean) => void } {
+): { readonly element: HTMLElement; readonly update: (hasTimeline: boolean, hasDetails: boolean) => void } {
   const toggle = (icon: IconName, label: string, flag: 'table' | 'inspector' | 'criticalPath'): HTMLElement =>
     iconButton({ icon, label, onClick: () => store.look({ [flag]: !store.view()[flag] }) });
   const path = toggle('path', t('Outline the critical path'), 'criticalPath');
@@ -36,12 +36,13 @@ export function makeViewActions(
     inspector,
     menuButton(t('Export'), actions.exports),
   );
-  const update = (hasTimeline: boolean): void => {
+  const update = (hasTimeline: boolean, hasDetails: boolean): void => {
     const view = store.view();
     setPressed(path, view.criticalPath);
     setPressed(table, view.table);
     setPressed(inspector, view.inspector);
     for (const button of timelineOnly) button.hidden = !hasTimeline;
+    inspector.hidden = !hasDetails;
   };
   return { element, update };
 }

@@ -48,6 +48,8 @@ const sections = {
       'offloadLayers',
       'cpuCheckpointing',
       'offloadOptimizer',
+      'overlapGradients',
+      'overlapParameters',
       'variableSequenceLengths',
       'overlapP2p',
       'schedule',

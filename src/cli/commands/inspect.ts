@@ -6,6 +6,7 @@ import type { Run } from '../../core/config/run';
 import type { WrittenModel } from '../../core/config/written-model';
 import { formatCount } from '../../core/format';
 import { valuesOf, type Source } from '../../core/located';
+import { hasAttention } from '../../core/model/mixers';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
@@ -26,7 +27,7 @@ export function inspectAnswer(run: Run): Answer {
   };
   const rows = [
     ...Object.entries(run.model).map(([key, { value, source }]) =>
-      isUnsaid(run, key) ? [key, '-', notSaid(run, value)] : [key, valueText(value), sourceText(source)],
+      isUnsaid(run, key) ? [key, '-', notSaid(run, key, value)] : [key, valueText(value), sourceText(source)],
     ),
     ...besideFacts.flatMap((name) => {
       const fact = run.facts?.[name];
@@ -79,6 +80,8 @@ function beside({ facts }: Run): Record<(typeof besideFacts)[number], unknown> {
   >;
 }
 
+const attentionSizes: ReadonlySet<string> = new Set<keyof WrittenModel>(['heads', 'kvHeads', 'headDim']);
+
 /** Null for what planning assumes though nothing says it. */
 function modelOf(run: Run): Record<keyof WrittenModel, unknown> {
   const values: Record<string, unknown> = valuesOf<WrittenModel>(run.model);
@@ -92,7 +95,14 @@ function isUnsaid({ model, unsaid }: Run, key: string): boolean {
   return unsaid?.some((name) => name === key && model[name].source.kind === 'default') === true;
 }
 
-function notSaid({ unplanned }: Run, value: unknown): string {
+function notSaid({ unplanned, traits }: Run, key: string, value: unknown): string {
+  const kinds = traits?.layerKinds;
+  if (
+    key === 'ffn'
+      ? kinds?.every(({ feedForward }) => feedForward === 'none')
+      : attentionSizes.has(key) && kinds?.some(hasAttention) === false
+  )
+    return 'no layer has any';
   return unplanned === undefined ? `not said; planned as ${valueText(value)}` : 'not said';
 }
 

@@ -12,6 +12,7 @@ import { assumedBy } from '../../core/planner/search/plans';
 import { gapOf, stepPartNames, stepParts, type FoundPlan, type SearchResult } from '../../core/planner/search/result';
 import { layoutText, stageLayersText } from '../../core/planner/search/words';
 import { printable } from '../../core/text';
+import { profilesFolder, readProfiles } from '../../profiler/store';
 import { createPlannerClient } from '../../worker/client';
 import type { Answer } from '../answer';
 import type { SearchingOptions } from '../arguments';
@@ -49,7 +50,8 @@ export async function searchLayouts(
   const run = requireRun(config);
   const planner = createPlannerClient(watcher.workerFile);
   try {
-    const problem = searchProblemOf(run, resolveRun(run, defaults), options.free);
+    const { found } = await readProfiles(profilesFolder(run.file));
+    const problem = searchProblemOf(run, resolveRun(run, defaults, found), options.free);
     const { tokens: tokenBudget, quick } = options;
     const { signal } = watcher;
     return await planner.search(problem, { signal, tokenBudget, improvements: !quick, onStanding: reporter(watcher) });
@@ -67,11 +69,11 @@ function reporter({ progress, clock }: Watcher): (standing: SearchStanding) => v
     if (standing.kind === 'helping') progress(`searching with ${standing.change}`);
     if (standing.kind !== 'searching' || clock() < nextMs) return;
     nextMs = clock() + reportEveryMs;
-    const { best, lowerBoundMs, counts } = standing;
+    const { best, lowerBoundMs, counts, planning } = standing;
     const found =
       best === null ? 'nothing that fits yet' : `best ${formatDuration(best.iterationMs)}, bound ${formatDuration(lowerBoundMs)}`;
     progress(
-      `searching: ${found}; ${formatCount(counts.families + counts.considered)} looked at, ${formatCount(counts.evaluated)} predicted`,
+      `${planning ? 'planning orders' : 'searching'}: ${found}; ${formatCount(counts.families + counts.considered)} looked at, ${formatCount(counts.evaluated)} predicted`,
     );
   };
 }
@@ -99,9 +101,19 @@ function searchText(result: SearchResult): string {
       `${printable(cost.description)}\n${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}; closer ones (~) are ties with the best`,
     ),
     ...section('Fixed by the files', fixed.join(', ')),
+    ...measuredSection(result),
     ...section('Assumed', table(assumed, [1, 2])),
     ...(best.fits ? [] : ['Nothing fits: this is the layout with the least memory.']),
   ].join('\n\n');
+}
+
+/** What measured times fix beyond the files. */
+function measuredSection({ measured }: SearchResult): string[] {
+  if (measured === null) return [];
+  const { by, keys, mostMicroBatch } = measured;
+  const most = mostMicroBatch === null ? [] : [`micro-batches of at most ${plural(mostMicroBatch, 'sequence')}, as measured`];
+  const lines = [...(keys.length > 0 ? [keys.join(', ')] : []), ...most];
+  return lines.length > 0 ? [`Fixed by the ${by}\n${indented(lines.join('\n'))}`] : [];
 }
 
 function launchedText(result: SearchResult): string {
@@ -147,10 +159,10 @@ function planTable(plans: readonly FoundPlan[]): string {
 
 function searchedText(result: SearchResult): string {
   const { best, counts, lowerBoundMs, proved, front } = result;
-  const { families, considered, bounded, overMemory, evaluated, tooLarge } = counts;
+  const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
   const more = front.length - shownFront;
   return [
-    `${formatCount(families)} layouts, ${formatCount(considered)} ways to cut their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${tooLarge > 0 ? `, ${formatCount(tooLarge)} too large to simulate` : ''}`,
+    `${formatCount(families)} layouts, ${formatCount(considered)} ways to cut their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
     best.fits
       ? `none with equal slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'the best is proved' : `a gap of ${formatPercent(gapOf(result))}`}`
       : 'none fits',

@@ -73,12 +73,13 @@ const causes: Readonly<Record<PartDifference['part'], readonly string[]>> = {
   layers: ['cost.profile', 'layout.pipeline', 'layout.tensor', 'slices', 'training.microBatch'],
 };
 
-const keyNames: Readonly<Record<string, string>> = {
-  slices: 'slices a sequence',
-  microBatches: 'chunks of the batch',
-  chunksPerStage: 'chunks of layers a stage',
-  'layout.pipeline': 'stages',
-  'layout.data': 'replicas',
+/** What is counted, one of it and what follows: `1 slice a sequence`. */
+const keyNames: Readonly<Record<string, readonly [one: string, many: string, of: string]>> = {
+  slices: ['slice', 'slices', ' a sequence'],
+  microBatches: ['chunk', 'chunks', ' of the batch'],
+  chunksPerStage: ['chunk', 'chunks', ' of layers a stage'],
+  'layout.pipeline': ['stage', 'stages', ''],
+  'layout.data': ['replica', 'replicas', ''],
 };
 
 function causeOf({ part }: PartDifference, asked: readonly AskedDifference[]): string | null {
@@ -87,7 +88,7 @@ function causeOf({ part }: PartDifference, asked: readonly AskedDifference[]): s
     .find((difference) => difference !== undefined);
   if (found === undefined) return null;
   const name = keyNames[found.key];
-  if (name !== undefined) return `it has ${found.b} ${name}, not ${found.a}`;
+  if (name !== undefined) return `it has ${found.b} ${found.b === '1' ? name[0] : name[1]}${name[2]}, not ${found.a}`;
   return `${found.key} is ${found.b}, not ${found.a}`;
 }
 

@@ -114,7 +114,7 @@ export interface FactValues {
   readonly microBatches: number;
   readonly gradientAccumulation: number;
   readonly batchSchedule: string;
-  readonly precision: 'fp32' | 'fp16' | 'bf16' | 'fp8';
+  readonly precision: 'fp32' | 'fp16' | 'bf16' | 'fp8' | 'nvfp4';
   /** The other one, where a file turns on both fp16 and bf16, which launchers refuse. */
   readonly secondPrecision: 'fp16' | 'bf16';
   readonly optimizer: string;
@@ -140,6 +140,9 @@ export interface FactValues {
   readonly offloadParameters: string;
   readonly variableSequenceLengths: boolean;
   readonly overlapP2p: boolean;
+  /** Gradients are exchanged beside backward, weights gathered beside forward. */
+  readonly overlapGradients: boolean;
+  readonly overlapParameters: boolean;
   readonly schedule: string;
   readonly scheduleCsv: string;
   /** DeepSpeed's and GPT-NeoX's way to cut layers into stages. */

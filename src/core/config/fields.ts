@@ -55,6 +55,8 @@ export const trainingFields: Fields<TrainingGiven> = {
   contextExchange: oneOf(['all-to-all', 'ring']),
   offloadOptimizer: boolean,
   offloadLayers: integer(0, 10_000),
+  overlapGradients: boolean,
+  overlapParameters: boolean,
   mtpLayers: integer(0, 100),
   attention: oneOf(['flash', 'unfused']),
   sequenceParallel: boolean,

@@ -1,6 +1,7 @@
 import type { Finding } from '../findings';
 import { plural } from '../format';
 import type { Located, LocatedFields } from '../located';
+import { narrowFormats } from '../model/elements';
 import { recomputeModules } from '../model/recompute';
 import type { Layout, TrainingSpec } from '../planner/request';
 import { namedSchedules, type ScheduleName } from '../schedule/schedule';
@@ -132,14 +133,15 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
   const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
   const isGrouped = recomputeMethod?.value !== 'block' && (recomputeLayers?.value ?? 0) > 1;
   const modules = written && mapped(written, (names) => recomputeModules.filter((name) => names.includes(name)));
+  const narrow = narrowFormats.find((format) => format === precision?.value);
   const length = sequenceLength ?? encoderSequenceLength;
   const zero = zeroStage ?? (distributedOptimizer === undefined ? undefined : mapped(distributedOptimizer, (on) => (on ? 1 : 0)));
   return defined<Given<TrainingSpec>>({
-    ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention']),
+    ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention', 'overlapGradients', 'overlapParameters']),
     sequenceLength: length && located(length),
     decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && located(decoderSequenceLength),
-    precision: precision && mapped(precision, (name) => (name === 'fp8' ? 'bf16' : name)),
-    gemmPrecision: precision?.value === 'fp8' ? mapped(precision, () => 'fp8' as const) : undefined,
+    precision: precision && mapped(precision, (name) => (name === 'fp8' || name === 'nvfp4' ? 'bf16' : name)),
+    gemmPrecision: narrow === undefined || precision === undefined ? undefined : mapped(precision, () => narrow),
     zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),
     recompute: recomputeGranularity && mapped(recomputeGranularity, (written) => (idle ? 'none' : recomputeOf(written))),
     recomputeLayers: recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle ? located(recomputeLayers) : undefined,
@@ -176,7 +178,7 @@ function offloadOf(
   { cpuOffloading, offloadLayers, cpuCheckpointing, recomputeGranularity }: Facts,
   layers: number,
 ): Located<number> | undefined {
-  if (offloadLayers !== undefined && cpuOffloading?.value !== false) return located(offloadLayers);
+  if (offloadLayers !== undefined && cpuOffloading?.value === true) return located(offloadLayers);
   const isKept = recomputeGranularity !== undefined && recomputeOf(recomputeGranularity.value) === 'full';
   return cpuCheckpointing?.value === true && isKept ? mapped(cpuCheckpointing, () => layers) : undefined;
 }

@@ -205,22 +205,52 @@ function localParameters(
 /** Which ranks lie next to each other beyond tensor parallelism: replicas (Megatron-LM) or the stages of a pipeline (TeraPipe's runtime). */
 export type RankOrder = 'data' | 'pipeline';
 
+/** Compute of a step beside which exchanges can run, ms: the first forward of a stage and the backward of its last micro-batch. */
+export interface BesideExchange {
+  readonly forwardMs: number;
+  readonly backwardMs: number;
+}
+
 /**
- * Gradient exchange between replicas after the last backward, not overlapped, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the
- * weights; otherwise an all-reduce. Across nodes the groups that pass through one node share its network: one per tensor-parallel rank, or eight when pipelines lie together.
+ * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through
+ * one node share its network: one per tensor-parallel rank, or eight when pipelines lie together. Overlapped, the gradients of a bucket leave as soon as the last micro-batch's backward has made them, and weights come as the first
+ * forward asks for them (Megatron-LM's `--overlap-grad-reduce` and `--overlap-param-gather`): what is longer than that pass is waited for, and one bucket always.
+ *
+ * @param beside what runs meanwhile; left out, more than enough.
  */
-export function gradientExchange(inputs: CostInputs, stage: StageLayers, order: RankOrder): number {
+export function gradientExchange(
+  inputs: CostInputs,
+  stage: StageLayers,
+  order: RankOrder,
+  beside: BesideExchange = { forwardMs: Infinity, backwardMs: Infinity },
+): number {
   const { layout, training, cluster } = inputs;
   const ranks = layout.data * layout.context;
   if (ranks <= 1) return 0;
+  const parts = localParameters(inputs, stage);
   const element = elementBytes(training);
-  const gradient = training.fp32Gradients ? 4 : element;
-  const bytesPerParameter = training.zeroStage >= 1 ? gradient + element : 2 * element;
-  const volume = sumOf(localParameters(inputs, stage), (part) => ((part.ranks - 1) / part.ranks) * bytesPerParameter * part.parameters);
+  const sharded = training.zeroStage >= 1;
+  const scattered = sharded ? (training.fp32Gradients ? 4 : element) : 2 * element;
   const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
-  if (reach <= cluster.gpusPerNode) return 1e3 * (volume / nodeBusBandwidth(cluster.links, ranks) + allReduceSeconds(0, ranks, cluster));
+  const inNode = reach <= cluster.gpusPerNode;
   const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
-  return (1e3 * volume * sharing) / networkBandwidth(cluster.links);
+  const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / sharing;
+  const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
+  const bucket = Math.min(1, bucketParameters(ranks) / sumOf(parts, ({ parameters }) => parameters));
+  const waitedMs = (bytes: number, besideMs: number, overlaps = false): number => {
+    const ms = (1e3 * bytes * volume) / bandwidth;
+    return overlaps ? Math.max(bucket * ms, ms - besideMs) : ms;
+  };
+  return (
+    waitedMs(scattered, beside.backwardMs, training.overlapGradients) +
+    waitedMs(sharded ? element : 0, beside.forwardMs, training.overlapParameters) +
+    (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
+  );
+}
+
+/** Parameters that Megatron-LM exchanges together unless told otherwise (`DistributedDataParallel`). */
+function bucketParameters(ranks: number): number {
+  return Math.max(40e6, 1e6 * ranks);
 }
 
 /**

@@ -27,6 +27,7 @@ export function searchJson(result: SearchResult): SearchJson {
     search: {
       gpus: result.gpus,
       fixed: result.fixed,
+      measured: result.measured,
       tokenBudget: result.tokenBudget,
       launched: against === null ? null : { ...foundJson(against.launched), speedup: against.speedup, says: against.says },
       front: front.map(foundJson),

@@ -133,7 +133,8 @@ function offloadMs(inputs: CostInputs, shape: StageShape, slices: readonly { bat
   }, 0);
 }
 
-function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
+/** What the times of a pipeline rest on. */
+export function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
   if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
   if (profile !== null) return profileProvenance(profile, pipeline.inputs);
   const [first = pipeline.inputs, ...others] = new Set(pipeline.stageInputs);

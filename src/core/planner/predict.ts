@@ -1,5 +1,5 @@
 import type { ClusterSpec } from '../cluster/spec';
-import { gradientExchange, optimizerTime } from '../cost/stage-time';
+import { gradientExchange, optimizerTime, type BesideExchange } from '../cost/stage-time';
 import { linearPeak, type CostInputs } from '../cost/rates';
 import { profiledStageCost } from '../cost/profile-cost';
 import { splitLike, type SliceCost } from '../cost/slice-cost';
@@ -11,7 +11,7 @@ import { sequenceFlops } from '../model/flops';
 import { busyTimes, idleTimes } from '../schedule/idle';
 import type { PassTimes } from '../schedule/kind';
 import { placeChunks } from '../schedule/registry';
-import type { ScheduleName, Timeline, WorkUnit } from '../schedule/schedule';
+import type { Schedule, ScheduleName, Timeline, WorkUnit } from '../schedule/schedule';
 import { simulate, wholeBackward, type Durations, type Transfers } from '../schedule/simulate';
 import { cardsOf, stageInputsOf } from './stage-inputs';
 import type { Scheme } from '../solver/slicing';
@@ -154,7 +154,8 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   const held = stagesOfCut(layout.pipeline, made);
   const slowest = (timeMs: (own: CostInputs, stage: StageShape) => number): number =>
     Math.max(...held.map((stage, index) => timeMs(stageInputs[index] ?? inputs, stage)));
-  const gradientExchangeMs = slowest((own, stage) => gradientExchange(own, stage, order));
+  const beside = besideExchange(durations, schedule);
+  const gradientExchangeMs = slowest((own, stage) => gradientExchange(own, stage, order, beside));
   const optimizerMs = slowest(optimizerTime);
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
 
@@ -176,6 +177,21 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
     fits: fitsMemory(memory),
   };
   return { measured, timeline, durations, transfers };
+}
+
+/** The shortest first forward of a stage and the shortest last backward, all its chunks together. */
+function besideExchange(
+  { forwardMs, backwardInputMs, backwardWeightMs }: Durations,
+  { stages, stageOfChunk, units }: Schedule,
+): BesideExchange {
+  const first = new Float64Array(stages);
+  const last = new Float64Array(stages);
+  stageOfChunk.forEach((stage, chunk) => {
+    const [from, end] = [chunk * units.length, (chunk + 1) * units.length - 1];
+    first[stage] = (first[stage] ?? 0) + (forwardMs[from] ?? 0);
+    last[stage] = (last[stage] ?? 0) + (backwardInputMs[end] ?? 0) + (backwardWeightMs[end] ?? 0);
+  });
+  return { forwardMs: Math.min(...first), backwardMs: Math.min(...last) };
 }
 
 /** Peak of all GPUs together, FLOP per second. */

@@ -37,6 +37,9 @@ export interface TrainingSpec extends Recompute {
    * that recompute keeps); absent: none.
    */
   readonly offloadLayers?: number;
+  /** Gradients are exchanged beside the last backward, weights gathered beside the first forward; absent: after and before them. */
+  readonly overlapGradients?: boolean;
+  readonly overlapParameters?: boolean;
   readonly attention: 'flash' | 'unfused';
   readonly sequenceParallel: boolean;
   readonly fusedCrossEntropy: boolean;

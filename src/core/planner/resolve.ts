@@ -321,6 +321,7 @@ function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cl
 /** What has no default of its own: absent means the usual. */
 function optional(given: Run['training']): Run['training'] {
   const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextExchange, offloadOptimizer, offloadLayers } = given;
+  const { overlapGradients, overlapParameters } = given;
   return {
     ...(runtime && { runtime }),
     ...(recomputeLayers && { recomputeLayers }),
@@ -329,6 +330,8 @@ function optional(given: Run['training']): Run['training'] {
     ...(contextExchange && { contextExchange }),
     ...(offloadOptimizer && { offloadOptimizer }),
     ...(offloadLayers && { offloadLayers }),
+    ...(overlapGradients && { overlapGradients }),
+    ...(overlapParameters && { overlapParameters }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { stageLimits } from '../cost/limits';
 import type { CostInputs } from '../cost/rates';
+import { terapipeBoundary } from '../cost/stage-time';
 import type { StageShape } from '../memory/layer-tensors';
 import type { Scheme } from '../solver/slicing';
 import { offloadWaits } from './offload';
@@ -37,9 +38,18 @@ export const stepPartNames: Readonly<Record<StepPart, string>> = {
   optimizer: 'optimizer',
 };
 
-/** What the step of a candidate goes to on its busiest stage, ms, by the analytic times; the parts add up to its step. */
-export function stepPartsOf(inputs: CostInputs, shapes: readonly StageShape[], candidate: Measured): Record<StepPart, number> {
-  const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme } = candidate;
+/**
+ * What the step of a candidate goes to on its busiest stage, ms; the parts add up to its step.
+ *
+ * @param measured times are measured: what the stage is busy with is told apart in the proportions of the analytic model. `false`: they are that model's.
+ */
+export function stepPartsOf(
+  inputs: CostInputs,
+  shapes: readonly StageShape[],
+  candidate: Measured,
+  measured: false | 'with sends' | 'without sends' = false,
+): Record<StepPart, number> {
+  const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme, schedule } = candidate;
   const stage = busyMs.indexOf(Math.max(...busyMs));
   const shape = shapes[stage];
   if (shape === undefined) throw new Error(`stage ${stage} has no shape`);
@@ -66,7 +76,18 @@ export function stepPartsOf(inputs: CostInputs, shapes: readonly StageShape[], c
     }
   }
   const explained = Object.values(total).reduce((sum, ms) => sum + ms, 0);
-  return { ...total, send: busy - explained, bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
+  const rest = { bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
+  if (measured === false) return { ...total, send: busy - explained, ...rest };
+  const send = measured === 'without sends' && schedule === 'TeraPipe' ? heldBySends(inputs, scheme) : 0;
+  const scaled = Object.entries(total).map(([part, ms]) => [part, (ms * (busy - send)) / explained] as const);
+  return { ...(Object.fromEntries(scaled) as typeof total), send, ...rest };
+}
+
+/** What sends of both directions hold every stage. */
+function heldBySends(inputs: CostInputs, scheme: Scheme): number {
+  const ofChunk = ({ batch, tokens }: Scheme[number]): number =>
+    tokens.reduce((sum, length) => sum + 2 * terapipeBoundary(inputs, batch, length), 0);
+  return chunksOf(scheme).reduce((sum, { chunk, times }) => sum + times * ofChunk(chunk), 0);
 }
 
 /** Chunks of a scheme that differ, with how often each comes. */

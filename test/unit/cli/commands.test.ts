@@ -108,6 +108,11 @@ describe('terapipe', function () {
     await json(['plan', '-'], 0, JSON.stringify(referring));
   });
 
+  it('inspects a model without attention: no layer has heads', async () => {
+    writeFileSync(path.join(cli.folder, 'mamba.json'), JSON.stringify({ model_type: 'mamba2', num_hidden_layers: 4 }));
+    assert.match(await words(['inspect', 'mamba.json']), /heads +- +no layer has any\n[^]*ffn +- +no layer has any/);
+  });
+
   it('inspects: what the file says, null for the rest', async () => {
     const answer = await json(['inspect', 'configs/gpt2-tiny/config.json']);
     assert.equal(answer['format'], 'huggingface');
@@ -138,7 +143,7 @@ describe('terapipe', function () {
       expert: null,
       expertTensor: null,
       stageGroups: null,
-    stageLayers: null,
+      stageLayers: null,
       virtualStages: null,
     };
     assert.deepEqual(answer['layout'], layout);

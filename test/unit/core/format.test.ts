@@ -18,6 +18,7 @@ describe('format', () => {
     assert.equal(formatDuration(1481.2345), '1.48 s');
     assert.equal(formatDuration(0.0123), '12.3 µs');
     assert.equal(formatDuration(0), '0 ms');
+    assert.equal(formatDuration(3.3e-14), '0 ms', 'what rounding leaves of a difference');
     assert.equal(formatDuration(45.67), '45.7 ms');
     assert.equal(formatDuration(999.7), '1 s');
     assert.equal(formatDuration(59_970), '1 min');

@@ -68,7 +68,7 @@ describe('a plan beside another', () => {
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');
   });
 
-  it('is compared with another config in its tab, and follows an edit of that', async () => {
+  it('is compared with another config in its tab, by command or by two files picked in the explorer', async () => {
     const own = await write('own.terapipe.json', config());
     const other = await write('other.terapipe.json', config({ schedule: 'GPipe' }));
     const sentences = await compare(own, other);

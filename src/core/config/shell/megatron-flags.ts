@@ -169,6 +169,8 @@ const flagTable: FlagTable = {
   activationCheckpointing: [rule('deepspeed-activation-checkpointing', on(true))],
   offloadOptimizer: [rule('optimizer-cpu-offload', fixed('cpu')), rule('cpu-optimizer', fixed('cpu'))],
   variableSequenceLengths: [rule('variable-seq-lengths', on(true))],
+  overlapGradients: [rule('overlap-grad-reduce', on(true))],
+  overlapParameters: [rule('overlap-param-gather', on(true))],
   overlapP2p: [rule('no-overlap-p2p-communication', on(false)), rule('overlap-p2p-communication', on(true))],
   nodes: [rule('nnodes', nodeCount), rule('nodes', nodeCount), rule('num-nodes', count(1))],
   gpusPerNode: [

@@ -99,6 +99,8 @@ export const coreKeys: KeyTable = {
   offloadLayers: [key('cpu_offloading_num_layers', count(0))],
   variableSequenceLengths: [key('variable_seq_lengths', on(true))],
   overlapP2p: [key('overlap_p2p_comm', on(true))],
+  overlapGradients: [key('overlap_grad_reduce', on(true))],
+  overlapParameters: [key('overlap_param_gather', on(true))],
   microBatch: [key('micro_batch_size', count(1))],
   globalBatch: [key('global_batch_size', count(1))],
   batchSchedule: [key('rampup_batch_size', phrase)],

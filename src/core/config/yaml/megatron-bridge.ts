@@ -9,9 +9,9 @@ import { anyOf, phrase, sizedClass, word } from './reads';
 import { createResolver } from './references';
 import { parseYaml, type YamlDocument } from './yaml-document';
 
-/** Names of Bridge's mixed-precision recipes: `bf16_mixed`, `bf16_with_fp8_current_scaling_mixed`. */
+/** Names of Bridge's mixed-precision recipes: `bf16_mixed`, `bf16_with_fp8_current_scaling_mixed`, `bf16_with_nvfp4_mixed`. */
 const recipePrecision = anyOf((name) =>
-  /fp8/i.test(name) ? 'fp8' : /bf16/i.test(name) ? 'bf16' : /fp16/i.test(name) ? 'fp16' : undefined,
+  /nvfp4/i.test(name) ? 'nvfp4' : /fp8/i.test(name) ? 'fp8' : /bf16/i.test(name) ? 'bf16' : /fp16/i.test(name) ? 'fp16' : undefined,
 );
 const shardings = { optim: 1, optim_grads: 2, optim_grads_params: 3 } as const;
 
@@ -39,6 +39,8 @@ const bridgeKeys: KeyTable = joined(
       ),
     ],
     overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
+    overlapGradients: [key('ddp.overlap_grad_reduce', on(true))],
+    overlapParameters: [key('ddp.overlap_param_gather', on(true))],
     recomputeGranularity: [key('model.recompute_granularity', keep(['full', 'selective', 'none']))],
   },
   under(['model.'], coreKeys),

@@ -13,6 +13,8 @@ import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
 import type { Severity } from '../../findings';
 import { lengthsText } from '../../planner/lengths';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../planner/plan';
+import { hasAttention, stateOf } from '../../model/mixers';
+import type { ModelSpec, StateMixer } from '../../model/spec';
 import { operationKind } from '../../schedule/schedule';
 import { limitedBy } from '../../planner/limit-words';
 import { isTie } from '../../planner/reasons';
@@ -202,12 +204,31 @@ function findingsSection(findings: readonly ReportFinding[]): string {
   return section('Findings', `<table><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>${more(findings.length)}`);
 }
 
+/** The sizes of what the layers consist of: attention, a state, a feed-forward network, as far as any layer has it. */
+function layersText(model: ModelSpec): string {
+  const kinds = model.layerKinds ?? [];
+  const states = kinds.filter((kind) => stateOf(model, kind) !== null).length;
+  const { state } = model;
+  return [
+    ...(kinds.length > 0 && !kinds.some(hasAttention)
+      ? []
+      : [`${plural(model.heads, 'head')} (${formatCount(model.kvHeads)} of keys and values)`]),
+    ...(state === undefined ? [] : [`${stateText(state)} in ${plural(states, 'layer')}`]),
+    ...(kinds.length > 0 && kinds.every(({ feedForward }) => feedForward === 'none') ? [] : [`feed-forward ${formatCount(model.ffn)}`]),
+  ].join(', ');
+}
+
+function stateText({ kind, heads, headDim, stateDim }: StateMixer): string {
+  if (kind === 'mamba') return `${plural(heads * headDim, 'channel')} with a state of ${formatCount(stateDim)}`;
+  return `${plural(heads, 'head')} with a state of ${formatCount(stateDim)} × ${formatCount(headDim)}`;
+}
+
 function runSection({ request }: Plan): string {
   const { model, training, cluster } = request;
   const rows = [
     [
       'Model',
-      `${model.modelType}: ${plural(model.layers, 'layer')}, hidden ${formatCount(model.hidden)}, ${plural(model.heads, 'head')} (${formatCount(model.kvHeads)} of keys and values), feed-forward ${formatCount(model.ffn)}, vocabulary ${formatCount(model.vocab)}`,
+      `${model.modelType}: ${plural(model.layers, 'layer')}, hidden ${formatCount(model.hidden)}, ${layersText(model)}, vocabulary ${formatCount(model.vocab)}`,
     ],
     [
       'Training',

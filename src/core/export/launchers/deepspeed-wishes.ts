@@ -2,7 +2,7 @@ import type { Facts } from '../../config/facts';
 import { formatCount, plural } from '../../format';
 import { countOf } from '../../launch/derived';
 import { gpusOf, type HandOver } from './hand-over';
-import { because, countWish, gone, isGiven, lacking, newFile, offloadWish, type Put, type Wish } from './wish';
+import { because, countWish, gone, isGiven, lacking, narrowWish, newFile, offloadWish, type Put, type Wish } from './wish';
 
 /** What a DeepSpeed JSON should say of a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this file. */
 export function deepspeedWishes(plan: HandOver): readonly Wish[] {
@@ -12,6 +12,7 @@ export function deepspeedWishes(plan: HandOver): readonly Wish[] {
     ...batchWishes(plan),
     zeroWish(plan),
     precisionWish(plan),
+    ...narrowWish(plan.gemmPrecision, [], "that is up to the model's code, not to this file"),
     sizeWish('tensor parallel size', 'tensor', tensor),
     sizeWish('pipeline stages', 'pipeline', pipeline),
     recomputeWish(plan),

@@ -8,6 +8,7 @@ import { requestOf } from '../../planner/search/request-of';
 import type { FoundPlan, SearchResult } from '../../planner/search/result';
 import { usualCut } from '../../planner/stages';
 import type { Precision } from '../../cluster/spec';
+import type { NarrowFormat } from '../../model/elements';
 import { printable } from '../../text';
 
 /** How activations are recomputed, in the words of Megatron. */
@@ -42,7 +43,12 @@ export interface HandOver {
   readonly microBatch: number;
   readonly globalBatch: number;
   readonly precision: Precision;
+  /** Format of the layers' products; absent: as `precision`. */
+  readonly gemmPrecision?: NarrowFormat;
   readonly zeroStage: 0 | 1 | 2 | 3;
+  /** Exchanges run beside compute; absent: as the launcher does. */
+  readonly overlapGradients?: boolean;
+  readonly overlapParameters?: boolean;
   readonly sequenceParallel: boolean;
   readonly recompute: Recompute;
   /** The optimizer and its state are on the host; absent: on the GPU. */
@@ -121,6 +127,9 @@ function handOver({ title, model, cluster, training, layout }: PlanRequest, pred
     microBatch: training.microBatch,
     globalBatch: training.globalBatch,
     precision: training.precision,
+    ...(training.gemmPrecision === undefined ? {} : { gemmPrecision: training.gemmPrecision }),
+    ...(training.overlapGradients === undefined ? {} : { overlapGradients: training.overlapGradients }),
+    ...(training.overlapParameters === undefined ? {} : { overlapParameters: training.overlapParameters }),
     zeroStage: training.zeroStage,
     sequenceParallel: training.sequenceParallel,
     recompute: recomputeOf(training),

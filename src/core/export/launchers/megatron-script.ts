@@ -10,7 +10,7 @@ export function megatronScript(plan: HandOver, puts: readonly Put[]): string {
   const isPatterned = puts.some(({ fact }) => fact === 'hybridPattern');
   const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
   const words = puts.flatMap((put) => flagOf(put) ?? []);
-  const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|recompute)/.test(flag);
+  const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|recompute)/.test(flag);
   const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
   const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
   return `#!/usr/bin/env bash
@@ -73,7 +73,7 @@ function lines(flags: readonly string[]): string {
 }
 
 function flagOf({ fact, value }: Put): string | null {
-  if (fact === 'precision') return `--${String(value)}`;
+  if (fact === 'precision') return value === 'fp8' ? '--fp8-format hybrid' : `--${String(value)}`;
   const flag = (megatronFlags as Spelling)[fact]?.[0];
   if (flag === undefined || value === false) return null;
   return value === true ? flag : `${flag} ${shellValue(value)}`;

@@ -7,7 +7,20 @@ import { gpusOf, type HandOver } from './hand-over';
 import { megatronStages, sum } from '../../launch/stage-layers';
 import { hybridLetters } from './megatron-model';
 import { isSame, patternOf } from './stage-layers';
-import { because, countWish, gone, isGiven, lacking, offloadWish, silentSize, switchWish, type Put, type Way, type Wish } from './wish';
+import {
+  because,
+  countWish,
+  gone,
+  isGiven,
+  lacking,
+  narrowWish,
+  offloadWish,
+  silentSize,
+  switchWish,
+  type Put,
+  type Way,
+  type Wish,
+} from './wish';
 
 /** The formats of Megatron-LM and of what runs on Megatron Core. */
 export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
@@ -32,6 +45,12 @@ export function megatronWishes(plan: HandOver, format: MegatronFormat): readonly
     countWish('micro-batch size', 'microBatch', plan.microBatch, null),
     countWish('global batch size', 'globalBatch', plan.globalBatch, null),
     precisionWish(plan, format),
+    ...narrowWish(
+      plan.gemmPrecision,
+      format === 'megatron-shell' ? ['fp8'] : format === 'megatron-bridge' ? ['fp8', 'nvfp4'] : [],
+      'set the format and its recipe by hand',
+    ),
+    ...overlapWishes(plan),
     shardingWish(plan, format),
     switchWish(
       'sequence parallelism',
@@ -180,8 +199,9 @@ function precisionWish({ precision }: HandOver, format: MegatronFormat): Wish {
     facts: ['precision', 'secondPrecision'],
     isMet: (facts) => {
       const given = facts.precision?.value;
-      // Plans count fp8 as bf16: what it computes in beside the matrix products.
-      return facts.secondPrecision === undefined && ((given ?? silent) === precision || (given === 'fp8' && precision === 'bf16'));
+      // What a narrow format is computed in beside the matrix products.
+      const beside = given === 'fp8' || given === 'nvfp4' ? 'bf16' : given;
+      return facts.secondPrecision === undefined && (beside ?? silent) === precision;
     },
     ways: () =>
       format === 'megatron-bridge' && precision === 'fp32'
@@ -256,7 +276,7 @@ function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
 
 /** Whole layers whose activations go to the host: told by their number alone on a command line, by a switch as well in a config. */
 function activationOffloadWish({ offloadLayers = 0 }: HandOver, format: MegatronFormat): Wish {
-  const givenOf = ({ cpuOffloading, offloadLayers: layers }: Facts): number => (cpuOffloading?.value === false ? 0 : (layers?.value ?? 0));
+  const givenOf = ({ cpuOffloading, offloadLayers: layers }: Facts): number => (cpuOffloading?.value === true ? (layers?.value ?? 0) : 0);
   return {
     what: offloadLayers === 0 ? 'no activations on the host' : `activations of ${plural(offloadLayers, 'layer')} on the host`,
     facts: ['cpuOffloading', 'offloadLayers'],
@@ -264,10 +284,18 @@ function activationOffloadWish({ offloadLayers = 0 }: HandOver, format: Megatron
     ways: () => {
       if (offloadLayers === 0) return [gone('cpuOffloading', 'offloadLayers')];
       const layers: Put = { fact: 'offloadLayers', value: offloadLayers };
-      return [format === 'megatron-shell' ? [layers] : [{ fact: 'cpuOffloading', value: true }, layers]];
+      return format === 'megatron-shell' ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
     },
     because: because.never,
   };
+}
+
+/** Exchanges beside compute, where the plan counts on them. */
+function overlapWishes({ overlapGradients = false, overlapParameters = false }: HandOver): readonly Wish[] {
+  return [
+    ...(overlapGradients ? [switchWish('gradient exchange beside backward', 'overlapGradients', true, false, () => true)] : []),
+    ...(overlapParameters ? [switchWish('gathers of weights beside forward', 'overlapParameters', true, false, () => true)] : []),
+  ];
 }
 
 /** Megatron's own exchange is a ring (`p2p`). */

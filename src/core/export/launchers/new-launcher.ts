@@ -69,10 +69,20 @@ function settings(
   });
 }
 
+/** The middle of the name of a mixed-precision recipe (`megatron.bridge.training.mixed_precision`). */
+function narrowRecipe({ gemmPrecision }: HandOver): string {
+  return gemmPrecision === undefined ? '' : { fp8: '_with_fp8_current_scaling', nvfp4: '_with_nvfp4' }[gemmPrecision];
+}
+
 function bridgeYaml(plan: HandOver, puts: readonly Put[]): string {
   const shardings: Readonly<Record<string, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };
-  const given = settings(puts, bridgeKeys, (fact, value) =>
-    fact === 'precision' ? `${String(value)}_mixed` : fact === 'zeroStage' ? (shardings[String(value)] ?? 'no_shard') : value,
+  const told = puts.filter(({ fact, value }) => fact !== 'precision' || value === plan.precision);
+  const given = settings(told, bridgeKeys, (fact, value) =>
+    fact === 'precision'
+      ? `${String(value)}${narrowRecipe(plan)}_mixed`
+      : fact === 'zeroStage'
+        ? (shardings[String(value)] ?? 'no_shard')
+        : value,
   );
   const rows = [...given, ['dataset.seq_length', plan.sequenceLength] as [string, PutValue]];
   const header = [

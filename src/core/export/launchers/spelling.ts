@@ -32,6 +32,8 @@ export const megatronFlags = {
   recomputeLayers: ['--recompute-num-layers'],
   recomputeModules: ['--recompute-modules'],
   offloadLayers: ['--cpu-offloading-num-layers'],
+  overlapGradients: ['--overlap-grad-reduce'],
+  overlapParameters: ['--overlap-param-gather'],
 } as const satisfies Spelling;
 
 const coreKeys = {
@@ -57,6 +59,8 @@ const coreKeys = {
   recomputeModules: 'recompute_modules',
   cpuOffloading: 'cpu_offloading',
   offloadLayers: 'cpu_offloading_num_layers',
+  overlapGradients: 'overlap_grad_reduce',
+  overlapParameters: 'overlap_param_gather',
 } as const;
 
 const under = (...prefixes: readonly string[]): Spelling =>
@@ -78,6 +82,8 @@ export const nemoKeys: Spelling = {
   ...under('model.'),
   sequenceLength: ['model.encoder_seq_length', 'model.seq_length', 'model.data.seq_length'],
   distributedOptimizer: ['model.optim.name'],
+  overlapGradients: ['model.optim.overlap_grad_sync'],
+  overlapParameters: ['model.optim.overlap_param_sync'],
   precision: ['trainer.precision', 'model.precision'],
   recomputeGranularity: ['model.activations_checkpoint_granularity', 'model.recompute_granularity'],
   recomputeMethod: ['model.activations_checkpoint_method', 'model.recompute_method'],
@@ -94,6 +100,8 @@ export const bridgeKeys: Spelling = {
   globalBatch: ['train.global_batch_size'],
   distributedOptimizer: ['ddp.use_distributed_optimizer', 'optimizer.use_distributed_optimizer'],
   zeroStage: ['ddp.data_parallel_sharding_strategy'],
+  overlapGradients: ['ddp.overlap_grad_reduce'],
+  overlapParameters: ['ddp.overlap_param_gather'],
   precision: ['mixed_precision'],
 };
 

@@ -4,7 +4,7 @@ import { countOf, titanStagesPerRankOf } from '../../launch/derived';
 import type { HandOver } from './hand-over';
 import { titanStages, titanStagesOf } from '../../launch/stage-layers';
 import { isSame, moduleNames, splitPoints } from './stage-layers';
-import { because, countWish, gone, isGiven, lacking, offloadWish, type Put, type Way, type Wish } from './wish';
+import { because, countWish, gone, isGiven, lacking, narrowWish, offloadWish, type Put, type Way, type Wish } from './wish';
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name; the second group has several stages on each rank. */
 const single = ['1F1B', 'GPipe'];
@@ -23,6 +23,11 @@ export function titanWishes(plan: HandOver): readonly Wish[] {
     countWish('sequence length', 'sequenceLength', plan.sequenceLength, 2048),
     ...batchWishes(plan),
     ...precisionWishes(plan),
+    ...narrowWish(
+      plan.gemmPrecision,
+      [],
+      'add the converter of float8 linear layers to model.converters by hand: its name differs from version to version',
+    ),
     sequenceParallelWish(plan),
     recomputeWish(plan),
     offloadWish(plan.offloadOptimizer === true),
@@ -161,7 +166,7 @@ function precisionWishes({ precision }: HandOver): readonly Wish[] {
       facts: ['precision'],
       isMet: (facts) => {
         const given = facts.precision?.value ?? 'bf16';
-        return given === precision || (given === 'fp8' && precision === 'bf16');
+        return given === precision || ((given === 'fp8' || given === 'nvfp4') && precision === 'bf16');
       },
       ways: () => [[{ fact: 'precision', value: precision === 'bf16' ? 'bfloat16' : 'float32' }]],
       because: 'the file converts linear layers to float8; take the converter out',

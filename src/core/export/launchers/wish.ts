@@ -1,5 +1,6 @@
 import type { FactName, Facts } from '../../config/facts';
 import type { LauncherFormat } from '../../config/run';
+import type { NarrowFormat } from '../../model/elements';
 import { formatNumber } from '../../format';
 import type { countOf } from '../../launch/derived';
 
@@ -48,7 +49,7 @@ export function countWish(what: string, fact: Counted, value: number, fallback: 
 /** A switch under one fact. */
 export function switchWish(
   what: string,
-  fact: 'sequenceParallel',
+  fact: 'sequenceParallel' | 'overlapGradients' | 'overlapParameters',
   value: boolean,
   fallback: boolean | null,
   matters: (facts: Facts) => boolean,
@@ -60,6 +61,20 @@ export function switchWish(
     ways: () => [[{ fact, value }]],
     because: never,
   };
+}
+
+/** Products in a narrow format: a new file says so, in an existing one it is up to a person, since recipes hang on it. */
+export function narrowWish(format: NarrowFormat | undefined, written: readonly NarrowFormat[], how: string): readonly Wish[] {
+  if (format === undefined) return [];
+  return [
+    {
+      what: `matrix products in ${format}`,
+      facts: ['precision'],
+      isMet: ({ precision }) => precision?.value === format,
+      ways: (facts) => (facts === newFile && written.includes(format) ? [[{ fact: 'precision', value: format }]] : []),
+      because: how,
+    },
+  ];
 }
 
 /** The optimizer and its state on the host or on the GPU. Taking it back is an edit; how to offload hangs on more than one switch, so that is left to a person. */

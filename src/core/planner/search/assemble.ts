@@ -1,8 +1,8 @@
-import { rooflineProvenance } from '../../cost/provenance';
 import type { CostInputs } from '../../cost/rates';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors';
 import type { Scheme } from '../../solver/slicing';
 import { solveSlicing } from '../../solver/solve';
+import { provenanceOf } from '../make-plan';
 import { peakBytesOf } from '../plan';
 import type { Measured } from '../predict';
 import { slicingCost } from '../slicing-cost';
@@ -10,6 +10,7 @@ import { stepPartsOf, type StepPart } from '../step-parts';
 import { cutsFor } from './cuts';
 import { evaluatorOf, familyName, microBatchesOf, type Evaluator, type SearchPoint } from './evaluate';
 import { launchedPoints } from './launched';
+import { heldToMeasured, measuredChoices } from './measured';
 import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
 import { isSliced, unitOf } from './schedules';
@@ -29,26 +30,21 @@ const namedNotFitting = 3;
  * the best layouts of TeraPipe and Seq1F1B alone; everywhere else they are equal.
  * @throws ExpectedError `search-*`, `search-groups` for nodes of several kinds; CancelledError.
  */
-export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOptions = {}): SearchResult {
-  const { groups } = problem.request.cluster;
+export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOptions = {}): SearchResult {
+  const { groups } = asked.request.cluster;
   if (groups !== undefined)
     throw new ExpectedError(
       'search-groups',
       'Layouts are searched on nodes of one kind, and cluster.groups has several',
       'plan without a search: sizes, placement and cut are chosen for the groups; or search on one group as the cluster',
     );
+  const problem = heldToMeasured(asked);
   const evaluator = evaluatorOf(problem.request);
   const found = bestFirst(problem, options, evaluator);
   const leader = found.best ?? closest(problem, options);
   const details = describerOf(problem, evaluator, options.tokenBudget ?? null, options.signal);
   const equal = details.plan(leader.point);
-  const inputs = inputsFor(problem, leader.point);
-  const cost = rooflineProvenance(
-    inputs,
-    leader.point.training.microBatch,
-    problem.request.training.sequenceLength,
-    problem.request.calibration,
-  );
+  const cost = provenanceOf(problem.request, evaluator.pipeline(leader.point));
   const launched = launchedPlan(details, problem, evaluator, options.signal);
   const perSchedule = [...found.perSchedule.values()].map(({ point }) => solved(details, problem, evaluator, point, options.signal));
   const fastest = perSchedule.reduce((best, plan) => (plan.iterationMs < best.iterationMs ? plan : best), equal);
@@ -57,7 +53,8 @@ export function searchLayouts(problem: SearchProblem, options: SearchLayoutsOpti
   return {
     request: problem.request,
     gpus: gpusOf(problem),
-    fixed: [...problem.fixed],
+    fixed: [...asked.fixed],
+    measured: measuredOf(asked),
     best,
     launched: launched === null ? null : tied(launched),
     front: found.front.map(({ point }) => tied(details.plan(point))),
@@ -128,7 +125,9 @@ function inputsFor({ request }: SearchProblem, { layout, training }: SearchPoint
 
 /** What the step of a candidate goes to on its busiest stage. */
 function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Measured): Record<StepPart, number> {
-  return stepPartsOf(inputsFor(problem, point), evaluator.pipeline(point).shapes, candidate);
+  const { costTable, profile } = problem.request;
+  const measured = costTable !== null ? 'with sends' : profile !== null ? 'without sends' : false;
+  return stepPartsOf(inputsFor(problem, point), evaluator.pipeline(point).shapes, candidate, measured);
 }
 
 /** Slice times that the solver may tabulate, sequences it may join in a slice, and slice times it may look at: a fraction of a second. */
@@ -198,4 +197,10 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
 /** 0 where that is not known. */
 function peakOf(predicted: ReturnType<Evaluator['evaluate']>): number {
   return typeof predicted === 'string' ? 0 : predicted.peakBytes;
+}
+
+/** What measured times fix beyond the files. */
+function measuredOf({ request, fixed }: SearchProblem): SearchResult['measured'] {
+  const measured = measuredChoices(request);
+  return measured === null ? null : { ...measured, keys: measured.keys.filter((key) => !fixed.has(key)) };
 }

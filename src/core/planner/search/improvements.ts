@@ -1,8 +1,10 @@
 import { ExpectedError, type CancelSignal } from '../../errors';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
+import { isPlanned } from '../scheduling';
 import { describerOf } from './assemble';
 import { evaluatorOf } from './evaluate';
 import type { FoundPlan, Improvement, SearchResult } from './result';
+import { measuredChoices } from './measured';
 import { bestFirst } from './search';
 import { searchKeys, type SearchKey, type SearchProblem } from './space';
 import { layoutText } from './words';
@@ -36,7 +38,10 @@ export interface WhatIf {
  * (half a second for a large cluster), so the caller may show the answers as they come; `mostHelpful` sorts them.
  */
 export function whatIfs(problem: SearchProblem, { best, tokenBudget }: SearchResult): WhatIf[] {
-  return changesOf(problem).map((change) => ({ change: change.change, look: (signal) => improvement(change, best, tokenBudget, signal) }));
+  return changesOf(problem, best).map((change) => ({
+    change: change.change,
+    look: (signal) => improvement(change, best, tokenBudget, signal),
+  }));
 }
 
 /** By tokens per second. */
@@ -44,10 +49,14 @@ export function mostHelpful(improvements: readonly Improvement[]): Improvement[]
   return improvements.toSorted((a, b) => b.speedup - a.speedup);
 }
 
-function changesOf({ request, fixed, schedules }: SearchProblem): Change[] {
+/** Orders are planned for other times only where the best has one: that takes longer than all else. */
+function changesOf({ request, fixed, schedules }: SearchProblem, best: FoundPlan): Change[] {
   const { cluster, training, constants } = request;
   const { links, gpu } = cluster;
-  const among = schedules === undefined ? {} : { schedules };
+  const measured = measuredChoices(request);
+  /** Fixed, and to be let go. */
+  const isFree = (key: SearchKey): boolean => fixed.has(key) && measured?.keys.includes(key) !== true;
+  const among = { ...(schedules === undefined ? {} : { schedules }), withoutPlanned: !isPlanned(best.point.schedule) };
   const changed = (change: string, different: Partial<SearchProblem['request']>, free: readonly SearchKey[] = []): Change => ({
     change,
     problem: { request: { ...request, ...different }, fixed: without(fixed, free), ...among },
@@ -60,10 +69,16 @@ function changesOf({ request, fixed, schedules }: SearchProblem): Change[] {
     more(2 * cluster.nodes, 'twice the nodes'),
     ...(cluster.nodes > 1 ? [changed('twice the network card', { cluster: { ...cluster, links: faster } })] : []),
     changed('twice the memory of each GPU', { cluster: { ...cluster, gpu: { ...gpu, memoryBytes: 2 * gpu.memoryBytes } } }),
-    changed('operations issued twice as fast (CUDA graphs)', { constants: { ...constants, issueFloorUs: constants.issueFloorUs / 2 } }),
+    ...(measured === null
+      ? [
+          changed('operations issued twice as fast (CUDA graphs)', {
+            constants: { ...constants, issueFloorUs: constants.issueFloorUs / 2 },
+          }),
+        ]
+      : []),
     changed('twice the global batch', { training: { ...training, globalBatch: 2 * training.globalBatch } }),
-    ...searchKeys.filter((key) => fixed.has(key) && released[key] !== undefined).map((key) => changed(released[key] ?? key, {}, [key])),
-    ...(sizeKeys.some((key) => fixed.has(key)) ? [changed('all sizes of parallel groups chosen freely', {}, sizeKeys)] : []),
+    ...searchKeys.filter((key) => isFree(key) && released[key] !== undefined).map((key) => changed(released[key] ?? key, {}, [key])),
+    ...(sizeKeys.some(isFree) ? [changed('all sizes of parallel groups chosen freely', {}, sizeKeys)] : []),
   ];
 }
 

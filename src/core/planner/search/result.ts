@@ -3,6 +3,7 @@ import type { PlanRequest } from '../request';
 import type { CostProvenance } from '../../cost/slice-cost';
 import type { StepPart } from '../step-parts';
 import type { SearchPoint } from './evaluate';
+import type { MeasuredChoices } from './measured';
 import type { SearchCounts } from './search';
 import type { SearchKey } from './space';
 
@@ -60,6 +61,8 @@ export interface SearchResult {
   readonly request: PlanRequest;
   readonly gpus: number;
   readonly fixed: readonly SearchKey[];
+  /** What measured times fix beyond that; null for predicted times. */
+  readonly measured: MeasuredChoices | null;
   /** The fastest that fits; of those that do not, when none does, the one with the least memory. */
   readonly best: FoundPlan;
   /** The layout that the files launch, whether it fits or is in the space or not; null where they do not give it whole, or it has too many operations to simulate. */

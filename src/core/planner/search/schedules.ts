@@ -23,16 +23,15 @@ const mostSlices = 64;
 /** The same of Seq1F1B, which gains only with long slices: of 4,096 tokens and more (MindSpeed's measurements). */
 const mostAlternatingSlices = 16;
 
-/** Every schedule once: `Interleaved1F1B` is 1F1B on virtual stages. */
-const searchedSchedules: readonly ScheduleName[] = namedSchedules.filter((name) => name !== 'Interleaved1F1B');
-
 /**
- * The schedules that are tried on a layout's sizes: the one that is fixed, or those of the runtime, each with every number of virtual stages or slices that is free. What is fixed runs wherever a plan of it could; else as launchers
+ * The schedules that are tried on a layout's sizes: the one that is fixed, or those of the runtime (`Interleaved1F1B` as 1F1B on virtual stages), each with every number of virtual stages or slices that is free. What is fixed runs wherever a plan of it could; else as launchers
  * accept it, on two stages or more, interleaved 1F1B with as many micro-batches as a multiple of the stages, and orders planned for given times up to so many passes as a plan compares by itself.
  */
 export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
   const asked = askedSchedule(problem);
-  const names = asked === null ? (problem.schedules ?? searchedSchedules) : [asked];
+  const { schedules = namedSchedules, withoutPlanned = false } = problem;
+  const searched = schedules.filter((name) => name !== 'Interleaved1F1B' && !(withoutPlanned && isPlanned(name)));
+  const names = asked === null ? searched : [asked];
   return names.flatMap((name) =>
     virtualStagesOf(problem, name).flatMap((virtualStages) => {
       const kind = kindFor(name, { virtualStages });

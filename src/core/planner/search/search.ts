@@ -4,7 +4,8 @@ import { isPlanned, kindFor } from '../scheduling';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { evaluatorOf, nearlyFits, type Bound, type Evaluator, type Predicted, type SearchPoint } from './evaluate';
-import { familiesOf, nothingToSearch, requireSearchable, type Family, type SearchProblem } from './space';
+import { heldToMeasured } from './measured';
+import { familiesOf, nothingToSearch, type Family, type SearchProblem } from './space';
 
 /** How far a search is. */
 export interface SearchCounts {
@@ -79,9 +80,10 @@ const mostPlanning = 200e6;
  * schedule and of the fastest sizes) by its bounds is left out, so that the answer is that of predicting every layout.
  *
  * Schedules whose orders are planned come last, as one takes as long as a hundred others: those that may be the fastest of all, and a few others, so that the best of such a schedule is the best of those looked at.
- * @throws ExpectedError `search-measured-times` and `search-no-layout` when there is nothing to search; CancelledError.
+ * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
-export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(problem.request)): Found {
+export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(asked.request)): Found {
+  const problem = heldToMeasured(asked);
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
   const open = queue<Family | SearchPoint>();
   /** What is planned, for when all else is done. */
@@ -163,7 +165,6 @@ export function bestFirst(problem: SearchProblem, options: SearchOptions = {}, e
   };
 
   throwIfCancelled(signal);
-  requireSearchable(problem);
   const skipping = {
     tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => {
       look();

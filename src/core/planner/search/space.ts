@@ -7,6 +7,7 @@ import type { ModelSpec } from '../../model/spec';
 import type { Recompute, RecomputeModule } from '../../model/recompute';
 import { divisorsOf } from '../../numbers';
 import type { ScheduleName } from '../../schedule/schedule';
+import { measuredChoices } from './measured';
 import { scheduleChoices, type ScheduleChoice } from './schedules';
 import { type Layout, type PlanRequest, type TrainingSpec } from '../request';
 
@@ -36,6 +37,8 @@ export interface SearchProblem {
   readonly fixed: ReadonlySet<SearchKey>;
   /** What there is to choose the schedule from; absent: any. */
   readonly schedules?: readonly ScheduleName[];
+  /** No schedule whose orders are planned for given times, unless it is fixed. */
+  readonly withoutPlanned?: boolean;
   /** The layout of `request` is one that a file launches, whole: the answer says where it stands. */
   readonly launched?: boolean;
 }
@@ -272,7 +275,8 @@ function microBatchesOf({ request, fixed }: SearchProblem, batch: number): numbe
   const { microBatch } = request.training;
   if (fixed.has('microBatch')) return batch % microBatch === 0 ? [microBatch] : [];
   const sizes: number[] = [];
-  for (let size = 1; size <= mostMicroBatch; size *= 2) if (batch % size === 0) sizes.push(size);
+  const most = Math.min(mostMicroBatch, measuredChoices(request)?.mostMicroBatch ?? Infinity);
+  for (let size = 1; size <= most; size *= 2) if (batch % size === 0) sizes.push(size);
   return sizes;
 }
 
@@ -314,16 +318,6 @@ function optimizersOf({ request, fixed }: SearchProblem): Pick<TrainingSpec, 'ze
         : [undefined];
     return offloads.map((offload) => ({ zeroStage: stage, ...(offload === undefined ? {} : { offloadOptimizer: offload }) }));
   });
-}
-
-/** @throws ExpectedError `search-*` where there is nothing to choose from. */
-export function requireSearchable({ request }: SearchProblem): void {
-  if (request.costTable !== null || request.profile !== null)
-    throw new ExpectedError(
-      'search-measured-times',
-      'Measured slice times are of one layout, so no other can be predicted from them',
-      'leave out cost.table and the profile (--profile none), and calibrate with calibration.iterationMs instead',
-    );
 }
 
 /** Nothing is left to choose from. */

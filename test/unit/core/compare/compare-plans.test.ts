@@ -62,6 +62,8 @@ describe('Two plans side by side', function () {
     const few = { ...base, training: { ...base.training, globalBatch: 2 } };
     const comparison = comparePlans(makePlan(few), makePlan({ ...few, schedule: 'TeraPipe' }), names);
     assert.match(planSentences(comparison)[0] ?? '', /less bubble, since it has \d+ slices a sequence, not 1/);
+    const back = comparePlans(makePlan({ ...few, schedule: 'TeraPipe' }), makePlan(few), names);
+    assert.match(planSentences(back)[0] ?? '', /more bubble, since it has 1 slice a sequence, not \d+/);
   });
 
   it('compare tokens, not steps, when a step has other work, and count GPUs', () => {

@@ -234,6 +234,24 @@ describe('what follows the pipeline', () => {
     assert.equal(gradientExchange(reference, { layers: 30 }, 'data').toFixed(2), '142.82');
   });
 
+  it('waits of exchanges beside compute for what is longer than the pass, and for a bucket of 64M parameters', () => {
+    const overlapped = { ...reference, training: { ...reference.training, overlapGradients: true } };
+    const none = gradientExchange(reference, { layers: 30 }, 'data', { forwardMs: 0, backwardMs: 0 });
+    assert.equal(none, gradientExchange(reference, { layers: 30 }, 'data'));
+    const waits = (backwardMs: number, training = {}) =>
+      gradientExchange({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, 'data', {
+        forwardMs: 0,
+        backwardMs,
+      });
+    assert.equal(waits(0), none);
+    assert.ok(Math.abs(none - waits(40) - 40) < 1e-9);
+    const parameters = 30 * rankMatrixParameters(reference.model, reference.layout) + 51200 * 3072;
+    assert.ok(Math.abs(waits(1e6) / none - 64e6 / parameters) < 1e-9);
+    const sharded = (training: object) => waits(1e6, { zeroStage: 1, ...training });
+    assert.ok(sharded({ overlapParameters: true }) === sharded({}), 'a first forward of no time hides nothing');
+    assert.equal(waits(0, { zeroStage: 1, overlapParameters: true }), waits(0, { zeroStage: 1 }));
+  });
+
   it("sends one copy of the boundary over a V100 node's 25 Gbit/s", () => {
     const setting9 = request('V100-16GB', gpt(96, 12288, 96, 0), { training: {}, layout: { tensor: 4, pipeline: 96 } });
     assert.equal(terapipeBoundary(setting9, 1, 2048).toFixed(2), ((2 * 2048 * 12288) / 2.79e6 + 0.02).toFixed(2));

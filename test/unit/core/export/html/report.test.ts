@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { planHtml, type ReportFinding } from '../../../../../src/core/export/html/report';
+import type { LayerKind } from '../../../../../src/core/model/spec';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { gpt, request } from '../../../../golden/requests';
@@ -47,6 +48,30 @@ describe('a plan as an HTML page', () => {
     assert.ok(shown.includes(chosen.memory.runtime));
     assert.equal(html.match(/<rect class="[fb]\d"/g)?.length === 0, false);
     assert.equal((html.match(/<td class="bar">/g) ?? []).length > 0, true);
+  });
+
+  it('says of a model what its layers have: heads, states, a feed-forward network', () => {
+    const state = {
+      kind: 'mamba2',
+      heads: 16,
+      headDim: 64,
+      stateDim: 128,
+      groups: 1,
+      convolution: 4,
+      chunk: 256,
+      ...{ convolutionBias: true, projectionBias: false, normParameters: 1024 },
+    } as const;
+    const words = (layerKinds: readonly LayerKind[]): string => {
+      const model = { ...plan.request.model, state, layerKinds };
+      return shownText(planHtml({ ...plan, request: { ...plan.request, model } }, []));
+    };
+    const mamba: LayerKind = { feedForward: 'none', window: null, mixer: 'state' };
+    assert.match(words(Array<LayerKind>(8).fill(mamba)), /hidden 1,024, 16 heads with a state of 128 × 64 in 8 layers, vocabulary/);
+    const half: LayerKind[] = [0, 1, 2, 3, 4, 5, 6, 7].map((layer) => (layer % 2 === 0 ? mamba : { feedForward: 'dense', window: null }));
+    assert.match(
+      words(half),
+      /16 heads \(16 of keys and values\), 16 heads with a state of 128 × 64 in 4 layers, feed-forward 4,096, vocab/,
+    );
   });
 
   it('names the passes that its picture has, weight gradients apart where the schedule splits them', () => {

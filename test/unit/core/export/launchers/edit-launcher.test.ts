@@ -237,7 +237,7 @@ function applied(text: string, { edits }: EditedLauncher): string {
 
 /** What has nothing to do with a layout is there as before, in order: comments, other settings, blank lines. */
 const layoutLine =
-  /parallel|accumulation|stage|batch|seq|zero|stages|recompute|activation|checkpoint|precision|bf16|fp16|distributed|position|PP=|TP=|ZERO|NODES|nodes|devices|optim|name:|split_points|microbatch|schedule|layout|pipeline|account|mode|"enabled"|dtype|mixed|fqns/i;
+  /parallel|accumulation|overlap|offload|stage|batch|seq|zero|stages|recompute|activation|checkpoint|precision|bf16|fp16|distributed|position|PP=|TP=|ZERO|NODES|nodes|devices|optim|name:|split_points|microbatch|schedule|layout|pipeline|account|mode|"enabled"|dtype|mixed|fqns/i;
 
 function assertRestKept(before: string, after: string): void {
   const rest = (text: string): readonly string[] =>

@@ -68,6 +68,16 @@ describe('a hybrid handed to Megatron', () => {
     }
   });
 
+  it('is read from a script of Nemotron-H 8B to its published count', () => {
+    const pattern = 'M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-';
+    const text = `torchrun --nnodes 4 --nproc_per_node 8 pretrain_mamba.py --hybrid-override-pattern ${pattern} --num-layers 52 \\
+      --hidden-size 4096 --ffn-hidden-size 21504 --num-attention-heads 32 --group-query-attention --num-query-groups 8 --kv-channels 128 \\
+      --mamba-head-dim 64 --mamba-num-heads 128 --mamba-num-groups 8 --mamba-state-dim 128 --seq-length 8192 --vocab-size 131072 \\
+      --tensor-model-parallel-size 4 --pipeline-model-parallel-size 4 --micro-batch-size 1 --global-batch-size 128 --bf16 \\
+      --position-embedding-type none --normalization RMSNorm --disable-bias-linear --squared-relu --untie-embeddings-and-output-weights`;
+    assert.equal(parameterCount(back(read('train.sh', text).facts, text)), 8_100_852_736);
+  });
+
   it('runs the program of hybrids, and has nothing that its own rules find wrong', () => {
     const { text, fileName } = newLauncher(planWith({ model: nemotron, stageLayers: [4, 4], pipeline: 2, data: 4 }), 'megatron-shell');
     assert.match(text, /pretrain_mamba\.py/);

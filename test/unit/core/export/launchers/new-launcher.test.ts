@@ -5,12 +5,25 @@ import type { Facts, LauncherReader } from '../../../../../src/core/config/facts
 import { readTorchTitan } from '../../../../../src/core/config/torchtitan/reader';
 import { yamlReaders } from '../../../../../src/core/config/yaml';
 import type { HandOver } from '../../../../../src/core/export/launchers/hand-over';
+import { completeInline } from '../../../../../src/core/config/inline-model';
+import { runOfLauncher } from '../../../../../src/core/config/launcher-run';
 import { newLauncher, type NewFormat } from '../../../../../src/core/export/launchers/new-launcher';
 import { launchFindings } from '../../../../../src/core/launch/findings';
 import { recogniseConfig } from '../../../../../src/core/launch/readers';
 import { shellReader } from '../../config/shell/shell-reader';
 import { anyPlan, planWith } from './plans';
 import { megatronLayout, titanLayout, deepspeedLayout, type ReadLayout } from './read-layout';
+
+const place = { file: 'config.json', range: { start: 0, end: 1 } };
+const joinedLlama = {
+  model: completeInline(
+    Object.fromEntries(
+      Object.entries({ layers: 24, hidden: 2048, heads: 16 }).map(([key, value]) => [key, { value, source: { kind: 'file', place, key } }]),
+    ),
+    place,
+  ),
+  texts: new Map([['config.json', '{}']]),
+};
 
 describe('a new launcher file', () => {
   let readers: Readonly<Record<NewFormat, LauncherReader>>;
@@ -51,6 +64,22 @@ describe('a new launcher file', () => {
     assert.deepEqual(launchFindings(readers['megatron-shell'](fileName, text)).filter(({ severity }) => severity === 'error'), []); // prettier-ignore
     assert.deepEqual(gaps, []);
     assert.match(text, /--num-layers-per-virtual-pipeline-stage 2\n/);
+  });
+
+  it('says products in a narrow format where its launcher has a word for them, and that it does not elsewhere', () => {
+    const written = (format: NewFormat, gemmPrecision: 'fp8' | 'nvfp4') => {
+      const plan = planWith({ gemmPrecision });
+      const { text, fileName, gaps } = newLauncher(plan, format);
+      const { facts } = readers[format](fileName, text);
+      const isGap = gaps.some(({ what }) => what === `matrix products in ${gemmPrecision}`);
+      return [runOfLauncher(readers[format](fileName, text), 'run', joinedLlama).training.precision?.value, facts.precision?.value, isGap];
+    };
+    assert.deepEqual(written('megatron-shell', 'fp8'), ['bf16', 'fp8', false]);
+    assert.deepEqual(written('megatron-shell', 'nvfp4'), ['bf16', 'bf16', true]);
+    assert.deepEqual(written('megatron-bridge', 'fp8'), ['bf16', 'fp8', false]);
+    assert.deepEqual(written('megatron-bridge', 'nvfp4'), ['bf16', 'nvfp4', false]);
+    assert.deepEqual(written('torchtitan', 'fp8'), ['bf16', 'bf16', true]);
+    assert.deepEqual(written('deepspeed', 'fp8'), ['bf16', 'bf16', true]);
   });
 
   it('of Megatron says the model of DeepSeek-V3, latent attention and dense layers included', () => {

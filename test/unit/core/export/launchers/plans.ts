@@ -47,6 +47,7 @@ export const anyPlan: fc.Arbitrary<HandOver> = fc
     less: fc.tuple(fc.integer({ min: 0, max: 1 }), fc.integer({ min: 0, max: 1 })),
     ...{ microBatch: power(2), microBatches: fc.integer({ min: 1, max: 12 }), sequenceLength: power(4).map((size) => 1024 * size) },
     precision: fc.constantFrom('bf16', 'fp16', 'fp32'),
+    overlaps: fc.boolean(),
     zeroStage: fc.constantFrom(0, 1, 2, 3),
     sequenceParallel: fc.boolean(),
     granularity: fc.constantFrom('none', 'selective', 'full'),
@@ -54,7 +55,7 @@ export const anyPlan: fc.Arbitrary<HandOver> = fc
     away: fc.constantFrom(0, 0, 1, 2),
     schedule: fc.constantFrom('1F1B', 'GPipe', 'TeraPipe'),
   })
-  .map(({ each, uneven, less, microBatches, granularity, group, away, schedule, ...sizes }) => {
+  .map(({ each, uneven, less, microBatches, granularity, group, away, overlaps, schedule, ...sizes }) => {
     const { tensor, data, context } = sizes;
     const pipeline = (tensor * sizes.pipeline * data * context) % 8 === 0 ? sizes.pipeline : 8;
     const virtualStages = pipeline === 1 ? 1 : sizes.virtualStages;
@@ -69,6 +70,7 @@ export const anyPlan: fc.Arbitrary<HandOver> = fc
       ...{ ...sizes, pipeline, virtualStages, stageLayers, layers: stageLayers.reduce((total, count) => total + count, 0) },
       globalBatch: sizes.microBatch * microBatches * data,
       recompute: { granularity, ...(granularity === 'full' && group > 1 ? { group } : {}) },
+      ...(overlaps ? { overlapGradients: true, overlapParameters: true } : {}),
       ...(granularity === 'none' && pipeline === 1 && away > 0 ? { offloadLayers: away } : {}),
       ...{ schedule: virtualStages > 1 ? 'Interleaved1F1B' : schedule, slices: schedule === 'TeraPipe' && virtualStages === 1 ? 8 : 1 },
     });
