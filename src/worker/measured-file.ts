@@ -2,7 +2,7 @@ import { createReadStream, type Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { traceError } from '../core/compare/events';
 import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
-import { readTimes, timesFormatOf } from '../core/compare/times';
+import { isLogLine, readTimes } from '../core/compare/times';
 import { makeTraceReader } from '../core/compare/trace';
 import { maximumConfigSize } from '../core/config/json-document';
 import { throwIfCancelled, type CancelSignal, type ExpectedError } from '../core/errors';
@@ -73,7 +73,7 @@ async function readLarge(path: string, file: string, size: number, { signal, onP
     else {
       const parts = (rest + text).split('\n');
       rest = (parts.pop() ?? '').slice(-maximumConfigSize);
-      lines.push(...parts.filter((line) => timesFormatOf(line) === 'log'));
+      lines.push(...parts.filter(isLogLine));
     }
     onProgress?.(Math.min(1, stream.bytesRead / size));
   }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { clusterOf } from '../../src/core/cluster/groups';
+import { gpuPresets } from '../../src/core/cluster/presets';
 import { formatDuration } from '../../src/core/format';
+import { makePlan } from '../../src/core/planner/make-plan';
 import type { Plan } from '../../src/core/planner/plan';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
@@ -9,6 +12,21 @@ const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900 };
 let known: Plan | null = null;
 const plan = (): Plan => (known ??= planOf({ unit: 56 }));
 const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan(), { findings });
+
+/** Two stages on H200, two on L40S. */
+function mixed(): Plan {
+  const { request } = planOf({ layers: 8, stages: 4, tensor: 4, hidden: 4096, unit: 512, nodes: 2 });
+  const groups = (['H200', 'L40S'] as const).map((name) => ({ ...gpuPresets[name], nodes: 1 }));
+  const [first, second] = groups;
+  assert.ok(first && second);
+  return makePlan({
+    ...request,
+    schedule: '1F1B',
+    cluster: clusterOf([first, second]),
+    training: { ...request.training, attention: 'flash' },
+    layout: { ...request.layout, stageGroups: [0, 0, 1, 1], stageLayers: [3, 3, 1, 1] },
+  });
+}
 
 /** The editor tab beside its timeline: header, controls, memory, slices, comparison. */
 export const tabCases: readonly Case[] = [
@@ -109,6 +127,24 @@ export const tabCases: readonly Case[] = [
         .click();
       await page.locator('.memory-chart canvas').hover({ position: { x: 80, y: 250 } });
       await page.locator('.memory-chart .tooltip').getByText('Weights').waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: memory holds each stage against the card it is on',
+    options: wide,
+    state: () => stateOf('tab', mixed()),
+    steps: async ({ page }) => {
+      assert.match(await page.locator('.setting').first().innerText(), /1 × 8 H200 \+ 1 × 8 L40S/);
+      await page.getByRole('tab', { name: 'Memory' }).click();
+      const detail = page.locator('.memory-detail');
+      const chart = page.locator('.memory-chart');
+      assert.match(await detail.innerText(), /Stage 2, L40S[\s\S]*least room/);
+      assert.match((await chart.getAttribute('aria-label')) ?? '', /Least room: stage 2 with [\d.]+ GB of 45 GB/);
+      await chart.focus();
+      await page.keyboard.press('ArrowLeft');
+      assert.match(await detail.innerText(), /Stage 1, H200[\s\S]*Fits, \d{2,} GB to spare/);
+      assert.ok(!(await detail.innerText()).includes('least room'));
       return undefined;
     },
   },

@@ -22,6 +22,9 @@ export function inspectAnswer(run: Run): Answer {
       memoryBytes: run.gpu?.value.memoryBytes ?? null,
       nodes: run.nodes?.value ?? null,
       gpusPerNode: run.gpusPerNode?.value ?? null,
+      groups:
+        run.groups?.value.map(({ gpu, nodes, gpusPerNode }) => ({ gpu: gpu.name, memoryBytes: gpu.memoryBytes, nodes, gpusPerNode })) ??
+        null,
     },
     slicing: { unit: run.unit?.value ?? null, scheme: run.scheme?.value ?? null },
   };
@@ -116,7 +119,7 @@ function nulls(fields: object): Record<string, null> {
 
 /** Exact: this is where one looks a size up. */
 function valueText(value: unknown): string {
-  if (Array.isArray(value)) return printable(runs(value.map(String)));
+  if (Array.isArray(value)) return printable(runs(value.map((item) => (typeof item === 'object' ? JSON.stringify(item) : String(item)))));
   return printable(typeof value === 'number' ? value.toLocaleString('en-US') : typeof value === 'string' ? value : JSON.stringify(value));
 }
 

@@ -206,6 +206,8 @@ export async function importAnswer(
   now: string,
 ): Promise<Answer> {
   const request = resolveRun(withoutProfile(run), defaults);
+  if (profiling.device === null && request.cluster.groups !== undefined)
+    throw new ExpectedError('profile-device', 'The cluster has several kinds of GPUs, and the times are of one', 'name it with --device');
   const profile = importTimes(text, csv, importedFor(request, profiling.device ?? request.cluster.gpu.name, now));
   const file = await writeProfile(profiling.out ?? profilesFolder(run.file), profile);
   return profiledAnswer({ profile, file, saveError: null, refused: [] }, run.file);

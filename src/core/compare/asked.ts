@@ -10,23 +10,28 @@ export interface AskedDifference {
   readonly b: string;
 }
 
-/** What differs between two plans in model, cluster, training, layout, schedule and slicing, as planned. */
+/** What differs between two plans in model, cluster, training, layout, schedule and slicing, as planned. Of a cluster of one kind against one of several the figures are not told one by one. */
 export function askedDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): AskedDifference[] {
   const [left, right] = [askedOf(a, ofA), askedOf(b, ofB)];
+  const isOneMixed = (a.request.cluster.groups === undefined) !== (b.request.cluster.groups === undefined);
   return [...new Set([...left.keys(), ...right.keys()])]
+    .filter((key) => !isOneMixed || !key.startsWith('cluster.') || key === 'cluster.gpu')
     .map((key) => ({ key, a: left.get(key) ?? '–', b: right.get(key) ?? '–' }))
     .filter((difference) => difference.a !== difference.b);
 }
 
 /** Where figures come from is no difference of its own. */
-const untold: readonly string[] = ['cluster.gpu.source', 'cluster.gpu.gemmEfficiencyKnown', 'cluster.links.source'];
+const untold = /^cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)$/u;
 
 function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
   const { model, cluster, training, layout, constants, calibration, profile } = request;
   const found = new Map<string, string>();
   add(found, 'model', model);
   if (cluster.groups === undefined) add(found, 'cluster', cluster);
-  else found.set('cluster.gpu', clusterText(cluster));
+  else {
+    found.set('cluster.gpu', clusterText(cluster));
+    cluster.groups.forEach((group, index) => add(found, `cluster.groups[${index}]`, group));
+  }
   add(found, 'training', training);
   add(found, 'layout', layout);
   found.set('schedule', candidate.schedule);
@@ -36,7 +41,7 @@ function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
   add(found, 'cost', constants);
   if (calibration !== undefined) found.set('calibration.iterationMs', String(calibration.iterationMs));
   if (profile !== null) found.set('cost.profile', profile.file);
-  for (const key of untold) found.delete(key);
+  for (const key of found.keys()) if (untold.test(key)) found.delete(key);
   if (model.experts === null) for (const key of ['layout.expert', 'layout.expertTensor']) found.delete(key);
   if (isEven(request)) found.delete('layout.stageLayers');
   return found;

@@ -43,9 +43,14 @@ export function steadySteps(stepsMs: readonly number[]): SteadySteps | null {
 /** What Megatron-LM prints every `--log-interval` steps, mean of them (training.py; the same in its descendants). */
 const logLine = /elapsed time per iteration \(ms\):\s*([0-9.]+(?:e[+-]?\d+)?)/i;
 
+/** Whether a line of a log of Megatron-LM tells how long a step took. */
+export function isLogLine(line: string): boolean {
+  return logLine.test(line);
+}
+
 /** The kind of measured times a text holds, by its content; null for none of them. */
 export function timesFormatOf(text: string): 'json' | 'log' | 'csv' | null {
-  if (logLine.test(text)) return 'log';
+  if (isLogLine(text)) return 'log';
   const start = text.replace(/^\uFEFF/, '').trimStart();
   if (/^\[\s*[-+\d.]/.test(start) || (start.startsWith('{') && /^\{\s*"(?:stepsMs|iterationMs|stages)"\s*:/.test(start))) return 'json';
   const lines = start.split(/\r\n|\r|\n/, 50).filter((line) => line.trim() !== '' && !line.startsWith('#'));

@@ -3,6 +3,7 @@ import { gpuNames } from '../../core/cluster/groups';
 import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../../core/cluster/presets';
 import { CancelledError } from '../../core/errors';
 import { formatBytes, formatNumber } from '../../core/format';
+import { plainClusterChanges } from '../cluster-changes';
 import { planDefaults, writePlanDefaults } from '../settings';
 import { changeConfig } from './change-config';
 import { uriOf, type ConfigCommands } from './target';
@@ -29,13 +30,7 @@ export async function chooseClusterCommand(commands: ConfigCommands, argument: u
     await writePlanDefaults({ gpu, nodes, gpusPerNode });
     return;
   }
-  await changeConfig(vscode.Uri.parse(session.file), [
-    { path: ['cluster', 'groups'], value: undefined },
-    { path: ['layout', 'stageGroups'], value: undefined },
-    { path: ['cluster', 'gpu'], value: gpu },
-    { path: ['cluster', 'nodes'], value: nodes },
-    { path: ['cluster', 'gpusPerNode'], value: gpusPerNode },
-  ]);
+  await changeConfig(vscode.Uri.parse(session.file), plainClusterChanges({ gpu, nodes, gpusPerNode }));
 }
 
 async function askGpu(current: string): Promise<GpuPresetName> {

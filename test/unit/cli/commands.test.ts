@@ -155,6 +155,7 @@ describe('terapipe', function () {
       memoryBytes: (given['cluster'] as Json)['memoryBytes'],
       nodes: 1,
       gpusPerNode: 8,
+      groups: null,
     });
     assert.match(await words(['inspect', plan]), /kvHeads +2/);
   });

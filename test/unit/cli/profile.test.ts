@@ -128,6 +128,11 @@ describe('terapipe profile', () => {
     assert.equal(profilePath, out);
     const { plan } = (await json(['plan', config, '--gpu', 'H100-80GB', '--profile', out])) as { plan: { cost: { provenance: string } } };
     assert.equal(plan.cost.provenance, 'profile');
+    const mixed = path.join(folder, 'mixed.json');
+    const groups = [{ gpu: 'H100-80GB', nodes: 1 }, { gpu: 'L40S', nodes: 1 }]; // prettier-ignore
+    writeFileSync(mixed, JSON.stringify({ model: { layers: 4, hidden: 256, heads: 4 }, cluster: { groups } }));
+    const unnamed = await say(['profile', mixed, '--import', csv]);
+    assert.deepEqual([unnamed.exitCode, /name it with --device/.test(unnamed.err)], [2, true]);
     writeFileSync(csv, 'tokens,forward_ms\n8,fast\n');
     const { exitCode, err } = await say(['profile', config, '--import', csv]);
     assert.equal(exitCode, 2);

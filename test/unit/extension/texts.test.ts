@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { parse } from 'jsonc-parser';
 import { describe, it } from 'mocha';
+import { changeJson } from '../../../src/core/config/change-json';
 import { loadRun } from '../../../src/core/config/load';
 import { chosenOf } from '../../../src/core/planner/plan';
+import { plainClusterChanges } from '../../../src/extension/cluster-changes';
 import { explanations } from '../../../src/extension/explanations';
 import { planItems, stageItems } from '../../../src/extension/explorer-items';
 import { hoverAt } from '../../../src/extension/hover-text';
@@ -94,6 +96,25 @@ describe('tree rows', () => {
     assert.ok(locatedValues(state.run!).some(([key]) => key === 'cluster.groups'));
     const hover = hoverAt(state, run, state.run!.texts!.get(run)!, state.run!.texts!.get(run)!.indexOf('[{'), english);
     assert.match(JSON.stringify(hover), /on stages? /);
+  });
+});
+
+describe('choosing a cluster', () => {
+  it('puts nodes of one kind in the place of groups, and keeps the rest with its remarks', async () => {
+    const text = `{
+  "model": "config.json",
+  // ours
+  "cluster": {
+    "groups": [{ "gpu": "H200", "nodes": 1 }, { "gpu": "L40S", "nodes": 1 }]
+  },
+  "layout": { "tensor": 2, "stageGroups": [0, 1] } // fixed
+}`;
+    const { start, end, newText } = changeJson(text, plainClusterChanges({ gpu: 'B200', nodes: 2, gpusPerNode: 8 }))!;
+    const changed = text.slice(0, start) + newText + text.slice(end);
+    for (const kept of ['// ours', '// fixed', '"tensor": 2']) assert.ok(changed.includes(kept), changed);
+    const read = await loadRun(run, changed, (from, path) => Promise.resolve({ file: new URL(path, from).href, text: smallModel }));
+    assert.deepEqual([read.groups, read.gpu?.value.name, read.nodes?.value, read.layout.stageGroups], [undefined, 'B200', 2, undefined]);
+    assert.deepEqual(read.remarks, []);
   });
 });
 

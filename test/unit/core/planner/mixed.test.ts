@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { clusterText, groupAt } from '../../../../src/core/cluster/groups';
+import { comparePlans } from '../../../../src/core/compare/plans';
 import { linearPeak } from '../../../../src/core/cost/rates';
 import { megatronBoundary, stageCost, terapipeBoundary } from '../../../../src/core/cost/stage-time';
 import { ExpectedError } from '../../../../src/core/errors';
@@ -203,6 +204,27 @@ describe('what is said of stages on groups of nodes', () => {
     const line = makePlan(wanted).reasons.find((reason) => reason.includes('alone'));
     const [, hopper, ampere] = /^2 nodes of 8 H100-80GB alone would take ([\d.]+)x the time; 4 nodes of 8 A100-80GB alone would take ([\d.]+)x/.exec(line ?? '') ?? []; // prettier-ignore
     assert.ok(Number(hopper) > 1 && Number(ampere) > Number(hopper), line);
+  });
+
+  it('compares groups with a plain cluster by what the clusters are, and two lists of groups by their figures', async () => {
+    const plan = async (cluster: object) =>
+      makePlan(
+        await resolved({
+          model: small,
+          cluster,
+          training: { globalBatch: 48, sequenceLength: 512 },
+          slicing: { unit: 128 },
+          schedule: '1F1B',
+        }),
+      );
+    const asked = (a: Awaited<ReturnType<typeof plan>>, b: typeof a) =>
+      comparePlans(a, b, { a: 'a', b: 'b' }).asked.filter(({ key }) => key.startsWith('cluster'));
+    const mixed = await plan(hopperAndAmpere);
+    const plain = await plan({ gpu: 'A100-80GB', nodes: 6 });
+    assert.deepEqual(asked(plain, mixed), [{ key: 'cluster.gpu', a: 'A100-80GB', b: '2 nodes of 8 H100-80GB + 4 nodes of 8 A100-80GB' }]);
+    const [hopper, ampere] = hopperAndAmpere.groups;
+    const slower = await plan({ groups: [{ ...hopper, gpu: { preset: 'H100-80GB', gemmEfficiency: 0.6 } }, ampere] });
+    assert.deepEqual(asked(mixed, slower), [{ key: 'cluster.groups[0].gpu.gemmEfficiency', a: '0.75', b: '0.6' }]);
   });
 
   it('shows cards of different sizes in the page to send around', () => {
