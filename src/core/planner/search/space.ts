@@ -37,6 +37,8 @@ export interface SearchProblem {
   readonly fixed: ReadonlySet<SearchKey>;
   /** What there is to choose the schedule from; absent: any. */
   readonly schedules?: readonly ScheduleName[];
+  /** Those of these that are looked at now; absent: all. */
+  readonly among?: readonly ScheduleName[];
   /** No schedule whose orders are planned for given times, unless it is fixed. */
   readonly withoutPlanned?: boolean;
   /** The layout of `request` is one that a file launches, whole: the answer says where it stands. */
