@@ -3,6 +3,7 @@ import { problemOf } from '../../schedule/registry';
 import { namedSchedules, plannedSchedules, type ScheduleName } from '../../schedule/schedule';
 import { maximumPlannedOperations } from '../candidates';
 import { chunksPerStage, fewestLayers, isPlanned, kindFor, runsVirtualStages, type NamedKind } from '../scheduling';
+import { runsStacks } from '../stack-rules';
 import { canCut, fixedCut } from './cuts';
 import type { Sizes, SearchProblem } from './space';
 
@@ -98,6 +99,7 @@ interface Wanted {
 function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: number, wanted: Wanted): boolean {
   const { request, fixed, schedules } = problem;
   const { asked, name, kind, virtualStages, chunks } = wanted;
+  if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
   const isDecided = asked || (fixed.has('virtualStages') && schedules === undefined);
   if (pipeline === 1 && !isDecided && (name !== '1F1B' || chunks > 1)) return false;
   // Megatron-LM's interleaving, unless a file of no launcher says otherwise

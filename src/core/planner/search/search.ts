@@ -6,7 +6,7 @@ import { cutsFor } from './cuts';
 import { evaluatorOf, nearlyFits, type Bound, type Evaluator, type Predicted, type SearchPoint } from './evaluate';
 import { heldToMeasured } from './measured';
 import { phasesOf, type SchedulePhase } from './schedules';
-import { familiesOf, nothingToSearch, requireSearchable, type Family, type SearchProblem } from './space';
+import { familiesOf, nothingToSearch, type Family, type SearchProblem } from './space';
 
 /** How far a search is. */
 export interface SearchCounts {
@@ -81,7 +81,7 @@ const mostPlanning = 200e6;
  *
  * Schedules come in phases: those that usual launchers run, the others, and last those whose orders are planned, as one of these takes as long as a hundred others. Of them those are planned that may be the fastest of all, and a few
  * more, so that the best of such a schedule is the best of those looked at.
- * @throws ExpectedError `search-encoder-decoder` and `search-no-layout` when there is nothing to search; CancelledError.
+ * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
 export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(asked.request)): Found {
   const problem = heldToMeasured(asked);
@@ -166,7 +166,6 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
 
   throwIfCancelled(signal);
-  requireSearchable(problem);
   const skipping = {
     tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => {
       look();
@@ -180,6 +179,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   const phases = phasesOf(problem);
   phases.forEach((part, index) => {
     phase = part.phase;
+    if (index > 0) progress();
     for (const family of familiesOf(part.problem, skipping)) {
       counts.families++;
       enter(family, evaluator.familyBound(family));
