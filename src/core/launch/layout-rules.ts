@@ -16,6 +16,7 @@ export const layoutRules: readonly LaunchRule[] = [
 ];
 
 function layersOverStages(facts: Facts, format: ConfigFormat): Issue | null {
+  if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(facts, format);
   const layers = dealtLayersOf(facts);
   const stages = sizeOf(facts, format, 'pipeline');
   if (layers === null || stages === null || !dealsEvenly(facts) || layers % stages === 0) return null;
@@ -32,6 +33,28 @@ function layersOverStages(facts: Facts, format: ConfigFormat): Issue | null {
 /** `3 or 9 stages`, `1 stage`. */
 function listedStages(sizes: readonly number[]): string {
   return `${listed(sizes)} ${sizes.length === 1 && sizes[0] === 1 ? 'stage' : 'stages'}`;
+}
+
+/** Each stack of an encoder-decoder model is dealt evenly to its own stages. */
+function stacksOverStages(facts: Facts, format: ConfigFormat): Issue | null {
+  const stages = sizeOf(facts, format, 'pipeline');
+  const split = countOf(facts, 'splitRank');
+  if (stages === null || split === null || split >= stages) return null;
+  const uneven = (
+    [
+      ['encoder', countOf(facts, 'encoderLayers'), split],
+      ['decoder', countOf(facts, 'decoderLayers'), stages - split],
+    ] as const
+  ).find(([, layers, own]) => layers !== null && layers % own !== 0);
+  if (uneven === undefined) return null;
+  const [stack, layers, own] = uneven;
+  const near = nearestFitting(divisorsOf(layers ?? 1), own, () => true).map((size) => (stack === 'encoder' ? size : stages - size));
+  return {
+    at: ['splitRank', 'pipeline'],
+    message: `${many(layers ?? 0, 'layer')} of the ${stack} cannot be dealt evenly to its ${many(own, 'stage')}`,
+    remedy: `split at stage ${listed(near)}`,
+    changes: setTo('splitRank', near),
+  };
 }
 
 /** In words, ends that take fewer layers so that the stages between them get the same: `7 layers on the first and last stage and 8 on each of the other 2`. */

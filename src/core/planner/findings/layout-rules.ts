@@ -19,6 +19,8 @@ function layerFindings(run: Run): Finding[] {
   const layers = run.model.layers.value;
   const stages = run.layout.pipeline?.value;
   if (stages === undefined || run.layout.stageLayers !== undefined) return [];
+  // each stack is cut by itself
+  if (run.model.encoderLayers.value !== null && stages <= layers) return [];
   if (run.groups !== undefined && stages <= layers) return [];
   if (layers % stages !== 0) {
     const near = nearest(divisorsOf(layers), stages);

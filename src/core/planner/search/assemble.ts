@@ -176,7 +176,7 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       const [first] = cutsFor(problem, family)
         .map((stageLayers) => ({ ...family, stageLayers }))
         .map((point) => ({ point, bound: evaluator.pointBound(point) }))
-        // of what is far too large nobody worked out how fast it would be
+        // far too large ones have no time
         .filter(({ bound }) => bound.iterationMs > 0)
         .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
       if (first === undefined) return [];
