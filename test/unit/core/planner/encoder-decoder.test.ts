@@ -8,6 +8,7 @@ import type { Schedule } from '../../../../src/core/schedule/schedule';
 import { layerTime } from '../../../../src/core/cost/layer-time';
 import { savedBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { staticBytes } from '../../../../src/core/memory/static';
+import { splitsHeads } from '../../../../src/core/model/mixers';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
@@ -146,6 +147,13 @@ describe('an encoder-decoder model', () => {
     for (const schedule of ['TeraPipe', 'Seq1F1B', 'ZBVZeroBubble', 'Interleaved1F1B'] as const) refused({}, { schedule });
     refused({}, { slicing: { unit: null, scheme: [{ batch: 16, tokens: [256, 256] }] } });
     refused({}, { model: { ...t5(12, 12), layers: 12 } });
+  });
+
+  it('is divided over as many GPUs as the heads of both stacks', () => {
+    assert.deepEqual(
+      [8, 16].map((tensor) => splitsHeads(bart(2, 2), tensor)),
+      [true, false],
+    );
   });
 
   it('takes longer and more memory the longer either sequence is', () => {
