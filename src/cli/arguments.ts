@@ -108,7 +108,8 @@ Options
 
 Options of plan
   --search            choose the layout too: tensor, pipeline, data, context and expert sizes,
-                      stages, micro-batch, schedule, recompute; what FILE sets stays
+                      stages, micro-batch, schedule, recompute; what FILE sets stays, and
+                      with measured times what they were measured for
   --free KEY,...      with --search, choose these though FILE sets them: layout (sizes of groups,
                       micro-batch, stages, schedule), all (recompute, ZeRO and offload too),
                       or keys as tensor,pipeline,data; and say where FILE's own layout stands

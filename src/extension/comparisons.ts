@@ -101,6 +101,8 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
       const answer = await answerOf(file, entry, own, job.signal);
       if (entry.job === job) update(file, entry, { answer, running: null, staleEdits: 0 });
     } catch (error) {
+      // Tried with what there is now: only a change is a reason to try again.
+      if (entry.job === job) entry.basis = { own: sessions.get(file)?.plan ?? null, other: otherNow(file, entry) };
       if (entry.job === job) update(file, entry, { running: null, error: shown(error) });
     } finally {
       if (entry.job === job) {
@@ -172,7 +174,7 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
     const { own, beside, best } = states;
     const settled = [own, ...beside];
     const isSettled = settled.every(({ progress, staleEdits, error }) => progress === null && staleEdits === 0 && error === null);
-    const other = entry.state.other.kind === 'best' ? (best?.answer ?? null) : (beside[0]?.plan ?? null);
+    const other = otherNow(file, entry);
     const isFound = entry.state.other.kind !== 'best' || best?.staleEdits === 0;
     if (isSettled && isFound && (own.plan !== entry.basis.own || other !== entry.basis.other)) {
       void run(file, entry);
@@ -181,6 +183,12 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
     const staleEdits = Math.max(best?.staleEdits ?? 0, ...settled.map((state) => state.staleEdits));
     const broken = settled.find(({ progress, error }) => progress === null && error !== null)?.error ?? entry.state.error;
     if (staleEdits !== entry.state.staleEdits || broken !== entry.state.error) update(file, entry, { staleEdits, error: broken });
+  }
+
+  /** The other side as it is now: its plan, or the id of the search. */
+  function otherNow(file: string, { state: { other } }: Entry): Entry['basis']['other'] {
+    if (other.kind === 'config') return sessions.get(other.file)?.plan ?? null;
+    return other.kind === 'best' ? (world.bestStanding(file)?.answer ?? null) : null;
   }
 
   /** The sessions that an entry looks at; null when one of them is gone. */

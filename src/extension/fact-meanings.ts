@@ -71,6 +71,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   virtualStages: 'layout.virtualStages',
   layersPerVirtualStage: (t) => t('Layers of one chunk with interleaved schedules: fewer make a smaller bubble and more messages.'),
   pipelineLayout: (t) => t('Which layers each stage gets, embedding and loss included.'),
+  splitRank: (t) => t('Stages of the encoder: those from this one on run the decoder.'),
   firstStageLayers: (t) => t('Layers of the first stage: fewer than on the others make room for the embedding.'),
   lastStageLayers: (t) => t('Layers of the last stage: fewer than on the others make room for the head.'),
   firstStageLessLayers: (t) => t('Layers that the embedding on the first stage counts as when layers are dealt.'),

@@ -34,6 +34,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
     ...(['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'layersPerVirtualStage'] as const),
     ...([
       'pipelineLayout',
+      'splitRank',
       'firstStageLayers',
       'lastStageLayers',
       'firstStageLessLayers',

@@ -211,7 +211,7 @@ export const nothingYet: LayoutRunning = { best: null, lowerBoundMs: null, count
 function progressOf({ best, lowerBoundMs, counts }: SearchProgress): Pick<LayoutRunning, 'best' | 'lowerBoundMs' | 'counts'> {
   return {
     best: best === null ? null : { words: layoutText(best.point), iterationMs: best.iterationMs, peakBytes: best.peakBytes },
-    lowerBoundMs: Number.isFinite(lowerBoundMs) ? lowerBoundMs : null,
+    lowerBoundMs: Number.isFinite(lowerBoundMs) && lowerBoundMs > 0 ? lowerBoundMs : null,
     counts,
   };
 }

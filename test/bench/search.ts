@@ -47,10 +47,12 @@ for (const [name, goalMs, wanted] of cases) {
   const start = performance.now();
   const cpu = process.cpuUsage();
   const firsts: number[] = [];
+  const phases = new Map<string, number>();
   let last = start;
   let longestMs = 0;
   const result = searchLayouts(problem, {
-    onProgress: ({ best }: SearchProgress) => {
+    onProgress: ({ best, phase }: SearchProgress) => {
+      if (!phases.has(phase)) phases.set(phase, performance.now() - start);
       if (best !== null) firsts.push(performance.now() - start);
     },
     // between two looks at the signal
@@ -64,10 +66,12 @@ for (const [name, goalMs, wanted] of cases) {
   });
   const ms = performance.now() - start;
   const { user } = process.cpuUsage(cpu);
+  const usualMs = phases.get('others') ?? ms;
+  const plannedMs = ms - (phases.get('planned') ?? ms);
   const { best, counts } = result;
   console.log(`${name}: ${(best.iterationMs / 1000).toFixed(2)} s with ${layoutText(best.point)}, ${best.name}`);
   console.log(
-    `  searched in ${ms.toFixed(0)} ms (${(user / 1000).toFixed(0)} ms of processor), first layout that fits after ${firsts[0]?.toFixed(0) ?? 'no'} ms, signal looked at within ${longestMs.toFixed(0)} ms${goalMs === null ? '' : `; goal ${goalMs} ms`}`,
+    `  1F1B, GPipe and TeraPipe in ${usualMs.toFixed(0)} ms${goalMs === null ? '' : `, goal ${goalMs} ms`}; all schedules in ${ms.toFixed(0)} ms, ${plannedMs.toFixed(0)} of them planning ${counts.planned} orders (${(user / 1000).toFixed(0)} ms of processor), first layout that fits after ${firsts[0]?.toFixed(0) ?? 'no'} ms, signal looked at within ${longestMs.toFixed(0)} ms`,
   );
   console.log(
     `  ${counts.families} layouts, ${counts.considered} cuts, ${counts.overMemory} over memory, ${counts.bounded} bounded away, ${counts.evaluated} predicted`,

@@ -7,9 +7,11 @@ import { evaluatorOf, type Evaluator, type Predicted, type SearchPoint } from '.
 import { bestFirst, keptSizes, planningAnyway, scheduleKey, sizesKey } from '../../src/core/planner/search/search';
 import { familiesOf, searchKeys, type SearchKey, type SearchProblem } from '../../src/core/planner/search/space';
 import { workFor } from '../../src/core/schedule/zero-bubble/plan';
+import { runsStacks } from '../../src/core/planner/stack-rules';
 import { isPlanned } from '../../src/core/planner/scheduling';
 import { namedSchedules } from '../../src/core/schedule/schedule';
 import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
+import { modelOf, whisper } from '../unit/core/planner/stacks';
 
 const problems = 220;
 /** Larger spaces get more keys fixed. */
@@ -29,6 +31,9 @@ const models: readonly ((layers: number) => ModelSpec)[] = [
     denseFfn: 4096,
     experts: { count: 8, active: 2, sharedFfn: 1024 },
   }),
+  (layers) => whisper(Math.ceil(layers / 2), Math.floor(layers / 2)),
+  (layers) =>
+    modelOf({ model_type: 't5', d_model: 1024, d_ff: 8192, d_kv: 128, num_heads: 16, num_layers: 1, num_decoder_layers: layers - 1 }),
 ];
 
 const problem = fc
@@ -61,16 +66,21 @@ const problem = fc
       freeKeys,
       microBatch,
       virtualStages,
-      schedule,
+      schedule: asked,
     }): SearchProblem => {
-      const base = request(gpu, model(layers), {
-        training: { sequenceLength, globalBatch: perReplica * nodes * gpusPerNode, attention, microBatch, zeroStage: 1 },
-        layout: { data: nodes * gpusPerNode, virtualStages },
+      const drawn = model(layers);
+      const hasStacks = drawn.stacks !== undefined;
+      const globalBatch = perReplica * nodes * gpusPerNode;
+      const lengths = { sequenceLength, ...(hasStacks ? { decoderSequenceLength: sequenceLength / 4 } : {}) };
+      const base = request(gpu, drawn, {
+        training: { ...lengths, globalBatch, attention, microBatch, zeroStage: 1 },
+        layout: { data: nodes * gpusPerNode, virtualStages: hasStacks ? 1 : virtualStages },
       });
       const { cluster } = base;
       const memoryBytes = Math.round(memoryShare * cluster.gpu.memoryBytes);
       const fixed = new Set(searchKeys.filter((key) => !freeKeys.includes(key)));
       for (const key of ['pipeline', 'data', 'schedule'] as const) fixed.delete(key);
+      const schedule = hasStacks && asked !== null && !runsStacks(asked) ? null : asked;
       if (schedule !== null) fixed.add('schedule');
       return { request: { ...base, schedule, cluster: { ...cluster, nodes, gpusPerNode, gpu: { ...cluster.gpu, memoryBytes } } }, fixed };
     },

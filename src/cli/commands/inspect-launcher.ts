@@ -21,7 +21,7 @@ const sections = {
   ],
   layout: [
     ...(['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'layersPerVirtualStage'] as const),
-    ...(['pipelineLayout', 'firstStageLayers', 'lastStageLayers', 'dataReplicate', 'dataShard'] as const),
+    ...(['pipelineLayout', 'splitRank', 'firstStageLayers', 'lastStageLayers', 'dataReplicate', 'dataShard'] as const),
   ],
   training: [
     ...([

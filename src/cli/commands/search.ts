@@ -10,6 +10,7 @@ import { launchedAgainstBest } from '../../core/planner/search/launched';
 import { searchProblemOf } from '../../core/planner/search/problem';
 import { assumedBy } from '../../core/planner/search/plans';
 import { gapOf, stepPartNames, stepParts, type FoundPlan, type SearchResult } from '../../core/planner/search/result';
+import type { SchedulePhase } from '../../core/planner/search/schedules';
 import { layoutText, stageLayersText } from '../../core/planner/search/words';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
@@ -62,6 +63,13 @@ export async function searchLayouts(
   }
 }
 
+/** What a search does in each of its phases. */
+const doing: Readonly<Record<SchedulePhase, string>> = {
+  usual: 'searching',
+  others: 'searching other schedules',
+  planned: 'planning orders',
+};
+
 /** Lines on how far the search is, now and then. */
 function reporter({ progress, clock }: Watcher): (standing: SearchStanding) => void {
   let nextMs = clock() + reportEveryMs;
@@ -69,11 +77,11 @@ function reporter({ progress, clock }: Watcher): (standing: SearchStanding) => v
     if (standing.kind === 'helping') progress(`searching with ${standing.change}`);
     if (standing.kind !== 'searching' || clock() < nextMs) return;
     nextMs = clock() + reportEveryMs;
-    const { best, lowerBoundMs, counts, planning } = standing;
-    const found =
-      best === null ? 'nothing that fits yet' : `best ${formatDuration(best.iterationMs)}, bound ${formatDuration(lowerBoundMs)}`;
+    const { best, lowerBoundMs, counts, phase } = standing;
+    const bound = lowerBoundMs > 0 ? `, bound ${formatDuration(lowerBoundMs)}` : '';
+    const found = best === null ? 'nothing that fits yet' : `best ${formatDuration(best.iterationMs)}${bound}`;
     progress(
-      `${planning ? 'planning orders' : 'searching'}: ${found}; ${formatCount(counts.families + counts.considered)} looked at, ${formatCount(counts.evaluated)} predicted`,
+      `${doing[phase]}: ${found}; ${formatCount(counts.families + counts.considered)} looked at, ${formatCount(counts.evaluated)} predicted`,
     );
   };
 }

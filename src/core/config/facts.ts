@@ -85,6 +85,8 @@ export interface FactValues {
   readonly layersPerVirtualStage: number;
   /** Megatron's `--pipeline-model-parallel-layout`, as written. */
   readonly pipelineLayout: string;
+  /** Megatron's `--pipeline-model-parallel-split-rank`: of the stages of an encoder-decoder model, so many first ones are the encoder's. */
+  readonly splitRank: number;
   readonly firstStageLayers: number;
   readonly lastStageLayers: number;
   /** TorchTitan: layers that the embedding on the first stage and the head on the last one count as. */

@@ -35,6 +35,8 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
       errorBecause:
         'layers that hand on a state are timed by the bytes and products of their kernels; against the published throughput of one such model that came out 8 to 31 % too fast',
     };
+  if (inputs.model.stacks !== undefined)
+    return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'no measured run of an encoder with a decoder is known' };
   if (inputs.model.experts !== null && expert > 1 && tensor * expert > gpusPerNode)
     return {
       kind: 'roofline',

@@ -16,6 +16,7 @@ export const layoutRules: readonly LaunchRule[] = [
 ];
 
 function layersOverStages(facts: Facts, format: ConfigFormat): Issue | null {
+  if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(facts, format);
   const layers = dealtLayersOf(facts);
   const stages = sizeOf(facts, format, 'pipeline');
   if (layers === null || stages === null || !dealsEvenly(facts) || layers % stages === 0) return null;
@@ -26,6 +27,28 @@ function layersOverStages(facts: Facts, format: ConfigFormat): Issue | null {
     message: `${counted} cannot be dealt evenly to ${many(stages, 'pipeline stage')}`,
     remedy: [`use ${listed(near)} stages`, unevenDeal(layers, stages)].filter((part) => part !== '').join(', or '),
     changes: setTo('pipeline', near),
+  };
+}
+
+/** Each stack of an encoder-decoder model is dealt evenly to its own stages. */
+function stacksOverStages(facts: Facts, format: ConfigFormat): Issue | null {
+  const stages = sizeOf(facts, format, 'pipeline');
+  const split = countOf(facts, 'splitRank');
+  if (stages === null || split === null || split >= stages) return null;
+  const uneven = (
+    [
+      ['encoder', countOf(facts, 'encoderLayers'), split],
+      ['decoder', countOf(facts, 'decoderLayers'), stages - split],
+    ] as const
+  ).find(([, layers, own]) => layers !== null && layers % own !== 0);
+  if (uneven === undefined) return null;
+  const [stack, layers, own] = uneven;
+  const near = nearestFitting(divisorsOf(layers ?? 1), own, () => true).map((size) => (stack === 'encoder' ? size : stages - size));
+  return {
+    at: ['splitRank', 'pipeline'],
+    message: `${many(layers ?? 0, 'layer')} of the ${stack} cannot be dealt evenly to its ${many(own, 'stage')}`,
+    remedy: `split at stage ${listed(near)}`,
+    changes: setTo('splitRank', near),
   };
 }
 

@@ -40,6 +40,7 @@ export function megatronStages(facts: Facts, format: ConfigFormat, layers: numbe
   const pipeline = sizeOf(facts, format, 'pipeline');
   const total = facts.layers === undefined ? layers : countOf(facts, 'layers');
   if (pipeline === null || total === null) return null;
+  if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return splitStages(facts, pipeline);
   const segments = facts.hybridPattern === undefined ? null : (hybridLayersOf(facts.hybridPattern.value)?.stages ?? null);
   if (segments !== null) return segments.length % pipeline === 0 && sum(segments) === total ? segments : null;
   if (facts.pipelineLayout !== undefined) {
@@ -49,6 +50,16 @@ export function megatronStages(facts: Facts, format: ConfigFormat, layers: numbe
   const known: Facts = { ...facts, layers: { value: total, source: { kind: 'override' } } };
   const virtual = virtualStagesOf(known, format);
   return virtual === null || pipeline * virtual > maximumStages ? null : dealt(facts, total, pipeline, virtual);
+}
+
+/** Layers of each stage of an encoder-decoder model: a stack is dealt evenly to its stages (Megatron-LM core 0.8, `get_num_layers`). */
+function splitStages(facts: Facts, pipeline: number): readonly number[] | null {
+  const [encoder, decoder] = [countOf(facts, 'encoderLayers'), countOf(facts, 'decoderLayers')];
+  if (encoder === null || decoder === null) return null;
+  if (pipeline === 1) return [encoder + decoder];
+  const split = countOf(facts, 'splitRank');
+  if (split === null || split >= pipeline || encoder % split !== 0 || decoder % (pipeline - split) !== 0) return null;
+  return Array.from({ length: pipeline }, (_, stage) => (stage < split ? encoder / split : decoder / (pipeline - split)));
 }
 
 function dealt(facts: Facts, layers: number, pipeline: number, virtual: number): readonly number[] | null {
@@ -116,6 +127,7 @@ export function sum(counts: readonly number[]): number {
 
 /** Settings that deal layers otherwise than evenly, the more exact ones first. */
 const megatronSettings = [
+  'splitRank',
   'hybridPattern',
   'pipelineLayout',
   'firstStageLayers',

@@ -132,7 +132,7 @@ describe('terapipe profile', () => {
     const groups = [{ gpu: 'H100-80GB', nodes: 1 }, { gpu: 'L40S', nodes: 1 }]; // prettier-ignore
     writeFileSync(mixed, JSON.stringify({ model: { layers: 4, hidden: 256, heads: 4 }, cluster: { groups } }));
     const unnamed = await say(['profile', mixed, '--import', csv]);
-    assert.deepEqual([unnamed.exitCode, /name it with --device/.test(unnamed.err)], [2, true]);
+    assert.deepEqual([unnamed.exitCode, unnamed.err.includes('name it with --device')], [2, true]);
     writeFileSync(csv, 'tokens,forward_ms\n8,fast\n');
     const { exitCode, err } = await say(['profile', config, '--import', csv]);
     assert.equal(exitCode, 2);

@@ -26,7 +26,7 @@ interface Started {
 interface ComparedWorld extends TestWorld {
   readonly comparisons: Comparisons;
   readonly started: readonly Started[];
-  readonly best: { current: BestPlan | null; staleEdits: number; readonly searched: AbortSignal[] };
+  readonly best: { current: BestPlan | null; fails: Error | null; staleEdits: number; readonly searched: AbortSignal[] };
   readonly foundBest: () => void;
 }
 
@@ -56,15 +56,15 @@ function comparedWorld(): ComparedWorld {
         },
       });
     });
-  const best: ComparedWorld['best'] = { current: null, staleEdits: 0, searched: [] };
+  const best: ComparedWorld['best'] = { current: null, fails: null, staleEdits: 0, searched: [] };
   let tellBest: (file: string) => void = () => undefined;
   const comparisons = createComparisons(world.sessions, {
     compare,
     best: (_, signal) => {
       best.searched.push(signal);
-      return best.current === null
-        ? Promise.reject(new ExpectedError('no-fit', 'Nothing fits', 'use more GPUs'))
-        : Promise.resolve(best.current);
+      if (best.fails !== null) return Promise.reject(best.fails);
+      if (best.current === null) return Promise.reject(new ExpectedError('no-fit', 'Nothing fits', 'use more GPUs'));
+      return Promise.resolve(best.current);
     },
     bestStanding: () => (best.current === null ? null : { answer: best.current.answer, staleEdits: best.staleEdits }),
     onDidChangeBest: (listener) => {
@@ -233,6 +233,26 @@ describe('comparisons', () => {
     await until('a search', () => best.searched.length === 4);
     comparisons.cancel(own);
     assert.ok(best.searched[3]!.aborted, 'the search goes on');
+  });
+
+  it('do not try again by themselves when the best cannot be planned, or was given up', async () => {
+    const world = await planned(own);
+    const { comparisons, best, requests, started, foundBest } = world;
+    best.current = { plan: makePlan(requests[0]!), isLaunched: false, answer: 'search-1' };
+    for (const failure of [new ExpectedError('plan-too-large', 'The step is too large', 'make it smaller'), new CancelledError()]) {
+      best.fails = failure;
+      const before = best.searched.length;
+      await comparisons.start(own, { kind: 'best' });
+      foundBest();
+      await nextTurn();
+      assert.equal(best.searched.length, before + 1);
+      assert.equal(comparisons.stateOf(own)?.running, null);
+    }
+    best.fails = null;
+    best.current = { ...best.current, answer: 'search-2' };
+    foundBest();
+    await (await nth(started, 0)).finish();
+    assert.deepEqual([comparisons.stateOf(own)?.answer?.a.role, comparisons.stateOf(own)?.error], ['planned', null]);
   });
 
   it('send an answer to a page once', async () => {

@@ -12,7 +12,7 @@ if (parentPort !== null)
     elastic: (request) => ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
     search: ({ request }, asked, watching) => {
       const counts = { families: 2, considered: 1, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
-      watching?.onStanding?.({ kind: 'searching', best: null, lowerBoundMs: 2, planning: false, counts });
+      watching?.onStanding?.({ kind: 'searching', best: null, lowerBoundMs: 2, phase: 'usual', counts });
       return { request, best: {}, front: [], ...asked } as unknown as SearchResult;
     },
     compare: () => Promise.reject(new Error('not scripted')),

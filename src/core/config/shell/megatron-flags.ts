@@ -122,6 +122,7 @@ const flagTable: FlagTable = {
   virtualStages: [rule('num-virtual-stages-per-pipeline-rank', count(1))],
   layersPerVirtualStage: [rule('num-layers-per-virtual-pipeline-stage', count(1))],
   pipelineLayout: [rule('pipeline-model-parallel-layout', text)],
+  splitRank: [rule('pipeline-model-parallel-split-rank', count(1))],
   firstStageLayers: [rule('decoder-first-pipeline-num-layers', count(1))],
   lastStageLayers: [rule('decoder-last-pipeline-num-layers', count(1))],
   embeddingAsLayer: [rule('account-for-embedding-in-pipeline-split', on(true))],
@@ -248,7 +249,10 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
   const groups = usedKvHeads ?? oneGroup;
   const shared = facts.sharedExpertFfn;
   const sharedExperts = shared === undefined ? undefined : wholeRatio(shared, facts.expertFfn ?? facts.ffn);
-  const encoderLayers = facts.encoderLayers ?? (facts.decoderLayers === undefined ? undefined : facts.layers);
+  const isT5 = facts.encoderSequenceLength !== undefined && facts.decoderSequenceLength !== undefined;
+  // Of one number of layers both stacks have as many (`pretrain_t5.py`).
+  const decoderLayers = facts.decoderLayers ?? (isT5 ? (facts.layers ?? facts.encoderLayers) : undefined);
+  const encoderLayers = facts.encoderLayers ?? (decoderLayers === undefined ? undefined : facts.layers);
   const hybrid = factOf(flags.get('is-hybrid-model'), on(true));
   const isBareHybrid = hybrid?.value === true && !isHybrid(facts);
   return {
@@ -258,6 +262,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...(groups && { kvHeads: groups }),
     ...(sharedExperts && { sharedExperts }),
     ...(encoderLayers && { encoderLayers }),
+    ...(encoderLayers && decoderLayers && { decoderLayers }),
     // Under a launcher of its own on every node, tasks are nodes.
     ...(world && !isPerNode && { world }),
     ...(half && { secondPrecision: half }),

@@ -18,6 +18,7 @@ const configKeys: KeyTable = joined(
     attention: [key('use_flash_attn', fixed('flash'))],
     encoderLayers: [key('encoder_num_layers', count(1))],
     decoderLayers: [key('decoder_num_layers', count(1))],
+    splitRank: [key('pipeline_model_parallel_split_rank', count(1))],
     decoderSequenceLength: [key('decoder_seq_length', count(1))],
   },
   under(['language_model.', 'model_parallel.', ''], coreKeys),

@@ -46,6 +46,7 @@ const nemoKeys: KeyTable = joined(
   {
     encoderLayers: [key('model.encoder.num_layers', count(1))],
     decoderLayers: [key('model.decoder.num_layers', count(1))],
+    splitRank: [key('model.pipeline_model_parallel_split_rank', count(0))],
     decoderSequenceLength: [key('model.decoder_seq_length', count(1)), key('model.data.seq_length_dec', count(1))],
     precision: [
       key('model.fp8', fixed('fp8')),

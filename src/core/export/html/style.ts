@@ -25,8 +25,9 @@ th,td{padding:6px 12px 6px 0;border-bottom:1px solid var(--rule);text-align:left
 thead th{font-weight:600;color:var(--muted)}
 .figures td,.memory td{font-variant-numeric:tabular-nums}
 .figures .chosen td{font-weight:600}
+.memory th{overflow-wrap:normal}
 .memory th[scope=row]{white-space:nowrap;font-weight:400}
-.bar{width:55%}
+.bar{width:42%}
 .bar div{display:flex;height:16px;border:1px solid var(--rule);border-radius:3px;overflow:hidden}
 .bar span{flex:none}
 .swatch{display:inline-block;width:12px;height:12px;margin:0 6px 0 12px;border-radius:2px;vertical-align:-1px}

@@ -115,13 +115,14 @@ function isMet(syntax: Syntax, launcher: LauncherFile, wish: Wish): boolean {
 function otherModel({ model }: HandOver, facts: Facts): Remark[] {
   const sizes = (['layers', 'hidden', 'heads'] as const).flatMap((name) => {
     const given = facts[name];
-    return given === undefined || given.value === model[name] ? [] : [`${name} ${given.value} in the file and ${model[name]} in the plan`];
+    const planned = name === 'layers' && facts.encoderLayers !== undefined ? (model.stacks?.encoderLayers ?? model.layers) : model[name];
+    return given === undefined || given.value === planned ? [] : [`${name} ${given.value} in the file and ${planned} in the plan`];
   });
-  const isDecoder = facts.encoderLayers === undefined;
-  if (isDecoder && sizes.length === 0) return [];
-  const because = isDecoder
+  const isAlike = (facts.encoderLayers === undefined) === (model.stacks === undefined);
+  if (isAlike && sizes.length === 0) return [];
+  const because = isAlike
     ? `${sizes.join(', ')}; sizes of the model are left as they are`
-    : 'the file is of an encoder-decoder, the plan of a decoder';
+    : `the file is of ${facts.encoderLayers === undefined ? 'a decoder, the plan of an encoder-decoder' : 'an encoder-decoder, the plan of a decoder'}`;
   return [{ what: "the plan's model", because }];
 }
 

@@ -78,7 +78,7 @@ function stagesWish(plan: HandOver, format: MegatronFormat): Wish {
     facts: [
       ...(hybridLetters(plan.model) === null ? [] : (['hybridPattern'] as const)),
       ...(['virtualStages', 'layersPerVirtualStage', 'pipelineLayout'] as const),
-      ...(['firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'] as const),
+      ...(['splitRank', 'firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'] as const),
     ],
     isMet: (facts) => {
       const stages = megatronStages(facts, format, sum(stageLayers));
@@ -92,6 +92,7 @@ function stagesWish(plan: HandOver, format: MegatronFormat): Wish {
 
 function stageWays(plan: HandOver, format: MegatronFormat, facts: Facts): readonly Way[] {
   const { stageLayers, pipeline, virtualStages } = plan;
+  if (plan.model.stacks !== undefined) return splitWays(plan);
   const letters = hybridLettersIn(plan, facts);
   if (letters !== null) return hybridWays(plan, letters, format, facts);
   const first = stageLayers[0] ?? 0;
@@ -123,6 +124,13 @@ function stageWays(plan: HandOver, format: MegatronFormat, facts: Facts): readon
     ...(isLevel && light ? [[...gone('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
     layout,
   ];
+}
+
+/** The stage from which on an encoder-decoder model's decoder runs, where it begins with a stage. */
+function splitWays({ model, stageLayers, pipeline }: HandOver): readonly Way[] {
+  if (pipeline === 1) return [gone('splitRank')];
+  const split = stageLayers.findIndex((_, stage) => sum(stageLayers.slice(0, stage + 1)) === model.stacks?.encoderLayers) + 1;
+  return split === 0 ? [] : [[{ fact: 'splitRank', value: split }]];
 }
 
 /** The pattern of a hybrid that the file describes, or that a new file is to; null where it is none. */

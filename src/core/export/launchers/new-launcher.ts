@@ -1,4 +1,5 @@
 import type { FactName } from '../../config/facts';
+import { ExpectedError } from '../../errors';
 import { plural } from '../../format';
 import { wishesFor, type Remark } from './edit-launcher';
 import { headerLines, type HandOver } from './hand-over';
@@ -32,8 +33,17 @@ const writers: Readonly<
 /** Sizes are written though they are what the launcher takes anyway, for whoever reads them; these are not: older versions do not know them. */
 const leftOut: readonly FactName[] = ['sequenceParallel', 'maxPositions'];
 
-/** A new file for a launcher that says what the plan does; read back it gives the same layout. */
+/**
+ * A new file for a launcher that says what the plan does; read back it gives the same layout.
+ * @throws ExpectedError `export-encoder-decoder`.
+ */
 export function newLauncher(plan: HandOver, format: NewFormat): NewLauncher {
+  if (plan.model.stacks !== undefined)
+    throw new ExpectedError(
+      'export-encoder-decoder',
+      'New launcher files are written for decoders, and this model has an encoder too',
+      'edit the file that launches it (--into FILE), or export the plan as a page (--to html)',
+    );
   const wishes = wishesFor(plan, format);
   const { fileName, write } = writers[format];
   const puts = wishes

@@ -15,6 +15,7 @@ export const megatronFlags = {
   layersPerVirtualStage: ['--num-layers-per-virtual-pipeline-stage'],
   pipelineLayout: ['--pipeline-model-parallel-layout'],
   hybridPattern: ['--hybrid-layer-pattern', '--hybrid-override-pattern'],
+  splitRank: ['--pipeline-model-parallel-split-rank'],
   firstStageLayers: ['--decoder-first-pipeline-num-layers'],
   lastStageLayers: ['--decoder-last-pipeline-num-layers'],
   embeddingAsLayer: ['--account-for-embedding-in-pipeline-split'],

@@ -19,7 +19,9 @@ function layerFindings(run: Run): Finding[] {
   const layers = run.model.layers.value;
   const stages = run.layout.pipeline?.value;
   if (stages === undefined || run.layout.stageLayers !== undefined) return [];
-  if ((run.groups !== undefined || run.model.encoderLayers.value !== null) && stages <= layers) return [];
+  // each stack is cut by itself
+  if (run.model.encoderLayers.value !== null && stages <= layers) return [];
+  if (run.groups !== undefined && stages <= layers) return [];
   if (layers % stages !== 0) {
     const near = nearest(divisorsOf(layers), stages);
     const message =

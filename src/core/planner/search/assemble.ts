@@ -176,6 +176,8 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       const [first] = cutsFor(problem, family)
         .map((stageLayers) => ({ ...family, stageLayers }))
         .map((point) => ({ point, bound: evaluator.pointBound(point) }))
+        // far too large ones have no time
+        .filter(({ bound }) => bound.iterationMs > 0)
         .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
       if (first === undefined) return [];
       const { point, bound } = first;

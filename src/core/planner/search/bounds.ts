@@ -88,10 +88,10 @@ function isFarTooLarge({ cluster }: PlanRequest, peakBytes: number): boolean {
 function leastStageBytes({ model }: PlanRequest, family: Family, known: Known): number {
   const [always, saved] = [new Float64Array(known.kinds.length), new Float64Array(known.kinds.length)];
   let [meanAlways, meanSaved, stage] = [0, 0, Infinity];
-  known.kinds.forEach(({ layers, one, all, more }, kind) => {
+  known.kinds.forEach(({ layers, none, one, all, more }, kind) => {
     const last = known.staticBytes(family, more) - known.staticBytes(family, all);
     // layers recomputed together share the input that they keep
-    const kept = known.savedBytes(family, one) / (family.training.recomputeGroup ?? 1);
+    const kept = (known.savedBytes(family, one) - known.savedBytes(family, none)) / (family.training.recomputeGroup ?? 1);
     stage = Math.min(stage, known.staticBytes(family, one) - last);
     meanAlways += (layers / model.layers) * last;
     meanSaved += (layers / model.layers) * kept;

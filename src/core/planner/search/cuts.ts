@@ -1,5 +1,6 @@
 import type { Placement } from '../../schedule/kind';
 import { chunksPerStage, kindFor } from '../scheduling';
+import { stackCuts } from '../stack-cut';
 import { stageShapes } from '../stages';
 import { balancedCut } from './balanced-cut';
 import type { Family, SearchProblem } from './space';
@@ -19,13 +20,14 @@ export function fixedCut({ request, fixed }: SearchProblem): StageLayers | null 
 
 /**
  * The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts` and, where some layers have a state, the one that is balanced by what each layer takes; where there is none of these, chunk by
- * chunk as equal as can be.
+ * chunk as equal as can be. Of an encoder-decoder model all of `stackCuts`.
  */
 export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Family, 'layout' | 'schedule'>): readonly StageLayers[] {
   const { pipeline, virtualStages } = layout;
   const decided = fixedCut(problem);
   if (decided?.length === pipeline * virtualStages) return [decided];
   const { model } = problem.request;
+  if (model.stacks !== undefined) return stackCuts(model.stacks.encoderLayers, model.layers - model.stacks.encoderLayers, pipeline);
   const kind = kindFor(schedule, layout);
   const chunks = chunksPerStage(kind, layout);
   const cuts = stageCuts(model.layers, pipeline, chunks, kind.placement);

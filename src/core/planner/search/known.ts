@@ -6,7 +6,7 @@ import type { StageShape } from '../../memory/layer-tensors';
 import { savedBytes } from '../../memory/runtime';
 import { keptForWeights } from '../../memory/split-backward';
 import { staticBytes, totalBytes } from '../../memory/static';
-import { layerGroups, layersByKind } from '../../model/layers';
+import { layerGroups, layersByKind, partOfModel } from '../../model/layers';
 import { placeChunks } from '../../schedule/registry';
 import type { WorkUnit } from '../../schedule/schedule';
 import { uniformLengths } from '../../solver/baselines';
@@ -47,8 +47,14 @@ export interface Known {
   readonly shapes: (stageLayers: StageLayers) => StageShape[];
   /** The one object for all shapes equal to this. */
   readonly same: (shape: StageShape) => StageShape;
-  /** Kinds of layers, with inner stages of one of them, of as many as the model has layers, and of one more. */
-  readonly kinds: readonly { readonly layers: number; readonly one: StageShape; readonly all: StageShape; readonly more: StageShape }[];
+  /** Kinds of layers, with inner stages of none of them, of one, of as many as the model has layers, and of one more. */
+  readonly kinds: readonly {
+    readonly layers: number;
+    readonly none: StageShape;
+    readonly one: StageShape;
+    readonly all: StageShape;
+    readonly more: StageShape;
+  }[];
 }
 
 /** Asked again for a family of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
@@ -100,11 +106,11 @@ export function knownOf(request: PlanRequest): Known {
     layers: model.layers,
     first: true,
     last: true,
-    ...(model.layerKinds === undefined ? {} : { groups: layerGroups(model) }),
+    ...partOfModel(model),
   };
   const kinds = layersByKind(layerGroups(model)).map(({ kind, layers }) => {
     const inner = (count: number): StageShape => ({ layers: count, first: false, last: false, groups: [{ kind, layers: count }] });
-    return { layers, one: inner(1), all: inner(model.layers), more: inner(model.layers + 1) };
+    return { layers, none: inner(0), one: inner(1), all: inner(model.layers), more: inner(model.layers + 1) };
   });
   return {
     same: interning(),

@@ -1,8 +1,9 @@
 import { defaultUnit, type PlanRequest } from '../request';
 import { problemOf } from '../../schedule/registry';
-import { namedSchedules, type ScheduleName } from '../../schedule/schedule';
+import { namedSchedules, plannedSchedules, type ScheduleName } from '../../schedule/schedule';
 import { maximumPlannedOperations } from '../candidates';
 import { chunksPerStage, fewestLayers, isPlanned, kindFor, runsVirtualStages, type NamedKind } from '../scheduling';
+import { runsStacks } from '../stack-rules';
 import { canCut, fixedCut } from './cuts';
 import type { Sizes, SearchProblem } from './space';
 
@@ -28,9 +29,7 @@ const mostAlternatingSlices = 16;
  */
 export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
   const asked = askedSchedule(problem);
-  const { schedules = namedSchedules, withoutPlanned = false } = problem;
-  const searched = schedules.filter((name) => name !== 'Interleaved1F1B' && !(withoutPlanned && isPlanned(name)));
-  const names = asked === null ? searched : [asked];
+  const names = asked === null ? searchedSchedules(problem) : [asked];
   return names.flatMap((name) =>
     virtualStagesOf(problem, name).flatMap((virtualStages) => {
       const kind = kindFor(name, { virtualStages });
@@ -42,6 +41,32 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
       return slices.map((count) => ({ name, virtualStages, chunks, slices: count }));
     }),
   );
+}
+
+/** In which order schedules are looked at: what usual launchers run, the others, and those whose orders are planned for given times. */
+export type SchedulePhase = 'usual' | 'others' | 'planned';
+
+/** The parts of a problem by schedule, in the order in which they are searched; the whole where the schedule is fixed. */
+export function phasesOf(problem: SearchProblem): readonly { readonly phase: SchedulePhase; readonly problem: SearchProblem }[] {
+  const asked = askedSchedule(problem);
+  if (asked !== null) return [{ phase: phaseOf(asked), problem }];
+  return (['usual', 'others', 'planned'] as const)
+    .map((phase) => ({ phase, problem: { ...problem, among: searchedSchedules(problem).filter((name) => phaseOf(name) === phase) } }))
+    .filter(({ problem: { among } }) => among.length > 0);
+}
+
+function phaseOf(name: ScheduleName): SchedulePhase {
+  if (isPlanned(name)) return 'planned';
+  return name === 'Interleaved1F1B' || plannedSchedules.some((usual) => usual === name) ? 'usual' : 'others';
+}
+
+/** What there is to choose the schedule from; `Interleaved1F1B` is 1F1B on virtual stages. */
+function searchedSchedules({
+  schedules = namedSchedules,
+  withoutPlanned = false,
+  among = schedules,
+}: SearchProblem): readonly ScheduleName[] {
+  return among.filter((name) => name !== 'Interleaved1F1B' && !(withoutPlanned && isPlanned(name)));
 }
 
 /** Whether a schedule runs token slices here: those that are made for them. */
@@ -74,6 +99,7 @@ interface Wanted {
 function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: number, wanted: Wanted): boolean {
   const { request, fixed, schedules } = problem;
   const { asked, name, kind, virtualStages, chunks } = wanted;
+  if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
   const isDecided = asked || (fixed.has('virtualStages') && schedules === undefined);
   if (pipeline === 1 && !isDecided && (name !== '1F1B' || chunks > 1)) return false;
   // Megatron-LM's interleaving, unless a file of no launcher says otherwise

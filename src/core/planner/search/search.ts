@@ -5,7 +5,8 @@ import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { evaluatorOf, nearlyFits, type Bound, type Evaluator, type Predicted, type SearchPoint } from './evaluate';
 import { heldToMeasured } from './measured';
-import { familiesOf, nothingToSearch, requireSearchable, type Family, type SearchProblem } from './space';
+import { phasesOf, type SchedulePhase } from './schedules';
+import { familiesOf, nothingToSearch, type Family, type SearchProblem } from './space';
 
 /** How far a search is. */
 export interface SearchCounts {
@@ -27,10 +28,9 @@ export interface SearchCounts {
 /** What a search shows while it runs. */
 export interface SearchProgress {
   readonly best: Predicted | null;
-  /** No layout of the space is faster. */
+  /** No layout of the space is faster; 0 while there are schedules still to come. */
   readonly lowerBoundMs: number;
-  /** All other schedules are done: orders are planned for given times, which takes longer. */
-  readonly planning: boolean;
+  readonly phase: SchedulePhase;
   readonly counts: SearchCounts;
 }
 
@@ -79,15 +79,14 @@ const mostPlanning = 200e6;
  * Best-first: families by the least time of any of their cuts, then their cuts by the least time of each, then prediction. What cannot enter the answer (the fastest, the front of time against memory, the fastest of each
  * schedule and of the fastest sizes) by its bounds is left out, so that the answer is that of predicting every layout.
  *
- * Schedules whose orders are planned come last, as one takes as long as a hundred others: those that may be the fastest of all, and a few others, so that the best of such a schedule is the best of those looked at.
- * @throws ExpectedError `search-encoder-decoder` and `search-no-layout` when there is nothing to search; CancelledError.
+ * Schedules come in phases: those that usual launchers run, the others, and last those whose orders are planned, as one of these takes as long as a hundred others. Of them those are planned that may be the fastest of all, and a few
+ * more, so that the best of such a schedule is the best of those looked at.
+ * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
 export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(asked.request)): Found {
   const problem = heldToMeasured(asked);
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
   const open = queue<Family | SearchPoint>();
-  /** What is planned, for when all else is done. */
-  const later = queue<Family | SearchPoint>();
   const kept = keeper(bestOnly);
   const counts = { families: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
   const bounds = new WeakMap<Family, Bound>();
@@ -95,11 +94,13 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   let nodes = 0;
   /** Least bound of the points that are left out. */
   let leftOutMs = Infinity;
-  let planning = false;
+  let phase: SchedulePhase = 'usual';
+  /** All families are there. */
+  let isWhole = false;
   let planningLeft = mostPlanning;
 
-  const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), later.least(), leftOutMs);
-  const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: lowerBound(), planning, counts: { ...counts } });
+  const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
+  const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: isWhole ? lowerBound() : 0, phase, counts: { ...counts } });
   const look = (): void => {
     if (++nodes % nodesBetweenLooks === 0) throwIfCancelled(signal);
     if (nodes % nodesBetweenReports === 0) progress();
@@ -119,7 +120,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     look();
     if (ruledOut(node, bound)) return;
     bounds.set(node, bound);
-    (isPlanned(node.schedule) ? later : open).push(bound.iterationMs, node);
+    open.push(bound.iterationMs, node);
   };
   const leaveOut = (bound: Bound): void => {
     counts.tooLarge++;
@@ -153,8 +154,8 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       if (!bestOnly && predicted !== 'unmet') noteExcluded(excluded, { family: point, bound: predicted });
     } else if (kept.add(predicted)) progress();
   };
-  const empty = (entries: typeof open): void => {
-    for (let next = entries.pop(); next !== undefined; next = entries.pop()) {
+  const empty = (): void => {
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const { entry } = next;
       const bound = bounds.get(entry);
       look();
@@ -165,7 +166,6 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
 
   throwIfCancelled(signal);
-  requireSearchable(problem);
   const skipping = {
     tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => {
       look();
@@ -176,15 +176,18 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       counts.overMemory += families;
     },
   };
-  for (const family of familiesOf(problem, skipping)) {
-    counts.families++;
-    enter(family, evaluator.familyBound(family));
-  }
+  const phases = phasesOf(problem);
+  phases.forEach((part, index) => {
+    phase = part.phase;
+    if (index > 0) progress();
+    for (const family of familiesOf(part.problem, skipping)) {
+      counts.families++;
+      enter(family, evaluator.familyBound(family));
+    }
+    isWhole = index === phases.length - 1;
+    empty();
+  });
   if (counts.families === 0) throw nothingToSearch(problem);
-  empty(open);
-  planning = true;
-  if (later.least() < Infinity) progress();
-  empty(later);
   progress();
   const { best, front, perSchedule, perSizes } = kept;
   return {

@@ -37,6 +37,8 @@ export interface SearchProblem {
   readonly fixed: ReadonlySet<SearchKey>;
   /** What there is to choose the schedule from; absent: any. */
   readonly schedules?: readonly ScheduleName[];
+  /** Those of these that are looked at now; absent: all. */
+  readonly among?: readonly ScheduleName[];
   /** No schedule whose orders are planned for given times, unless it is fixed. */
   readonly withoutPlanned?: boolean;
   /** The layout of `request` is one that a file launches, whole: the answer says where it stands. */
@@ -195,7 +197,9 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
   const tensors = among('tensor', (size) => size <= cluster.gpusPerNode && splitsModel(model, size));
   const contexts = among(
     'context',
-    (size) => size === 1 || (training.sequenceLength >= size * leastContextTokens && training.sequenceLength % (2 * size) === 0),
+    (size) =>
+      size === 1 ||
+      (model.stacks === undefined && training.sequenceLength >= size * leastContextTokens && training.sequenceLength % (2 * size) === 0),
   );
   const pipelines = among('pipeline', (size) => size <= (offloadsAlone(training) ? 1 : Math.min(model.layers, mostStages)));
   for (const tensor of tensors)
@@ -204,15 +208,27 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
         const data = gpus / (tensor * context * pipeline);
         if (!Number.isInteger(data) || (fixed.has('data') && data !== layout.data) || training.globalBatch % data !== 0) continue;
         if (!exchangesHeads(problem, tensor, context)) continue;
-        if (fixed.has('sequenceParallel') && training.sequenceParallel && training.sequenceLength % tensor !== 0) continue;
+        if (fixed.has('sequenceParallel') && training.sequenceParallel && !splitsSequences(training, tensor)) continue;
         for (const experts of expertSizes(problem, { tensor, context, data })) yield { tensor, pipeline, data, context, ...experts };
       }
 }
 
+/** Whether sequence parallelism of this size divides the sequences. */
+function splitsSequences({ sequenceLength, decoderSequenceLength = 0 }: TrainingSpec, tensor: number): boolean {
+  return sequenceLength % tensor === 0 && decoderSequenceLength % tensor === 0;
+}
+
 /** Whether tensor parallelism of this size divides heads (or repeats those of keys and values) and widths. */
 function splitsModel(model: ModelSpec, tensor: number): boolean {
-  const { hidden, ffn, denseFfn, experts } = model;
-  const widths = [hidden, ffn, denseFfn ?? tensor, experts?.sharedFfn ?? tensor];
+  const { hidden, ffn, denseFfn, experts, stacks } = model;
+  const widths = [
+    hidden,
+    ffn,
+    denseFfn ?? tensor,
+    experts?.sharedFfn ?? tensor,
+    stacks?.decoderFfn ?? tensor,
+    stacks?.decoderHeads ?? tensor,
+  ];
   return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
 }
 
@@ -304,16 +320,6 @@ function optimizersOf({ request, fixed }: SearchProblem): Pick<TrainingSpec, 'ze
         : [undefined];
     return offloads.map((offload) => ({ zeroStage: stage, ...(offload === undefined ? {} : { offloadOptimizer: offload }) }));
   });
-}
-
-/** @throws ExpectedError `search-*` where there is nothing to choose from. */
-export function requireSearchable({ request }: SearchProblem): void {
-  if (request.model.stacks !== undefined)
-    throw new ExpectedError(
-      'search-encoder-decoder',
-      'Layouts of encoder-decoder models are not searched yet',
-      'plan the layouts that you have in mind one by one',
-    );
 }
 
 /** Nothing is left to choose from. */

@@ -67,6 +67,7 @@ type Tried<From> = Plan & Trial<From>;
 
 function* trialsOf(pipeline: Pipeline, recipes: readonly Recipe[]): Generator<Trial<Recipe>> {
   for (const recipe of recipes) {
+    throwIfCancelled(pipeline.problem.signal);
     const words = recipe(pipeline);
     if (words) yield { words, recipe };
   }

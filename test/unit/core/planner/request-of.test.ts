@@ -5,6 +5,7 @@ import type { PlanRequest } from '../../../../src/core/planner/request';
 import { searchLayouts } from '../../../../src/core/planner/search/assemble';
 import { requestOf } from '../../../../src/core/planner/search/request-of';
 import type { FoundPlan, SearchResult } from '../../../../src/core/planner/search/result';
+import { namedSchedules } from '../../../../src/core/schedule/schedule';
 import { deepseek, gpt, request } from '../../../golden/requests';
 
 /** Everything an answer shows. */
@@ -22,13 +23,18 @@ function assertSame(wanted: PlanRequest, found: FoundPlan): void {
 }
 
 describe('a layout that a search found, opened as a plan', () => {
-  it('takes the time and the memory that the search said, on its front and for every schedule', () => {
+  it('takes the time and the memory that the search said, on its front and for every schedule', function () {
+    this.timeout(60_000);
     const wanted = request('A100-40GB', gpt(14, 3072, 24, 50304), {
-      training: { globalBatch: 32, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
-      layout: { tensor: 2, pipeline: 4, data: 2 },
+      training: { globalBatch: 8, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
+      layout: { tensor: 2, pipeline: 4, data: 1 },
     });
-    const plans = shownOf(searchLayouts({ request: wanted, fixed: new Set() }));
+    const plans = shownOf(searchLayouts({ request: wanted, fixed: new Set(['tensor', 'microBatch', 'zeroStage', 'offloadOptimizer']) }));
     for (const found of plans) assertSame(wanted, found);
+    assert.deepEqual(
+      new Set(plans.map(({ point }) => point.schedule)),
+      new Set(namedSchedules.filter((name) => name !== 'Interleaved1F1B')),
+    );
     assert.ok(
       plans.some(({ point }) => new Set(point.stageLayers).size > 1),
       'an uneven cut',

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { gpusOfGroup } from '../../src/core/cluster/groups';
+import { loadRun } from '../../src/core/config/load';
+import { ExpectedError } from '../../src/core/errors';
+import { findingsOf } from '../../src/core/planner/findings';
+import { makePlan } from '../../src/core/planner/make-plan';
+import { resolveRun } from '../../src/core/planner/resolve';
+
+const group = fc.record({
+  gpu: fc.constantFrom('V100-16GB', 'A100-40GB', 'H100-80GB', 'RTX4090'),
+  nodes: fc.integer({ min: 1, max: 3 }),
+  gpusPerNode: fc.constantFrom(1, 2, 4),
+});
+const configs = fc.record({
+  model: fc.record({
+    layers: fc.integer({ min: 6, max: 30 }),
+    hidden: fc.constant(512),
+    heads: fc.constant(8),
+    vocab: fc.constantFrom(0, 50304),
+    experts: fc.constantFrom(null, 4),
+    activeExperts: fc.constant(2),
+  }),
+  cluster: fc.record({ groups: fc.array(group, { minLength: 2, maxLength: 4 }) }),
+  training: fc.record({
+    sequenceLength: fc.constantFrom(256, 512),
+    globalBatch: fc.constantFrom(8, 12),
+    recompute: fc.constantFrom('none', 'full'),
+    zeroStage: fc.constantFrom(0, 1),
+  }),
+  layout: fc.record({ tensor: fc.constantFrom(1, 2), virtualStages: fc.constantFrom(1, 2) }, { requiredKeys: [] }),
+  schedule: fc.constantFrom(null, '1F1B', 'GPipe', 'TeraPipe', 'ZBVZeroBubble', 'Seq1F1B', 'ZB-H1'),
+});
+
+describe('plans on random groups of nodes', () => {
+  it('place every stage on GPUs that its group has, deal out all layers and hold each stage against its own card', async () => {
+    let placed = 0;
+    await fc.assert(
+      fc.asyncProperty(configs, async ({ schedule, ...rest }) => {
+        const config = { ...rest, slicing: { unit: 128 }, ...(schedule === null ? {} : { schedule }) };
+        const run = await loadRun('terapipe.json', JSON.stringify(config), () => Promise.reject(new Error('no other file')));
+        let plan;
+        try {
+          plan = makePlan(resolveRun(run, { gpu: 'A100-80GB', nodes: null, gpusPerNode: null }));
+        } catch (error) {
+          if (error instanceof ExpectedError) return;
+          throw error;
+        }
+        findingsOf(run, plan);
+        const { cluster, layout, model } = plan.request;
+        const kinds = cluster.groups ?? [cluster];
+        const perStage = layout.tensor * layout.data * layout.context;
+        if (cluster.groups !== undefined) {
+          placed++;
+          assert.equal(layout.stageGroups?.length, layout.pipeline);
+          kinds.forEach((kind, index) => {
+            const stages = layout.stageGroups!.filter((own) => own === index).length;
+            assert.equal(stages * perStage, gpusOfGroup(kind));
+          });
+          assert.equal(
+            layout.stageLayers!.reduce((sum, layers) => sum + layers, 0),
+            model.layers,
+          );
+        }
+        for (const { memory, fits, mfu, iterationMs } of plan.candidates) {
+          memory.stages.forEach(({ capacityBytes, gpu }, stage) => {
+            const kind = kinds[layout.stageGroups?.[stage] ?? 0]!;
+            assert.equal(capacityBytes, kind.gpu.memoryBytes);
+            assert.equal(gpu, cluster.groups === undefined ? undefined : kind.gpu.name);
+          });
+          assert.equal(
+            fits,
+            memory.stages.every(({ cardBytes, capacityBytes }) => cardBytes <= capacityBytes),
+          );
+          assert.ok(mfu > 0 && mfu < 1 && iterationMs > 0 && iterationMs < Infinity);
+        }
+      }),
+      { numRuns: 20 },
+    );
+    assert.ok(placed > 0);
+  });
+});
