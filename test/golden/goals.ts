@@ -65,7 +65,7 @@ export async function testGoals(
   return goals;
 }
 
-/** The search of test/bench in a process of its own: cold, as a person would start it. */
+/** The search of test/bench in a process of its own: cold, as a person would start it. The goal is of the phase after which an answer of the usual schedules stands; others improve on it. */
 export function searchTimingGoals(): Goal[] {
   const printed = execFileSync(process.execPath, ['--import', 'tsx', path.join(root, 'test/bench/search.ts')], {
     cwd: root,
@@ -73,10 +73,11 @@ export function searchTimingGoals(): Goal[] {
   });
   const lines = printed.split('\n');
   return lines.flatMap((line, index) => {
-    const found = /searched in (\d+) ms \((\d+) ms of processor\).*; goal (\d+) ms/.exec(line);
+    const found = /TeraPipe in (\d+) ms, goal (\d+) ms; all schedules in (\d+) ms.*\((\d+) ms of processor\)/.exec(line);
     if (found === null) return [];
-    const [, ms = '', processorMs = '', goalMs = ''] = found;
-    const name = `Search: ${(lines[index - 1] ?? '').split(':')[0] ?? ''}`;
-    return [{ name, found: `${ms} ms (${processorMs} ms of processor)`, goal: `under ${goalMs} ms`, met: Number(ms) < Number(goalMs) }];
+    const [, ms = '', goalMs = '', allMs = '', processorMs = ''] = found;
+    const name = `Search, first phase (1F1B, GPipe, TeraPipe): ${(lines[index - 1] ?? '').split(':')[0] ?? ''}`;
+    const took = `${ms} ms; all schedules ${allMs} ms (${processorMs} ms of processor)`;
+    return [{ name, found: took, goal: `under ${goalMs} ms`, met: Number(ms) < Number(goalMs) }];
   });
 }

@@ -21,6 +21,8 @@ const models: readonly ModelSpec[] = [
   { ...llama3('70b', layers), hidden: 4096, heads: 32, ffn: 14336 },
   mixtral(layers),
   deepseek(2, layers),
+  { ...deepseek(3, layers), mtpLayers: 1 },
+  { ...gpt(layers, 1024, 16, 50304), mtpLayers: 2 },
   {
     ...llama3('70b', layers),
     layerKinds: Array.from({ length: layers }, (_, layer) => ({ feedForward: 'dense', window: layer % 2 === 0 ? 512 : null })),
@@ -42,6 +44,10 @@ const training: fc.Arbitrary<Partial<TrainingSpec>> = fc.record(
     zeroStage: fc.constantFrom(0, 1, 2, 3),
     recompute: fc.constantFrom('none', 'selective', 'full'),
     recomputeLayers: fc.integer({ min: 1, max: 6 }),
+    recomputeGroup: fc.integer({ min: 1, max: 5 }),
+    offloadLayers: fc.constantFrom(0, 1, 5, 40),
+    overlapGradients: fc.boolean(),
+    overlapParameters: fc.boolean(),
     recomputeModules: fc.subarray([...recomputeModules], { minLength: 1 }),
     runtime: fc.constantFrom(...runtimes),
     contextExchange: fc.constantFrom('all-to-all', 'ring'),
@@ -124,7 +130,8 @@ describe('any request', () => {
   it('keeps less, the more is recomputed, and takes longer', () => {
     holds((wanted) => {
       const [none, selective, full] = (['none', 'selective', 'full'] as const).map((recompute) =>
-        changed(wanted, { recompute, recomputeModules: ['core_attn'], recomputeLayers: layers }),
+        // what recompute drops need not be copied to the host either
+        changed(wanted, { recompute, recomputeModules: ['core_attn'], recomputeLayers: 99, offloadLayers: 0 }),
       );
       const activations = ({ memory }: Candidate) => Math.max(...memory.stages.map(({ parts }) => parts.activations));
       assertNotOver(activations(selective!), activations(none!), 'selective');
@@ -168,5 +175,30 @@ describe('any request', () => {
         assertNotOver(peak(once), peak(twice), 'memory');
       }
     });
+  });
+
+  it('keeps less on the GPU, the more layers are on the host, and never runs faster for it', () => {
+    holds((wanted) => {
+      const [none, some, more] = [0, 2, 9].map((offloadLayers) => changed(wanted, { offloadLayers }));
+      const activations = ({ memory }: Candidate) => Math.max(...memory.stages.map(({ parts }) => parts.activations));
+      assertNotOver(activations(some!), activations(none!), 'two layers');
+      assertNotOver(activations(more!), activations(some!), 'nine layers');
+      assertNotOver(none!.iterationMs, some!.iterationMs, 'time of two layers');
+      assertNotOver(some!.iterationMs, more!.iterationMs, 'time of nine layers');
+    }, 80);
+  });
+
+  it('waits less where exchanges run beside compute, and longer where further tokens are predicted', () => {
+    holds((wanted) => {
+      const exchange = (overlaps: boolean) =>
+        changed(wanted, { overlapGradients: overlaps, overlapParameters: overlaps }).gradientExchangeMs;
+      assertNotOver(exchange(true), exchange(false), 'exchange');
+      if (wanted.model.stacks !== undefined) return;
+      const model = { ...wanted.model };
+      delete (model as { mtpLayers?: number }).mtpLayers;
+      const [plain, further] = [model, { ...model, mtpLayers: 1 }].map((of) => predictOneF1B({ ...wanted, model: of }));
+      assertNotOver(plain!.iterationMs, further!.iterationMs, 'time');
+      assertNotOver(peak(plain!), peak(further!), 'peak');
+    }, 80);
   });
 });

@@ -5,6 +5,7 @@ const mib = 2 ** 20;
 /**
  * Memory is the total that `nvidia-smi` (or `rocm-smi`) lists for the card. Fractions `gemmEfficiency` are those of the analytic time model (cost/layer-time.ts): 0.958 fitted on 45 multi-node A100 runs of vTrain's artefact, carried unchanged to V100
  * (TeraPipe's ten settings), 0.527 fitted on nine dense B200 runs, 0.75 from one published Llama 3 405B row on H100. Where none was measured, H100's is carried over and marked.
+ * Rates of narrow formats are dense and accumulate in fp32: half of the data sheets' where those count sparsity, as theirs do.
  */
 const gpus = {
   'V100-16GB': {

@@ -108,10 +108,11 @@ function stageMemory(
   const { row, operation, alive, working } = stagePeak(schedule, chunks, stage);
   const parts: Record<MemoryPart, number> = {
     ...always,
-    activations: alive.activations,
-    keysValues: alive.keysValues + alive.keyValueGradients,
-    logits: alive.logits,
-    keptForWeights: alive.keptForWeights,
+    // what is freed again bit by bit may end a rounding error below nothing
+    activations: Math.max(0, alive.activations),
+    keysValues: Math.max(0, alive.keysValues + alive.keyValueGradients),
+    logits: Math.max(0, alive.logits),
+    keptForWeights: Math.max(0, alive.keptForWeights),
     backwardOperation: working,
   };
   const peakBytes = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);

@@ -179,6 +179,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   const phases = phasesOf(problem);
   phases.forEach((part, index) => {
     phase = part.phase;
+    if (index > 0) progress();
     for (const family of familiesOf(part.problem, skipping)) {
       counts.families++;
       enter(family, evaluator.familyBound(family));
