@@ -27,7 +27,7 @@ export interface JoinedModel {
 export function runOfLauncher(launcher: LauncherFile, title: string, joined: JoinedModel | null): Run {
   const { file, format, place } = launcher;
   const hybrid = hybridRunOf(launcher.facts);
-  const facts = hybrid === null ? launcher.facts : withKinds(launcher.facts, hybrid);
+  const facts = withWindow(hybrid === null ? launcher.facts : withKinds(launcher.facts, hybrid));
   const given = modelNumbers(facts);
   const model = joined === null ? completeInline(given, place) : { ...joined.model, ...given };
   const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
@@ -55,6 +55,18 @@ function withKinds(facts: Facts, { kinds, layers }: HybridRun): Facts {
     ...facts,
     layers: facts.hybridPattern === undefined && facts.layers !== undefined ? facts.layers : { value: layers, source },
     attentionKinds: { value: kinds, source },
+  };
+}
+
+/** A window that a launcher gives is that of all layers that attend. */
+function withWindow(facts: Facts): Facts {
+  const { slidingWindow, attentionKinds } = facts;
+  if (slidingWindow === undefined) return facts;
+  const kinds = attentionKinds?.value.map((name) => (name === 'attention' || name === 'full_attention' ? 'sliding_attention' : name));
+  return {
+    ...facts,
+    slidingWindowActive: { ...slidingWindow, value: true },
+    ...(attentionKinds && kinds && { attentionKinds: { ...attentionKinds, value: kinds } }),
   };
 }
 

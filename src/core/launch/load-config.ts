@@ -3,6 +3,7 @@ import type { Finding } from '../findings';
 import type { LauncherFile, LauncherReader } from '../config/facts';
 import { aboutModel, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../config/huggingface';
 import { megatronDefaults } from '../config/shell/megatron-defaults';
+import { isHybrid } from '../config/hybrid';
 import { runOfLauncher } from '../config/launcher-run';
 import { loadRun, titleOf } from '../config/load';
 import { namedModelOf } from '../config/named-models';
@@ -140,7 +141,9 @@ function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig,
     if (joined === null) return { run: withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), null), launcher), noRun: null };
     const { config, texts } = joined;
     const run = withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), { model: config.model, texts }), launcher);
-    return { run: { ...run, ...aboutModel(config) }, noRun: null };
+    // The layers of a hybrid are told as a whole: by the launcher, or by the config.
+    const told = isHybrid(launcher.facts) ? { traits: run.traits ?? {} } : {};
+    return { run: { ...run, ...aboutModel(config), ...told }, noRun: null };
   } catch (error) {
     if (error instanceof ExpectedError)
       return { run: null, noRun: error.code === 'config-model-incomplete' ? sizesElsewhere(launcher, error) : error };

@@ -87,12 +87,13 @@ export function stateBytes(state: StateMixer, tensor: number, batch: number, ele
   return batch * (4 * value * state.stateDim + element * Math.max(0, state.convolution - 1) * convolved);
 }
 
-/** Whether `tensor` ranks can share the heads of all layers: of attention, with key/value heads that divide or repeat; and of a state, whose groups must divide (`MambaMixer`, `GatedDeltaNet`). Nothing is known that divides Mamba's first version. */
+/** Whether `tensor` ranks can share the heads of all layers: of attention, in both stacks where there are two, with key/value heads that divide or repeat; and of a state, whose groups must divide (`MambaMixer`, `GatedDeltaNet`). Nothing is known that divides Mamba's first version. */
 export function splitsHeads(model: ModelSpec, tensor: number): boolean {
-  const { heads, kvHeads, latent, state } = model;
+  const { heads, kvHeads, latent, state, stacks } = model;
   const keyValue = latent ? heads : kvHeads;
   const attends = state === undefined || (model.layerKinds ?? []).some(hasAttention);
-  const splitsAttention = heads % tensor === 0 && (keyValue % tensor === 0 || tensor % keyValue === 0);
+  const splitsAttention =
+    heads % tensor === 0 && (stacks?.decoderHeads ?? heads) % tensor === 0 && (keyValue % tensor === 0 || tensor % keyValue === 0);
   return (!attends || splitsAttention) && (state === undefined || splitsState(state, tensor));
 }
 

@@ -69,16 +69,18 @@ function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {
  * As `requireStacks` for the sizes that a run's files give, where they stand.
  * @throws ExpectedError `plan-encoder-decoder`, placed.
  */
-export function requireStacksOf({ model: { encoderLayers }, groups }: Run, model: ModelSpec): void {
+export function requireStacksOf({ model: { encoderLayers, experts }, training: { mtpLayers }, groups }: Run, model: ModelSpec): void {
   if (model.stacks === undefined) return;
   requireBoth(model, placeOf(encoderLayers));
-  if (groups !== undefined)
-    throw new ExpectedError(
-      'plan-encoder-decoder',
-      'An encoder-decoder model is not planned with several kinds of nodes: stages of two stacks are not placed on them',
-      'give one kind of node',
-      placeOf(groups),
-    );
+  const refuse = (given: Located<unknown> | undefined, what: string, remedy: string): void => {
+    if (given === undefined) return;
+    throw new ExpectedError('plan-encoder-decoder', `An encoder-decoder model is not planned with ${what}`, remedy, placeOf(given));
+  };
+  refuse(groups, 'several kinds of nodes: stages of two stacks are not placed on them', 'give one kind of node');
+  const routed = experts.value === null ? undefined : experts;
+  refuse(routed, 'experts: which of its layers would have them is not known', 'remove the experts, or the encoder');
+  const further = (mtpLayers?.value ?? 0) === 0 ? undefined : mtpLayers;
+  refuse(further, 'prediction of further tokens: no launcher is known that trains both', 'set training.mtpLayers to 0');
 }
 
 function placeOf({ source }: Located<unknown>): Place | undefined {

@@ -65,6 +65,8 @@ const rules: readonly Rule[] = [
   (profile, { model, layout }) => shapeReason(profile.shape, layerShapeOf(model, layout.tensor, layout.expert), measuredEnds(profile)),
   ({ precision }, { training }) => (precision === training.precision ? null : `it was measured in ${precision}, not ${training.precision}`),
   (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : `it has no products in ${gemmPrecision}`),
+  (_, { model: { mtpLayers = 0 } }) => (mtpLayers === 0 ? null : 'it has no times of the prediction of further tokens'),
+  (_, { training: { offloadLayers = 0 } }) => (offloadLayers === 0 ? null : 'it has no times of copies to the host'),
   (_, { layout }) =>
     layout.context === 1
       ? null
@@ -80,7 +82,7 @@ const rules: readonly Rule[] = [
 ];
 
 /**
- * Why a profile cannot serve a plan, as a clause for `This profile cannot serve the plan: ...`: another device, tensor size, layer, precision, context parallelism, a sequence over twice
+ * Why a profile cannot serve a plan, as a clause for `This profile cannot serve the plan: ...`: another device, tensor size, layer, precision, further tokens, offload, context parallelism, a sequence over twice
  * as long as measured, another attention, no fit. A device without a preset (a CPU, say) serves the cluster whose GPU bears its name.
  * @returns null when it can.
  */

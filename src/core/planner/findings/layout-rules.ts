@@ -85,8 +85,12 @@ function tensorFindings(run: Run): Finding[] {
   if (model.state !== undefined && !splitsState(model.state, tensor)) return [stateFinding(run, model, model.state, tensor)];
   if (model.state !== undefined && !(model.layerKinds ?? []).some(hasAttention)) return [];
   const { heads, kvHeads, hidden } = run.model;
-  const { ffn } = modelSpecOf(run.model);
-  const sizes = divisorsOf(heads.value).filter((size) => splitsWidths(run, size) && splitsKvHeads(kvHeads.value, size));
+  const { ffn, stacks } = model;
+  const { decoderHeads = heads.value, decoderFfn = ffn } = stacks ?? {};
+  const splitsDecoder = (size: number): boolean => decoderHeads % size === 0 && decoderFfn % size === 0;
+  const sizes = divisorsOf(heads.value).filter(
+    (size) => splitsWidths(run, size) && splitsKvHeads(kvHeads.value, size) && splitsDecoder(size),
+  );
   const near = nearest(sizes, tensor);
   const finding = (code: 'heads-tensor' | 'kv-heads-tensor' | 'width-tensor', message: string) =>
     findingAt(
@@ -104,6 +108,11 @@ function tensorFindings(run: Run): Finding[] {
   const [odd, name] = ffn % tensor !== 0 ? [ffn, 'feed-forward width'] : [hidden.value, 'hidden size'];
   if (!splitsWidths(run, tensor))
     return [finding('width-tensor', `A ${name} of ${formatCount(odd)} cannot be divided over a tensor size of ${formatCount(tensor)}`)];
+  if (!splitsDecoder(tensor)) {
+    const what = decoderHeads % tensor === 0 ? `feed-forward width of ${formatCount(decoderFfn)}` : plural(decoderHeads, 'attention head');
+    const code = decoderHeads % tensor === 0 ? 'width-tensor' : 'heads-tensor';
+    return [finding(code, `The decoder's ${what} cannot be divided over a tensor size of ${formatCount(tensor)}`)];
+  }
   if (!splitsKvHeads(kvHeads.value, tensor))
     return [
       finding(

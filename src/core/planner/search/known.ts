@@ -80,6 +80,12 @@ export function knownOf(request: PlanRequest): Known {
   );
   const sliced = ({ keys }: Family): string => keys.sliced;
   const times = remembered((family: Family, shape, share) => sliceTimes(costs(family, shape, share), family, request), sliced);
+  /** Without waits for copies to the host: how many bytes leave depends on the cut. */
+  const computeTimes = remembered((family: Family, shape) => {
+    const inputs = inputsOf(request, family);
+    const kept = { ...inputs, training: { ...inputs.training, offloadLayers: 0 } };
+    return sliceTimes(partCosts(request, kept)(shape, 1), family, request);
+  }, sliced);
   const afterwards = (order: RankOrder) =>
     remembered(
       (family: Family, stage) => {
@@ -113,7 +119,7 @@ export function knownOf(request: PlanRequest): Known {
     cost: costs,
     times,
     sumMs: (family) => {
-      const { forwardMs, backwardMs } = times(family, whole);
+      const { forwardMs, backwardMs } = computeTimes(family, whole);
       return (request.costTable === null ? 1 : family.layout.pipeline) * (forwardMs + backwardMs);
     },
     afterwardsMs: (family) =>

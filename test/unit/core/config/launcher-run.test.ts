@@ -132,12 +132,28 @@ describe('the run of a launcher', () => {
     assert.equal(runOfLauncher(launcher({ ...sizes, latentAttention: false, moeLayerFrequency: '1' }), 'x', null).unplanned, undefined);
   });
 
+  it('attends within the window that the launcher gives, in a hybrid too', () => {
+    const windows = (facts: Partial<FactValues>) =>
+      runOfLauncher(launcher({ ...sizes, ...facts }), 'x', null).traits?.layerKinds?.map(({ window }) => window);
+    assert.deepEqual(windows({ layers: 2, slidingWindow: 128 }), [128, 128]);
+    assert.deepEqual(windows({ layers: 4, slidingWindow: 128, hybridPattern: 'M*-*' }), [null, 128, null, 128]);
+    assert.deepEqual(windows({ layers: 2, slidingWindow: 128, linearAttentionFrequency: '2' }), [null, 128]);
+    assert.equal(windows({ layers: 2 }), undefined);
+  });
+
   it('has the layers of both stacks and both lengths of an encoder-decoder model', () => {
     const lengths = { encoderSequenceLength: 512, decoderSequenceLength: 128 };
     const run = runOfLauncher(launcher({ ...sizes, encoderLayers: 12, decoderLayers: 6, ...lengths }), 'x', null);
     assert.deepEqual([run.model.layers.value, run.model.encoderLayers.value], [18, 12]);
     const { model, training } = resolveRun(run, defaults);
     assert.deepEqual([model.stacks?.encoderLayers, training.sequenceLength, training.decoderSequenceLength], [12, 512, 128]);
+  });
+
+  it('is not planned as a dense encoder-decoder where the launcher gives it experts or further tokens', () => {
+    for (const more of [{ experts: 8, activeExperts: 2 }, { mtpLayers: 1 }]) {
+      const run = runOfLauncher(launcher({ ...sizes, encoderLayers: 12, decoderLayers: 6, ...more }), 'x', null);
+      assert.throws(() => resolveRun(run, defaults), { code: 'plan-encoder-decoder' });
+    }
   });
 
   it('keeps biases of a launcher that switches them off', () => {

@@ -39,6 +39,22 @@ describe('loading a launcher', () => {
     assert.ok(findings.some(({ code }) => code === 'two-files-disagree'));
   });
 
+  it('takes the layers of a hybrid from the launcher that tells them, not from another model beside it', async () => {
+    const text = `${nemo}  num_layers: 8
+  hidden_size: 512
+  ffn_hidden_size: 2048
+  hybrid_override_pattern: "M-M*-M-M"
+`;
+    const mamba = JSON.stringify({ model_type: 'mamba2', num_hidden_layers: 24 });
+    for (const beside of [mamba, llama]) {
+      const { run } = await loadConfig('train.yaml', text, world({ 'config.json': beside }));
+      assert.ok(run);
+      const { layerKinds = [], layers } = modelSpecOf(run.model, run.traits);
+      assert.equal(layers, 8);
+      assert.equal(layerKinds.map(({ mixer = 'attention' }) => mixer[0]).join(''), 'snsansns');
+    }
+  });
+
   it('is no error when the sizes of the model are nowhere, and is not planned', async () => {
     const { run, noRun, findings } = await loadConfig('train.yaml', nemo, world({}));
     assert.equal(run, null);

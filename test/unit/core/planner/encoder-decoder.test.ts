@@ -8,13 +8,19 @@ import type { Schedule } from '../../../../src/core/schedule/schedule';
 import { layerTime } from '../../../../src/core/cost/layer-time';
 import { savedBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { staticBytes } from '../../../../src/core/memory/static';
+import { splitsHeads } from '../../../../src/core/model/mixers';
 import { parameterCount } from '../../../../src/core/model/parameters';
+import { findingsOf } from '../../../../src/core/planner/findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
 import type { Layout, PlanRequest, TrainingSpec } from '../../../../src/core/planner/request';
 import { stackCut, stacksText } from '../../../../src/core/planner/stack-cut';
+import { searchLayouts } from '../../../../src/core/planner/search/assemble';
+import { searchKeys } from '../../../../src/core/planner/search/space';
 import { cutShapes } from '../../../../src/core/planner/stages';
+import { unlikeOneLayer } from '../../../../src/core/profile/shape';
 import { request } from '../../../golden/requests';
+import { load } from '../config/files';
 import { bart, modelOf, t5, whisper } from './stacks';
 
 const lengths = { sequenceLength: 512, decoderSequenceLength: 128 };
@@ -146,6 +152,49 @@ describe('an encoder-decoder model', () => {
     for (const schedule of ['TeraPipe', 'Seq1F1B', 'ZBVZeroBubble', 'Interleaved1F1B'] as const) refused({}, { schedule });
     refused({}, { slicing: { unit: null, scheme: [{ batch: 16, tokens: [256, 256] }] } });
     refused({}, { model: { ...t5(12, 12), layers: 12 } });
+  });
+
+  it('is divided over as many GPUs as the heads of both stacks', () => {
+    assert.deepEqual(
+      [8, 16].map((tensor) => splitsHeads(bart(2, 2), tensor)),
+      [true, false],
+    );
+  });
+
+  it('is not profiled, as its layers are not all alike', () => {
+    assert.notEqual(unlikeOneLayer(t5(12, 12)), null);
+  });
+
+  it('is told of either length that is longer than its positions', async () => {
+    const whisperTiny = { model_type: 'whisper', max_source_positions: 1500, max_target_positions: 448 };
+    const codes = async (config: object, training: object): Promise<(string | undefined)[]> => {
+      const run = await load({
+        'terapipe.json': JSON.stringify({ model: 'config.json', training }),
+        'config.json': JSON.stringify(config),
+      });
+      return findingsOf(run, null)
+        .filter(({ code }) => code === 'sequence-positions')
+        .map(({ remedy }) => remedy)
+        .sort();
+    };
+    assert.deepEqual(await codes(whisperTiny, { sequenceLength: 1500, decoderSequenceLength: 448 }), []);
+    assert.deepEqual(await codes(whisperTiny, { sequenceLength: 1600, decoderSequenceLength: 512 }), [
+      'set training.decoderSequenceLength to 448 or less',
+      'set training.sequenceLength to 1,500 or less',
+    ]);
+    assert.deepEqual(await codes({ model_type: 't5' }, { sequenceLength: 8192, decoderSequenceLength: 8192 }), []);
+  });
+
+  it('is searched: every layout that is found cuts the stacks apart, on whole sequences', () => {
+    const fixed = new Set(searchKeys.filter((key) => !['tensor', 'data', 'schedule', 'microBatch'].includes(key)));
+    const wanted = asked(t5(12, 6), { tensor: 2, pipeline: 4 });
+    const { best, front, perSchedule } = searchLayouts({ request: wanted, fixed }, { tokenBudget: 1e12 });
+    for (const { point } of [best, ...front, ...perSchedule]) {
+      let before = 0;
+      const ends = point.stageLayers.map((layers) => (before += layers));
+      assert.ok(ends.length === 4 && ends.includes(12), ends.join());
+    }
+    assert.ok(perSchedule.every(({ scheme }) => scheme.every(({ tokens }) => tokens.length === 1)));
   });
 
   it('takes longer and more memory the longer either sequence is', () => {

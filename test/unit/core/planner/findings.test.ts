@@ -100,6 +100,25 @@ describe('findingsOf', () => {
     assert.deepEqual([repeated.code, repeated.severity], ['kv-heads-tensor', 'information']);
   });
 
+  it('wants the decoder of an encoder-decoder model divided too, and its stacks by themselves', async () => {
+    const bart = { model_type: 'bart', d_model: 1024, encoder_layers: 12, decoder_layers: 6, encoder_attention_heads: 16 };
+    const found = async (decoder: object, layout: object) =>
+      findingsOf(
+        await load({
+          'terapipe.json': JSON.stringify({ model: { from: 'config.json', vocab: 1024 }, layout }),
+          'config.json': JSON.stringify({ ...bart, decoder_attention_heads: 16, ...decoder }),
+        }),
+        null,
+      ).map(({ code, remedy }) => [code, remedy]);
+    assert.deepEqual(await found({}, { tensor: 8, pipeline: 4 }), []);
+    assert.deepEqual(await found({ decoder_attention_heads: 4 }, { tensor: 8 }), [['heads-tensor', 'set layout.tensor to 4']]);
+    assert.deepEqual(await found({ decoder_ffn_dim: 4092 }, { tensor: 8 }), [['width-tensor', 'set layout.tensor to 4']]);
+    assert.deepEqual(
+      (await found({}, { pipeline: 19 })).map(([code]) => code),
+      ['layers-not-divisible'],
+    );
+  });
+
   it('wants heads that divide the hidden size unless the head size is given', async () => {
     assert.equal((await only({ model: { ...model, heads: 15 } })).code, 'hidden-heads');
     assert.deepEqual(await findings({ model: { ...model, heads: 15, headDim: 128 } }), []);

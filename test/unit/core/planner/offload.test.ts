@@ -5,6 +5,9 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chunkCost, offloadedBytes, offloadWaits } from '../../../../src/core/planner/offload';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
 import type { PlanRequest, TrainingSpec } from '../../../../src/core/planner/request';
+import { cutsFor } from '../../../../src/core/planner/search/cuts';
+import { evaluatorOf } from '../../../../src/core/planner/search/evaluate';
+import { familiesOf, searchKeys } from '../../../../src/core/planner/search/space';
 import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
 import { llama3, request } from '../../../golden/requests';
 
@@ -65,6 +68,20 @@ describe('activations of some layers on the host', () => {
     const slow = makePlan(llama({ offloadLayers: 6 }, { hostGBps: 0.5 }));
     assert.match(said(slow), /at 0\.5 GB\/s, which holds its passes up by/);
     assert.equal(slow.limits?.[0]?.limiter, 'offload');
+  });
+
+  it('keep the bounds of a search below every layout, though stages recompute more of their layers than one stage of all would', () => {
+    const wanted = llama({ offloadLayers: 8, runtime: 'deepspeed', recompute: 'full', recomputeLayers: 2 }, { hostGBps: 5 });
+    const evaluator = evaluatorOf(wanted);
+    const problem = { request: wanted, fixed: new Set(searchKeys.filter((key) => !['tensor', 'pipeline', 'data'].includes(key))) };
+    let stages = 0;
+    for (const family of familiesOf(problem))
+      for (const stageLayers of cutsFor(problem, family)) {
+        const predicted = evaluator.evaluate({ ...family, stageLayers });
+        assert.ok(typeof predicted === 'object' && evaluator.familyBound(family).iterationMs <= predicted.iterationMs, stageLayers.join());
+        stages = Math.max(stages, stageLayers.length);
+      }
+    assert.ok(stages >= 4);
   });
 
   it('take the link of the GPU unless one is given', () => {

@@ -127,6 +127,18 @@ describe('a plan from a profile', () => {
     assert.match(said.because, /^h100\.json: it was measured on NVIDIA H100 80GB HBM3, not on A100-40GB/);
   });
 
+  it('passes over one where tokens further on are predicted or activations leave for the host, which it has no times of', async () => {
+    for (const [training, because] of [
+      [{ mtpLayers: 1 }, /prediction of further tokens/],
+      [{ offloadLayers: 1 }, /copies to the host/],
+    ] as const) {
+      const run = await runOf({ training: { sequenceLength: 512, globalBatch: 8, precision: 'fp16', ...training } });
+      const request = resolveRun(run, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]);
+      assert.equal(request.profile, null);
+      assert.match(request.assumptions.find(({ key }) => key === 'cost.profile')?.because ?? '', because);
+    }
+  });
+
   it('refuses a named profile of another layer, at the line that names it', async () => {
     const other = await runOf({ model: { ...model, hidden: 256, heads: 4 } });
     const text = profileText(profileFor(other, a100));
