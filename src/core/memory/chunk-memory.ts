@@ -1,6 +1,7 @@
 import type { WorkUnit } from '../schedule/schedule';
 import { keptGroups, layerKeptBytes, shapeKey, type MemoryInputs, type StageShape, type WorkingSet } from './layer-tensors';
 import {
+  besideLayers,
   bytesOnTheWay,
   embeddingBackwardBytes,
   headBackward,
@@ -152,7 +153,8 @@ function inputGradientMoments(
     moving: bytesOnTheWay(inputs, unit, all, group),
   }));
   const held = heldBoundaries(inputs, chunk, unit).backward;
-  let activations = groups.reduce((sum, { layers, saved }) => sum + layers * saved, 0);
+  let activations =
+    groups.reduce((sum, { layers, saved }) => sum + layers * saved, 0) + activationFactor * besideLayers(inputs, chunk, unit);
   let keptNow = keptForHead;
   return groups.reverse().flatMap(({ layers, saved, kept, moving, largest: { name, bytes } }) => {
     const at = (done: number): LayerMoment => ({

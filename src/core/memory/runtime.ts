@@ -46,13 +46,18 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
   const finalNorm = head ? 2 * boundary : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    // of each depth that predicts a further token: the embedding, and the two normed tensors that are projected
-    activations: layers + depths * 3 * boundary + sharedByLayers(inputs, stage, unit),
+    activations: layers + besideLayers(inputs, stage, unit),
     keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
     logits: head
       ? (1 + depths) * (finalNorm + localTokens(inputs, predicted) * vocab * (training.fusedCrossEntropy ? element : element + 8))
       : 0,
   };
+}
+
+/** Saved besides what each layer does: of each depth that predicts a further token the embedding and the two normed tensors that are projected, and what layers share. */
+export function besideLayers(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  const depths = stage.last ? furtherDepths(inputs.model) : 0;
+  return depths * 3 * boundaryBytes(inputs, headUnit(inputs, unit)) + sharedByLayers(inputs, stage, unit);
 }
 
 /** Saved once for all layers of a stage: the encoder's output, which every decoder layer reads, and T5's bias by distance of each stack that it has. */

@@ -1,4 +1,5 @@
 import { elementBytes, inputBytes } from '../model/elements';
+import { furtherDepths } from '../model/further-tokens';
 import { usualKind } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
@@ -113,7 +114,7 @@ export function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, kind?:
   return matrixProducts(inputs, unit, kind).reduce((bytes, { input, outputGradient }) => bytes + input + outputGradient, 0);
 }
 
-/** Kept from the end of a unit's input gradient to the end of its weight gradient, on one rank: of all layers of a chunk, and of the head. */
+/** Kept from the end of a unit's input gradient to the end of its weight gradient, on one rank: of all layers of a chunk, and of the head, with that and the projection of each further token. */
 export function keptForWeights(
   inputs: MemoryInputs,
   chunk: StageShape,
@@ -123,7 +124,9 @@ export function keptForWeights(
   if (!hasHead(inputs, chunk)) return { layers, head: 0 };
   const { model, training, layout } = inputs;
   const perElement = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit));
-  return { layers, head: perElement * (model.hidden + paddedVocab(model.vocab, layout.tensor) / layout.tensor) };
+  const depths = furtherDepths(model);
+  const one = perElement * (model.hidden + paddedVocab(model.vocab, layout.tensor) / layout.tensor);
+  return { layers, head: (1 + depths) * one + depths * perElement * (2 * model.hidden + model.hidden / layout.tensor) };
 }
 
 /**

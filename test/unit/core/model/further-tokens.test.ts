@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { stageCost } from '../../../../src/core/cost/stage-time';
 import { countMemory } from '../../../../src/core/memory/count';
+import { keptForWeights } from '../../../../src/core/memory/split-backward';
 import { staticBytes } from '../../../../src/core/memory/static';
 import { furtherParameters, withFurtherLayers } from '../../../../src/core/model/further-tokens';
 import { modelFlopsPerSequence, parameterCount } from '../../../../src/core/model/parameters';
@@ -94,6 +95,14 @@ describe('layers that predict further tokens', () => {
       return countMemory(inputs, schedule, stageShapes(8, 4, inputs.model), 2 ** 40).chunks[3]!.alike[0]!.logits;
     };
     assert.equal(logits(2), 3 * logits(0));
+  });
+
+  it('keep for their weight gradients a pass of the head and a projection each', () => {
+    const unit = { microBatch: 0, slice: 0, batch: 1, tokens: 4096, context: 0 };
+    const last = stageShapes(8, 4).at(-1)!;
+    const kept = (depths: number) => keptForWeights(planned(depths), last, unit).head;
+    const { hidden: h, vocab } = llama3('70b', 8);
+    assert.equal(kept(2) - kept(0), 2 * 2 * 4096 * (h + vocab / 2 + 2 * h + h / 2));
   });
 
   it('count as model FLOPs: their layer, projection and head', () => {

@@ -6,6 +6,7 @@ import { pipelineOf } from '../../../../src/core/planner/predict';
 import { transfersOf } from '../../../../src/core/planner/transfers';
 import type { Schedule } from '../../../../src/core/schedule/schedule';
 import { layerTime } from '../../../../src/core/cost/layer-time';
+import { unitMemory } from '../../../../src/core/memory/chunk-memory';
 import { savedBytes, type MemoryInputs } from '../../../../src/core/memory/runtime';
 import { staticBytes } from '../../../../src/core/memory/static';
 import { splitsHeads } from '../../../../src/core/model/mixers';
@@ -103,6 +104,12 @@ describe('an encoder-decoder model', () => {
     assert.equal(savedBytes(inputs, first!, unit, false).activations, 2 * s * alone);
     const cross = t * (2 * (2 * h + 2 * h) + 4 * 8) + s * 2 * 2 * h;
     assert.equal(savedBytes(inputs, third!, unit, false).activations, 2 * (t * alone + cross) + s * 2 * h);
+  });
+
+  it('still keeps what its layers share when the gradient of their input begins', () => {
+    const wanted = asked(t5(4, 4), { pipeline: 8 });
+    const { activations, backwardInput } = unitMemory(wanted, stagesOf(wanted)[5]!, unit, false, 1);
+    assert.equal(backwardInput.activations, activations);
   });
 
   it('cuts each stack by itself, with more stages where there is more arithmetic', () => {
