@@ -43,6 +43,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   mtpLayers: 'training.mtpLayers',
   slidingWindow: (t) => t('Tokens that a layer looks back on: attention costs no more beyond it, so later token slices are cheaper.'),
   slidingWindowActive: (t) => t('Whether the sliding window is in use.'),
+  windowFrequency: (t) => t('Which layers have the sliding window: all but every so many, or a list of ones and zeros.'),
   attentionKinds: (t) => t('Kind of attention of every layer, in order: stages with more full attention take longer.'),
   encoderLayers: (t) => t('Layers of the encoder. They run before all layers of the decoder.'),
   decoderLayers: (t) => t('Layers of the decoder.'),

@@ -49,6 +49,8 @@ export interface FactValues {
   readonly mtpLayers: number;
   readonly slidingWindow: number;
   readonly slidingWindowActive: boolean;
+  /** Megatron's `--window-attn-skip-freq`: all layers but every n-th have the window, or a list of ones and zeros; as written. */
+  readonly windowFrequency: string;
   /** Kind of every layer in order, in HuggingFace's names: `full_attention`, `sliding_attention`, `chunked_attention`, `cross_attention`, `linear_attention`... */
   readonly attentionKinds: readonly string[];
   readonly encoderLayers: number;

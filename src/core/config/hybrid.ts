@@ -91,7 +91,7 @@ export function hybridRunOf(facts: Facts): HybridRun | null {
   if (!isHybrid(facts) || state === null) return null;
   const layers = facts.layers?.value;
   if (facts.linearAttentionFrequency !== undefined) {
-    const linear = layers === undefined ? null : linearLayers(facts.linearAttentionFrequency.value, layers);
+    const linear = layers === undefined ? null : frequentLayers(facts.linearAttentionFrequency.value, layers);
     if (layers === undefined || linear === null) return null;
     const kinds = linear.map((is) => (is ? 'linear_attention' : 'full_attention'));
     return { hybrid: { state, isLone: false }, layers, kinds, depths: 0 };
@@ -109,8 +109,8 @@ export function hybridRunOf(facts: Facts): HybridRun | null {
   return { hybrid: { state, isLone: true }, layers: kinds.length, kinds, depths: read.depths };
 }
 
-/** Layers with linear attention: all but every n-th, or as a list of ones and zeros says (`linear_attention_freq`). */
-function linearLayers(written: string, layers: number): readonly boolean[] | null {
+/** All layers but every n-th, or those that a list of ones and zeros says (`linear_attention_freq`, `window_attn_skip_freq`); null for what is neither. */
+export function frequentLayers(written: string, layers: number): readonly boolean[] | null {
   if (/^\d{1,5}$/.test(written.trim())) {
     const period = Math.max(1, Number(written));
     return Array.from({ length: layers }, (_, layer) => (layer + 1) % period !== 0);

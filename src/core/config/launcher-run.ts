@@ -6,7 +6,7 @@ import { recomputeModules } from '../model/recompute';
 import type { Layout, TrainingSpec } from '../planner/request';
 import { namedSchedules, type ScheduleName } from '../schedule/schedule';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
-import { hybridRunOf, isHybrid, type HybridRun } from './hybrid';
+import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from './hybrid';
 import { completeInline } from './inline-model';
 import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Given, Run, TrainingGiven } from './run';
@@ -58,15 +58,19 @@ function withKinds(facts: Facts, { kinds, layers }: HybridRun): Facts {
   };
 }
 
-/** A window that a launcher gives is that of all layers that attend. */
+/** A window that a launcher gives is that of the layers that attend, but for those that it says to skip. */
 function withWindow(facts: Facts): Facts {
-  const { slidingWindow, attentionKinds } = facts;
+  const { slidingWindow, attentionKinds, layers, windowFrequency } = facts;
   if (slidingWindow === undefined) return facts;
-  const kinds = attentionKinds?.value.map((name) => (name === 'attention' || name === 'full_attention' ? 'sliding_attention' : name));
+  const isWithin = windowFrequency === undefined ? null : frequentLayers(windowFrequency.value, layers?.value ?? 0);
+  const names = attentionKinds?.value ?? (isWithin === null ? null : isWithin.map(() => 'attention'));
+  const kinds = names?.map((name, layer) =>
+    (name === 'attention' || name === 'full_attention') && isWithin?.[layer] !== false ? 'sliding_attention' : name,
+  );
   return {
     ...facts,
     slidingWindowActive: { ...slidingWindow, value: true },
-    ...(attentionKinds && kinds && { attentionKinds: { ...attentionKinds, value: kinds } }),
+    ...(kinds && kinds.length > 0 && { attentionKinds: { source: slidingWindow.source, value: kinds } }),
   };
 }
 
@@ -91,6 +95,7 @@ function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
     ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
     ['hybridPattern', 'a hybrid some of whose layers are of a kind that is not known', isHybrid(facts) && hybridRunOf(facts) === null],
     ['linearAttentionFrequency', 'a hybrid whose kinds of layers cannot be read', isHybrid(facts) && hybridRunOf(facts) === null],
+    ['windowFrequency', 'a model whose windows cannot be read', !isReadWindows(facts)],
     ['expertLatent', 'a mixture whose experts work on compressed tokens', true],
     ['moeLayerFrequency', 'a model whose layers differ in a way that cannot be read', !isReadFrequency(facts)],
   ];
@@ -101,6 +106,11 @@ function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
     return { unplanned: { message: `This is ${kind}, which is read but not planned`, remedy, place: fact.source.place } };
   }
   return {};
+}
+
+function isReadWindows({ slidingWindow, windowFrequency, layers }: Facts): boolean {
+  if (slidingWindow === undefined || windowFrequency === undefined || layers === undefined) return true;
+  return frequentLayers(windowFrequency.value, layers.value) !== null;
 }
 
 function isReadFrequency({ moeLayerFrequency, layers }: Facts): boolean {

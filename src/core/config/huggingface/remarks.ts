@@ -47,6 +47,8 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   const both = found.members.get('is_encoder_decoder');
   if (family.assumed === true && both?.value.value === true)
     return because('its encoder and decoder are of a kind that is not known', placeOf(found.document, both.value));
+  if (family.kind === 'encoder-decoder' && both?.value.value === false)
+    return because('it is one stack of an encoder-decoder model alone', placeOf(found.document, both.value));
   if (family.unplanned !== undefined) return because(family.unplanned);
   const { state } = family;
   const other = facts.attentionKinds?.value.find((kind) =>

@@ -99,6 +99,7 @@ const flagTable: FlagTable = {
   vHeadDim: [rule('v-head-dim', count(1))],
   mtpLayers: [rule('mtp-num-layers', count(0))],
   slidingWindow: [rule('window-size', window)],
+  windowFrequency: [rule('window-attn-skip-freq', text)],
   encoderLayers: [rule('encoder-num-layers', count(1))],
   decoderLayers: [rule('decoder-num-layers', count(1))],
   encoderSequenceLength: [rule('encoder-seq-length', count(1))],

@@ -62,6 +62,7 @@ export const coreKeys: KeyTable = {
   vHeadDim: [key('v_head_dim', count(1))],
   mtpLayers: [key('mtp_num_layers', count(0))],
   slidingWindow: [key('window_size', windowSize)],
+  windowFrequency: [key('window_attn_skip_freq', layerPattern)],
   hybridPattern: [key('hybrid_layer_pattern', phrase), key('hybrid_override_pattern', phrase)],
   hybridAttentionRatio: [key('hybrid_attention_ratio', share)],
   hybridMlpRatio: [key('hybrid_mlp_ratio', share)],

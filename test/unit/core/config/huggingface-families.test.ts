@@ -211,6 +211,7 @@ describe('families of HuggingFace configs', () => {
     assert.equal(await refused({ model_type: 'bert' }), '"bert"');
     assert.equal(await refused({ model_type: 't5' }), 'planned');
     assert.equal(await refused({ model_type: 'x', ...small, is_encoder_decoder: true }), 'true');
+    assert.equal(await refused({ model_type: 'mbart', is_encoder_decoder: false }), 'false');
     assert.equal(await refused({ model_type: 'vit' }), '"vit"');
     assert.equal(await refused({ model_type: 'qwen2_moe', ...small }), 'planned');
     assert.equal(await refused({ model_type: 'x', ...small, num_experts: 4, num_experts_per_tok: 1, first_k_dense_replace: 1 }), 'planned');

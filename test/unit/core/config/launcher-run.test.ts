@@ -139,6 +139,11 @@ describe('the run of a launcher', () => {
     assert.deepEqual(windows({ layers: 4, slidingWindow: 128, hybridPattern: 'M*-*' }), [null, 128, null, 128]);
     assert.deepEqual(windows({ layers: 2, slidingWindow: 128, linearAttentionFrequency: '2' }), [null, 128]);
     assert.equal(windows({ layers: 2 }), undefined);
+    assert.deepEqual(windows({ layers: 4, slidingWindow: 128, windowFrequency: '2' }), [128, null, 128, null]);
+    assert.deepEqual(windows({ layers: 3, slidingWindow: 128, windowFrequency: '[0]+[1]*2' }), [null, 128, 128]);
+    assert.deepEqual(windows({ layers: 4, slidingWindow: 128, hybridPattern: 'M*-*', windowFrequency: '4' }), [null, 128, null, null]);
+    const unread = runOfLauncher(launcher({ ...sizes, slidingWindow: 128, windowFrequency: '[1,0]' }), 'x', null);
+    assert.throws(() => resolveRun(unread, defaults), { code: 'model-not-planned' });
   });
 
   it('has the layers of both stacks and both lengths of an encoder-decoder model', () => {

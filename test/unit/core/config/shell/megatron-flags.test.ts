@@ -93,6 +93,7 @@ describe('megatronFacts', () => {
   it('reads windows, lists and offloading', () => {
     assert.equal(read('--window-size (128,0)').slidingWindow, 128);
     assert.equal(read('--window-size 128 0').slidingWindow, 128);
+    assert.equal(read('--window-attn-skip-freq [1]*3+[0]').windowFrequency, '[1]*3+[0]');
     assert.equal(read('--window-size (-1,0)').slidingWindow, undefined);
     assert.deepEqual(read('--recompute-modules core_attn moe_act').recomputeModules, ['core_attn', 'moe_act']);
     assert.equal(read('--cpu-offloading-num-layers 4').cpuOffloading, true);
