@@ -86,6 +86,9 @@ export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null
 export function placed(error: unknown, run: Run, findings: () => readonly Finding[]): unknown {
   if (!(error instanceof ExpectedError)) return error;
   const cause = findings().find(({ severity }) => severity === 'error');
+  // sizes that do not make up the GPUs leave a fraction of a replica, over which no batch can be split
+  if (error.code === 'plan-batch-not-divisible' && cause?.code.startsWith('world-size') === true)
+    return new ExpectedError(cause.code, cause.message, cause.remedy, cause.place);
   return new ExpectedError(error.code, error.message, error.remedy, error.place ?? cause?.place ?? run.place);
 }
 

@@ -82,7 +82,7 @@ function plansText({ a, b, asked, parts, stages }: PlanComparison): string {
   ];
   return [
     section('Outcome', outcome),
-    section('Parts of the step', [
+    section('Parts of the step, on the busiest stage', [
       ['', 'A', 'B', 'B - A'],
       ...parts.map(({ name, aMs, bMs }) => [name, ms(aMs), ms(bMs), difference(bMs - aMs)]),
     ]),

@@ -143,7 +143,7 @@ function bestRows({ best, request, cost, tokenBudget }: SearchResult): string[][
     ['stages', stageLayersText(best.point)],
     ['schedule', best.name],
     ['step', `${formatDuration(best.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
-    ['', spent.join(' + ')],
+    ['', `on its busiest stage ${spent.join(' + ')}`],
     ['bubble', formatPercent(best.bubbleRate)],
     ['throughput', `${formatCount(best.tokensPerSecond)} tokens/s, MFU ${formatPercent(best.mfu)}`],
     ['memory', `${formatBytesOf(best.peakBytes, request.cluster.gpu.memoryBytes)}${best.fits ? '' : ', does not fit'}`],

@@ -49,9 +49,17 @@ function stragglerSentence({ straggler, stages }: TraceComparison): string[] {
   ];
 }
 
-/** Where all stages are off alike, it is the machine, and one measured step mends the plan. */
-function levelSentence({ ratio, straggler, errorPercent }: TraceComparison): string[] {
+/** Passes and pipeline that differ by about such a factor are no matter of the machine's speed. */
+const otherPasses = 1.8;
+
+/** Where all stages are off alike, it is the machine, and one measured step mends the plan; unless the pipeline as a whole is not. */
+function levelSentence({ ratio, straggler, errorPercent, pipeline }: TraceComparison): string[] {
   if (straggler !== null || Math.abs(ratio - 1) * 100 <= errorPercent) return [];
+  const whole = pipeline.measuredMs / pipeline.predictedMs;
+  if (Math.max(ratio / whole, whole / ratio) > otherPasses)
+    return [
+      `Passes take about ${formatNumber(ratio)}x their predicted time, the pipeline ${formatNumber(whole)}x: the trace's are not those of the plan; give the plan the virtual stages and the micro-batch of the run.`,
+    ];
   return [
     `All stages take about ${formatNumber(ratio)}x their predicted time: calibrate the plan with the time of one whole step (calibration.iterationMs).`,
   ];

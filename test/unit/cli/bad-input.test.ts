@@ -55,6 +55,16 @@ describe('terapipe on bad input', function () {
     await file('{\n  "model_type": "gpt2",\n  "n_layer": 1', '3:14', 'config-json-syntax');
   });
 
+  it('blames the sizes that leave a fraction of a replica, not the batch', async () => {
+    const model = '{ "layers": 12, "hidden": 768, "heads": 12, "vocab": 50257 }';
+    await file(
+      `{ "model": ${model},\n"cluster": { "gpu": "A100-80GB", "nodes": 1 },\n"layout": { "pipeline": 3, "tensor": 1 },\n"training": { "globalBatch": 5 } }`,
+      '3:38',
+      'world-size',
+      'bad/terapipe.json',
+    );
+  });
+
   it('refuses wrong types and impossible numbers at their place', async () => {
     const gpt2 = (layers: string) => `{\n  "model_type": "gpt2",\n  "n_layer": ${layers}\n}`;
     await file(gpt2('"12"'), '3:14', 'config-wrong-type');

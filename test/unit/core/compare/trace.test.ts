@@ -68,6 +68,14 @@ describe('A plan beside a trace', function () {
     assert.ok(traceSentences(comparison).some((said) => said.includes('calibration.iterationMs')));
   });
 
+  it('does not ask to calibrate by a run with other virtual stages, whose passes are longer', () => {
+    const asked = fourStages('1F1B');
+    const interleaved = makePlan({ ...asked, layout: { ...asked.layout, virtualStages: 2 } });
+    const sentences = traceSentences(compared(interleaved, exported(timeline))).join('\n');
+    assert.match(sentences, /Passes take about 2(\.\d+)?x their predicted time, the pipeline (0\.9|1)[\d.]*x: .* virtual stages/);
+    assert.doesNotMatch(sentences, /calibrat/);
+  });
+
   it('reads what PyTorch records, the GPU before the host, and no sends', () => {
     const onGpu = eventsOf(timeline, (pass) => ({ name: pytorchName(pass), cat: 'gpu_user_annotation', pid: pass.stage, tid: 7 }), 5e6);
     const onHost = onGpu.map((event) => ({ ...event, cat: 'user_annotation', tid: 3, dur: event.dur / 50 }));
