@@ -1,6 +1,7 @@
 import { chromeTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
-import type { EditableFormat, Remark } from '../core/export/launchers/edit-launcher';
+import type { EditableFormat } from '../core/export/launchers/edit-launcher';
+import type { Remark } from '../core/export/launchers/hand-over';
 import { handOverOf } from '../core/export/launchers/hand-over';
 import { newLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
 import { timelineSvg } from '../core/export/svg';

@@ -4,6 +4,7 @@ import { usualKind } from '../model/layers';
 import { hasAttention, normOfState, stateOf, stateWidths, sublayers } from '../model/mixers';
 import { isRecomputed, type RecomputeModule } from '../model/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
+import { runtimeOf } from '../model/runtimes';
 import { headsOf, stackTokens } from '../model/stacks';
 import { addCross, addRelativeBias, crossExchangeSeconds } from './cross-attention';
 import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
@@ -245,17 +246,25 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
     if (model.stacks?.relativeBias !== undefined) addRelativeBias(sum, inputs, rates, kind, own);
     if (kind.stack === 'decoder') addScores(own, tokens, own * tokens);
     const exchanged = exchange(batch, tokens);
-    const scores = training.attention === 'unfused' && isRecomputed(training, 'core_attn') ? sum.forward : 0;
     // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward
     const ring = training.contextExchange === 'ring';
+    const forward = sum.forward + (ring ? Math.max(0, exchanged - sum.forward) : exchanged);
     return {
-      forward: sum.forward + (ring ? Math.max(0, exchanged - sum.forward) : exchanged),
+      forward,
       backward: sum.backward + (ring ? Math.max(0, 2 * exchanged - sum.backward) : exchanged),
       weight: 0,
-      selective: scores,
+      selective: repeatsScores(training) ? forward : 0,
       idleOnFloor: idleOnFloor(sum),
     };
   };
+}
+
+/**
+ * Whether attention runs again before its backward. Megatron-LM and Transformer Engine checkpoint it whatever computes it (`_checkpointed_attention_forward`), exchanges between ranks of a context included; what TorchTitan recomputes
+ * selectively leaves fused attention out (its `op` option saves the output).
+ */
+function repeatsScores(training: CostInputs['training']): boolean {
+  return isRecomputed(training, 'core_attn') && (training.attention === 'unfused' || runtimeOf(training).id !== 'torchtitan');
 }
 
 /** Elements of a head over which scores are summed, and of the values it sums. */

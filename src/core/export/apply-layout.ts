@@ -8,8 +8,8 @@ import type { FoundPlan, SearchResult } from '../planner/search/result';
 import { requestOf } from '../planner/search/request-of';
 import { stageShapes } from '../planner/stages';
 import { settingAt } from '../planner/findings/settings';
-import { editLauncher, isEditable, type EditedLauncher, type Remark } from './launchers/edit-launcher';
-import { handOverOfFound } from './launchers/hand-over';
+import { editLauncher, isEditable, type EditedLauncher } from './launchers/edit-launcher';
+import { handOverOfFound, type Remark } from './launchers/hand-over';
 
 /** A config changed to a layout that a search found. */
 export interface AppliedLayout {

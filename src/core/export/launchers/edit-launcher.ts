@@ -5,7 +5,7 @@ import type { TextEdit } from '../../findings';
 import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
 import { deepspeedWishes } from './deepspeed-wishes';
-import type { HandOver } from './hand-over';
+import type { HandOver, Remark } from './hand-over';
 import { jsonSyntax } from './json-syntax';
 import { megatronWishes } from './megatron-wishes';
 import { shellSyntax } from './shell-syntax';
@@ -14,12 +14,6 @@ import { titanWishes } from './titan-wishes';
 import { tomlSyntax } from './toml-syntax';
 import type { Put, Way, Wish } from './wish';
 import { yamlSyntax } from './yaml-syntax';
-
-/** Something about a hand-over in words. */
-export interface Remark {
-  readonly what: string;
-  readonly because: string;
-}
 
 /** A launcher's file changed to what a plan says. */
 export interface EditedLauncher {

@@ -163,8 +163,14 @@ export function gpusOf({ tensor, pipeline, data, context }: HandOver): number {
   return tensor * pipeline * data * context;
 }
 
+/** Something about a hand-over in words. */
+export interface Remark {
+  readonly what: string;
+  readonly because: string;
+}
+
 /** Remarks at the top of a file, each on one line whatever the title holds. */
-export function headerLines(plan: HandOver): readonly string[] {
+export function headerLines(plan: HandOver, gaps: readonly Remark[]): readonly string[] {
   const { title, tensor, pipeline, data, context, expert, gpu, predicted } = plan;
   const sizes = [`tensor ${tensor}`, `pipeline ${pipeline}`, `data ${data}`, ...(context > 1 ? [`context ${context}`] : [])].join(' x ');
   return [
@@ -172,5 +178,6 @@ export function headerLines(plan: HandOver): readonly string[] {
       `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusOf(plan))} ${gpu}.`,
     ),
     printable(`Predicted: ${predicted}.`),
+    ...gaps.map(({ what, because }) => printable(`Not written: ${what}: ${because}.`)),
   ];
 }

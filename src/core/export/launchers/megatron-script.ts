@@ -1,11 +1,11 @@
-import { headerLines, type HandOver } from './hand-over';
+import { headerLines, type HandOver, type Remark } from './hand-over';
 import { hybridLetters, modelFlags } from './megatron-model';
 import { shellValue } from './shell-syntax';
 import { megatronFlags, type Spelling } from './spelling';
 import type { Put } from './wish';
 
 /** A launch script for Megatron-LM under Slurm: complete but for data, tokenizer and learning rate, which no plan knows. */
-export function megatronScript(plan: HandOver, puts: readonly Put[]): string {
+export function megatronScript(plan: HandOver, puts: readonly Put[], gaps: readonly Remark[]): string {
   const { nodes, gpusPerNode, title, model } = plan;
   const isPatterned = puts.some(({ fact }) => fact === 'hybridPattern');
   const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
@@ -20,7 +20,7 @@ export function megatronScript(plan: HandOver, puts: readonly Put[]): string {
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
 
-${headerLines(plan)
+${headerLines(plan, gaps)
   .map((line) => `# ${line}`)
   .join('\n')}
 set -euo pipefail

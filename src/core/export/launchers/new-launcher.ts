@@ -1,8 +1,8 @@
 import type { FactName } from '../../config/facts';
 import { ExpectedError } from '../../errors';
 import { plural } from '../../format';
-import { wishesFor, type Remark } from './edit-launcher';
-import { headerLines, type HandOver } from './hand-over';
+import { wishesFor } from './edit-launcher';
+import { headerLines, type HandOver, type Remark } from './hand-over';
 import { bridgeKeys, deepspeedKeys, titanKeys, type Spelling } from './spelling';
 import { modelGaps } from './megatron-model';
 import { megatronScript } from './megatron-script';
@@ -22,7 +22,10 @@ export interface NewLauncher {
 }
 
 const writers: Readonly<
-  Record<NewFormat, { readonly fileName: string; readonly write: (plan: HandOver, puts: readonly Put[]) => string }>
+  Record<
+    NewFormat,
+    { readonly fileName: string; readonly write: (plan: HandOver, puts: readonly Put[], gaps: readonly Remark[]) => string }
+  >
 > = {
   'megatron-shell': { fileName: 'train.sh', write: megatronScript },
   'megatron-bridge': { fileName: 'overrides.yaml', write: bridgeYaml },
@@ -55,7 +58,8 @@ export function newLauncher(plan: HandOver, format: NewFormat): NewLauncher {
   const gaps = wishes.filter((wish) => !isWritten(wish)).map(({ what, because }) => ({ what, because }));
   const model = format === 'megatron-shell' ? modelGaps(plan.model) : [];
   const missing = model.length === 0 ? [] : [{ what: 'parts of the model', because: `Megatron-LM's flags leave out ${model.join(', ')}` }];
-  return { text: write(plan, puts), fileName, gaps: [...missing, ...gaps] };
+  const all = [...missing, ...gaps];
+  return { text: write(plan, puts, all), fileName, gaps: all };
 }
 
 function settings(
@@ -74,7 +78,7 @@ function narrowRecipe({ gemmPrecision }: HandOver): string {
   return gemmPrecision === undefined ? '' : { fp8: '_with_fp8_current_scaling', nvfp4: '_with_nvfp4' }[gemmPrecision];
 }
 
-function bridgeYaml(plan: HandOver, puts: readonly Put[]): string {
+function bridgeYaml(plan: HandOver, puts: readonly Put[], gaps: readonly Remark[]): string {
   const shardings: Readonly<Record<string, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };
   const told = puts.filter(({ fact, value }) => fact !== 'precision' || value === plan.precision);
   const given = settings(told, bridgeKeys, (fact, value) =>
@@ -86,7 +90,7 @@ function bridgeYaml(plan: HandOver, puts: readonly Put[]): string {
   );
   const rows = [...given, ['dataset.seq_length', plan.sequenceLength] as [string, PutValue]];
   const header = [
-    ...headerLines(plan),
+    ...headerLines(plan, gaps),
     `Overrides of a Megatron-Bridge recipe of the model. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
   ];
   const sections = ['model', 'dataset', 'train', 'ddp'].flatMap((section) => {
@@ -99,10 +103,10 @@ function bridgeYaml(plan: HandOver, puts: readonly Put[]): string {
   return [...header.map((line) => `# ${line}`), ...sections, ...roots, ''].join('\n');
 }
 
-function titanToml(plan: HandOver, puts: readonly Put[]): string {
+function titanToml(plan: HandOver, puts: readonly Put[], gaps: readonly Remark[]): string {
   const rows = settings(puts, titanKeys, (_, value) => value);
   const header = [
-    ...headerLines(plan),
+    ...headerLines(plan, gaps),
     `Add [model] with the name and flavor of the model, and start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`,
   ];
   const sections = ['training', 'parallelism', 'activation_checkpoint'].flatMap((section) => {

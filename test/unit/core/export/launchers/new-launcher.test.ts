@@ -101,6 +101,7 @@ describe('a new launcher file', () => {
     );
     const windows = newLauncher(planWith({ model: { ...model, attentionSinks: true } }), 'megatron-shell');
     assert.deepEqual(windows.gaps.map(({ because }) => because), ["Megatron-LM's flags leave out attention sinks"]); // prettier-ignore
+    assert.match(windows.text, /^# Not written: parts of the model: Megatron-LM's flags leave out attention sinks\.$/m);
   });
 
   it('keeps a hostile title on its line', () => {
