@@ -72,7 +72,12 @@ function readGroups(cluster: Section): GivenCluster {
   const place = placeOf(document, node);
   const beside = groupKeys.filter((key) => members.has(key));
   if (beside.length > 0)
-    throw configError('config-inconsistent', `cluster has groups and ${orList(beside)} beside them`, 'give each group its own, and cluster nothing else', place);
+    throw configError(
+      'config-inconsistent',
+      `cluster has groups and ${orList(beside)} beside them`,
+      'give each group its own, and cluster nothing else',
+      place,
+    );
   const entries = node.type === 'array' ? (node.children ?? []) : [];
   const [first, ...others] = entries.map((entry, index) =>
     readGroup(openSection(document, entry, ['cluster', `groups[${index}]`], groupKeys, cluster.remarks)),

@@ -149,7 +149,11 @@ function withPreset(run: Run, name: string): Run {
 /** @throws ExpectedError `config-inconsistent` where the cluster has groups: which of them is meant is not said. */
 function withoutGroups(run: Run): Run {
   if (run.groups === undefined) return run;
-  throw configError('config-inconsistent', 'cluster.groups is given, so nothing else of the cluster can be set', 'change the groups in terapipe.json');
+  throw configError(
+    'config-inconsistent',
+    'cluster.groups is given, so nothing else of the cluster can be set',
+    'change the groups in terapipe.json',
+  );
 }
 
 function gpuOf(run: Run): GpuSpec {

@@ -18,7 +18,7 @@ export function defaultGlobalBatch(layout: Layout, microBatch: number): number {
 
 export interface FoundLayout {
   readonly layout: Layout;
-  /** By the memory of the schedule that layouts are judged by; true without a look when the file fixes the layout. */
+  /** By the memory of the schedule that layouts are judged by. */
   readonly fits: boolean;
 }
 
@@ -45,8 +45,6 @@ export function firstLayout(
   };
   const open = { context, expert: given.expert?.value ?? 1, ...shared, virtualStages: given.virtualStages?.value ?? 1 };
   const sizes = possibleSizes(given, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context);
-  const [only] = sizes;
-  if (only !== undefined && sizes.length === 1) return { layout: { ...only, ...open }, fits: true };
   let closest: { layout: Layout; bytes: number } | null = null;
   for (const size of sizes) {
     const layout = { ...size, ...open };

@@ -288,7 +288,7 @@ function resolveNodes(
     for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2)
       if (firstLayout(run, draft, model, { ...oneNode, nodes })?.fits === true)
         return { value: nodes, because: 'the fewest on which the model fits' };
-    return { value: mostAssumedNodes, because: 'the model fits on no fewer' };
+    return { value: mostAssumedNodes, because: 'the most that are assumed: the model does not fit on fewer' };
   });
 }
 

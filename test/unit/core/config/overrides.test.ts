@@ -79,7 +79,9 @@ describe('applyOverrides', () => {
   it('can set every key of terapipe.json that holds a single value', () => {
     const leaves = Object.entries(terapipeKeys).flatMap(([path, keys]) => keys.map((key) => (path === '' ? key : `${path}.${key}`)));
     const objects = new Set([...Object.keys(terapipeKeys), '$schema', 'model.from', 'cluster.gpu']);
-    const missing = leaves.filter((key) => !objects.has(key) && !key.startsWith('cost.table.') && !key.startsWith('cluster.groups.') && !overrideKeys().includes(key));
+    const missing = leaves.filter(
+      (key) => !objects.has(key) && !key.startsWith('cost.table.') && !key.startsWith('cluster.groups.') && !overrideKeys().includes(key),
+    );
     assert.deepEqual(missing, []);
   });
 });
