@@ -125,6 +125,23 @@ describe('comparisons', () => {
     assert.deepEqual([comparisons.stateOf(own), comparisons.needs(beside)], [null, false]);
   });
 
+  it('wait for a plan that an edit overtook', async () => {
+    const world = await planned(own);
+    const { comparisons, started, finish, sessions } = world;
+    void sessions.ensure(beside, 'terapipe');
+    const done = comparisons.start(own, { kind: 'config', file: beside });
+    await until('planning', () => world.requests.length === 2);
+    void sessions.replan(beside);
+    await until('planning anew', () => world.requests.length === 3);
+    assert.equal(comparisons.stateOf(own)?.error, null);
+    await finish();
+    await finish();
+    await (await nth(started, 0)).finish();
+    await done;
+    const { answer, error } = comparisons.stateOf(own)!;
+    assert.deepEqual([error, answer?.b.how], [null, 'GPipe']);
+  });
+
   it('follow an edit of either config, and stay when one breaks it', async () => {
     const world = await planned(own, beside);
     const { comparisons, started, finish } = world;
