@@ -2,7 +2,7 @@ import { chosenOf, type Candidate, type CandidateId, type Plan } from '../src/co
 import type { MemoryProfile } from '../src/core/memory/profile';
 import type { Timeline } from '../src/core/schedule/schedule';
 import { withKnownAnswer } from '../src/protocol/comparison';
-import type { PageState } from '../src/protocol/page';
+import { emptyPage, type PageState } from '../src/protocol/page';
 import { indexOperations, type Operations } from './timeline/operations';
 import { readViewState, type ViewState } from './view-state';
 import { initialComparedLook } from './compare/look';
@@ -30,23 +30,7 @@ const saveDelayMs = 150;
 
 /** An empty page of the given kind, looked at as it was before the last reload. */
 export function makeStore(host: Host, page: PageState['page']): Store {
-  let state: PageState = {
-    page,
-    trusted: true,
-    file: null,
-    plan: null,
-    schedule: null,
-    elastic: null,
-    progress: null,
-    standing: null,
-    staleEdits: 0,
-    error: null,
-    findings: [],
-    places: {},
-    profile: null,
-    layout: null,
-    comparison: null,
-  };
+  let state = emptyPage(page, true);
   let view = readViewState(host.saved());
   let documentId: string | null = null;
   let saving: ReturnType<typeof setTimeout> | null = null;
@@ -160,7 +144,7 @@ export function operationsOf(candidate: Candidate): Operations | null {
 }
 
 /** Whether two plans answer the same request alike, so that progress messages, which carry the plan again, change nothing on screen. */
-export function isSamePlan(a: Plan, b: Plan): boolean {
+function isSamePlan(a: Plan, b: Plan): boolean {
   const key = (plan: Plan): string =>
     JSON.stringify([
       plan.request,

@@ -63,7 +63,7 @@ export interface ProfilingOptions {
 }
 
 /** What `--compare` may name instead of a file: sides of a search. */
-export const searchedSides = ['launched', 'best'] as const;
+const searchedSides = ['launched', 'best'] as const;
 export type SearchedSide = (typeof searchedSides)[number];
 
 /** Whether `--compare` asks for a search; a file of that name is `./best`. */

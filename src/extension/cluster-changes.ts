@@ -1,6 +1,6 @@
 import type { JsonChange } from '../core/config/change-json';
 
-/** What makes the cluster of a terapipe.json nodes of one kind: in place of groups of nodes, and of the stages on them, if it has any. */
+/** What makes the cluster of a terapipe.json nodes of one kind: in place of groups of nodes and of the stages on them. */
 export function plainClusterChanges({
   gpu,
   nodes,

@@ -4,7 +4,7 @@ import type { Located, Place } from '../core/located';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { PageComparison } from '../protocol/comparison';
 import type { LayoutState } from '../protocol/layout';
-import type { PageElastic, PageError, PageKind, PageState, ProfileState } from '../protocol/page';
+import { emptyPage, type PageElastic, type PageError, type PageKind, type PageState, type ProfileState } from '../protocol/page';
 import type { Finding } from '../core/findings';
 import { lineColumnAt } from '../core/text';
 import type { CandidateId, Plan } from '../core/planner/plan';
@@ -35,25 +35,7 @@ export function pageStateOf(
   session: SessionState | null,
   { page, trusted, displayPath, profile = null, layout = null, comparison = null, layoutFindings = [], drawn = [] }: PageSurroundings,
 ): PageState {
-  if (session === null)
-    return {
-      page,
-      document: null,
-      trusted,
-      file: null,
-      plan: null,
-      schedule: null,
-      elastic: null,
-      progress: null,
-      standing: null,
-      staleEdits: 0,
-      error: null,
-      findings: [],
-      places: {},
-      profile: null,
-      layout: null,
-      comparison: null,
-    };
+  if (session === null) return { ...emptyPage(page, trusted), document: null };
   const { error } = session;
   const withheld = session.plan === null ? [] : withheldTimelines(session.plan, page === 'side' ? 0 : affordableOperations, drawn);
   const errorPlace = error === null ? null : (error.place ?? session.findings.find(({ severity }) => severity === 'error')?.place ?? null);

@@ -87,6 +87,14 @@ export interface PageState {
   readonly comparison: PageComparison | null;
 }
 
+/** What a page shows before it knows of any config. */
+export function emptyPage(page: PageKind, trusted: boolean): PageState {
+  return {
+    ...{ page, trusted, file: null, plan: null, schedule: null, elastic: null, progress: null, standing: null, staleEdits: 0 },
+    ...{ error: null, findings: [], places: {}, profile: null, layout: null, comparison: null },
+  };
+}
+
 /** Host to page. `progress`, `findings`, `profile`, `layout` and `comparison` change a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }

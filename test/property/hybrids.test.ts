@@ -11,7 +11,8 @@ import { layerParameters, rankMatrixParameters } from '../../src/core/model/para
 import { stateKinds, type ModelSpec } from '../../src/core/model/spec';
 import { balancedCut } from '../../src/core/planner/search/balanced-cut';
 import { cutsFor } from '../../src/core/planner/search/cuts';
-import { evaluatorOf, type SearchPoint } from '../../src/core/planner/search/evaluate';
+import { evaluatorOf } from '../../src/core/planner/search/evaluate';
+import type { SearchPoint } from '../../src/core/planner/search/known';
 import { bestFirst } from '../../src/core/planner/search/search';
 import { familiesOf, searchKeys, type SearchProblem } from '../../src/core/planner/search/space';
 import { cutShapes } from '../../src/core/planner/stages';

@@ -5,6 +5,7 @@ import { fill, h } from '../dom';
 import { makePagedTable, type TableContent } from '../paged-table';
 import { errorNotice } from '../shared/notices';
 import { onlyNew } from '../shared/only-new';
+import { makeRunningStrip } from '../shared/running-strip';
 import { t } from '../strings';
 import type { Change, Store } from '../store';
 import { button, iconButton, setPressed } from '../ui';
@@ -52,7 +53,12 @@ export function makeComparison(store: Store, onHelp: () => void): ComparisonView
     stale,
     h('div', { class: 'compared-actions' }, parting, fit, table, again, swap, secondary(t('Close'), act('close'))),
   );
-  const strip = makeStrip(act('cancel'));
+  const strip = makeRunningStrip<NonNullable<PageComparison['running']>>(
+    'compared-running',
+    t('Comparing'),
+    ({ fraction }) => (fraction === null ? t('Comparing.') : t('Reading the measured run.')),
+    act('cancel'),
+  );
   const notices = h('div', { class: 'compared-notices' });
   const sentences = h('ul', { class: 'reasons compared-sentences' });
   const figures = h('div', { class: 'compared-figures' });
@@ -142,22 +148,4 @@ function undrawnText(answer: ComparisonAnswer): string {
   if (answer.told.kind === 'times') return t('Measured times have no timeline: the predicted one stands alone.');
   const missing = (['a', 'b'] as const).filter((side) => answer[side].timeline === null);
   return missing.length === 0 ? '' : t('{0} has more operations than are drawn.', missing.map((side) => badges(answer)[side]).join(', '));
-}
-
-/** A comparison under way: a thin bar, what is done and how to stop it. */
-function makeStrip(onCancel: () => void): { readonly element: HTMLElement; readonly update: (running: PageComparison['running']) => void } {
-  const bar = h('progress', { class: 'progress', max: 1, 'aria-label': t('Comparing') });
-  const words = h('p', { class: 'layout-running-words' });
-  const cancel = button({ label: t('Cancel'), appearance: 'secondary', onClick: onCancel });
-  const element = h('div', { class: 'compared-running', hidden: true }, bar, h('div', { class: 'layout-running-row' }, words, cancel));
-  return {
-    element,
-    update: (running) => {
-      element.hidden = running === null;
-      if (running === null) return;
-      if (running.fraction === null) bar.removeAttribute('value');
-      else bar.value = Math.min(1, running.fraction);
-      words.textContent = running.fraction === null ? t('Comparing.') : t('Reading the measured run.');
-    },
-  };
 }

@@ -2,6 +2,7 @@ import type { LayoutState } from '../../src/protocol/layout';
 import { fill, h } from '../dom';
 import type { Host } from '../host';
 import { errorNotice } from '../shared/notices';
+import { makeRunningStrip, type RunningStrip } from '../shared/running-strip';
 import { t } from '../strings';
 import { button } from '../ui';
 import { runningSentence } from './words';
@@ -11,27 +12,11 @@ export function searchButton(host: Host, label: string, appearance: 'primary' | 
   return button({ label, appearance, onClick: () => host.post({ type: 'command', command: 'terapipe.searchLayout' }) });
 }
 
-/** A search under way: a thin bar, the best so far and how to stop it. The same elements over every message, so that a press between two is a click. */
-export function makeSearchStrip(host: Host): { readonly element: HTMLElement; readonly update: (running: LayoutState['running']) => void } {
-  const bar = h('progress', { class: 'progress', max: 1, 'aria-label': t('Searching layouts') });
-  const words = h('p', { class: 'layout-running-words' });
-  const cancel = button({
-    label: t('Cancel'),
-    appearance: 'secondary',
-    onClick: () => host.post({ type: 'command', command: 'terapipe.cancelSearch' }),
-  });
-  const element = h('div', { class: 'layout-running', hidden: true }, bar, h('div', { class: 'layout-running-row' }, words, cancel));
-  return {
-    element,
-    update: (running) => {
-      element.hidden = running === null;
-      if (running === null) return;
-      if (running.fraction === null) bar.removeAttribute('value');
-      else bar.value = Math.min(1, running.fraction);
-      words.textContent = runningSentence(running);
-      words.title = words.textContent;
-    },
-  };
+/** A search under way: the best so far and how to stop it. */
+export function makeSearchStrip(host: Host): RunningStrip<NonNullable<LayoutState['running']>> {
+  return makeRunningStrip('layout-running', t('Searching layouts'), runningSentence, () =>
+    host.post({ type: 'command', command: 'terapipe.cancelSearch' }),
+  );
 }
 
 /** What the tab shows before the first answer: what a search is and one button, or why there is none. */

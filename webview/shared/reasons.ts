@@ -36,7 +36,7 @@ export function limiterLine(plan: Pick<Plan, 'limits'>): HTMLElement | null {
 }
 
 /** What a measured step made of the GPU's efficiency, before and since; null without one. */
-export function calibrationLine({ request: { calibration } }: Plan): HTMLElement | null {
+function calibrationLine({ request: { calibration } }: Plan): HTMLElement | null {
   if (calibration === undefined) return null;
   const { iterationMs, predictedMs, before, gemmEfficiency } = calibration;
   return h(

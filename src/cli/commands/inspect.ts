@@ -105,7 +105,7 @@ function notSaid({ unplanned, traits }: Run, key: string, value: unknown): strin
       ? kinds?.every(({ feedForward }) => feedForward === 'none')
       : attentionSizes.has(key) && kinds?.some(hasAttention) === false
   )
-    return 'no layer has any';
+    return 'in no layer';
   return unplanned === undefined ? `not said; planned as ${valueText(value)}` : 'not said';
 }
 

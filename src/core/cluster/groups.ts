@@ -24,11 +24,6 @@ export function gpusOfGroup({ nodes, gpusPerNode }: NodeGroup): number {
   return nodes * gpusPerNode;
 }
 
-/** GPUs of all nodes. */
-export function gpuCount(cluster: ClusterSpec): number {
-  return nodeGroups(cluster).reduce((gpus, group) => gpus + gpusOfGroup(group), 0);
-}
-
 /** `2 nodes of 8 H100-80GB + 4 nodes of 8 A100-80GB`. */
 export function clusterText(cluster: ClusterSpec): string {
   return nodeGroups(cluster)

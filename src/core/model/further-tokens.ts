@@ -15,7 +15,7 @@ export function furtherDepths({ mtpLayers = 0 }: ModelSpec): number {
 }
 
 /** Kind of the layer of every depth: that of the model's last layer. */
-export function furtherKind(model: ModelSpec): LayerKind {
+function furtherKind(model: ModelSpec): LayerKind {
   return model.layerKinds?.at(-1) ?? usualKind(model);
 }
 

@@ -6,7 +6,7 @@ import { stepPartNames } from './step-parts';
 const worthSaying = 0.005;
 
 /** Time of one micro-batch on a stage, all that it goes to, ms. */
-export function limitedMs({ ms }: StageLimits): number {
+function limitedMs({ ms }: StageLimits): number {
   return limiters.reduce((sum, name) => sum + ms[name], 0);
 }
 

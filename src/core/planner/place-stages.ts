@@ -16,7 +16,7 @@ import { stageInputsOf } from './stage-inputs';
 import { cutShapes, dealtToChunks } from './stages';
 
 /** Groups up to this number are tried in every order; more as written, and the other way round. */
-export const mostOrderedGroups = 4;
+const mostOrderedGroups = 4;
 /** Micro-batches a stage that are ordered to count those in flight: where all of these are, so are all there are. */
 const countedPerStage = 3;
 
@@ -57,7 +57,7 @@ export function isBetter(a: Placement, b: Placement): boolean {
 }
 
 /** Orders in which groups follow each other down the pipeline, as the group of each stage; orders that only swap groups of one kind and size once. */
-export function groupOrders(groups: readonly NodeGroup[], layout: Pick<Layout, 'tensor' | 'data' | 'context'>): (readonly number[])[] {
+function groupOrders(groups: readonly NodeGroup[], layout: Pick<Layout, 'tensor' | 'data' | 'context'>): (readonly number[])[] {
   const written = groups.map((_, index) => index);
   const orders = groups.length <= mostOrderedGroups ? permutations(written) : [written, written.toReversed()];
   const stages = groups.map((group) => gpusOfGroup(group) / (layout.tensor * layout.data * layout.context));

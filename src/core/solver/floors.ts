@@ -60,7 +60,7 @@ export interface WantedPlans {
 }
 
 /** A threshold that the slowest slice of a wanted plan lies above, by floors: `lowMs` or higher. */
-export function raisedLow(kinds: readonly SliceRows[], { sequences, weight, withinMs, lowMs, highMs }: WantedPlans): number {
+function raisedLow(kinds: readonly SliceRows[], { sequences, weight, withinMs, lowMs, highMs }: WantedPlans): number {
   // The kind that fitted last is the first to be asked: most often it fits again.
   let fitting = kinds[0];
   const fits = (limitMs: number, aboveMs: number): boolean => {

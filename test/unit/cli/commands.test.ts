@@ -125,7 +125,7 @@ describe('terapipe', function () {
 
   it('inspects a model without attention: no layer has heads', async () => {
     writeFileSync(path.join(cli.folder, 'mamba.json'), JSON.stringify({ model_type: 'mamba2', num_hidden_layers: 4 }));
-    assert.match(await words(['inspect', 'mamba.json']), /heads +- +no layer has any\n[^]*ffn +- +no layer has any/);
+    assert.match(await words(['inspect', 'mamba.json']), /heads +- +in no layer\n[^]*ffn +- +in no layer/);
   });
 
   it('inspects: what the file says, null for the rest', async () => {

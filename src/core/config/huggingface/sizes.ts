@@ -149,7 +149,7 @@ const graniteHybrid: Switches = (source, { experts }) => {
   };
 };
 
-/** As many layers as are listed; no experts where no layer has any. */
+/** As many layers as are listed; no experts where no layer lists them. */
 const nemotronHybrid: Switches = (source) => {
   const kinds = stateLayers(source, source.family.defaults.layers);
   if (kinds === null) return {};

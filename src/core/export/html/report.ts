@@ -204,7 +204,7 @@ function findingsSection(findings: readonly ReportFinding[]): string {
   return section('Findings', `<table><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>${more(findings.length)}`);
 }
 
-/** The sizes of what the layers consist of: attention, a state, a feed-forward network, as far as any layer has it. */
+/** The sizes of what the layers consist of: attention, a state, a feed-forward network, each where a layer has it. */
 function layersText(model: ModelSpec): string {
   const kinds = model.layerKinds ?? [];
   const states = kinds.filter((kind) => stateOf(model, kind) !== null).length;

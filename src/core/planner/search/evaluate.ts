@@ -13,9 +13,6 @@ import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoin
 import { isSliced } from './schedules';
 import type { Family } from './space';
 
-export { nearlyFits, type Bound } from './bounds';
-export { microBatchesOf, type SearchPoint } from './known';
-
 /*
  * The one place where the search meets the rest of the planner: what a layout takes by `predict`, and what it takes at least. Every bound must stay below what `predict` says, and a property
  * test holds it there.

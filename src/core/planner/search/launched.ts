@@ -4,7 +4,7 @@ import { placeChunks } from '../../schedule/registry';
 import type { ScheduleName } from '../../schedule/schedule';
 import { chunksPerStage, kindFor } from '../scheduling';
 import { usualCut } from '../stages';
-import type { SearchPoint } from './evaluate';
+import type { SearchPoint } from './known';
 import type { FoundPlan, SearchResult } from './result';
 import type { SearchProblem } from './space';
 import { layoutText, whyLost } from './words';

@@ -2,7 +2,7 @@ import type { Scheme } from '../../solver/slicing';
 import type { PlanRequest } from '../request';
 import type { CostProvenance } from '../../cost/slice-cost';
 import type { StepPart } from '../step-parts';
-import type { SearchPoint } from './evaluate';
+import type { SearchPoint } from './known';
 import type { MeasuredChoices } from './measured';
 import type { SearchCounts } from './search';
 import type { SearchKey } from './space';

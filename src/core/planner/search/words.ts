@@ -1,5 +1,6 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../format';
-import type { Bound, SearchPoint } from './evaluate';
+import type { Bound } from './bounds';
+import type { SearchPoint } from './known';
 import { stepPartNames, stepParts, type FoundPlan } from './result';
 import type { Family } from './space';
 
