@@ -84,14 +84,8 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
 
   /** Of a config the plan that is there once its planning has ended. @throws ExpectedError where it has none. */
   async function currentPlan(file: string): Promise<Plan> {
-    let before: SessionState | undefined;
-    let state = sessions.get(file);
-    // Planning that an edit overtakes ends, too: what overtook it is waited for.
-    do {
-      before = state;
-      if (state !== undefined) await sessions.ensure(file, state.format);
-      state = sessions.get(file);
-    } while (state !== before && state?.progress !== null);
+    const known = sessions.get(file);
+    const state = known === undefined ? undefined : await sessions.ensure(file, known.format);
     if (state !== undefined && state.plan !== null && state.error === null) return state.plan;
     throw state?.error ?? new ExpectedError('no-plan', 'There is nothing to compare: the config has no plan', 'mend the config first');
   }

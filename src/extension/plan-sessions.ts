@@ -84,7 +84,7 @@ export interface PlanSessions {
   readonly all: () => readonly SessionState[];
   /** Files the session read or tried to read, itself included. */
   readonly reads: (file: string) => ReadonlySet<string>;
-  /** Starts a session when there is none yet; resolves when its current planning has ended, however it ended. */
+  /** Starts a session when there is none yet; resolves when its planning has ended, that of an edit which overtook it included, however it ended. */
   readonly ensure: (file: string, format: SessionFormat) => Promise<SessionState>;
   /** Plans afresh, dropping what is under way. Rejects only with what `SessionWorld.reportBug` got too. */
   readonly replan: (file: string) => Promise<SessionState>;
@@ -151,6 +151,12 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     });
     session.current = promise;
     return promise;
+  }
+
+  /** The state once planning has ended, that of an edit which overtook it included. */
+  async function settled(session: Session): Promise<SessionState> {
+    while (session.current !== null) await session.current;
+    return session.state;
   }
 
   function stop(session: Session): void {
@@ -265,8 +271,9 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     reads: (file) => sessions.get(file)?.reads ?? new Set(),
     ensure: (file, format) => {
       const known = sessions.get(file);
-      if (known === undefined) return start(open(file, format));
-      return known.current ?? Promise.resolve(known.state);
+      const session = known ?? open(file, format);
+      if (known === undefined) void start(session);
+      return settled(session);
     },
     replan: (file) => {
       const session = sessions.get(file);

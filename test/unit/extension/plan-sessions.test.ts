@@ -26,9 +26,9 @@ describe('plan sessions', () => {
     assert.equal(requests[0]?.cluster.gpu.name, 'A100-40GB');
   });
 
-  it('drop what a newer text overtook', async () => {
+  it('drop what a newer text overtook, and who waits gets the newer plan', async () => {
     const { sessions, finish, files, requests } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
-    void sessions.ensure(run, 'terapipe');
+    const planned = sessions.ensure(run, 'terapipe');
     while (requests.length < 1) await nextTurn();
     files.set(run, smallRun({ training: { sequenceLength: 128, globalBatch: 4 } }));
     sessions.changed(run);
@@ -39,6 +39,7 @@ describe('plan sessions', () => {
     await finish();
     assert.equal(sessions.get(run)?.plan?.request.training.sequenceLength, 128);
     assert.equal(sessions.get(run)?.progress, null);
+    assert.equal((await planned).plan, sessions.get(run)?.plan);
   });
 
   it('tell the best so far while planning, and no longer', async () => {
