@@ -1,3 +1,8 @@
+/** Of no numbers 0. */
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
 /** Divisors of a positive integer, ascending. */
 export function divisorsOf(count: number): number[] {
   const small: number[] = [];

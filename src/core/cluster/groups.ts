@@ -20,6 +20,7 @@ export function sameKind(a: NodeGroup, b: NodeGroup): boolean {
   return kind(a) === kind(b);
 }
 
+/** GPUs of all its nodes. */
 export function gpusOfGroup({ nodes, gpusPerNode }: NodeGroup): number {
   return nodes * gpusPerNode;
 }

@@ -10,6 +10,7 @@ export interface Tally {
   device: number;
 }
 
+/** Nothing added yet. */
 export function emptyTally(): Tally {
   return { forward: 0, backward: 0, weight: 0, device: 0 };
 }

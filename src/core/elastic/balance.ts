@@ -1,3 +1,5 @@
+import { sum } from '../numbers';
+
 /** Units of each stage, in order; they add up to all units. A stage may be empty. */
 export type StageUnits = readonly number[];
 
@@ -12,7 +14,6 @@ export const frozenShare = 1 / 6;
  */
 export function greedyBalance(parameters: readonly number[], stages: number, frozen = 0): StageUnits {
   const millions = parameters.map((count) => count / 1e6);
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const discount = (1 - frozenShare) * sum(millions.slice(0, frozen));
   let assigned = frozen;
   let left = sum(parameters.slice(frozen));

@@ -42,6 +42,7 @@ export interface Workshop {
   readonly cuts: Map<string, Cut | null>;
 }
 
+/** What plans of one elastic run share: its units and their costs, analytic or of its profile, and what was already computed of them. */
 export function workshopOf(request: ElasticRequest): Workshop {
   const { model, training, cluster, constants } = request;
   const layout = { tensor: 1, pipeline: request.firstLength, data: 1, context: 1, expert: 1, virtualStages: 1 };

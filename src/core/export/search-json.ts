@@ -9,6 +9,7 @@ export interface SearchJson {
   readonly search: object;
 }
 
+/** A search as `plan --search --json` prints it: version 1, times in ms, memory in bytes. */
 export function searchJson(result: SearchResult): SearchJson {
   const { request, best, cost, front, perSchedule, runnersUp, notFitting, improvements, counts } = result;
   const against = launchedAgainstBest(result);

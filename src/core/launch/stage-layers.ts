@@ -1,6 +1,7 @@
 import type { Fact, FactName, Facts, LauncherFile } from '../config/facts';
 import { hybridLayersOf } from '../config/hybrid';
 import type { ConfigFormat, Run } from '../config/run';
+import { sum } from '../numbers';
 import { countOf, countOrZeroOf, sizeOf, titanStagesOf as titanStageCount, virtualStagesOf } from './derived';
 
 /** No pipeline has more stages, virtual ones counted; a pattern that expands to more is none. */
@@ -119,10 +120,6 @@ function listedStages(written: string, points: boolean, layers: number): readonl
   if (!points) return (written.slice(1).match(/\[[^[\]]*\]/g) ?? []).map((stage) => (stage.match(/layers\.\d+/g) ?? []).length);
   const starts = [0, ...[...written.matchAll(/layers\.(\d+)/g)].map(([, layer]) => Number(layer)), layers];
   return starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
-}
-
-export function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
 }
 
 /** Settings that deal layers otherwise than evenly, the more exact ones first. */

@@ -238,6 +238,7 @@ export interface LayerSizes {
   readonly state: StateSizes | null;
 }
 
+/** Bytes of the tensors that one layer of a kind makes of a work unit on one rank, in the training precision. */
 export function layerSizes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind): LayerSizes {
   const { model, training, layout } = inputs;
   const unit = stackUnit(inputs, source, kind);

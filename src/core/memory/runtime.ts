@@ -35,6 +35,7 @@ export interface SavedBytes {
   readonly logits: number;
 }
 
+/** Bytes that a rank of a stage keeps of one work unit until its backward; `sliced`: beside them the keys and values for later slices. */
 export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit, sliced: boolean): SavedBytes {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
@@ -178,6 +179,7 @@ export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: Work
   return { name: 'head backward', bytes: hasHead(inputs, stage) ? hidden + gathered + held : 0 };
 }
 
+/** Whether a stage makes the logits. */
 export function hasHead({ model }: MemoryInputs, stage: StageShape): boolean {
   return stage.last && model.vocab > 0;
 }

@@ -45,6 +45,7 @@ export function partOfModel(
   };
 }
 
+/** Whether layers of two kinds cost and hold the same. */
 export function sameKind(a: LayerKind, b: LayerKind): boolean {
   return (
     a.feedForward === b.feedForward && a.window === b.window && (a.mixer ?? 'attention') === (b.mixer ?? 'attention') && a.stack === b.stack

@@ -25,10 +25,12 @@ export interface Lines {
   readonly steady: boolean;
 }
 
+/** A segment with what follows from its columns: the least base and slope from each entry on. */
 export function segmentFrom(first: number, last: number, base: Float64Array, slope: Float64Array): Segment {
   return { first, last, base, slope, leastBase: leastFromHere(base), leastSlope: leastFromHere(slope) };
 }
 
+/** Lines of their segments, and whether they are steady. */
 export function linesFrom(units: number, segments: readonly Segment[], ends: Float64Array | null): Lines {
   return { units, segments, ends, steady: ends === null && areSteady(segments, units) };
 }

@@ -19,6 +19,7 @@ export interface PruneScratch {
   count: number;
 }
 
+/** Working memory that grows as it is used, for one solve after the other. */
 export function pruneScratch(): PruneScratch {
   return { to: new Uint32Array(0), ms: new Float64Array(0), peakMs: new Float64Array(0), count: 0 };
 }

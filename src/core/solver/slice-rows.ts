@@ -59,6 +59,7 @@ export interface SliceRows {
   readonly rests?: (limitMs: number, withinMs: number, rests: Rests, signal: CancelSignal | undefined) => number;
 }
 
+/** A row to read into. */
 export function emptyRow(): SliceRow {
   const nothing = new Float64Array(0);
   return { ms: nothing, peakMs: nothing, to: null, offset: 0, length: 0 };

@@ -38,6 +38,7 @@ export interface StepSolver {
 /** Relative slack for the rounding of shares of a sum. */
 const shareSlack = 1e-12;
 
+/** Solves one threshold of the slowest slice after the other over the batch sizes `all`, for a batch of `sequences`. @throws CancelledError. */
 export function stepSolver(all: readonly SliceRows[], sequences: number, signal: CancelSignal | undefined): StepSolver {
   const sizes = all.map((rows) => rows.sequences);
   const floors = all.map((rows) => rows.floor);

@@ -21,6 +21,7 @@ export interface TokenScratch extends Rests {
   visits: number;
 }
 
+/** Columns of the token program of a sequence of `units` units, for one solve after the other. */
 export function tokenScratch(units: number): TokenScratch {
   return {
     totals: new Float64Array(units + 1),

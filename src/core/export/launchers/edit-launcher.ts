@@ -34,6 +34,7 @@ export interface EditedLauncher {
 /** Formats that a plan can be written into. */
 export type EditableFormat = Exclude<LauncherFormat, 'gpt-neox'>;
 
+/** Whether files of a format can be edited to what a plan says. */
 export function isEditable(format: LauncherFormat): format is EditableFormat {
   return format !== 'gpt-neox';
 }

@@ -4,7 +4,8 @@ import type { LauncherFormat } from '../../config/run';
 import { formatCount, plural } from '../../format';
 import { countOf, worldOf } from '../../launch/derived';
 import { gpusOf, type HandOver } from './hand-over';
-import { megatronStages, sum } from '../../launch/stage-layers';
+import { megatronStages } from '../../launch/stage-layers';
+import { sum } from '../../numbers';
 import { hybridLetters } from './megatron-model';
 import { isSame, patternOf } from './stage-layers';
 import {

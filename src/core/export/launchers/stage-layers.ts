@@ -1,4 +1,4 @@
-import { sum } from '../../launch/stage-layers';
+import { sum } from '../../numbers';
 
 /** The pattern that gives every stage so many layers, with `mtpLayers` of multi-token prediction before the loss. */
 export function patternOf(stageLayers: readonly number[], mtpLayers = 0): string {
@@ -24,6 +24,7 @@ export function moduleNames(stageLayers: readonly number[]): readonly (readonly 
   ]);
 }
 
+/** Whether two cuts have the same stages with the same layers; null is no cut. */
 export function isSame(a: readonly number[] | null, b: readonly number[]): boolean {
   return a?.length === b.length && a.every((count, index) => count === b[index]);
 }

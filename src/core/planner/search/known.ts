@@ -73,6 +73,7 @@ function remembered<F extends KeyedFamily, T>(
   };
 }
 
+/** Remembers costs (ms) and memory (bytes) by what they depend on, for one request; nothing is computed before it is asked for. */
 export function knownOf(request: PlanRequest): Known {
   const costs = remembered(
     (family, shape, share) => partCosts(request, inputsOf(request, family))(shape, share),
@@ -137,6 +138,7 @@ export function knownOf(request: PlanRequest): Known {
   };
 }
 
+/** What cost and memory are computed of, for one layout of a request. */
 export function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training }: KeyedFamily): CostInputs {
   return { model, training, layout, cluster, constants };
 }
@@ -148,6 +150,7 @@ export interface CutShapes {
   readonly stages: readonly StageShape[];
 }
 
+/** What the chunks and stages of a cut hold, in the places that its schedule gives them. */
 export function shapesOf(known: Known, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
   const kind = kindFor(schedule, layout);
   const stageOfChunk = placeChunks(kind.placement, layout.pipeline, chunksPerStage(kind, layout));

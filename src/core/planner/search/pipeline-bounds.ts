@@ -1,4 +1,5 @@
 import type { WholeSliceTime } from '../../cost/slice-cost';
+import { sum } from '../../numbers';
 
 /** Time of one micro-batch on one stage, ms, and of its first and last token slice (itself when it is whole). */
 export interface StageTimes extends WholeSliceTime {
@@ -10,8 +11,6 @@ export interface StageTimes extends WholeSliceTime {
   readonly first: WholeSliceTime;
   readonly last: WholeSliceTime;
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /**
  * Least makespan of 1F1B, ms. On stage s with w = p - s - 1 micro-batches ahead, each of these is a chain of operations that run one after another:
