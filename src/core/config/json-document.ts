@@ -185,7 +185,8 @@ function syntaxError(file: string, text: string, { error, offset, length }: Pars
   const contentEnd = text.trimEnd().length;
   const atEnd = offset >= contentEnd;
   const start = atEnd ? Math.max(contentEnd - 1, 0) : offset;
-  const end = atEnd ? contentEnd : offset + Math.max(length, 1);
+  // jsonc-parser counts one character more than there is where a comment is not closed.
+  const end = atEnd ? contentEnd : Math.min(offset + Math.max(length, 1), text.length);
   const sentence = atEnd ? `The file ends too early: ${message}` : `JSON error: ${message}`;
   return configError('config-json-syntax', sentence, remedy, { file, range: { start, end } });
 }

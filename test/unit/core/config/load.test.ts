@@ -140,6 +140,12 @@ describe('bad configs', () => {
     assert.deepEqual(await at({ 'config.json': `{"model_type": "llama", "x": "${'x'.repeat(5 * 2 ** 20)}"}` }), ['config-too-large', '']);
   });
 
+  it('stays inside the file where a comment is not closed', async () => {
+    const text = '{"model_type": 1/* no';
+    const { place } = await errorOf(load({ 'config.json': text }));
+    assert.deepEqual(place?.range, { start: text.indexOf('/*'), end: text.length });
+  });
+
   it('points at the syntax error', async () => {
     assert.deepEqual(await at({ 'config.json': llama.slice(0, -1) }), ['config-json-syntax', '8']);
     assert.deepEqual(await at({ 'config.json': '{"model_type": "llama",}' }), ['config-json-syntax', '}']);
