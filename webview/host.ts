@@ -1,3 +1,4 @@
+import { unpackMessage } from '../src/protocol/packed';
 import type { HostMessage, PageMessage } from '../src/protocol/page';
 
 /** The page's side of the transport. */
@@ -17,7 +18,8 @@ declare function acquireVsCodeApi(): {
 export function connect(onMessage: (message: HostMessage) => void): Host {
   const api = acquireVsCodeApi();
   window.addEventListener('message', (event: MessageEvent<unknown>) => {
-    if (isHostMessage(event.data)) onMessage(event.data);
+    const message = unpackMessage(event.data);
+    if (isHostMessage(message)) onMessage(message);
   });
   return {
     post: (message) => api.postMessage(message),
@@ -26,7 +28,7 @@ export function connect(onMessage: (message: HostMessage) => void): Host {
   };
 }
 
-/** Whether something that arrived is one of our host's messages (other frames and extensions of the browser post too). */
+/** Whether something that arrived is one of our host's messages. */
 export function isHostMessage(value: unknown): value is HostMessage {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   if (value.type === 'show') return 'tab' in value;

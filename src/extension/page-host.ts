@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { CandidateId } from '../core/planner/plan';
 import type { Finding } from '../core/findings';
+import { packMessage } from '../protocol/packed';
 import type { HostMessage, PageKind, PageMessage, TabId } from '../protocol/page';
 import { pageComparisonOf } from './comparison-page';
 import type { Comparisons } from './comparisons';
@@ -13,7 +14,6 @@ import { differsInProgressOnly, pageFindingsOf, pageStateOf } from './page-state
 import type { PlanSessions, SessionState } from './plan-sessions';
 import type { Profiles } from './profiles';
 import { displayPath } from './sources';
-import { transferable } from './transferable';
 
 /** A tenth of a second between states: progress moves smoothly and a large plan is not posted too often. */
 const postEveryMs = 100;
@@ -83,10 +83,10 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       if (!isSameList(found, posted.found)) send({ type: 'findings', findings: pageFindingsOf(session, found, displayPath) });
       if (changed.has('profile') && profile !== null) send({ type: 'profile', profile });
       if (changed.has('layout') && layout !== null) send({ type: 'layout', layout });
-      if (changed.has('comparison')) send({ type: 'comparison', comparison: transferable(comparison) });
+      if (changed.has('comparison')) send({ type: 'comparison', comparison });
     } else {
       const surroundings = { page: source.page, trusted, displayPath, profile, layout, comparison, layoutFindings: found, drawn };
-      send({ type: 'state', state: transferable(pageStateOf(session, surroundings)) });
+      send({ type: 'state', state: pageStateOf(session, surroundings) });
     }
     posted = { session, trusted, found };
     sent = comparison?.answer?.id ?? null;
@@ -109,7 +109,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   }
 
   function send(message: HostMessage): void {
-    void webview.postMessage(message);
+    void webview.postMessage(packMessage(message));
   }
 
   function refresh(): void {

@@ -30,7 +30,7 @@ export interface PageSurroundings {
 /** Timelines of so many operations together travel to a page in a fraction of a second; a million take 35 MB. */
 const affordableOperations = 400_000;
 
-/** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session: see `transferable` before posting. */
+/** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session. */
 export function pageStateOf(
   session: SessionState | null,
   { page, trusted, displayPath, profile = null, layout = null, comparison = null, layoutFindings = [], drawn = [] }: PageSurroundings,

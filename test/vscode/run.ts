@@ -7,6 +7,7 @@ import { root } from '../harness/setup.mjs';
 import { mergeResults, type TierInput, type TierResult } from '../harness/tier-result';
 import { walkRestricted } from './restricted';
 import { walkDemo } from './walk';
+import { walkDrawn } from './walk-drawn';
 import { walkLayout } from './walk-layout';
 import { developmentHost, launchBrowser, openWorkbench } from './workbench';
 
@@ -19,6 +20,7 @@ export async function runVscodeTests(input: TierInput): Promise<TierResult> {
     return mergeResults([
       await attempt('the suite in the extension host', () => runSuite(browser, input)),
       await attempt('the walk through the demo', () => walkDemo(browser, input)),
+      await attempt('the walk over what timelines draw', () => walkDrawn(browser, input)),
       await attempt('the walk from a launched layout to the best', () => walkLayout(browser, input)),
       await attempt('the walk in a restricted workspace', () => walkRestricted(browser, input)),
     ]);

@@ -6,6 +6,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { pageHtml } from '../../src/extension/page-html';
+import { packMessage, type PackedMessage } from '../../src/protocol/packed';
 import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
 import { themeOf, type PageTheme, type ThemeName } from './themes';
 
@@ -43,7 +44,7 @@ export interface Stage {
 
 interface Harnessed {
   readonly harness: {
-    readonly send: (message: HostMessage) => void;
+    readonly send: (message: PackedMessage) => void;
     readonly setTheme: (theme: PageTheme, extraClass: string) => void;
   };
 }
@@ -141,7 +142,7 @@ async function openPage(browser: Browser, server: Server, pages: Map<string, Ope
   return {
     page,
     send: async (message) => {
-      await page.evaluate((sent) => (globalThis as unknown as Harnessed).harness.send(sent), message);
+      await page.evaluate((sent) => (globalThis as unknown as Harnessed).harness.send(sent), packMessage(message));
     },
     messages: () => page.evaluate('window.harness.said'),
     setTheme: async (name) => {

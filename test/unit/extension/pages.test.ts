@@ -5,7 +5,6 @@ import type { CandidateId } from '../../../src/core/planner/plan';
 import { pageHtml } from '../../../src/extension/page-html';
 import { parsePageMessage } from '../../../src/extension/page-messages';
 import { differsInProgressOnly, pageStateOf } from '../../../src/extension/page-state';
-import { transferable } from '../../../src/extension/transferable';
 import { smallModel, smallRun, testWorld, uri } from './world';
 
 const surroundings = { page: 'tab', trusted: true, displayPath: (file: string) => file.replace('file:///w/', '') } as const;
@@ -174,17 +173,5 @@ describe('page state', () => {
     assert.ok(last !== undefined && withheld.length >= candidates.length - 2);
     assert.ok(!withheld.includes(chosen) && sent([]).includes(chosen));
     assert.ok(!sent([]).includes(last) && sent([last]).includes(last));
-  });
-});
-
-describe('transferable data', () => {
-  it('holds no view of a larger buffer, and is equal', () => {
-    const large = new Float64Array([1, 2, 3, 4]);
-    const whole = new Uint32Array([7]);
-    const data = { rows: [large.subarray(1, 3)], whole, text: 'x', none: null };
-    const copy = transferable(data);
-    assert.deepEqual(copy, data);
-    assert.equal(copy.rows[0]?.buffer.byteLength, 16);
-    assert.equal(copy.whole, whole);
   });
 });

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { packMessage, unpackMessage } from '../../src/protocol/packed';
+
+const column = fc.oneof(
+  fc.uint8Array({ maxLength: 9 }),
+  fc.uint32Array({ maxLength: 5 }),
+  fc.float64Array({ maxLength: 4 }),
+  // A view of a part of a larger buffer, as plans hold them.
+  fc.float64Array({ minLength: 2, maxLength: 6 }).map((all) => all.subarray(1)),
+);
+
+/** What a message may hold: plain data, hostile keys included, with columns and numbers that JSON does not know. */
+const { message } = fc.letrec((tie) => ({
+  message: fc.oneof({ maxDepth: 4 }, fc.string(), fc.double(), fc.boolean(), fc.constant(null), column, tie('list'), tie('object')),
+  list: fc.array(tie('message'), { maxLength: 5 }),
+  object: fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'packed', 'type')), tie('message'), {
+    maxKeys: 5,
+    noNullPrototype: true,
+  }),
+}));
+
+/** What VS Code does between the extension host and a page: JSON, and the buffers by themselves. */
+function travelled({ buffer, ...rest }: ReturnType<typeof packMessage>): unknown {
+  return { ...(JSON.parse(JSON.stringify(rest)) as object), buffer: structuredClone(buffer) };
+}
+
+/** -0 travels as 0 in JSON. */
+function withoutNegativeZero(value: unknown): unknown {
+  if (value === 0) return 0;
+  if (ArrayBuffer.isView(value) || value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(withoutNegativeZero);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutNegativeZero(each)]));
+}
+
+describe('a packed message', () => {
+  it('arrives as it was sent, whatever its columns', () => {
+    fc.assert(
+      fc.property(message, (sent) => {
+        const before = structuredClone(sent);
+        assert.deepEqual(unpackMessage(travelled(packMessage(sent))), withoutNegativeZero(sent));
+        assert.deepEqual(sent, before);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('holds its columns in one buffer, each where its elements may begin, and a shared one once', () => {
+    const times = Float64Array.of(1.5, 2.5, 3.5).subarray(1);
+    const sent = { kind: Uint8Array.of(7), times, none: new Float64Array(0), rows: Uint32Array.of(1, 2, 3), again: [times] };
+    const { message, packed, buffer } = packMessage(sent);
+    assert.deepEqual(message, { kind: null, times: null, none: null, rows: null, again: [null] });
+    assert.deepEqual(
+      packed.map(({ byteOffset }) => byteOffset),
+      [0, 8, 24, 24, 8],
+    );
+    assert.equal(buffer.byteLength, 40);
+    const arrived = unpackMessage(travelled(packMessage(sent))) as typeof sent;
+    assert.deepEqual(arrived, sent);
+    assert.equal(arrived.kind.buffer, arrived.rows.buffer);
+  });
+
+  it('is nothing else that is posted to a page', () => {
+    for (const other of [null, 'packed', { type: 'packed' }, { type: 'state', state: {} }, []]) assert.equal(unpackMessage(other), null);
+  });
+});

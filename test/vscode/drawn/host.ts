@@ -1,0 +1,43 @@
+// Loaded inside the extension host as `extensionTestsPath`: opens a tab of the extension on the plan of TERAPIPE_TEST_CONFIG with TERAPIPE_TEST_CANDIDATES candidates, and keeps it open.
+import * as vscode from 'vscode';
+import { attachPage, type PageServices } from '../../../src/extension/page-host';
+import { createPlanSessions } from '../../../src/extension/plan-sessions';
+import { readText, resolvePath } from '../../../src/extension/sources';
+import { planOfFile, withCandidates } from './plans';
+
+/** Called by VS Code; ends with the window. */
+export async function run(): Promise<void> {
+  const path = process.env['TERAPIPE_TEST_CONFIG'] ?? '';
+  const plan = withCandidates(await planOfFile(path), Number(process.env['TERAPIPE_TEST_CANDIDATES']));
+  const file = vscode.Uri.file(path).toString();
+  const sessions = createPlanSessions({
+    ...{ readText, resolvePath },
+    plan: () => Promise.resolve(plan),
+    profiles: () => Promise.resolve([]),
+    defaults: () => ({ gpu: 'H100-80GB', nodes: null, gpusPerNode: null }),
+    delayMs: () => null,
+    reportBug: (error) => console.error(error),
+    ...{ shell: notAsked, planElastic: notAsked, readSchedule: notAsked },
+  });
+  const extensionUri = vscode.extensions.getExtension('terapipe.terapipe')!.extensionUri;
+  const panel = vscode.window.createWebviewPanel('terapipe.timeline', 'Candidates', vscode.ViewColumn.One);
+  const session = await sessions.ensure(file, 'terapipe');
+  attachPage(
+    panel.webview,
+    { ...quiet, sessions, extensionUri, log: vscode.window.createOutputChannel('Candidates', { log: true }), act: () => undefined },
+    { page: 'tab', title: 'Candidates', session: () => session, isVisible: () => panel.visible },
+  );
+  await new Promise(() => undefined);
+}
+
+function notAsked(): Promise<never> {
+  return Promise.reject(new Error('nobody asks for this'));
+}
+
+const unchanging = { stateOf: () => null, onDidChange: () => ({ dispose: () => undefined }) };
+
+/** No profiles, no searches, no comparisons. */
+const quiet = { profiles: unchanging, comparisons: unchanging, layouts: { ...unchanging, findingsOf: () => [] } } as unknown as Pick<
+  PageServices,
+  'profiles' | 'comparisons' | 'layouts'
+>;

@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { loadRun } from '../../../src/core/config/load';
+import { makePlan } from '../../../src/core/planner/make-plan';
+import type { Candidate, CandidateId, Plan } from '../../../src/core/planner/plan';
+import { resolveRun } from '../../../src/core/planner/resolve';
+
+/** The plan that the extension makes of a config with its settings as they come. */
+export async function planOfFile(file: string): Promise<Plan> {
+  const read = async (from: string, name: string): Promise<{ file: string; text: string }> => {
+    const referenced = path.join(path.dirname(from), name);
+    return { file: referenced, text: await readFile(referenced, 'utf8') };
+  };
+  const run = await loadRun(file, await readFile(file, 'utf8'), read);
+  return makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
+}
+
+/** The plan with `count` candidates, each `index` per cent slower than the one of the plan that it copies: no two are drawn alike. */
+export function withCandidates(plan: Plan, count: number): Plan {
+  const candidates = Array.from({ length: count }, (_, index): Candidate => {
+    const { timeline, ...candidate } = plan.candidates[index % plan.candidates.length]!;
+    if (timeline === null) throw new Error(`${candidate.id} has no timeline`);
+    const slower = 1 + index / 100;
+    const scaled = (ms: Float64Array): Float64Array => ms.map((each) => each * slower);
+    const { startMs, endMs, arrivalMs, makespanMs } = timeline;
+    return {
+      ...candidate,
+      id: `copy-${index}` as CandidateId,
+      timeline: {
+        ...timeline,
+        startMs: scaled(startMs),
+        endMs: scaled(endMs),
+        arrivalMs: arrivalMs === null ? null : scaled(arrivalMs),
+        makespanMs: makespanMs * slower,
+      },
+    };
+  });
+  return { ...plan, candidates, chosen: 'copy-0' as CandidateId };
+}
