@@ -1,5 +1,6 @@
 // @ts-check
-// `npm test`: sets up what is missing, runs every tier and ends with `N passed, N failed`. `--only unit,vscode` runs some tiers.
+// `npm test`: sets up what is missing, runs every tier and ends with `N passed, N failed`. `--only unit,vscode` runs some tiers;
+// `--fast` the unit and property tests that take less than a second a file; `--full` everything on more cases, test/full too.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -51,10 +52,13 @@ async function runUnit() {
   // The GPU path of the profiler runs on the software driver that Chromium brings; without one its test skips itself.
   await ensureChromium().catch(() => undefined);
   const file = path.join(out, 'unit.json');
-  const args = [bin('mocha/bin/mocha.js'), '--reporter', 'json', '--reporter-option', `output=${file}`];
-  const { output, timedOut } = await run(process.execPath, args, { cwd: root, limitMs: 6 * minute });
+  const specs = ['unit', 'property', ...(process.argv.includes('--full') ? ['full'] : [])].map((folder) => `test/${folder}/**/*.test.ts`);
+  const ignored = process.argv.includes('--fast') ? ['--ignore', 'test/**/*.slow.test.ts'] : [];
+  const args = [bin('mocha/bin/mocha.js'), '--reporter', 'json', '--reporter-option', `output=${file}`, ...specs, ...ignored];
+  const env = { ...process.env, ...(process.argv.includes('--full') ? { TERAPIPE_TESTS: 'full' } : {}) };
+  const { output, timedOut } = await run(process.execPath, args, { cwd: root, env, limitMs: 60 * minute });
   const report = readJson(file);
-  if (report === null) throw new Error(timedOut ? 'stopped after 6 minutes' : `mocha wrote no report: ${output.trim().slice(-3000)}`);
+  if (report === null) throw new Error(timedOut ? 'stopped after an hour' : `mocha wrote no report: ${output.trim().slice(-3000)}`);
   /** @type {readonly { fullTitle: string, err: { message?: string, stack?: string } }[]} */
   const failed = report.failures;
   return {
@@ -108,7 +112,8 @@ const tiers = new Map([
 /** The tiers that the arguments ask for; all without any. */
 function chosenTiers() {
   const [option, list, ...more] = process.argv.slice(2);
-  if (option === undefined) return [...tiers];
+  if (option === '--fast') return [...tiers].filter(([name]) => name === 'unit');
+  if (option === undefined || option === '--full') return [...tiers];
   const chosen = [...tiers].filter(([name]) => list?.split(',').includes(name));
   if (option !== '--only' || more.length > 0 || chosen.length !== list?.split(',').length) {
     throw missing(`unknown arguments ${process.argv.slice(2).join(' ')}`, `use --only with some of ${[...tiers.keys()].join(',')}`);
