@@ -1,11 +1,11 @@
 import { nodeGroups, placementText } from '../core/cluster/groups';
 import type { ElasticPlan } from '../core/elastic/plan';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../core/format';
+import { tightestOf } from '../core/memory/profile';
 import { chosenOf, type Plan } from '../core/planner/plan';
 import { stageLayersText } from '../core/planner/search/words';
 import type { Translate } from './translate';
 import { elasticExplanations } from './elastic-explanations';
-import { worstStageOf } from './summary';
 
 /** What one value means for the pipeline: a sentence, and what follows from it in this plan. */
 export interface Explanation {
@@ -120,7 +120,9 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.precision': { meaning: (t) => t('Number format of weights and activations: decides the peak rate and the bytes of both.') },
   'training.optimizer': {
     meaning: (t) => t('What the optimizer keeps for each parameter: Adam two moments and an fp32 copy.'),
-    derived: (plan, t) => [t('{0} a GPU on the fullest stage.', formatBytes(worstStageOf(chosenOf(plan))?.parts.optimizer ?? 0))],
+    derived: (plan, t) => [
+      t('{0} a GPU on the fullest stage.', formatBytes(tightestOf(chosenOf(plan).memory.stages)?.parts.optimizer ?? 0)),
+    ],
   },
   'training.zeroStage': {
     meaning: (t) => t('What the data-parallel replicas share out: 1 the optimizer state, 2 gradients too, 3 weights too.'),
@@ -130,7 +132,9 @@ export const explanations: Readonly<Record<string, Explanation>> = {
       t(
         'What the backward pass computes again instead of keeping: full costs about a third more time and keeps only the inputs of layers.',
       ),
-    derived: (plan, t) => [t('Activations: {0} on the fullest stage.', formatBytes(worstStageOf(chosenOf(plan))?.parts.activations ?? 0))],
+    derived: (plan, t) => [
+      t('Activations: {0} on the fullest stage.', formatBytes(tightestOf(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
+    ],
   },
   'training.recomputeLayers': {
     meaning: (t) => t('Layers of each stage, or of each of its chunks, that are computed again; the others are kept.'),
@@ -166,7 +170,9 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.offloadLayers': {
     meaning: (t) =>
       t('Layers whose activations wait in the memory of the host between forward and backward: less on the GPU, more on its link.'),
-    derived: (plan, t) => [t('Activations: {0} on the fullest stage.', formatBytes(worstStageOf(chosenOf(plan))?.parts.activations ?? 0))],
+    derived: (plan, t) => [
+      t('Activations: {0} on the fullest stage.', formatBytes(tightestOf(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
+    ],
   },
   'calibration.iterationMs': {
     meaning: (t) =>

@@ -1,6 +1,7 @@
 import { clusterText } from '../core/cluster/groups';
 import type { ConfigFormat } from '../core/config/run';
 import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../core/format';
+import { stageFits } from '../core/memory/verdict';
 import { chosenOf, type Candidate } from '../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from './launcher-outline';
 import type { SessionState } from './plan-sessions';
@@ -35,7 +36,7 @@ export function planItems(state: SessionState, t: Translate): readonly ExplorerI
     ...problem,
     number(t('Step'), summary.stepText, 'watch'),
     number(t('Bubble'), summary.bubbleText, 'circle-outline'),
-    number(t('Memory'), memoryText(summary, t), summary.fits ? 'server' : 'warning'),
+    number(t('Memory'), memoryText(summary, t), summary.verdict.fits ? 'server' : 'error'),
     number(t('Schedule'), chosen.name, 'graph'),
     number(t('Layout'), t('tensor {0}, pipeline {1}, data {2}', layout.tensor, layout.pipeline, layout.data), 'split-horizontal'),
     number(t('Cluster'), clusterText(cluster), 'server-environment'),
@@ -49,7 +50,8 @@ export function planItems(state: SessionState, t: Translate): readonly ExplorerI
 /** One row a stage: busy time, idle share and peak memory. */
 export function stageItems(file: string, candidate: Candidate, t: Translate): readonly ExplorerItem[] {
   const { memory, busyMs, pipelineMs } = candidate;
-  return memory.stages.map(({ stage, peakBytes, cardBytes, capacityBytes, gpu }) => {
+  return memory.stages.map((ofStage) => {
+    const { stage, peakBytes, gpu } = ofStage;
     const busy = busyMs[stage] ?? 0;
     return {
       kind: 'stage',
@@ -61,7 +63,7 @@ export function stageItems(file: string, candidate: Candidate, t: Translate): re
         formatPercent(pipelineMs > 0 ? 1 - busy / pipelineMs : 0),
         formatBytes(peakBytes),
       ),
-      overCapacity: cardBytes > capacityBytes,
+      overCapacity: !stageFits(ofStage),
     };
   });
 }

@@ -165,7 +165,7 @@ function treeItemOf(item: ExplorerItem, sessions: PlanSessions): vscode.TreeItem
     case 'number':
       return described(item.label, item.value, item.icon);
     case 'stage':
-      return described(item.label, item.value, item.overCapacity ? 'warning' : 'blank');
+      return described(item.label, item.value, item.overCapacity ? 'error' : 'blank');
   }
 }
 

@@ -44,7 +44,13 @@ function isOfAnotherKind({ plan, error }: SessionState): boolean {
 
 function textOf({ plan, elastic, progress, error }: SessionState): string {
   const icon =
-    progress !== null ? '$(sync~spin)' : error !== null ? '$(error)' : plan !== null && !summaryOf(plan).fits ? '$(warning)' : '$(graph)';
+    progress !== null
+      ? '$(sync~spin)'
+      : error !== null
+        ? '$(error)'
+        : plan !== null && !summaryOf(plan).verdict.fits
+          ? '$(error)'
+          : '$(graph)';
   if (plan === null && elastic !== null) return `${icon} ${elasticText(elastic.plan, vscode.l10n.t)}`;
   if (plan === null) return progress === null ? `${icon} TeraPipe` : `${icon} ${vscode.l10n.t('Planning')}`;
   const { stepText, bubbleText } = summaryOf(plan);

@@ -1,37 +1,24 @@
 import type { ElasticPlan } from '../core/elastic/plan';
-import { formatBytesOf, formatDuration, formatNumber, formatPercent } from '../core/format';
-import { tightestOf, type StageMemory } from '../core/memory/profile';
-import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
+import { formatDuration, formatNumber, formatPercent } from '../core/format';
+import { usedText, verdictOf, verdictText, type MemoryVerdict } from '../core/memory/verdict';
+import { chosenOf, type Plan } from '../core/planner/plan';
 import type { Translate } from './translate';
 
 /** The three numbers of a plan, as lenses, status bar and tree say them. */
 export interface PlanSummary {
   readonly stepText: string;
   readonly bubbleText: string;
-  readonly memoryText: string;
-  readonly fits: boolean;
-  /** Stage with the least room on its GPU, from 0. */
-  readonly worstStage: number;
-  readonly stages: number;
+  readonly verdict: MemoryVerdict;
 }
 
-/** Step time, bubble and the worst stage's memory of the chosen candidate. */
+/** Step time, bubble and the verdict on the memory of the chosen candidate. */
 export function summaryOf(plan: Plan): PlanSummary {
   const chosen = chosenOf(plan);
-  const worst = worstStageOf(chosen);
   return {
     stepText: formatDuration(chosen.iterationMs),
     bubbleText: formatPercent(chosen.bubbleRate),
-    memoryText: formatBytesOf(worst?.peakBytes ?? 0, chosen.memory.capacityBytes),
-    fits: chosen.fits,
-    worstStage: worst?.stage ?? 0,
-    stages: chosen.memory.stages.length,
+    verdict: verdictOf(chosen.memory),
   };
-}
-
-/** The stage with the least room on its GPU. */
-export function worstStageOf({ memory }: Candidate): StageMemory | undefined {
-  return tightestOf(memory.stages);
 }
 
 /** `1.48 s / step, bubble 9.8 %`. */
@@ -39,9 +26,9 @@ export function planText({ stepText, bubbleText }: PlanSummary, t: Translate): s
   return t('{0} / step, bubble {1}', stepText, bubbleText);
 }
 
-/** `9.1 / 16 GB, stage 0 of 96`: counted from 0, as launchers do. */
-export function memoryText({ memoryText: used, worstStage, stages, fits }: PlanSummary, t: Translate): string {
-  return fits ? t('{0}, stage {1} of {2}', used, worstStage, stages) : t('{0}, stage {1} of {2} does not fit', used, worstStage, stages);
+/** `9.1 / 14.3 GB on stage 0 of 96, fits, 5.2 GB to spare`: stages counted from 0, as launchers do. */
+export function memoryText({ verdict }: Pick<PlanSummary, 'verdict'>, t: Translate): string {
+  return t('{0} on stage {1} of {2}, {3}', usedText(verdict), verdict.stage, verdict.stages, verdictText(verdict, t));
 }
 
 /** `2.8x over 10 epochs`: against no freezing. */

@@ -1,4 +1,4 @@
-import { usablePeakBytes } from '../core/memory/count';
+import { usablePeakBytes, verdictOf, type MemoryVerdict } from '../core/memory/verdict';
 import { lengthsText } from '../core/planner/lengths';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
 import type { Assumption, Layout, TrainingSpec } from '../core/planner/request';
@@ -39,6 +39,7 @@ export interface PageLayout {
   readonly iterationMs: number;
   readonly peakBytes: number;
   readonly fits: boolean;
+  readonly verdict: MemoryVerdict;
   readonly bubbleRate: number;
   readonly tokensPerSecond: number;
   readonly mfu: number;
@@ -70,7 +71,7 @@ export interface LayoutAnswer {
   /** Their length: `4,096 tokens`, or `512 + 128 tokens` of source and target. */
   readonly sequences: string;
   readonly globalBatch: number;
-  /** Of one GPU; `usableBytes` is the highest peak that leaves room for what is no tensor. */
+  /** Of one GPU; `usableBytes` is the highest peak that fits. */
   readonly capacityBytes: number;
   readonly usableBytes: number;
   /** Fastest first; `best` is the index of the best. */
@@ -157,10 +158,10 @@ function pageFound({ plan, roles, why }: ListedPlan): PageFound {
   return { ...pageLayout(plan), stages: stageLayersText(point), tie, parts, roles, why };
 }
 
-function pageLayout({ point, name, iterationMs, peakBytes, fits, bubbleRate, tokensPerSecond, mfu }: FoundPlan): PageLayout {
+function pageLayout({ point, name, iterationMs, peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu }: FoundPlan): PageLayout {
   const { layout, training } = point;
   return {
-    ...{ layout, name, iterationMs, peakBytes, fits, bubbleRate, tokensPerSecond, mfu },
+    ...{ layout, name, iterationMs, peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu },
     words: layoutText(point),
     ...trainingOf(training),
   };
@@ -181,6 +182,7 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
     words: layoutText(plan.request),
     ...trainingOf(training),
     peakBytes: peakBytesOf(candidate),
+    verdict: verdictOf(candidate.memory),
   };
 }
 

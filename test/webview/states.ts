@@ -63,8 +63,8 @@ export const stateCases: readonly Case[] = [
     state: () => stateOf('side', planOf({ stages: 24, tensor: 8, nodes: 24 })),
     steps: async ({ page }) => {
       const figure = page.locator('.figure-error');
-      assert.match(await figure.innerText(), /over, stage \d+/);
-      assert.match(String(await figure.getAttribute('title')), /Does not fit: .* over capacity/);
+      assert.match(await figure.innerText(), /does not fit, stage \d+/);
+      assert.match(String(await figure.getAttribute('title')), /does not fit, .* too much/);
       return undefined;
     },
   },

@@ -1,9 +1,8 @@
 import { bytesOfQuantity, formatDuration, formatNumber, formatPercent } from '../../src/core/format';
-import type { StageMemory } from '../../src/core/memory/profile';
+import { verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { isTie, otherRuntime } from '../../src/core/planner/reasons';
 import { h, icon, type Child } from '../dom';
-import { fillOf, worstStage } from '../memory/summary';
 import { capitalised } from '../shared/sentence';
 import { t } from '../strings';
 import { operationsOf } from '../store';
@@ -37,8 +36,7 @@ export interface CompareRow {
 /** Makes the row of a candidate; `withheld` says that its timeline comes when it is asked for. */
 export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: boolean, pick: () => void): CompareRow {
   const { iterationMs, bubbleRate, memory } = candidate;
-  const worst = worstStage(memory);
-  const peakBytes = worst?.peakBytes ?? 0;
+  const verdict = verdictOf(memory);
   const needs = otherRuntime(candidate);
   const surface = miniTimeline(candidate, scale.longestMs);
   const button = h(
@@ -47,7 +45,7 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
     capitalised(candidate.name),
   );
   const numeric = (className: string, ...text: readonly Child[]): HTMLElement => h('td', { class: `numeric ${className}` }, ...text);
-  const { used, capacity, unit } = bytesOfQuantity(peakBytes, memory.capacityBytes);
+  const { used, capacity, unit } = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
   const element = h(
     'tr',
     { 'data-candidate': candidate.id, onclick: pick },
@@ -67,7 +65,7 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
     numeric('compare-speed-up', `${formatNumber(scale.slowestMs / iterationMs)}×`),
     numeric('compare-bubble', formatPercent(bubbleRate)),
     numeric('compare-memory', used, h('span', { class: 'compare-capacity' }, ` / ${capacity}`), ` ${unit}`),
-    worst === null ? null : fitCell(candidate, worst),
+    fitCell(verdict),
     h(
       'td',
       { class: 'compare-timeline' },
@@ -83,13 +81,12 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
   return { element, redraw: surface.redraw, mark };
 }
 
-function fitCell({ memory }: Candidate, worst: StageMemory): HTMLElement {
-  const how = fillOf(memory, worst);
-  const words = { fits: t('fits'), margin: t('no margin'), over: t('over') }[how];
+function fitCell(verdict: MemoryVerdict): HTMLElement {
+  const words = verdictWord(verdict, t);
   return h(
     'td',
-    { class: `fit fit-${how}`, title: words },
-    h('span', { class: 'fit-content' }, icon(how === 'fits' ? 'check' : 'error'), h('span', { class: 'fit-words' }, words)),
+    { class: `fit fit-${verdict.fits ? 'fits' : 'over'}`, title: verdictSentence(verdict, t) },
+    h('span', { class: 'fit-content' }, icon(verdict.fits ? 'check' : 'error'), h('span', { class: 'fit-words' }, words)),
   );
 }
 

@@ -1,6 +1,7 @@
 import type { PredictedMeasured } from '../../src/core/compare/against-trace';
 import type { PlanComparison, PlanOutcome } from '../../src/core/compare/plans';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../src/core/format';
+import { verdictWord } from '../../src/core/memory/verdict';
 import type { ComparisonAnswer, ToldComparison } from '../../src/protocol/comparison';
 import { h, type Child } from '../dom';
 import type { Column, TableContent } from '../paged-table';
@@ -71,7 +72,7 @@ function outcomeRows({ a, b, speedup }: PlanComparison): Row[] {
 }
 
 function memoryText({ peakBytes, fits }: PlanOutcome): string {
-  return fits ? formatBytes(peakBytes) : t('{0}, does not fit', formatBytes(peakBytes));
+  return fits ? formatBytes(peakBytes) : `${formatBytes(peakBytes)}, ${verdictWord({ fits }, t)}`;
 }
 
 /** A difference of two shares, in percentage points. */

@@ -1,4 +1,5 @@
-import { formatBytes, formatBytesOf, formatDuration } from '../../src/core/format';
+import { formatBytes, formatDuration } from '../../src/core/format';
+import { usedText, verdictText } from '../../src/core/memory/verdict';
 import type { LayoutAnswer } from '../../src/protocol/layout';
 import { bytesAxis, stretchedTimeAxis } from '../chart/axis';
 import type { ChartContent, Dot } from '../chart/content';
@@ -7,15 +8,15 @@ import { t } from '../strings';
 import { tieMs, type LayoutRow } from './rows';
 import { settingsText, sizesText } from './words';
 
-/** Right of the capacity the plot shows this share of it, and what is shown at all. */
-const beyondCapacity = 1.12;
+/** Right of what is usable the plot shows this share of it, and what is shown at all. */
+const beyondUsable = 1.12;
 
 /** Step time against peak memory: every row a point, the front a step line, ties shaded. Layouts that need far more than there is lie at the right edge. */
 export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): ChartContent {
-  const { capacityBytes, notFitting } = answer;
+  const { usableBytes, notFitting } = answer;
   const times = [...rows.map(({ plan }) => plan.iterationMs), ...notFitting.map(({ iterationMs }) => iterationMs)];
   const most = Math.max(...rows.map(({ plan }) => plan.peakBytes));
-  const x = bytesAxis(Math.max(beyondCapacity * capacityBytes, Math.min(1.05 * most, 2 * capacityBytes)));
+  const x = bytesAxis(Math.max(beyondUsable * usableBytes, Math.min(1.05 * most, 2 * usableBytes)));
   const y = stretchedTimeAxis(Math.min(...times), Math.max(...times));
   const best = answer.plans[answer.best]?.iterationMs ?? 0;
   const inside = (bytes: number): number => Math.min(bytes, x.max);
@@ -25,7 +26,7 @@ export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): C
     xName: t('peak memory'),
     curves: [{ tone: 'forward', faint: 0.35, points: frontSteps(rows, x.max, y.max), label: '' }],
     dots: [
-      ...rows.map((row) => dotOf(row, inside(row.plan.peakBytes), capacityBytes)),
+      ...rows.map((row) => dotOf(row, inside(row.plan.peakBytes))),
       ...notFitting.map(({ layout, iterationMs, peakBytes, why }, index): Dot => ({
         ...{ id: `too-large-${index}`, group: 'layouts', tone: 'over', shape: 'cross', faint: 0, hollow: false },
         x: inside(peakBytes),
@@ -33,12 +34,12 @@ export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): C
         lines: () => [capitalised(layout), t('Too large'), capitalised(why)],
       })),
     ].sort((a, b) => a.x - b.x || a.y - b.y),
-    guides: [{ down: capacityBytes, text: formatBytes(capacityBytes), tone: 'over' }],
+    guides: [{ down: usableBytes, text: formatBytes(usableBytes), tone: 'over' }],
     band: { from: best, to: tieMs(answer) },
   };
 }
 
-function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: number, capacityBytes: number): Dot {
+function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: number): Dot {
   const isFront = found?.roles.includes('front') ?? false;
   return {
     ...{ id, group: 'layouts', x, y: plan.iterationMs },
@@ -50,10 +51,10 @@ function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: numbe
       sizesText(plan.layout),
       capitalised(plan.name),
       `${settingsText(plan)}${plan.recompute === 'none' ? '' : `, ${plan.recompute}`}`,
-      t('{0} a step, {1}', formatDuration(plan.iterationMs), formatBytesOf(plan.peakBytes, capacityBytes)),
+      t('{0} a step, {1}', formatDuration(plan.iterationMs), usedText(plan.verdict)),
       ...(isBest ? [t('The best')] : tie ? [t('A tie with the best')] : []),
       ...(isLaunched ? [t('As launched')] : []),
-      ...(plan.fits ? [] : [t('Does not fit')]),
+      ...(plan.fits ? [] : [capitalised(verdictText(plan.verdict, t))]),
     ],
   };
 }

@@ -1,4 +1,5 @@
-import { formatBytesOf, formatCount, formatDuration, formatPercent } from '../../src/core/format';
+import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
+import { usedText, verdictText } from '../../src/core/memory/verdict';
 import { stepParts } from '../../src/core/planner/search/result';
 import type { LayoutAnswer, LayoutPoint, PageFound } from '../../src/protocol/layout';
 import { h, type Child } from '../dom';
@@ -31,17 +32,17 @@ export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, tokenBudget: 
       { class: 'hint' },
       [settingsText(plan), ...(plan.recompute === 'none' ? [] : [plan.recompute]), ...(found === null ? [] : [found.stages])].join(', '),
     ),
-    numbers(answer, row, tokenBudget),
+    numbers(row, tokenBudget),
     found === null || found.why === '' ? null : h('p', { class: 'layout-why' }, sentence(capitalised(found.why))),
     found === null ? null : partBars(found),
     actions(row, open, host, answer),
   ];
 }
 
-function numbers({ capacityBytes }: LayoutAnswer, { plan }: LayoutRow, tokenBudget: number | null): HTMLElement {
+function numbers({ plan }: LayoutRow, tokenBudget: number | null): HTMLElement {
   const rows: readonly (readonly [name: string, value: string])[] = [
     [t('Step'), formatDuration(plan.iterationMs)],
-    [t('Peak memory'), formatBytesOf(plan.peakBytes, capacityBytes)],
+    [t('Peak memory'), `${usedText(plan.verdict)}, ${verdictText(plan.verdict, t)}`],
     [t('Bubble'), formatPercent(plan.bubbleRate)],
     [t('Tokens per second'), formatCount(Math.round(plan.tokensPerSecond))],
     [t('MFU'), formatPercent(plan.mfu)],

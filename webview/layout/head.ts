@@ -1,7 +1,8 @@
-import { bytesOfQuantity, durationQuantity, formatBytes, formatCount, formatDuration, formatNumber } from '../../src/core/format';
+import { durationQuantity, formatCount, formatDuration, formatNumber } from '../../src/core/format';
+import { verdictSentence, verdictWord } from '../../src/core/memory/verdict';
 import type { LayoutAnswer, PageLayout } from '../../src/protocol/layout';
 import { h } from '../dom';
-import { figure } from '../shared/figures';
+import { figure, verdictFigure } from '../shared/figures';
 import { capitalised, sentence } from '../shared/sentence';
 import { t } from '../strings';
 import { gpuHoursOf, tieMs, type LayoutRow } from './rows';
@@ -25,7 +26,7 @@ export function layoutHead(
       { class: 'figures' },
       stepFigure(answer, best),
       ...(launched === null ? [] : launchedFigures(answer, best, launched)),
-      memoryFigure(answer, best),
+      verdictFigure(best.verdict, best.fits ? t('peak of the best') : verdictWord(best, t)),
       figure(
         { value: formatCount(Math.round(best.tokensPerSecond)), unit: '' },
         t('tokens/s'),
@@ -61,26 +62,14 @@ function stepFigure({ cost }: LayoutAnswer, { iterationMs, fits }: PageLayout): 
 }
 
 function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageLayout): HTMLElement[] {
-  const about = `${capitalised(launched.words)}; ${launched.name}`;
+  const about = `${capitalised(launched.words)}; ${launched.name}${launched.fits ? '' : `\n${verdictSentence(launched.verdict, t)}`}`;
   const own = launched.fits
     ? figure(durationQuantity(launched.iterationMs), t('as launched'), null, about, 'plain')
-    : figure(durationQuantity(launched.iterationMs), t('as launched, does not fit'), null, about, 'error');
+    : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', verdictWord(launched, t)), null, about, 'error');
   const ratio = launched.iterationMs / best.iterationMs;
   const tie = launched.iterationMs <= tieMs(answer) && launched.fits;
   const name = tie ? t('a tie: within the error bar') : t('over as launched');
   return [own, figure({ value: formatNumber(ratio), unit: '×' }, name, null, t('Step as launched over the best step'), 'plain')];
-}
-
-function memoryFigure({ capacityBytes, usableBytes }: LayoutAnswer, { peakBytes, fits }: PageLayout): HTMLElement {
-  const { used, capacity, unit } = bytesOfQuantity(peakBytes, capacityBytes);
-  const about = t('Peak of the worst stage; up to {0} leave room for what is no tensor', formatBytes(usableBytes));
-  return figure(
-    { value: used, unit: `/ ${capacity} ${unit}` },
-    fits ? t('peak of the best') : t('does not fit'),
-    null,
-    about,
-    fits ? 'plain' : 'error',
-  );
 }
 
 function hoursFigure(best: PageLayout, tokens: number): HTMLElement {

@@ -1,4 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../../src/core/format';
+import { verdictWord } from '../../src/core/memory/verdict';
 import { h, type Child } from '../dom';
 import type { Column, TableContent } from '../paged-table';
 import { capitalised } from '../shared/sentence';
@@ -73,7 +74,7 @@ function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget:
         `${sizesText(plan.layout)}, ${settingsText(plan)}`,
         isBest ? tag(plan.fits ? t('best') : t('least memory')) : tie ? tag(t('tie')) : null,
         isLaunched ? tag(t('as launched')) : null,
-        plan.fits ? null : tag(t('does not fit')),
+        plan.fits ? null : tag(verdictWord(plan, t)),
       ),
       found === null || found.why === '' ? null : h('span', { class: 'layout-why' }, capitalised(found.why)),
     ),

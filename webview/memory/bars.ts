@@ -1,11 +1,12 @@
 import { bytesPerGB, formatBytes } from '../../src/core/format';
 import type { MemoryPart, MemoryProfile } from '../../src/core/memory/profile';
+import { stageFits, usablePeakBytes } from '../../src/core/memory/verdict';
 import { css, withAlpha } from '../color';
 import { makeSurface, type Surface } from '../surface';
 import { onThemeChange, theme, type Theme } from '../theme';
 import { hatchPattern } from '../timeline/paint';
 import { niceTicks } from '../timeline/ticks';
-import { axisBytes, cardRuns, fillOf, presentParts, usableBytes, worstStage } from './summary';
+import { axisBytes, cardRuns, presentParts, worstStage } from './summary';
 
 /** How bars are laid out; in the narrow view they carry no axis. */
 export interface BarsOptions {
@@ -82,7 +83,7 @@ function drawBars(surface: Surface, colors: Theme, profile: MemoryProfile, optio
       context.fillStyle = css(colors.focus);
       context.fillRect(x - 1, y(0) + Math.round(2 * scale), barWidth + 2, Math.max(2, Math.round(2 * scale)));
     }
-    if (fillOf(profile, stage) !== 'fits') {
+    if (!stageFits(stage)) {
       context.fillStyle = css(colors.error);
       context.fillRect(x, y(stage.peakBytes), barWidth, Math.max(2, Math.round(2 * scale)));
     }
@@ -174,7 +175,7 @@ function drawLimits(
     const at = y(tightest.capacityBytes);
     if (pattern !== null) {
       context.fillStyle = pattern;
-      context.fillRect(x0, at, x1 - x0, y(usableBytes(profile, tightest)) - at);
+      context.fillRect(x0, at, x1 - x0, y(usablePeakBytes(tightest.capacityBytes)) - at);
     }
     context.fillStyle = css(colors.capacity);
     context.fillRect(x0, at, x1 - x0, line);

@@ -1,6 +1,7 @@
 import { bytesPerGB, formatBytes, formatDuration } from '../../src/core/format';
 import { liveCurve, type LiveCurve } from '../../src/core/memory/curve';
 import type { MemoryProfile, StageMemory } from '../../src/core/memory/profile';
+import { usablePeakBytes } from '../../src/core/memory/verdict';
 import { css, mix, withAlpha } from '../color';
 import { h } from '../dom';
 import { t } from '../strings';
@@ -12,7 +13,7 @@ import { hatchPattern } from '../timeline/paint';
 import { niceTicks } from '../timeline/ticks';
 import type { Viewport } from '../timeline/viewport';
 import { peaksPerColumn } from './curve';
-import { axisBytes, partName, presentParts, staticParts, usableBytes } from './summary';
+import { axisBytes, partName, presentParts, staticParts } from './summary';
 
 /** What the memory lane needs of its owner; null draws nothing. */
 export interface MemoryLaneOwner {
@@ -142,7 +143,7 @@ function drawCurve(
     context.lineWidth = Math.max(1, Math.round(scale));
     context.stroke(steps(0));
   }
-  drawCapacity(surface, colors, stage.capacityBytes, usableBytes(profile, stage), left, width, y);
+  drawCapacity(surface, colors, stage.capacityBytes, usablePeakBytes(stage.capacityBytes), left, width, y);
 }
 
 function drawScale(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {

@@ -6,11 +6,6 @@ export function worstStage({ stages }: MemoryProfile): StageMemory | null {
   return tightestOf(stages) ?? null;
 }
 
-/** What a stage may use of its card, bytes: capacity less the margin. That is the tightest stage's, or its own where stages are on different GPUs. */
-export function usableBytes({ marginBytes }: MemoryProfile, { capacityBytes, cardBytes, peakBytes, gpu }: StageMemory): number {
-  return capacityBytes - (gpu === undefined ? marginBytes : cardBytes - peakBytes);
-}
-
 /** Stages in a row whose cards are alike, from `from` to `to` in the list of stages (not included). */
 export interface CardRun {
   readonly from: number;
@@ -27,15 +22,6 @@ export function cardRuns({ stages }: MemoryProfile): readonly CardRun[] {
     const tightest = tightestOf(stages.slice(from, to));
     return tightest === undefined ? [] : [{ from, to, tightest }];
   });
-}
-
-/** How full a stage is, for colour and words. */
-export type Fill = 'fits' | 'margin' | 'over';
-
-/** `margin`: within the capacity but not within what is kept free. */
-export function fillOf(profile: MemoryProfile, stage: StageMemory): Fill {
-  if (stage.peakBytes <= usableBytes(profile, stage)) return 'fits';
-  return stage.peakBytes <= stage.capacityBytes ? 'margin' : 'over';
 }
 
 /** Name of a part for the eye. */

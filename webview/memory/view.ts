@@ -1,13 +1,14 @@
 import { formatBytes, formatNumber, formatPercent } from '../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../src/core/memory/profile';
+import { limitText, usablePeakBytes, verdictOf, verdictText } from '../../src/core/memory/verdict';
 import { fill, h } from '../dom';
 import { makePagedTable } from '../paged-table';
-import { sentence } from '../shared/sentence';
+import { capitalised, sentence } from '../shared/sentence';
 import { t } from '../strings';
 import { shownCandidate, type Store } from '../store';
 import { place } from '../timeline/pane';
 import { makeBars } from './bars';
-import { fillOf, partName, presentParts, usableBytes, worstStage } from './summary';
+import { partName, presentParts, worstStage } from './summary';
 
 /** The memory tab: a bar per stage, the parts of one stage, and the same as a table. */
 export function makeMemoryView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
@@ -76,7 +77,7 @@ function summaryOf(profile: MemoryProfile): string {
     profile.stages.length,
     worst.stage,
     formatBytes(worst.peakBytes),
-    formatBytes(worst.capacityBytes),
+    formatBytes(usablePeakBytes(worst.capacityBytes)),
   ];
   return worst.gpu === undefined
     ? t('Peak memory of {0} stages. Highest: stage {1} with {2} of {3}. Arrow keys move between stages.', count, stage, used, capacity)
@@ -85,9 +86,7 @@ function summaryOf(profile: MemoryProfile): string {
 
 function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
   const isWorst = worstStage(profile)?.stage === stage.stage;
-  const usable = usableBytes(profile, stage);
-  const spare = usable - stage.peakBytes;
-  const how = fillOf(profile, stage);
+  const verdict = verdictOf({ stages: [stage] });
   const rows = presentParts(profile).map((part) =>
     h(
       'div',
@@ -103,7 +102,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
       stage.gpu === undefined ? t('Stage {0}', stage.stage) : t('Stage {0}, {1}', stage.stage, stage.gpu),
       isWorst ? h('span', { class: 'tag' }, stage.gpu === undefined ? t('highest') : t('least room')) : null,
     ),
-    h('p', { class: `verdict verdict-${how}` }, verdict(how, spare)),
+    h('p', { class: `verdict verdict-${verdict.fits ? 'fits' : 'over'}` }, capitalised(verdictText(verdict, t))),
     h(
       'dl',
       { class: 'pairs' },
@@ -130,25 +129,12 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
       { class: 'hint' },
       t('The peak is reached in the {0}. At most {1} in flight.', stage.peakOperation, unitsText(stage.unitsInFlight)),
     ),
-    h(
-      'p',
-      { class: 'hint' },
-      t('{0} of the card are kept free: {1}', formatBytes(stage.capacityBytes - usable), sentence(profile.marginBecause)),
-      ' ',
-      t('Counted as {0} does.', profile.runtime),
-    ),
+    h('p', { class: 'hint' }, sentence(limitText(verdict, t)), ' ', t('Counted as {0} does.', profile.runtime)),
   ];
 }
 
 function unitsText(units: number): string {
   return units === 1 ? t('1 unit') : t('{0} units', formatNumber(units));
-}
-
-function verdict(how: 'fits' | 'margin' | 'over', spareBytes: number): string {
-  if (how === 'fits') return t('Fits, {0} to spare', formatBytes(spareBytes));
-  return how === 'margin'
-    ? t('{0} into the margin', formatBytes(-spareBytes))
-    : t('Over capacity; {0} too much with the margin', formatBytes(-spareBytes));
 }
 
 function showTable(

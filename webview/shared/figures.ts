@@ -1,7 +1,6 @@
 import {
   bytesOfQuantity,
   durationQuantity,
-  formatBytes,
   formatDuration,
   formatNumber,
   formatPercent,
@@ -9,9 +8,9 @@ import {
   type Quantity,
 } from '../../src/core/format';
 import { nodeGroups } from '../../src/core/cluster/groups';
+import { limitText, verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { h, icon } from '../dom';
-import { fillOf, usableBytes, worstStage } from '../memory/summary';
 import { t } from '../strings';
 
 /** The three numbers people look for first: step time, bubble, memory. Each carries what it rests on in its tooltip. */
@@ -49,33 +48,19 @@ export function bubbleFigure(bubbleRate: number, about: string): HTMLElement {
 }
 
 function memoryFigure({ memory }: Candidate): HTMLElement {
-  const worst = worstStage(memory);
-  if (worst === null) throw new Error('a candidate has stages');
-  const { peakBytes, capacityBytes } = worst;
-  const usable = usableBytes(memory, worst);
-  const { used, capacity, unit } = bytesOfQuantity(peakBytes, capacityBytes);
-  const how = fillOf(memory, worst);
-  const verdict =
-    how === 'fits'
-      ? t('Fits: {0} left beside the margin', formatBytes(usable - peakBytes))
-      : how === 'margin'
-        ? t('Does not leave the margin free: {0} too much', formatBytes(peakBytes - usable))
-        : t('Does not fit: {0} over capacity', formatBytes(peakBytes - capacityBytes));
-  const margin = t('{0} are kept free: {1}', formatBytes(memory.marginBytes), memory.marginBecause);
-  return figure(
-    { value: used, unit: `/ ${capacity} ${unit}` },
-    how === 'fits'
-      ? t('peak, stage {0}', worst.stage)
-      : how === 'margin'
-        ? t('no margin, stage {0}', worst.stage)
-        : t('over, stage {0}', worst.stage),
-    null,
-    `${verdict}\n${margin}`,
-    how === 'fits' ? 'plain' : how === 'margin' ? 'warning' : 'error',
-  );
+  const verdict = verdictOf(memory);
+  const name = verdict.fits ? t('peak, stage {0}', verdict.stage) : t('{0}, stage {1}', verdictWord(verdict, t), verdict.stage);
+  return verdictFigure(verdict, name);
 }
 
-type Tone = 'plain' | 'warning' | 'error';
+/** A peak beside what is usable, red where it does not fit; the tooltip is the verdict. */
+export function verdictFigure(verdict: MemoryVerdict, name: string): HTMLElement {
+  const { used, capacity, unit } = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
+  const about = `${verdictSentence(verdict, t)}\n${limitText(verdict, t)}`;
+  return figure({ value: used, unit: `/ ${capacity} ${unit}` }, name, null, about, verdict.fits ? 'plain' : 'error');
+}
+
+type Tone = 'plain' | 'error';
 
 /** A large number with its unit and name; the tooltip says what it rests on. */
 export function figure({ value, unit }: Quantity, name: string, after: string | null, tooltip: string, tone: Tone): HTMLElement {
@@ -86,7 +71,7 @@ export function figure({ value, unit }: Quantity, name: string, after: string | 
     h(
       'dd',
       {},
-      tone === 'plain' ? null : icon(tone === 'error' ? 'error' : 'warning'),
+      tone === 'plain' ? null : icon('error'),
       h('span', { class: 'figure-value' }, value),
       h('span', { class: 'figure-unit' }, ` ${unit}`),
     ),

@@ -1,5 +1,6 @@
 import { stagesJson, type StageJson } from '../../core/export/plan-json';
-import { formatBytes, formatBytesOf, formatCount, plural } from '../../core/format';
+import { formatBytes, formatCount, plural } from '../../core/format';
+import { limitText, usablePeakBytes, usedText, verdictOf, verdictSentence } from '../../core/memory/verdict';
 import { chosenOf } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
@@ -9,6 +10,7 @@ import { indented, table } from '../table';
 /** `terapipe memory`: every stage of the chosen schedule. */
 export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer {
   const { memory, schedule, name, fits } = chosenOf(plan);
+  const verdict = verdictOf(memory);
   const stages = stagesJson(memory);
   const { layout } = plan.request;
   const printed = findings.map((finding) => printedFinding(finding, texts));
@@ -19,7 +21,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
     formatBytes(stage.optimizerBytes),
     formatBytes(stage.activationsBytes),
     formatBytes(stage.otherBytes),
-    formatBytesOf(stage.peakBytes, stage.capacityBytes),
+    usedText({ peakBytes: stage.peakBytes, usableBytes: usablePeakBytes(stage.capacityBytes) }),
     formatBytes(stage.reservedBytes),
     formatBytes(stage.cardBytes),
     `in ${stage.peakOperation}${stage.gpu === undefined ? '' : `, ${stage.gpu}`}`,
@@ -34,6 +36,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       layout,
       runtime: memory.runtime,
       marginBytes: memory.marginBytes,
+      usableBytes: verdict.usableBytes,
       fits,
       findings: printed,
     },
@@ -42,7 +45,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       '',
       indented(table([heading, ...rows], [9])),
       '',
-      `${fits ? 'Fits' : 'Does not fit'} with ${formatBytes(memory.marginBytes)} kept free: ${memory.marginBecause}. A GB has 2^30 bytes`,
+      `${verdictSentence(verdict)}. ${limitText(verdict)}. A GB has 2^30 bytes`,
       ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),
     ].join('\n'),
     exitCode: exitCodeFor(findings, fits),

@@ -1,7 +1,8 @@
 import { planJson } from '../../core/export/plan-json';
-import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory/profile';
+import { usedText, verdictOf, verdictText, verdictWord } from '../../core/memory/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
 import { furtherParameters } from '../../core/model/further-tokens';
 import { lengthsText } from '../../core/planner/lengths';
@@ -31,7 +32,8 @@ function planText(plan: Plan, chosen: Candidate): string {
   const { request, cost, parameters } = plan;
   const { cluster, layout, model, training } = request;
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
-  const worst = tightestOf(chosen.memory.stages);
+  const verdict = verdictOf(chosen.memory);
+  const { gpu } = tightestOf(chosen.memory.stages) ?? {};
   const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
     .filter((size) => size !== 'context' || layout.context > 1)
     .map((size) => `${size} ${formatCount(layout[size])}`)
@@ -50,14 +52,10 @@ function planText(plan: Plan, chosen: Candidate): string {
     ...calibrationLines(plan),
     ['bubble', bubbleText(chosen.bubbleRate)],
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
-    ...(worst === undefined
-      ? []
-      : [
-          [
-            'memory',
-            `${formatBytesOf(worst.peakBytes, worst.capacityBytes)} on stage ${formatCount(worst.stage)} of ${formatCount(layout.pipeline)}${worst.gpu === undefined ? '' : `, ${worst.gpu}`}${chosen.fits ? '' : ', does not fit'}`,
-          ],
-        ]),
+    [
+      'memory',
+      `${usedText(verdict)} on stage ${formatCount(verdict.stage)} of ${formatCount(layout.pipeline)}${gpu === undefined ? '' : `, ${gpu}`}, ${verdictText(verdict)}`,
+    ],
     ...stagesLine(request),
     ...placementLines(request),
     ...(limits === null ? [] : [['limited by', limits]]),
@@ -69,7 +67,7 @@ function planText(plan: Plan, chosen: Candidate): string {
     formatDuration(candidate.iterationMs),
     bubbleText(candidate.bubbleRate),
     formatBytes(peakBytesOf(candidate)),
-    fitText(candidate),
+    candidate.fits ? '' : verdictWord(candidate),
   ]);
   const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
   const assumed = toldAssumptions(request.assumptions).map(({ key, value, because }) => [
@@ -114,14 +112,6 @@ function stagesLine(request: Plan['request']): string[][] {
 function placementLines({ cluster, layout }: Plan['request']): string[][] {
   const text = placementText(cluster, layout);
   return text === null ? [] : [['placed', text]];
-}
-
-/** A peak below the card's memory may still not fit: some is kept free. */
-function fitText({ fits, memory }: Candidate): string {
-  if (fits) return '';
-  const tightest = tightestOf(memory.stages);
-  const isNear = tightest !== undefined && tightest.peakBytes <= tightest.capacityBytes;
-  return `does not fit${isNear ? ` with ${formatBytes(memory.marginBytes)} kept free` : ''}`;
 }
 
 /** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */

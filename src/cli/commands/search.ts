@@ -1,6 +1,7 @@
 import { searchJson } from '../../core/export/search-json';
-import { formatBytes, formatBytesOf, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/launch/load-config';
+import { usedText, verdictText } from '../../core/memory/verdict';
 import { findingsOf } from '../../core/planner/findings';
 import type { ResolveDefaults } from '../../core/planner/defaults';
 import { lengthsText } from '../../core/planner/lengths';
@@ -130,7 +131,7 @@ function launchedText(result: SearchResult): string {
   return [`${layoutText(against.launched.point)}, ${against.launched.name}`, against.title, against.says].join('\n');
 }
 
-function bestRows({ best, request, cost, tokenBudget }: SearchResult): string[][] {
+function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
   const spent = stepParts
     .filter((part) => best.parts[part] >= 0.005 * best.iterationMs)
     .map((part) => `${stepPartNames[part]} ${formatDuration(best.parts[part])}`);
@@ -146,7 +147,7 @@ function bestRows({ best, request, cost, tokenBudget }: SearchResult): string[][
     ['', `on its busiest stage ${spent.join(' + ')}`],
     ['bubble', formatPercent(best.bubbleRate)],
     ['throughput', `${formatCount(best.tokensPerSecond)} tokens/s, MFU ${formatPercent(best.mfu)}`],
-    ['memory', `${formatBytesOf(best.peakBytes, request.cluster.gpu.memoryBytes)}${best.fits ? '' : ', does not fit'}`],
+    ['memory', `${usedText(best.verdict)}, ${verdictText(best.verdict)}`],
     ...hours,
     ...(best.point.slices > 1 ? [['slices', schemeText(best.scheme)]] : []),
   ];

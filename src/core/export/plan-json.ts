@@ -52,7 +52,15 @@ export function planJson(plan: Plan): PlanJson {
       tokensPerSecond: chosen.tokensPerSecond,
       mfu: chosen.mfu,
       fits: chosen.fits,
-      memory: { runtime, peakBytes: peakBytesOf(chosen), capacityBytes, marginBytes, fits: chosen.fits, stages: stagesJson(chosen.memory) },
+      memory: {
+        runtime,
+        peakBytes: peakBytesOf(chosen),
+        capacityBytes,
+        marginBytes,
+        usableBytes: capacityBytes - marginBytes,
+        fits: chosen.fits,
+        stages: stagesJson(chosen.memory),
+      },
       cost: {
         provenance: cost.kind,
         description: cost.description,

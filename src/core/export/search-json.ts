@@ -19,7 +19,12 @@ export function searchJson(result: SearchResult): SearchJson {
       title: request.title,
       ...foundJson(best),
       scheme: best.scheme,
-      memory: { peakBytes: best.peakBytes, capacityBytes: request.cluster.gpu.memoryBytes, fits: best.fits },
+      memory: {
+        peakBytes: best.peakBytes,
+        capacityBytes: request.cluster.gpu.memoryBytes,
+        usableBytes: best.verdict.usableBytes,
+        fits: best.fits,
+      },
       cost: { provenance: cost.kind, description: cost.description, errorPercent: cost.errorPercent, errorBecause: cost.errorBecause },
       comparisons: perSchedule.map(({ name, iterationMs, peakBytes, fits }) => ({ name, iterationMs, peakBytes, fits })),
       reasons: runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`),

@@ -7,10 +7,7 @@ import { runtimeOf } from '../model/runtimes';
 import type { MemoryInputs, StageShape } from './layer-tensors';
 import { interleavingFactor } from './runtime';
 import { staticBytes, totalBytes } from './static';
-
-const contextBytes = 2 ** 30;
-/** Mean of max_reserved over max_allocated on all measured B200 ranks, which lie between 1.01 and 1.09. */
-const fragmentation = 0.05;
+import { contextBytes, fragmentation, marginBecause, usablePeakBytes } from './verdict';
 
 /**
  * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of it that frees them, and each backward operation
@@ -31,26 +28,15 @@ export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: re
   const stages = stageShapesOf(schedule.stages, schedule.stageOfChunk, shapes).map((shape, stage) =>
     stageMemory(inputs, schedule, stage, shape, chunks, cards),
   );
-  const tightest = tightestOf(stages);
+  const capacityBytes = tightestOf(stages)?.capacityBytes ?? 0;
   return {
     runtime: runtimeOf(inputs.training).name,
     stages,
     chunks,
-    capacityBytes: tightest?.capacityBytes ?? 0,
-    marginBytes: contextBytes + fragmentation * (tightest?.peakBytes ?? 0),
-    marginBecause:
-      "1 GB for the CUDA context and NCCL buffers (0.5 to 2 GB on real runs) and 5 % of the peak for the allocator's fragmentation",
+    capacityBytes,
+    marginBytes: capacityBytes - usablePeakBytes(capacityBytes),
+    marginBecause,
   };
-}
-
-/** Whether every stage and its margin stay within its card. */
-export function fitsMemory({ stages }: Pick<MemoryProfile, 'stages'>): boolean {
-  return stages.every(({ cardBytes, capacityBytes }) => cardBytes <= capacityBytes);
-}
-
-/** The highest peak that leaves the margin free on a card. */
-export function usablePeakBytes(capacityBytes: number): number {
-  return (capacityBytes - contextBytes) / (1 + fragmentation);
 }
 
 /**

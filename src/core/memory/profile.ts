@@ -62,7 +62,7 @@ export interface MemoryProfile {
   readonly chunks: readonly ChunkMemory[];
   /** The card's memory: of the tightest stage, where stages are on different GPUs. */
   readonly capacityBytes: number;
-  /** Kept free on the tightest stage for the CUDA context, NCCL buffers and fragmentation: it fits when peak + margin <= capacity. */
+  /** Kept free of that card for the CUDA context, NCCL buffers and fragmentation: it fits when peak + margin <= capacity (`verdictOf`). */
   readonly marginBytes: number;
   readonly marginBecause: string;
 }

@@ -1,6 +1,6 @@
 import type { Given, Run } from '../config/run';
 import type { ClusterSpec } from '../cluster/spec';
-import { fitsMemory } from '../memory/count';
+import { fitsMemory } from '../memory/verdict';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../model/spec';
 import { divisorsOf } from '../numbers';

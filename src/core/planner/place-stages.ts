@@ -4,7 +4,7 @@ import { gradientExchange, megatronBoundary, optimizerTime } from '../cost/stage
 import type { CostInputs } from '../cost/rates';
 import { ExpectedError } from '../errors';
 import { plural } from '../format';
-import { usablePeakBytes } from '../memory/count';
+import { usablePeakBytes } from '../memory/verdict';
 import { maximumUnitsInFlight } from '../memory/curve';
 import { generateSchedule, placeChunks, problemOf } from '../schedule/registry';
 import type { ScheduleName } from '../schedule/schedule';

@@ -8,10 +8,10 @@ const root = resolve(import.meta.dirname, '../../..');
 /** The English bundle, whose keys translators copy. */
 export const bundleFile = join(root, 'l10n/bundle.l10n.json');
 
-/** Every English string that is translated: first arguments of `t(...)` and `vscode.l10n.t(...)` in the extension and its pages. Sorted. */
+/** Every English string that is translated: first arguments of `t(...)` and `vscode.l10n.t(...)` in the core, the extension and its pages. Sorted. */
 export function usedStrings(): string[] {
   const found = new Set<string>();
-  for (const folder of ['src/extension', 'webview']) {
+  for (const folder of ['src/core', 'src/extension', 'webview']) {
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
       if (!name.endsWith('.ts')) continue;
       const tree = ts.createSourceFile(name, readFileSync(join(root, folder, name), 'utf8'), ts.ScriptTarget.Latest, true);

@@ -1,5 +1,6 @@
-import { formatBytes, formatBytesOf } from '../../format';
+import { formatBytes } from '../../format';
 import type { MemoryProfile } from '../../memory/profile';
+import { limitText, usablePeakBytes, usedText, verdictOf } from '../../memory/verdict';
 import { stagesJson, type StageJson } from '../plan-json';
 import { element, section, text } from './markup';
 
@@ -24,12 +25,12 @@ export function memorySection(memory: MemoryProfile): string {
       const share = Math.min(100, (100 * stage[field]) / Math.max(stage.capacityBytes, stage.peakBytes));
       return `<span class="${name}" style="width:${share.toFixed(3)}%" title="${text(`${name} ${formatBytes(stage[field])}`)}"></span>`;
     });
-    const used = formatBytesOf(stage.peakBytes, stage.capacityBytes);
+    const used = usedText({ peakBytes: stage.peakBytes, usableBytes: usablePeakBytes(stage.capacityBytes) });
     return `<tr><th scope="row">${text(stage.gpu === undefined ? label : `${label}, ${stage.gpu}`)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestCard)}>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.cardBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
   });
   const head =
-    '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of the card</th><th scope="col">Reserved</th><th scope="col">The card shows</th><th scope="col">In</th></tr>';
-  const kept = `${formatBytes(memory.marginBytes)} kept free: ${memory.marginBecause}. Counted as ${memory.runtime} does.`;
+    '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of what is usable</th><th scope="col">Reserved</th><th scope="col">The card shows</th><th scope="col">In</th></tr>';
+  const kept = `${limitText(verdictOf(memory))}. Counted as ${memory.runtime} does.`;
   return section(
     'Memory',
     `<p class="key">${key}</p>\n<table class="memory"><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>\n${element('p', text(kept), 'note')}`,

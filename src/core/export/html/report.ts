@@ -2,7 +2,6 @@ import {
   bytesOfQuantity,
   durationQuantity,
   formatBytes,
-  formatBytesOf,
   formatCount,
   formatDuration,
   formatNumber,
@@ -12,7 +11,8 @@ import {
 import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
 import type { Severity } from '../../findings';
 import { lengthsText } from '../../planner/lengths';
-import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../planner/plan';
+import { usedText, verdictOf, verdictText, verdictWord } from '../../memory/verdict';
+import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { hasAttention, stateOf } from '../../model/mixers';
 import type { ModelSpec, StateMixer } from '../../model/spec';
 import { operationKind } from '../../schedule/schedule';
@@ -94,7 +94,8 @@ function headSection(title: string, { request, parameters }: Plan, chosen: Candi
 
 function numbersSection({ cost }: Plan, chosen: Candidate): string {
   const step = durationQuantity(chosen.iterationMs);
-  const memory = bytesOfQuantity(peakBytesOf(chosen), chosen.memory.capacityBytes);
+  const verdict = verdictOf(chosen.memory);
+  const memory = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
   const numbers = [
     { name: 'Step', value: step.value, unit: step.unit, note: `give or take ${formatNumber(cost.errorPercent)} %` },
     {
@@ -107,7 +108,7 @@ function numbersSection({ cost }: Plan, chosen: Candidate): string {
       name: 'Memory',
       value: memory.used,
       unit: `/ ${memory.capacity} ${memory.unit}`,
-      note: chosen.fits ? 'on the fullest GPU; fits' : 'on the fullest GPU; does not fit',
+      note: `stage ${formatCount(verdict.stage)} of ${formatCount(verdict.stages)}; ${verdictText(verdict)}`,
     },
   ];
   const boxes = numbers.map(({ name, value, unit, note }, index) => {
@@ -163,15 +164,15 @@ function candidatesSection(plan: Plan): string {
         `${text(candidate.name)}${candidate.id === chosen ? ' <em>chosen</em>' : isTie(plan, candidate) ? ' <em>tie</em>' : ''}`,
         text(formatDuration(candidate.iterationMs)),
         text(formatPercent(candidate.bubbleRate)),
-        text(formatBytesOf(peakBytesOf(candidate), candidate.memory.capacityBytes)),
+        text(usedText(verdictOf(candidate.memory))),
         text(formatCount(candidate.tokensPerSecond)),
         text(formatPercent(candidate.mfu)),
-        candidate.fits ? 'yes' : '<em class="bad">no</em>',
+        candidate.fits ? text(verdictWord(candidate)) : element('em', verdictWord(candidate), 'bad'),
       ],
       candidate.id === chosen ? 'chosen' : '',
     ),
   );
-  const head = row(['Schedule', 'Step', 'Bubble', 'Memory', 'Tokens/s', 'MFU', 'Fits'], '', 'th');
+  const head = row(['Schedule', 'Step', 'Bubble', 'Memory', 'Tokens/s', 'MFU', ''], '', 'th');
   return section('Compared', `<table class="figures"><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>`);
 }
 

@@ -1,7 +1,8 @@
 import { placementText } from '../../cluster/groups';
 import { ExpectedError } from '../../errors';
 import type { ModelSpec } from '../../model/spec';
-import { formatBytesOf, formatCount, formatDuration, formatNumber } from '../../format';
+import { formatCount, formatDuration, formatNumber } from '../../format';
+import { usablePeakBytes, usedText } from '../../memory/verdict';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
 import type { PlanRequest } from '../../planner/request';
 import { requestOf } from '../../planner/search/request-of';
@@ -138,7 +139,7 @@ function handOver({ title, model, cluster, training, layout }: PlanRequest, pred
     ...(context > 1 && training.contextExchange !== undefined ? { contextExchange: training.contextExchange } : {}),
     attention: training.attention,
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
-    predicted: `${formatDuration(iterationMs)} a step, give or take ${formatNumber(errorPercent)} %; ${formatBytesOf(peakBytes, capacityBytes)} on the fullest GPU`,
+    predicted: `${formatDuration(iterationMs)} a step, give or take ${formatNumber(errorPercent)} %; ${usedText({ peakBytes, usableBytes: usablePeakBytes(capacityBytes) })} on the fullest GPU`,
   };
 }
 

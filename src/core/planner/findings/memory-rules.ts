@@ -1,9 +1,8 @@
 import type { Run } from '../../config/run';
 import type { Finding, Fix } from '../../findings';
-import { formatBytes, formatCount, formatDuration } from '../../format';
+import { formatCount, formatDuration } from '../../format';
 import { nodeGroups } from '../../cluster/groups';
-import { tightestOf } from '../../memory/profile';
-import { fitsMemory } from '../../memory/count';
+import { fitsMemory, verdictOf, verdictSentence } from '../../memory/verdict';
 import { chosenOf, type Candidate, type Plan } from '../plan';
 import type { PlanRequest } from '../request';
 import { otherSchedules } from '../../schedule/schedule';
@@ -20,12 +19,7 @@ export function memoryFindings(run: Run, plan: Plan | null): Finding[] {
   if (plan === null) return [];
   const chosen = chosenOf(plan);
   if (chosen.fits) return [];
-  const { stages, marginBytes } = chosen.memory;
-  const worst = tightestOf(stages);
-  if (worst === undefined) return [];
-  const overBytes = worst.peakBytes + marginBytes - worst.capacityBytes;
-  const card = `${formatBytes(worst.capacityBytes)} ${worst.gpu ?? plan.request.cluster.gpu.name}`;
-  const message = `Stage ${formatCount(worst.stage)} of ${formatCount(stages.length)} needs ${formatBytes(worst.peakBytes)}, ${formatBytes(overBytes)} more than a ${card} has with ${formatBytes(marginBytes)} kept free`;
+  const message = verdictSentence(verdictOf(chosen.memory));
   const { remedy, fixes } = remedyFor(run, plan, chosen);
   return [findingAt(run, keyOf(run), 'memory-over-capacity', 'error', { message, remedy }, fixes)];
 }

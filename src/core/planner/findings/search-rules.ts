@@ -1,6 +1,7 @@
 import type { Run } from '../../config/run';
 import type { Finding } from '../../findings';
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
+import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
+import { verdictSentence } from '../../memory/verdict';
 import type { FoundPlan, SearchResult, StepPart } from '../search/result';
 import { stepPartNames, stepParts } from '../search/result';
 import { layoutText } from '../search/words';
@@ -35,9 +36,8 @@ export function searchFindings(run: Run, launched: FoundPlan | null, { best, req
   if (launched === null || !best.fits) return [];
   const remedy = `apply the best layout: ${layoutText(best.point)}, ${best.name}, ${formatDuration(best.iterationMs)} a step`;
   if (!launched.fits) {
-    const capacity = request.cluster.gpu.memoryBytes;
-    const message = `This layout needs ${formatBytes(launched.peakBytes)} on the fullest GPU, which has ${formatBytes(capacity)}; another one fits`;
-    return [findingAt(run, blamed(run, launched, best, memoryCauses) ?? '', 'layout-too-large', 'warning', { message, remedy })];
+    const message = verdictSentence(launched.verdict);
+    return [findingAt(run, blamed(run, launched, best, memoryCauses) ?? '', 'layout-too-large', 'error', { message, remedy })];
   }
   const ratio = launched.iterationMs / best.iterationMs;
   if (ratio <= 1 + cost.errorPercent / 100) return [];

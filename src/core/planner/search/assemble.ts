@@ -3,7 +3,7 @@ import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors
 import type { Scheme } from '../../solver/slicing';
 import { solveSlicing } from '../../solver/solve';
 import { provenanceOf } from '../make-plan';
-import { peakBytesOf } from '../plan';
+import { verdictOf } from '../../memory/verdict';
 import type { Measured } from '../predict';
 import { slicingCost } from '../slicing-cost';
 import { stepPartsOf, type StepPart } from '../step-parts';
@@ -110,8 +110,9 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
       throwIfCancelled(signal);
       const candidate = evaluator.candidate(point, given, signal);
       const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
+      const verdict = verdictOf(candidate.memory);
       return {
-        ...{ point, name, scheme, iterationMs, peakBytes: peakBytesOf(candidate), fits, bubbleRate, tokensPerSecond, mfu },
+        ...{ point, name, scheme, iterationMs, peakBytes: verdict.peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu },
         gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
         tie: false,
         parts: partsOf(problem, evaluator, point, candidate),

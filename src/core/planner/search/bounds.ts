@@ -1,5 +1,5 @@
 import { megatronBoundary, terapipeBoundary } from '../../cost/stage-time';
-import { usablePeakBytes } from '../../memory/count';
+import { usablePeakBytes } from '../../memory/verdict';
 import type { StageShape } from '../../memory/layer-tensors';
 import { shareOf } from '../predict';
 import type { PlanRequest } from '../request';

@@ -1,6 +1,6 @@
 import type { SliceCost } from '../../cost/slice-cost';
 import { ExpectedError, type CancelSignal } from '../../errors';
-import { usablePeakBytes } from '../../memory/count';
+import { usablePeakBytes } from '../../memory/verdict';
 import type { StageShape } from '../../memory/layer-tensors';
 import type { Scheme } from '../../solver/slicing';
 import { peakBytesOf } from '../plan';

@@ -1,5 +1,5 @@
-import { formatBytes, formatCount, formatDuration, plural } from '../../format';
-import { usablePeakBytes } from '../../memory/count';
+import { formatCount, formatDuration, plural } from '../../format';
+import { verdictText, verdictWord } from '../../memory/verdict';
 import { placeChunks } from '../../schedule/registry';
 import type { ScheduleName } from '../../schedule/schedule';
 import { chunksPerStage, kindFor } from '../scheduling';
@@ -57,12 +57,12 @@ export interface LaunchedAgainstBest {
 export function launchedAgainstBest({ launched, best, request }: SearchResult): LaunchedAgainstBest | null {
   if (launched === null) return null;
   const speedup = launched.iterationMs / best.iterationMs;
-  const title = `as launched ${formatDuration(launched.iterationMs)}${launched.fits ? '' : ' (does not fit)'}, best ${formatDuration(best.iterationMs)}${best.fits ? '' : ' (does not fit)'}`;
+  const title = `as launched ${formatDuration(launched.iterationMs)}${launched.fits ? '' : ` (${verdictWord(launched)})`}, best ${formatDuration(best.iterationMs)}${best.fits ? '' : ` (${verdictWord(best)})`}`;
   return { launched, best, speedup, title, says: [...faults(launched, request), against(launched, best)].join(': ') };
 }
 
 /** What is plainly wrong with a launched layout. */
-function faults({ point, peakBytes, fits, scheme }: FoundPlan, { cluster }: SearchResult['request']): string[] {
+function faults({ point, verdict, scheme }: FoundPlan, { cluster }: SearchResult['request']): string[] {
   const { tensor, pipeline, virtualStages } = point.layout;
   const uneven = virtualStages > 1 && scheme.length % pipeline !== 0;
   const faults = [
@@ -70,7 +70,7 @@ function faults({ point, peakBytes, fits, scheme }: FoundPlan, { cluster }: Sear
       ? [`interleaving wants a multiple of ${plural(pipeline, 'micro-batch', 'micro-batches')}, not ${formatCount(scheme.length)}`]
       : []),
     ...(tensor > cluster.gpusPerNode ? [`tensor ${formatCount(tensor)} crosses nodes of ${formatCount(cluster.gpusPerNode)} GPUs`] : []),
-    ...(fits ? [] : [`needs ${formatBytes(peakBytes)} where ${formatBytes(usablePeakBytes(cluster.gpu.memoryBytes))} fit`]),
+    ...(verdict.fits ? [] : [verdictText(verdict)]),
   ];
   return faults.length > 0 ? [faults.join(', ')] : [];
 }

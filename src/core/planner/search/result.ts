@@ -1,5 +1,6 @@
 import type { Scheme } from '../../solver/slicing';
 import type { PlanRequest } from '../request';
+import type { MemoryVerdict } from '../../memory/verdict';
 import type { CostProvenance } from '../../cost/slice-cost';
 import type { StepPart } from '../step-parts';
 import type { SearchPoint } from './known';
@@ -18,6 +19,7 @@ export interface FoundPlan {
   readonly iterationMs: number;
   readonly peakBytes: number;
   readonly fits: boolean;
+  readonly verdict: MemoryVerdict;
   readonly bubbleRate: number;
   readonly tokensPerSecond: number;
   readonly mfu: number;

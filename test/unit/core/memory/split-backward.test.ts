@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { passMemory, usablePeakBytes } from '../../../../src/core/memory/count';
+import { passMemory } from '../../../../src/core/memory/count';
+import { usablePeakBytes } from '../../../../src/core/memory/verdict';
 import { unitMemory } from '../../../../src/core/memory/chunk-memory';
 import type { MemoryInputs } from '../../../../src/core/memory/layer-tensors';
 import { staticBytes, totalBytes } from '../../../../src/core/memory/static';

@@ -1,0 +1,98 @@
+import { formatBytes, formatBytesOf } from '../format';
+import { english, type Translate } from '../translate';
+import { tightestOf, type MemoryProfile, type StageMemory } from './profile';
+
+/*
+ * Whether a step fits the memory of its GPUs, and the words for it. There is one limit, the usable memory of a GPU: what the card has less what is kept free. Whatever says that something fits asks here.
+ */
+
+/** The CUDA context and NCCL's buffers, bytes: 0.5 to 2 GB on real runs. */
+export const contextBytes = 2 ** 30;
+/** Mean of max_reserved over max_allocated on all measured B200 ranks, which lie between 1.01 and 1.09. */
+export const fragmentation = 0.05;
+
+/** Why some of a card is kept free. */
+export const marginBecause =
+  "1 GB for the CUDA context and NCCL buffers (0.5 to 2 GB on real runs) and 5 % of the tensors for the allocator's fragmentation";
+
+/** The highest peak of tensors that fits a card, bytes. */
+export function usablePeakBytes(capacityBytes: number): number {
+  return (capacityBytes - contextBytes) / (1 + fragmentation);
+}
+
+/** Whether a stage's peak stays within what is usable of its card. */
+export function stageFits({ peakBytes, capacityBytes }: Pick<StageMemory, 'peakBytes' | 'capacityBytes'>): boolean {
+  return peakBytes <= usablePeakBytes(capacityBytes);
+}
+
+/** Whether every stage stays within what is usable of its card. */
+export function fitsMemory({ stages }: { readonly stages: readonly Pick<StageMemory, 'peakBytes' | 'capacityBytes'>[] }): boolean {
+  return stages.every(stageFits);
+}
+
+/** Whether a step fits, by how much, and on which stage that is decided. Bytes. */
+export interface MemoryVerdict {
+  readonly fits: boolean;
+  /** The one with the least room on its card, from 0, of how many. */
+  readonly stage: number;
+  readonly stages: number;
+  /** Of that stage: its peak, the highest peak that fits, and what the card has. */
+  readonly peakBytes: number;
+  readonly usableBytes: number;
+  readonly capacityBytes: number;
+  /** `usableBytes - peakBytes`: negative where it does not fit. */
+  readonly roomBytes: number;
+}
+
+/** The verdict on a peak of one stage, which is the one with the least room. */
+export function verdictOfPeak({
+  peakBytes,
+  capacityBytes,
+  stage,
+  stages,
+}: Pick<MemoryVerdict, 'peakBytes' | 'capacityBytes' | 'stage' | 'stages'>): MemoryVerdict {
+  const usableBytes = usablePeakBytes(capacityBytes);
+  const fits = stageFits({ peakBytes, capacityBytes });
+  return { fits, stage, stages, peakBytes, usableBytes, capacityBytes, roomBytes: usableBytes - peakBytes };
+}
+
+/** The verdict on a step: of the stage with the least room on its card. */
+export function verdictOf({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
+  const { stage = 0, peakBytes = 0, capacityBytes = 0 } = tightestOf(stages) ?? {};
+  return verdictOfPeak({ peakBytes, capacityBytes, stage, stages: stages.length });
+}
+
+/** `fits` or `does not fit`. */
+export function verdictWord({ fits }: Pick<MemoryVerdict, 'fits'>, t: Translate = english): string {
+  return fits ? t('fits') : t('does not fit');
+}
+
+/** `76.3 / 74.8 GB`: the peak and what is usable. */
+export function usedText({ peakBytes, usableBytes }: Pick<MemoryVerdict, 'peakBytes' | 'usableBytes'>): string {
+  return formatBytesOf(peakBytes, usableBytes);
+}
+
+/** `fits, 3.2 GB to spare` or `does not fit, 1.5 GB too much`. */
+export function verdictText({ fits, roomBytes }: Pick<MemoryVerdict, 'fits' | 'roomBytes'>, t: Translate = english): string {
+  return fits ? t('fits, {0} to spare', formatBytes(roomBytes)) : t('does not fit, {0} too much', formatBytes(-roomBytes));
+}
+
+/** `Stage 0 of 2 needs 76.3 GB, and 74.8 GB are usable: does not fit, 1.5 GB too much`. */
+export function verdictSentence(verdict: MemoryVerdict, t: Translate = english): string {
+  const { stage, stages, peakBytes, usableBytes } = verdict;
+  const [peak, usable] = [formatBytes(peakBytes), formatBytes(usableBytes)];
+  return t('Stage {0} of {1} needs {2}, and {3} are usable: {4}', stage, stages, peak, usable, verdictText(verdict, t));
+}
+
+/** What usable means: `Of the 79.6 GB of a card 4.8 GB are kept free: 1 GB for the CUDA context ...`. */
+export function limitText(
+  { capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>,
+  t: Translate = english,
+): string {
+  return t(
+    'Of the {0} of a card {1} are kept free: {2}',
+    formatBytes(capacityBytes),
+    formatBytes(capacityBytes - usableBytes),
+    marginBecause,
+  );
+}
