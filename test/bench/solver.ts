@@ -4,7 +4,7 @@ import { pipelineOf } from '../../src/core/planner/predict';
 import { slicingCost } from '../../src/core/planner/slicing-cost';
 import type { SliceMs, SlicingProblem } from '../../src/core/solver/problem';
 import { solveSlicing, type SlicingSolution } from '../../src/core/solver/solve';
-import { terapipeRequest, terapipeSettings } from '../golden/rows';
+import { terapipeRequest, terapipeSettings } from '../golden/terapipe';
 import { epsilonScan, gridOf, type ScanOptions } from './published';
 
 const scanRuns = 5;

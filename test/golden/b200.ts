@@ -1,12 +1,7 @@
 import type { ModelSpec } from '../../src/core/model/spec';
 import { deepseek, llama3, mixtral, request } from './requests';
 import { predictOneF1B, type Row } from './rows';
-import { golden } from './shared';
-
-interface RankPeak {
-  readonly max_allocated_mb: number;
-  readonly max_reserved_mb: number;
-}
+import { golden, once } from './data';
 
 interface B200Case {
   readonly case: string;
@@ -20,7 +15,9 @@ interface B200Case {
   readonly seq: number;
   readonly mbs: number;
   readonly num_microbatches: number;
-  readonly measured: { readonly iter_ms: number; readonly peak_by_rank_mb: Readonly<Record<string, RankPeak>> };
+  readonly iter_ms: number;
+  readonly allocated_mib: readonly number[];
+  readonly reserved_mib: readonly number[];
 }
 
 /** Peak of one rank, bytes: torch's `max_allocated` beside what we count, and its `max_reserved` beside what we expect of the allocator. */
@@ -48,10 +45,7 @@ function modelOf({ model, layers }: B200Case): ModelSpec {
  * All 8-GPU B200 runs of Megatron-LM: bf16, distributed optimizer, flash attention, no recompute, sequence parallel with tensor parallelism, fused cross entropy, context parallelism by
  * all-to-all, experts with a capacity of 1. Times in ms.
  */
-export function b200Rows(): B200Row[] | null {
-  const file = golden('b200_measured') as { cases: B200Case[] } | null;
-  return file === null ? null : file.cases.map(b200Row);
-}
+export const b200Rows = once((): readonly B200Row[] => (golden('b200') as { readonly cases: readonly B200Case[] }).cases.map(b200Row));
 
 function b200Row(row: B200Case): B200Row {
   const model = modelOf(row);
@@ -70,10 +64,10 @@ function b200Row(row: B200Case): B200Row {
     layout: { tensor: row.tp, pipeline: row.pp, data: row.dp, context: row.cp, expert: row.ep },
   });
   const candidate = predictOneF1B(wanted);
-  const measured = Object.entries(row.measured.peak_by_rank_mb);
-  const ranks = measured.map(([rank, { max_allocated_mb: allocated, max_reserved_mb: reserved }]) => {
-    const stage = candidate.memory.stages[Math.floor((Number(rank) * row.pp) / measured.length)];
-    if (stage === undefined) throw new Error(`no stage of rank ${rank}`);
+  const ranks = row.allocated_mib.map((allocated, rank) => {
+    const stage = candidate.memory.stages[Math.floor((rank * row.pp) / row.allocated_mib.length)];
+    const reserved = row.reserved_mib[rank];
+    if (stage === undefined || reserved === undefined) throw new Error(`no stage of rank ${rank}`);
     return {
       name: `${row.case} rank ${rank}`,
       measured: allocated * 2 ** 20,
@@ -82,5 +76,5 @@ function b200Row(row: B200Case): B200Row {
     };
   });
   const kind = model.experts !== null ? 'experts' : row.cp > 1 ? 'context' : 'dense';
-  return { name: row.case, kind, measured: row.measured.iter_ms, predicted: candidate.iterationMs, ranks };
+  return { name: row.case, kind, measured: row.iter_ms, predicted: candidate.iterationMs, ranks };
 }

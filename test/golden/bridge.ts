@@ -1,7 +1,7 @@
 import type { ModelSpec } from '../../src/core/model/spec';
 import { layerParameters, parameterCount, rankExpertParameters } from '../../src/core/model/parameters';
 import { gpt, llama3 } from './requests';
-import { golden } from './shared';
+import { golden } from './data';
 
 interface BridgeCase {
   readonly id: string;
@@ -30,14 +30,8 @@ interface BridgeCase {
     readonly etp: number;
   };
   readonly uneven: { readonly num_layers_in_first_pipeline_stage?: number; readonly num_layers_in_last_pipeline_stage?: number };
-  readonly outputs: {
-    readonly components: readonly {
-      readonly name: string;
-      readonly params: number;
-      readonly params_per_gpu: number;
-      readonly bytes_per_param: number;
-    }[];
-  };
+  /** All parameters outside routed experts, then those inside. */
+  readonly components: readonly { readonly params: number; readonly params_per_gpu: number; readonly bytes_per_param: number }[];
 }
 
 /** One number of Megatron-Bridge's estimator beside ours. */
@@ -51,9 +45,8 @@ export interface BridgeRow {
  * Megatron-Bridge's parameter terms (`estimate_training_memory`) beside ours where they mean the same: all parameters outside and in routed experts, a rank's experts, and bytes a parameter. It counts every
  * norm with a bias (RMSNorm has none), no biases of matrices, no router, no norm of queries and keys and no positions, so ours are taken the same way; its `params_per_gpu` of the rest is a bound of its own.
  */
-export function bridgeRows(): BridgeRow[] | null {
-  const file = golden('megatron_bridge_memory') as { cases: BridgeCase[] } | null;
-  return file === null ? null : file.cases.flatMap(bridgeTerms);
+export function bridgeRows(): readonly BridgeRow[] {
+  return (golden('megatron-bridge-parameters') as { readonly cases: readonly BridgeCase[] }).cases.flatMap(bridgeTerms);
 }
 
 function modelOf({ model_facts: facts }: BridgeCase): ModelSpec {
@@ -79,7 +72,7 @@ function bridgeTerms(row: BridgeCase): BridgeRow[] {
   const routed = model.experts === null ? 0 : model.layers * (mlpUp + mlpDown);
   const padding = (Math.ceil(model.vocab / (128 * tp)) * 128 * tp - model.vocab) * model.hidden * (model.tiedEmbeddings ? 1 : 2);
   const rest = parameterCount(model) - routed - model.layers * router + padding;
-  const [dense, experts] = row.outputs.components;
+  const [dense, experts] = row.components;
   const state = (replicas: number): number => (dist_opt ? 6 + 12 / replicas : 18);
   return [
     ...(dense === undefined

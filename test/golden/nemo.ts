@@ -6,24 +6,23 @@ import type { ClusterSpec, GpuSpec } from '../../src/core/cluster/spec';
 import type { ModelSpec } from '../../src/core/model/spec';
 import { deepseek, llama3, request } from './requests';
 import { predictOneF1B, type Row } from './rows';
-import { golden } from './shared';
+import { goldenRows, once } from './data';
 
 interface NemoCase {
   readonly id: string;
-  readonly section: string;
   readonly model: string;
-  readonly System: string;
-  readonly '#-GPUs': number;
-  readonly Precision: string;
-  readonly GBS: number;
-  readonly MBS: number;
-  readonly 'Sequence Length': number;
-  readonly TP: number;
-  readonly PP: number;
-  readonly CP: number;
-  readonly VP: number | null;
-  readonly EP: number | null;
-  readonly 'Tokens / sec / GPU': number;
+  readonly system: string;
+  readonly gpus: number;
+  readonly precision: string;
+  readonly global_batch: number;
+  readonly micro_batch: number;
+  readonly seq: number;
+  readonly tp: number;
+  readonly pp: number;
+  readonly cp: number;
+  readonly vp: number | null;
+  readonly ep: number | null;
+  readonly tokens_per_second_per_gpu: number;
 }
 
 /** Tokens per second and GPU, published and predicted. */
@@ -92,23 +91,20 @@ function nemotronNano(): ModelSpec {
  * say no recompute; exchanges run beside compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; of hybrids Nemotron 3 Nano alone is there, whose
  * experts work on whole tokens.
  */
-export function nemoRows(): NemoRow[] | null {
-  const file = golden('nemo_perf_published') as { cases: NemoCase[] } | null;
-  if (file === null) return null;
-  return file.cases.flatMap((row) => {
+export const nemoRows = once((): readonly NemoRow[] =>
+  (goldenRows('megatron-bridge-throughput') as readonly NemoCase[]).flatMap((row) => {
     const model = models[row.model];
-    const system = systems[row.System];
-    const format = formats[row.Precision];
-    if (model === undefined || system === undefined || format === undefined || row.section !== 'Pre-Training Performance') return [];
+    const system = systems[row.system];
+    const format = formats[row.precision];
+    if (model === undefined || system === undefined || format === undefined) return [];
     const { gpu, links } = gpuPresets[system.preset];
-    const gpus = row['#-GPUs'];
-    const { TP: tensor, PP: pipeline, CP: context, EP: expert } = row;
+    const { gpus, tp: tensor, pp: pipeline, cp: context, ep: expert } = row;
     const data = gpus / tensor / pipeline / context;
     const wanted = request(system.preset, model, {
       training: {
-        sequenceLength: row['Sequence Length'],
-        microBatch: row.MBS,
-        globalBatch: row.GBS,
+        sequenceLength: row.seq,
+        microBatch: row.micro_batch,
+        globalBatch: row.global_batch,
         precision: 'bf16',
         ...(format === null ? {} : { gemmPrecision: format }),
         zeroStage: 1,
@@ -119,7 +115,7 @@ export function nemoRows(): NemoRow[] | null {
         fusedCrossEntropy: true,
         dropout: false,
       },
-      layout: { tensor, pipeline, data, context, expert: expert ?? 1, expertTensor: 1, virtualStages: row.VP ?? 1 },
+      layout: { tensor, pipeline, data, context, expert: expert ?? 1, expertTensor: 1, virtualStages: row.vp ?? 1 },
     });
     const { peakTflops } = system;
     const cluster: ClusterSpec = { gpu: { ...gpu, peakTflops }, links, gpusPerNode: system.joined, nodes: Math.ceil(gpus / system.joined) };
@@ -128,12 +124,12 @@ export function nemoRows(): NemoRow[] | null {
     return [
       {
         name,
-        system: row.System,
-        precision: row.Precision,
+        system: row.system,
+        precision: row.precision,
         mixture: model.experts !== null,
-        measured: row['Tokens / sec / GPU'],
+        measured: row.tokens_per_second_per_gpu,
         predicted: tokensPerSecond / gpus,
       },
     ];
-  });
-}
+  }),
+);

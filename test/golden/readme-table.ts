@@ -1,34 +1,87 @@
-import { makePlan } from '../../src/core/planner/make-plan';
-import { chosenOf } from '../../src/core/planner/plan';
-import { predictTeraPipe, terapipeRequest, terapipeSettings } from './rows';
+import { b200Rows, type B200Row } from './b200';
+import { nemoRows } from './nemo';
+import { recomputeRows } from './recompute';
+import { errors, ptdpRows, vtrainRows, type Row } from './rows';
+import { terapipePlanTimes, terapipeRows } from './terapipe';
+
+type Compared = Pick<Row, 'measured' | 'predicted'>;
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(3);
-const signed = (predicted: number, measured: number): string => {
+
+function signed({ measured, predicted }: Compared): string {
   const percent = Math.round(100 * (predicted / measured - 1));
   return `${percent > 0 ? '+' : percent < 0 ? '−' : ''}${Math.abs(percent)} %`;
-};
+}
+
+function percent(fraction: number): string {
+  const value = 100 * fraction;
+  return `${value.toFixed(value < 1 ? 2 : value < 100 ? 1 : 0)} %`;
+}
+
+/** Every rank's peak memory of the B200 runs of these kinds. */
+export function ranksOf(...kinds: readonly B200Row['kind'][]): B200Row['ranks'] {
+  return b200Rows().flatMap(({ kind, ranks }) => (kinds.includes(kind) ? ranks : []));
+}
+
+function accuracyRows(): readonly (readonly [title: string, rows: readonly Compared[]])[] {
+  const terapipe = terapipeRows();
+  return [
+    ["vTrain's A100 multi-node runs, 1F1B (four constants fitted here)", vtrainRows()],
+    ['PTD-P, Table 1: 1.7B to 1T parameters on 32 to 3,072 A100', ptdpRows()],
+    ['arXiv 2205.05198, Table 5: full recompute, sequence parallelism with selective', recomputeRows()],
+    ["Llama 3, DeepSeek-V2 and V3 cut down, on 8 B200 (one constant fitted to Llama's)", b200Rows()],
+    ['TeraPipe on V100, whole sequences', terapipe.map(({ whole }) => whole)],
+    ['TeraPipe on V100, with its token slices', terapipe.flatMap(({ sliced }) => sliced ?? [])],
+    ['peak memory of every rank of the dense B200 runs, nothing fitted', ranksOf('dense', 'context')],
+    ['peak memory of every rank of those with experts and latent attention', ranksOf('experts')],
+    ['throughput published for Megatron-Bridge, FP8 and NVFP4 by data sheet', nemoRows()],
+  ];
+}
+
+function table(header: readonly string[], texts: number, rows: readonly (readonly string[])[]): string[] {
+  const rule = header.map((_, column) => (column < texts ? '---' : '---:'));
+  return [header, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+}
+
+/** README's table of mean and worst errors, one string per line. */
+export function accuracyTable(): string[] {
+  const rows = accuracyRows().map(([title, compared]) => {
+    const { mean, worst } = errors(compared);
+    return [title, String(compared.length), percent(mean), percent(worst)];
+  });
+  return table(['measured runs', 'rows', 'mean', 'worst'], 1, rows);
+}
 
 /** README's table of TeraPipe's ten settings, one string per line: measured latency beside our prediction, seconds, whole and sliced as published; and our own plan. */
 export function terapipeTable(): string[] {
-  const rows = terapipeSettings.map((row) => {
-    const whole = predictTeraPipe(row, [2048]).iterationMs;
-    const slicedMs = row.slicedMs ?? row.wholeMs;
-    const sliced = predictTeraPipe(row, row.lengths ?? [2048]).iterationMs;
-    const plan = chosenOf(makePlan(terapipeRequest(row))).iterationMs;
-    const gpus = row.data * row.pipeline * row.tensor;
-    return [
-      `(${row.setting}) ${row.model}`,
-      `${row.data} × ${row.pipeline} × ${row.tensor} = ${gpus}`,
-      seconds(row.wholeMs),
-      `${seconds(whole)} (${signed(whole, row.wholeMs)})`,
-      seconds(slicedMs),
-      `${seconds(sliced)} (${signed(sliced, slicedMs)})`,
-      seconds(plan),
-    ];
+  const plans = terapipePlanTimes();
+  const rows = terapipeRows().map(({ setting: { data, pipeline, tensor }, whole, sliced }, index) => {
+    const cells = (row: Row): readonly string[] => [seconds(row.measured), `${seconds(row.predicted)} (${signed(row)})`];
+    const layout = `${data} × ${pipeline} × ${tensor} = ${data * pipeline * tensor}`;
+    return [whole.name, layout, ...cells(whole), ...cells(sliced ?? whole), seconds(plans[index] ?? NaN)];
   });
-  const header = ['setting', 'data × stages × tensor', 'whole, measured', 'predicted', 'sliced, measured', 'predicted', 'our plan'];
-  const table = [header, header.map((_, column) => (column < 2 ? '---' : '---:')), ...rows];
-  return table.map((cells) => `| ${cells.join(' | ')} |`);
+  return table(['setting', 'data × stages × tensor', 'whole, measured', 'predicted', 'sliced, measured', 'predicted', 'our plan'], 2, rows);
+}
+
+/** The least and the largest error of rows that all err to one side, in whole percent. `side` of predicted by measured is how far a row errs to that side. */
+function range(rows: readonly Compared[], side: (ratio: number) => number): string {
+  const found = rows.map(({ measured, predicted }) => Math.round(100 * side(predicted / measured)));
+  return `${Math.min(...found)} to ${Math.max(...found)} %`;
+}
+
+/** Sentences of README that hold figures of their own. */
+export function readmeClaims(): readonly string[] {
+  const dense = nemoRows().filter(({ system, mixture }) => system === 'DGX-H100' && !mixture);
+  const nemotron = nemoRows().filter(({ name }) => name.includes('Nemotron_3_Nano'));
+  const replicated = terapipeRows().filter(({ setting: { data, tensor } }) => data === 2 && tensor === 8);
+  const whole = replicated.map(({ whole: row }) => row);
+  if (nemotron.length !== 10) throw new Error(`${nemotron.length} rows of Nemotron 3 Nano, not ten`);
+  if (replicated.map(({ setting: { setting } }) => setting).join() !== '2,4,7') throw new Error('other settings than 2, 4 and 7');
+  return [
+    `dense models on H100 come out ${range(dense, (ratio) => 1 - ratio)} too slow`,
+    `The ten rows of Nemotron 3 Nano, Mamba-2 with experts and a little attention, come out ${range(nemotron, (ratio) => ratio - 1)} too fast`,
+    `Settings 2, 4 and 7, with two replicas and tensor parallelism over 8, are predicted ${range(whole, (ratio) => 1 - ratio)} too fast`,
+  ];
 }
 
 /** Cells of a Markdown table without the padding a formatter adds. */
@@ -37,4 +90,28 @@ export function cellsOf(line: string): string[] {
     .split('|')
     .slice(1, -1)
     .map((cell) => cell.trim());
+}
+
+/** Where the table whose first line has these cells stands in a text, by lines; throws where it does not. */
+function placeOf(lines: readonly string[], header: string): { readonly start: number; readonly end: number } {
+  const start = lines.findIndex((line) => cellsOf(line).join('|') === cellsOf(header).join('|'));
+  if (start < 0) throw new Error(`README has no table with the columns ${header}`);
+  const length = lines.slice(start).findIndex((line) => !line.startsWith('|'));
+  return { start, end: length < 0 ? lines.length : start + length };
+}
+
+/** The lines of README's table that has the same columns. */
+export function tableIn(readme: string, table: readonly string[]): readonly string[] {
+  const lines = readme.split('\n');
+  const { start, end } = placeOf(lines, table[0] ?? '');
+  return lines.slice(start, end);
+}
+
+/** README with its tables as they are now, for a formatter to pad. */
+export function withTables(readme: string, tables: readonly (readonly string[])[]): string {
+  return tables.reduce((text, table) => {
+    const lines = text.split('\n');
+    const { start, end } = placeOf(lines, table[0] ?? '');
+    return [...lines.slice(0, start), ...table, ...lines.slice(end)].join('\n');
+  }, readme);
 }

@@ -4,7 +4,7 @@ import { compressedLength, type Cutter } from '../../../../src/core/elastic/auto
 import { greedyBalance, stageSums } from '../../../../src/core/elastic/balance';
 import { alphaPolicy } from '../../../../src/core/elastic/freeze';
 import { frozenUnits } from '../../../../src/core/elastic/units';
-import { golden } from '../../../golden/shared';
+import { golden } from '../../../golden/data';
 
 interface Row {
   readonly frozenLayers: number;
@@ -14,7 +14,6 @@ interface Row {
   readonly activeRanks?: readonly number[];
   readonly replicasPerNode?: number;
   readonly totalReplicas16gpu?: number;
-  readonly matchesHeadRule?: boolean;
 }
 
 interface CifarLog {
@@ -25,9 +24,9 @@ interface CifarLog {
   readonly handCraftedFreezeSchedule: Readonly<Record<string, readonly number[]>>;
 }
 
-type PartitionLogs = Readonly<
-  Record<string, { readonly params: readonly number[]; readonly maxParamPerGpuAtBeginning: number; readonly rows: readonly Row[] }>
->;
+interface PartitionLogs {
+  readonly models: readonly { readonly params: readonly number[]; readonly rows: readonly Row[] }[];
+}
 
 /** Parameters as the logs print them, in millions. */
 function counts(millions: readonly number[]): number[] {
@@ -43,11 +42,10 @@ function cutterOf(parameters: readonly number[]): Cutter {
 }
 
 describe('PipeTransformer on its own logs', () => {
-  const log = golden('pipetransformer_cifar10_log') as CifarLog | null;
-  const partitions = golden('pipetransformer_vit_partition_logs') as PartitionLogs | null;
+  const log = golden('pipetransformer-cifar10') as CifarLog;
+  const partitions = golden('pipetransformer-partitions') as PartitionLogs;
 
-  it('cuts, compresses and replicates ViT-B/16 as every row of the CIFAR-10 log and of the sweep over frozen layers', function () {
-    if (log === null) return this.skip();
+  it('cuts, compresses and replicates ViT-B/16 as every row of the CIFAR-10 log and of the sweep over frozen layers', () => {
     const all = counts(log.vitB16Params);
     const first = cutterOf(all)(8)?.largest ?? 0;
     assert.equal(first, Math.round(log.maxParamPerGpuAtBeginning * 1e6));
@@ -66,10 +64,9 @@ describe('PipeTransformer on its own logs', () => {
     assert.equal(log.logRows.length + log.sweepHeadCode.length, 18);
   });
 
-  it('balances all rows of the partition logs of 12, 24 and 32 layers, frozen layers discounted on the first stage', function () {
-    if (partitions === null) return this.skip();
+  it('balances all rows of the partition logs of 12, 24 and 32 layers, frozen layers discounted on the first stage', () => {
     let rows = 0;
-    for (const { params, rows: logged } of Object.values(partitions).filter((value) => typeof value === 'object')) {
+    for (const { params, rows: logged } of partitions.models) {
       const all = counts(params);
       for (const row of logged) {
         const units = greedyBalance(all, row.pipeLen, frozenUnits(row.frozenLayers));
@@ -81,8 +78,7 @@ describe('PipeTransformer on its own logs', () => {
     assert.equal(rows, 71);
   });
 
-  it('freezes by alpha exactly as the released schedule', function () {
-    if (log === null) return this.skip();
+  it('freezes by alpha exactly as the released schedule', () => {
     for (const [fraction, expected] of Object.entries(log.handCraftedFreezeSchedule)) {
       const [numerator = NaN, denominator = NaN] = fraction.split('/').map(Number);
       const policy = alphaPolicy(12, numerator / denominator);

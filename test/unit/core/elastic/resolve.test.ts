@@ -8,7 +8,7 @@ import { readGradientNorms } from '../../../../src/core/elastic/gradient-norms';
 import { resolveElastic } from '../../../../src/core/elastic/resolve';
 import { unitsOf } from '../../../../src/core/elastic/units';
 import { ExpectedError } from '../../../../src/core/errors';
-import { golden } from '../../../golden/shared';
+import { golden } from '../../../golden/data';
 import { load } from '../config/files';
 
 const sample = path.join(import.meta.dirname, '../../../../media/samples/vit-elastic');
@@ -33,16 +33,16 @@ function refusal(run: Run, log: string | null = null): readonly [string, string 
 }
 
 describe('units of a config', () => {
-  it('have the sizes that the log of ViT-B/16 prints', async function () {
-    const log = golden('pipetransformer_cifar10_log') as { readonly vitB16Params: readonly number[] } | null;
-    if (log === null) return this.skip();
+  it('have the sizes that the log of ViT-B/16 prints', async () => {
+    const log = golden('pipetransformer-cifar10') as { readonly vitB16Params: readonly number[] };
     const { model } = resolveElastic(await withVit({}), face, null);
     assert.deepEqual(unitsOf(model).map(({ parameters }) => parameters / 1e6), log.vitB16Params); // prettier-ignore
   });
 
-  it('have those of ViT-L/32 and ViT-H/14 in the partition logs', async function () {
-    const logs = golden('pipetransformer_vit_partition_logs') as Record<string, { readonly params: readonly number[] }> | null;
-    if (logs === null) return this.skip();
+  it('have those of ViT-L/32 and ViT-H/14 in the partition logs', async () => {
+    const { models } = golden('pipetransformer-partitions') as {
+      readonly models: readonly { readonly layers: number; readonly params: readonly number[] }[];
+    };
     const ten = Object.fromEntries(Array.from({ length: 10 }, (_, label) => [label, String(label)]));
     for (const [layers, hidden, heads, patch] of [
       [24, 1024, 16, 32],
@@ -52,7 +52,8 @@ describe('units of a config', () => {
       const config = { model_type: 'vit', num_hidden_layers: layers, hidden_size: hidden, num_attention_heads: heads, patch_size: patch };
       const run = await load({ 'config.json': JSON.stringify({ ...config, intermediate_size: 4 * hidden, id2label: ten }) });
       const units = unitsOf(resolveElastic(run, face, null).model);
-      assert.deepEqual(units.map(({ parameters }) => parameters / 1e6), logs[String(layers)]?.params); // prettier-ignore
+      const logged = models.find((model) => model.layers === layers)?.params;
+      assert.deepEqual(units.map(({ parameters }) => parameters / 1e6), logged); // prettier-ignore
     }
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { tableCost } from '../../../../src/core/cost/table';
 import { latencyOf, type SlicingProblem } from '../../../../src/core/solver/problem';
 import { solveSlicing } from '../../../../src/core/solver/solve';
-import { golden } from '../../../golden/shared';
+import { golden, goldenRows } from '../../../golden/data';
 
 interface JointCase {
   readonly id: string;
@@ -42,21 +42,21 @@ function close(actual: number, expected: number): void {
 }
 
 describe('solver on reference optima', () => {
-  const joint = golden('terapipe_joint') as { readonly cases: readonly JointCase[] } | null;
-  const toys = golden('terapipe_toy_dp') as { readonly cases: readonly ToyCase[] } | null;
+  const joint = (golden('terapipe-joint-optima') as { readonly cases: readonly JointCase[] }).cases;
+  const toys = goldenRows('terapipe-toy-optima') as readonly ToyCase[];
 
-  it('returns the optimum of every joint case of the TeraPipe planner, proved', function () {
-    if (joint === null) return this.skip();
-    for (const { optimum, cost, ...sizes } of joint.cases) {
+  it('returns the optimum of every joint case of the TeraPipe planner, proved', () => {
+    assert.equal(joint.length, 16);
+    for (const { optimum, cost, ...sizes } of joint) {
       const solution = solveSlicing({ ...sizes, cost: jointCost(cost) });
       close(solution.latencyMs, optimum);
       assert.equal(solution.lowerBoundMs, solution.latencyMs, sizes.id);
     }
   });
 
-  it('returns the optimum of every toy case, and its baselines', function () {
-    if (toys === null) return this.skip();
-    for (const { cost: name, best, uniform444, single } of toys.cases) {
+  it('returns the optimum of every toy case, and its baselines', () => {
+    assert.equal(toys.length, 3);
+    for (const { cost: name, best, uniform444, single } of toys) {
       const cost = toyCosts[name];
       assert.ok(cost !== undefined, `no formula for "${name}"`);
       const problem: SlicingProblem = { batch: 1, tokens: 12, unit: 1, stages: 3, cost: (_, tokens, context) => cost(tokens, context) };

@@ -26,6 +26,22 @@ describe('a schedule file', () => {
     assert.deepEqual([[...(v?.kind ?? [])], [...(v?.rowStart ?? [])]], [[0, 0, 2, 3, 1, 0, 0, 1, 1], [0, 5, 9]]); // prettier-ignore
   });
 
+  it('is one of four chunks on two ranks with split backwards, as written by hand for TorchTitan', () => {
+    const rank = (first: number): string => {
+      const [late, early] = [first + 2, first];
+      const forwards = [early, late].flatMap((chunk) => [0, 1, 2, 3].map((unit) => `${chunk}F${unit}`));
+      const pair = (chunk: number, unit: number): string[] => [`${chunk}I${unit}`, `${chunk}W${unit}`];
+      const backwards = [0, 2].flatMap((unit) => [late, early].flatMap((chunk) => [...pair(chunk, unit), ...pair(chunk, unit + 1)]));
+      return [...forwards, ...backwards].join(',');
+    };
+    const text = `${rank(0)}\n${rank(1)}\n`;
+    const { problems, schedule } = readScheduleCsv(text, 'mine.csv');
+    assert.deepEqual(problems, []);
+    assert.deepEqual([schedule?.stages, [...(schedule?.stageOfChunk ?? [])], schedule?.units.length], [2, [0, 1, 0, 1], 4]);
+    const kinds = [...(schedule?.kind ?? [])];
+    assert.deepEqual([kinds.length, [...new Set(kinds)].sort()], [48, [0, 2, 3]]);
+  });
+
   it('puts the forward of an overlapped pair first', () => {
     const { schedule } = readScheduleCsv('0F0,(0B0;0F1)OVERLAP_F_B,0B1', 'mine.csv');
     assert.deepEqual([[...(schedule?.kind ?? [])], [...(schedule?.overlapsNext ?? [])]], [[0, 0, 1, 1], [0, 1, 0, 0]]); // prettier-ignore

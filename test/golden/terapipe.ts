@@ -1,0 +1,93 @@
+import { makePlan } from '../../src/core/planner/make-plan';
+import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
+import { pipelineOf, predict } from '../../src/core/planner/predict';
+import type { PlanRequest } from '../../src/core/planner/request';
+import type { Scheme } from '../../src/core/solver/slicing';
+import { goldenRows, once } from './data';
+import { gpt, request } from './requests';
+import type { Row } from './rows';
+
+/** One of TeraPipe's ten settings with the measured latencies of the paper's appendix, ms, and the slices it found (null: it cut the batch only). `batch`: sequences of all replicas. */
+export interface TeraPipeSetting {
+  readonly setting: number;
+  readonly model: string;
+  readonly layers: number;
+  readonly hidden: number;
+  readonly batch: number;
+  readonly data: number;
+  readonly pipeline: number;
+  readonly tensor: number;
+  readonly whole_ms: number;
+  readonly sliced_ms: number | null;
+  readonly lengths: readonly number[] | null;
+}
+
+/** Table 1 and the appendix table of TeraPipe (arXiv 2102.07988). */
+export const terapipeSettings = goldenRows('terapipe-settings') as readonly TeraPipeSetting[];
+
+/** A setting as a request: V100s of p3.16xlarge, no embedding, head, dropout or recompute, as TeraPipe's benchmark. */
+export function terapipeRequest(row: TeraPipeSetting, sequenceLength = 2048): PlanRequest {
+  const model = { ...gpt(row.layers, row.hidden, row.hidden / 128, 0, sequenceLength), positions: 'none' as const };
+  const wanted = request('V100-16GB', model, {
+    training: { sequenceLength, globalBatch: row.batch, dropout: false },
+    layout: { tensor: row.tensor, pipeline: row.pipeline, data: row.data },
+  });
+  return { ...wanted, schedule: 'TeraPipe', slicing: { unit: 8, scheme: null } };
+}
+
+/** Our prediction of a setting cut in the same slices for every sequence. */
+export function predictTeraPipe(row: TeraPipeSetting, lengths: readonly number[]): Candidate {
+  const scheme: Scheme = Array.from({ length: row.batch / row.data }, () => ({ batch: 1, tokens: lengths }));
+  return predict(pipelineOf(terapipeRequest(row)), { id: 'given', name: 'as published', schedule: 'TeraPipe', scheme, certificate: null });
+}
+
+/** A setting beside our predictions of it, ms: whole sequences, and the paper's slices where it has some. */
+export interface TeraPipeRow {
+  readonly setting: TeraPipeSetting;
+  readonly whole: Row;
+  readonly sliced: Row | null;
+}
+
+export const terapipeRows = once((): readonly TeraPipeRow[] =>
+  terapipeSettings.map((setting) => {
+    const name = `(${setting.setting}) ${setting.model}`;
+    const { whole_ms: wholeMs, sliced_ms: slicedMs, lengths } = setting;
+    const of = (measured: number, slices: readonly number[]): Row => ({
+      name,
+      measured,
+      predicted: predictTeraPipe(setting, slices).iterationMs,
+    });
+    return { setting, whole: of(wholeMs, [2048]), sliced: slicedMs === null || lengths === null ? null : of(slicedMs, lengths) };
+  }),
+);
+
+const plans = terapipeSettings.map((setting) => once(() => makePlan(terapipeRequest(setting))));
+
+/** Our own plan of a setting. */
+export function terapipePlan({ setting }: TeraPipeSetting): Plan {
+  const plan = plans[terapipeSettings.findIndex((row) => row.setting === setting)];
+  if (plan === undefined) throw new Error(`no setting ${setting}`);
+  return plan();
+}
+
+/** Step time of our own plan of each setting, ms. */
+export function terapipePlanTimes(): readonly number[] {
+  return terapipeSettings.map((setting) => chosenOf(terapipePlan(setting)).iterationMs);
+}
+
+/** A measured latency of a setting with equal slices, ms: TeraPipe's Fig. 6 and its appendix table. */
+interface UniformPoint {
+  readonly setting: number;
+  readonly slices: number;
+  readonly measured_ms: number;
+}
+
+/** Settings cut in so many equal slices, as measured beside our prediction, ms. */
+export function uniformRows(): readonly (Row & { readonly setting: number; readonly slices: number })[] {
+  return (goldenRows('terapipe-uniform') as readonly UniformPoint[]).map(({ setting, slices, measured_ms: measured }) => {
+    const row = terapipeSettings.find((candidate) => candidate.setting === setting);
+    if (row === undefined) throw new Error(`no setting ${setting}`);
+    const lengths = Array.from({ length: slices }, () => 2048 / slices);
+    return { name: `(${setting}) in ${slices}`, setting, slices, measured, predicted: predictTeraPipe(row, lengths).iterationMs };
+  });
+}
