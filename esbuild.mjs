@@ -62,7 +62,12 @@ const report = {
 const builds = [
   {
     ...node,
-    entryPoints: { extension: 'src/extension/main.ts', worker: 'src/worker/main.ts', profiler: 'src/profiler/child.ts' },
+    entryPoints: {
+      extension: 'src/extension/main.ts',
+      worker: 'src/worker/main.ts',
+      profiler: 'src/profiler/child.ts',
+      command: 'src/cli/command-thread.ts',
+    },
     plugins: [report],
   },
   { ...node, entryPoints: { cli: 'src/cli/main.ts' }, banner: { js: '#!/usr/bin/env node' }, plugins: [report] },

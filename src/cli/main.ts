@@ -1,32 +1,133 @@
+import { fstatSync } from 'node:fs';
+import { Socket } from 'node:net';
 import path from 'node:path';
-import { performance } from 'node:perf_hooks';
 import process from 'node:process';
-import { runCommand } from './run-command';
-import { shellReaderIn } from './shell-reader';
+import { Worker } from 'node:worker_threads';
+import { ExpectedError, messageOf } from '../core/errors';
+import { errorJson, errorLine } from './answer';
+import { interruptMessage, type ThreadData, type ThreadSays } from './thread-messages';
+
+/*
+ * The command runs on a thread of its own, whatever it does there and for however long: this one stays free to print, to show how far it is, and to end everything when a signal comes.
+ */
+
+/** Exit statuses of the signals that end a command, as shells count them. */
+const interrupts = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+/** How long an interrupted command may take to hear of it, and then to clean up, ms: one that computes does not hear, and has nothing to clean up. */
+const hearingMs = 50;
+const cleaningMs = 100;
+/** A command that takes longer shows for how long it has run, ms. */
+const longMs = 1000;
+/** Most memory of a command's objects, MB; typed arrays come on top, and are counted before they are made. */
+const memoryLimitMb = 1024;
+
+const args = process.argv.slice(2);
+const debug = process.env['TERAPIPE_DEBUG'] === '1';
+const data: ThreadData = { args, debug };
+const command = new Worker(path.join(__dirname, 'command.js'), {
+  workerData: data,
+  stdin: args.includes('-'),
+  resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb },
+});
+
+let exitCode: number | null = null;
+let hearing: NodeJS.Timeout | undefined;
+const output = standardOutput();
+const progress = progressLine();
+
+command.on('message', (said: ThreadSays) => {
+  if (said.type === 'progress' || said.type === 'status') progress.say(said.text, said.type === 'progress' || debug);
+  else if (said.type === 'interrupted') {
+    clearTimeout(hearing);
+    setTimeout(() => process.exit(exitCode ?? 3), cleaningMs);
+  } else if (said.type === 'ended') end(said.exitCode);
+  else {
+    progress.clear();
+    (said.type === 'out' ? output : process.stderr).write(said.text);
+  }
+});
+command.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') fail(outOfMemory, 2);
+  else {
+    if (debug) process.stderr.write(`${error.stack ?? ''}\n`);
+    fail(new ExpectedError('internal', `Internal error: ${messageOf(error)}`, 'report it with the output of TERAPIPE_DEBUG=1'), 3);
+  }
+});
+command.on('exit', () => end(3));
+
+if (command.stdin !== null) {
+  process.stdin.on('error', (error) => {
+    fail(new ExpectedError('config-unreadable', `Standard input cannot be read (${messageOf(error)})`, 'pipe a config into it'), 2);
+  });
+  process.stdin.pipe(command.stdin);
+}
+
+for (const [signal, status] of Object.entries(interrupts))
+  process.on(signal, () => {
+    if (exitCode !== null) process.exit(exitCode);
+    exitCode = status;
+    command.postMessage(interruptMessage);
+    hearing = setTimeout(() => process.exit(status), hearingMs);
+  });
 
 // `terapipe plan ... | head` closes the pipe early; that is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+output.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 3);
 });
 
-const interrupted = new AbortController();
-process.once('SIGINT', () => interrupted.abort());
-process.once('SIGTERM', () => interrupted.abort());
+const outOfMemory = new ExpectedError(
+  'out-of-memory',
+  `This takes more than ${memoryLimitMb} MB of memory`,
+  'use fewer micro-batches, slices or stages, or check fewer files at once',
+);
 
-void runCommand(process.argv.slice(2), {
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
-  clock: () => performance.now(),
-  now: () => new Date().toISOString(),
-  progress: (line) => {
-    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line.slice(0, process.stderr.columns - 1)}`);
-    else process.stderr.write(`${line}\n`);
-  },
-  signal: interrupted.signal,
-  profilerFile: path.join(__dirname, 'profiler.js'),
-  workerFile: path.join(__dirname, 'worker.js'),
-  shell: shellReaderIn(__dirname),
-  debug: process.env['TERAPIPE_DEBUG'] === '1',
-}).then((exitCode) => {
-  process.exitCode = exitCode;
-});
+function fail(error: ExpectedError, status: 2 | 3): void {
+  if (exitCode !== null) return;
+  progress.clear();
+  const texts = new Map<string, string>();
+  if (args.includes('--json')) output.write(`${JSON.stringify(errorJson(error, texts))}\n`);
+  process.stderr.write(`${errorLine(error, texts)}\n`);
+  end(status);
+}
+
+/** Ends the process when all that was said is written; the status of an interrupt goes before others. */
+function end(status: number): void {
+  exitCode ??= status;
+  progress.clear();
+  output.write('', () => process.stderr.write('', () => process.exit(exitCode ?? status)));
+}
+
+/** Standard output. Writing to a pipe that nobody reads blocks the thread by way of `process.stdout`, and with it the signals. */
+function standardOutput(): NodeJS.WritableStream {
+  return isPipe(process.stdout.fd) ? new Socket({ fd: process.stdout.fd, readable: false, writable: true }) : process.stdout;
+}
+
+function isPipe(fd: number): boolean {
+  try {
+    return process.platform !== 'win32' && fstatSync(fd).isFIFO();
+  } catch {
+    return false;
+  }
+}
+
+/** One line on a terminal that says how far a long command is, each text in place of the one before; elsewhere each text that is kept on a line of its own. */
+function progressLine(): { readonly say: (text: string, isKept: boolean) => void; readonly clear: () => void } {
+  const { stderr } = process;
+  const startMs = performance.now();
+  let shown = 'working';
+  const draw = (): void => {
+    const seconds = Math.round((performance.now() - startMs) / 1000);
+    stderr.write(`\r\u001b[K${`${shown} (${seconds} s)`.slice(0, stderr.columns - 1)}`);
+  };
+  const timer = stderr.isTTY ? setInterval(draw, longMs) : undefined;
+  return {
+    say: (text, isKept) => {
+      shown = text;
+      if (isKept && !stderr.isTTY) stderr.write(`${text}\n`);
+    },
+    clear: () => {
+      clearInterval(timer);
+      if (stderr.isTTY && performance.now() - startMs >= longMs) stderr.write('\r\u001b[K');
+    },
+  };
+}

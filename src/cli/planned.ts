@@ -3,6 +3,7 @@ import type { LauncherReader } from '../core/config/facts';
 import type { ReadReferenced, Run } from '../core/config/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
+import { formatPercent } from '../core/format';
 import { isLauncher } from '../core/launch/readers';
 import { loadConfig, type LoadedConfig } from '../core/launch/load-config';
 import { findingsOf } from '../core/planner/findings';
@@ -64,13 +65,20 @@ export async function withProfile(run: Run, file: string, texts: Map<string, str
 
 /**
  * Plans a run.
- * @param found profiles near the config, one of which is used if it matches.
+ * @param found profiles near the config, one of which is used if it matches. @param progress hears how far the plan is.
  * @throws ExpectedError of the planner, placed at the first error the files hold, or at the run.
  */
-export function planRun(config: LoadedConfig, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): Planned {
+export function planRun(
+  config: LoadedConfig,
+  defaults: ResolveDefaults,
+  found: readonly NamedProfile[] = [],
+  progress: (line: string) => void = () => undefined,
+): Planned {
   const run = requireRun(config);
   try {
-    const plan = makePlan(resolveRun(run, defaults, found));
+    const plan = makePlan(resolveRun(run, defaults, found), {
+      onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
+    });
     return { run, plan, findings: judgedFindings(config, run, plan) };
   } catch (error) {
     throw placed(error, run, () => judgedFindings(config, run, null));

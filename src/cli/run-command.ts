@@ -40,12 +40,12 @@ export interface Terminal {
   readonly now: () => string;
   /** Shows how far long work is; each line replaces the one before. */
   readonly progress: (line: string) => void;
+  /** Shows what goes on, on a terminal alone. */
+  readonly status: (line: string) => void;
   /** Aborted when the user interrupts. */
   readonly signal: AbortSignal;
   /** The bundled child that measures slices. */
   readonly profilerFile: string;
-  /** The bundled planner thread. */
-  readonly workerFile: string;
   /** The reader of shell scripts. */
   readonly shell: () => Promise<LauncherReader>;
   /** Print stacks of internal errors. */
@@ -85,7 +85,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 async function answerTo(command: Command, texts: Map<string, string>, terminal: Terminal): Promise<Answer> {
   const { name, paths, defaults, profiling } = command;
   const sets = [...command.sets, ...(await measuredSet(command, texts, terminal.signal))];
-  if (name === 'check') return checkAnswer(paths, { sets, shell: terminal.shell }, defaults, texts);
+  if (name === 'check') return checkAnswer(paths, { sets, shell: terminal.shell }, defaults, texts, terminal.status);
   if (name === 'profile' && profiling.compareWith !== null) return comparisonAnswer(paths[0] ?? '-', profiling.compareWith);
   const [path = '-'] = paths;
   if (name !== 'solve' && name !== 'simulate' && isOnnx(path))
@@ -128,13 +128,13 @@ async function answerForConfig(
   const config = { ...read, run };
   switch (name) {
     case 'memory':
-      return memoryAnswer(planRun(config, defaults), texts);
+      return memoryAnswer(planRun(config, defaults, [], terminal.status), texts);
     case 'plan':
       if (command.comparing !== null) return compareAnswer(config, command.comparing, command, texts, terminal);
       if (command.searching !== null) return searchAnswer(config, defaults, command.searching, terminal);
-      return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found), texts);
+      return planAnswer(planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found, terminal.status), texts);
     case 'export': {
-      const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found);
+      const planned = planRun(config, defaults, (await readProfiles(profilesFolder(run.file))).found, terminal.status);
       return exportAnswer(planned, command.exporting, { shell: terminal.shell, err: terminal.err, texts });
     }
     case 'elastic':
@@ -155,7 +155,7 @@ async function compareAnswer(
   terminal: Terminal,
 ): Promise<Answer> {
   const planOf = async (read: LoadedConfig): Promise<Planned> =>
-    planRun(read, defaults, (await readProfiles(profilesFolder(requireRun(read).file))).found);
+    planRun(read, defaults, (await readProfiles(profilesFolder(requireRun(read).file))).found, terminal.status);
   if (isSearchedSide(path)) return comparedSearchAnswer(config, path, { defaults, free: searching?.free ?? [] }, terminal, texts);
   const other = await readOther(path, texts, terminal.signal);
   const planned = await planOf(config);

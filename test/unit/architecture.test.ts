@@ -42,7 +42,7 @@ const houses: Readonly<Record<string, { readonly files: readonly string[]; reado
     packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
   },
   'src/cli/': {
-    files: ['src/cli/', 'src/worker/client', 'src/worker/measured-file', ...profilerFaces, 'src/core/'],
+    files: ['src/cli/', 'src/worker/measured-file', ...profilerFaces, 'src/core/'],
     packages: ['node:', 'jsonc-parser', 'valibot'],
   },
   'src/extension/': {

@@ -32,6 +32,7 @@ const needed = [
   'dist/worker.js',
   'dist/profiler.js',
   'dist/cli.js',
+  'dist/command.js',
   'dist/webview.js',
   'dist/page.css',
   'dist/web-tree-sitter.wasm',

@@ -1,7 +1,7 @@
 import { startOf } from '../../core/config/json-document';
 import { ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
-import { plural } from '../../core/format';
+import { formatCount, plural } from '../../core/format';
 import { findingOfError, findingsOf } from '../../core/planner/findings';
 import type { ResolveDefaults } from '../../core/planner/defaults';
 import { readScheduleFile } from '../../core/schedule/pytorch/schedule-file';
@@ -20,13 +20,16 @@ export async function checkAnswer(
   reading: ReadingOptions,
   defaults: ResolveDefaults,
   texts: Map<string, string>,
+  progress: (line: string) => void,
 ): Promise<Answer> {
   const sources: SourceText[] = [];
   for (const name of paths)
     sources.push(...((await kindOfPath(name)) === 'folder' ? await configsUnder(name) : [await readNamedFile(name)]));
   const findings = new Map<string, Finding>();
-  for (const source of sources)
+  for (const [index, source] of sources.entries()) {
+    progress(`checking ${source.file}, ${formatCount(index)} of ${plural(sources.length, 'config')} done`);
     for (const finding of await findingsFor(source, reading, defaults, texts)) findings.set(identityOf(finding), finding);
+  }
   const printed = [...findings.values()].map((finding) => printedFinding(finding, texts));
   const summary =
     printed.length === 0

@@ -6,7 +6,7 @@ import { findingsOf } from '../../core/planner/findings';
 import type { ResolveDefaults } from '../../core/planner/defaults';
 import { lengthsText } from '../../core/planner/lengths';
 import { resolveRun } from '../../core/planner/resolve';
-import type { SearchStanding } from '../../core/planner/search/answer';
+import { answerSearch, type SearchStanding } from '../../core/planner/search/answer';
 import { launchedAgainstBest } from '../../core/planner/search/launched';
 import { searchProblemOf } from '../../core/planner/search/problem';
 import { assumedBy } from '../../core/planner/search/plans';
@@ -15,7 +15,6 @@ import type { SchedulePhase } from '../../core/planner/search/schedules';
 import { layoutText, stageLayersText } from '../../core/planner/search/words';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
-import { createPlannerClient } from '../../worker/client';
 import type { Answer } from '../answer';
 import type { SearchingOptions } from '../arguments';
 import { placed, requireRun } from '../planned';
@@ -23,7 +22,7 @@ import type { Terminal } from '../run-command';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
 
-type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock' | 'workerFile'>;
+type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock'>;
 
 /** Milliseconds between two lines of progress. */
 const reportEveryMs = 1000;
@@ -42,7 +41,7 @@ export async function searchAnswer(
   return { json: searchJson(result), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
 }
 
-/** Searches the layouts of a run beside the terminal face. @throws ExpectedError of the planner and the search, placed; CancelledError. */
+/** Searches the layouts of a run. @throws ExpectedError of the planner and the search, placed; CancelledError. */
 export async function searchLayouts(
   config: LoadedConfig,
   defaults: ResolveDefaults,
@@ -50,17 +49,14 @@ export async function searchLayouts(
   watcher: Watcher,
 ): Promise<SearchResult> {
   const run = requireRun(config);
-  const planner = createPlannerClient(watcher.workerFile);
   try {
     const { found } = await readProfiles(profilesFolder(run.file));
     const problem = searchProblemOf(run, resolveRun(run, defaults, found), options.free);
     const { tokens: tokenBudget, quick } = options;
     const { signal } = watcher;
-    return await planner.search(problem, { signal, tokenBudget, improvements: !quick, onStanding: reporter(watcher) });
+    return answerSearch(problem, { tokenBudget, improvements: !quick }, { signal, onStanding: reporter(watcher) });
   } catch (error) {
     throw placed(error, run, () => findingsOf(run, null));
-  } finally {
-    await planner.dispose();
   }
 }
 

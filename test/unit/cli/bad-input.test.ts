@@ -139,10 +139,9 @@ describe('terapipe on bad input', function () {
         err: (text: string) => void (err += text),
         clock: () => 0,
         now: () => '2026-01-01T00:00:00Z',
-        progress: () => undefined,
+        ...{ progress: () => undefined, status: () => undefined },
         signal: new AbortController().signal,
         profilerFile: '',
-        workerFile: '',
         shell: () => Promise.reject(new Error('no shell here')),
         debug: false,
       };

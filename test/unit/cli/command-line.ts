@@ -14,6 +14,8 @@ export interface Outcome {
 export interface CommandLine {
   /** Runs `terapipe ARGS` as a child process in `folder`, as another user when `uid` is given (only root may). */
   readonly run: (args: readonly string[], input?: string | Buffer, uid?: number) => Promise<Outcome>;
+  /** The bundled terminal face. */
+  readonly bundle: string;
   /** An empty folder, the current one of every run. */
   readonly folder: string;
   readonly dispose: () => void;
@@ -28,7 +30,10 @@ export async function buildCommandLine(): Promise<CommandLine> {
   const folder = mkdtempSync(path.join(home, 'work-'));
   for (const open of [home, folder]) chmodSync(open, 0o755);
   await esbuild.build({
-    entryPoints: { cli: path.join(sources, 'cli/main.ts'), worker: path.join(sources, 'worker/main.ts') },
+    entryPoints: {
+      cli: path.join(sources, 'cli/main.ts'),
+      command: path.join(sources, 'cli/command-thread.ts'),
+    },
     outdir: home,
     bundle: true,
     platform: 'node',
@@ -37,7 +42,7 @@ export async function buildCommandLine(): Promise<CommandLine> {
     logLevel: 'silent',
   });
   return {
-    folder,
+    ...{ bundle, folder },
     run: (args, input = '', uid = process.getuid?.()) =>
       new Promise((resolve, reject) => {
         const child = spawn(process.execPath, [bundle, ...args], {

@@ -13,9 +13,9 @@ const small = ['--set', 'layout.pipeline=4', '--set', 'training.globalBatch=64']
 async function run(...args: readonly string[]): Promise<{ readonly out: string; readonly err: string; readonly exitCode: number }> {
   const [out, err]: [string[], string[]] = [[], []];
   const exitCode = await runCommand(['export', sample, ...small, ...args], {
-    ...{ out: (text: string) => out.push(text), err: (text: string) => err.push(text), progress: () => undefined },
+    ...{ out: (text: string) => out.push(text), err: (text: string) => err.push(text), progress: () => undefined, status: () => undefined },
     ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
-    ...{ profilerFile: '', workerFile: '', shell: () => Promise.reject(new Error('no shell here')), debug: false },
+    ...{ profilerFile: '', shell: () => Promise.reject(new Error('no shell here')), debug: false },
   });
   return { out: out.join(''), err: err.join(''), exitCode };
 }

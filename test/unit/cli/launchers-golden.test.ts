@@ -95,10 +95,9 @@ describe('terapipe inspect on launchers', () => {
         err: (text) => void (out += text),
         clock: () => 0,
         now: () => '',
-        progress: () => undefined,
+        ...{ progress: () => undefined, status: () => undefined },
         signal: new AbortController().signal,
         profilerFile: '',
-        workerFile: '',
         shell: () => Promise.reject(new Error('no shell here')),
         debug: true,
       });

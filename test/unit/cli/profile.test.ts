@@ -50,13 +50,13 @@ describe('terapipe profile', () => {
       err: (text) => void (err += text),
       clock: () => performance.now(),
       now: () => new Date().toISOString(),
+      status: () => undefined,
       progress: (line) => {
         progress.push(line);
         onProgress(progress.length);
       },
       signal,
       profilerFile: child.file,
-      workerFile: '',
       shell: () => Promise.reject(new Error('no shell here')),
       debug: true,
     });

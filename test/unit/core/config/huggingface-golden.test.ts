@@ -27,10 +27,10 @@ async function inspect(file: string): Promise<Readonly<Record<string, unknown>>>
     err: () => undefined,
     clock: () => 0,
     now: () => '',
-    progress: () => undefined,
+    ...{ progress: () => undefined, status: () => undefined },
     signal: new AbortController().signal,
     profilerFile: '',
-    workerFile: '',
+
     shell: () => Promise.reject(new Error('no shell here')),
     debug: false,
   });

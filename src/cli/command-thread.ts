@@ -1,0 +1,34 @@
+import path from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { parentPort, workerData } from 'node:worker_threads';
+import { runCommand } from './run-command';
+import { shellReaderIn } from './shell-reader';
+import type { ThreadData, ThreadSays } from './thread-messages';
+
+if (parentPort === null) throw new Error('a command runs on a thread of its own');
+const port = parentPort;
+const { args, debug } = workerData as ThreadData;
+const say = (message: ThreadSays): void => {
+  port.postMessage(message);
+};
+const interrupted = new AbortController();
+port.once('message', () => {
+  say({ type: 'interrupted' });
+  interrupted.abort();
+});
+
+say({ type: 'status', text: 'working' });
+void runCommand(args, {
+  out: (text) => say({ type: 'out', text }),
+  err: (text) => say({ type: 'err', text }),
+  clock: () => performance.now(),
+  now: () => new Date().toISOString(),
+  progress: (text) => say({ type: 'progress', text }),
+  status: (text) => say({ type: 'status', text }),
+  signal: interrupted.signal,
+  profilerFile: path.join(__dirname, 'profiler.js'),
+  shell: shellReaderIn(__dirname),
+  debug,
+}).then((exitCode) => {
+  say({ type: 'ended', exitCode });
+});

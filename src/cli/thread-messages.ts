@@ -1,0 +1,15 @@
+/** What the command's thread is started with. */
+export interface ThreadData {
+  readonly args: readonly string[];
+  /** Print stacks of internal errors. */
+  readonly debug: boolean;
+}
+
+/** What the command's thread says, in order: texts, that it heard of an interrupt and cleans up, and last how it ended. */
+export type ThreadSays =
+  | { readonly type: 'out' | 'err' | 'progress' | 'status'; readonly text: string }
+  | { readonly type: 'interrupted' }
+  | { readonly type: 'ended'; readonly exitCode: number };
+
+/** What the command's thread is told: that the user interrupts. */
+export const interruptMessage = 'interrupt';

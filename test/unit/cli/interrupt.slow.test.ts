@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { after, before, describe, it } from 'mocha';
+import { buildCommandLine, type CommandLine } from './command-line';
+import { interrupted, longCommands, writeLongInputs } from './long-commands';
+
+describe('a signal', () => {
+  let cli: CommandLine;
+  before(async () => {
+    cli = await buildCommandLine();
+    writeLongInputs(cli.folder);
+  });
+  after(() => cli.dispose());
+
+  for (const [index, { args, began }] of longCommands.entries()) {
+    const [signal, status] = index % 2 === 0 ? (['SIGINT', 130] as const) : (['SIGTERM', 143] as const);
+    it(`${signal} ends \`${args.join(' ')}\` with ${status}`, async () => {
+      const files = readdirSync(cli.folder);
+      const { exitCode, signal: killedBy } = await interrupted(cli, args, began, signal);
+      assert.deepEqual({ exitCode, killedBy }, { exitCode: status, killedBy: null });
+      assert.deepEqual(readdirSync(cli.folder), files);
+    });
+  }
+});
