@@ -9,11 +9,12 @@ import { parameterCount } from '../model/parameters';
 import { scheduleKind } from '../schedule/registry';
 import type { ScheduleName, WorkUnit } from '../schedule/schedule';
 import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
+import { askedSchedule, choose, rounding } from './choose';
 import { groupsAlone } from './groups-alone';
 import { offloadReason, offloadWaits } from './offload';
-import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
+import { chosenOf, type AnalyticPlan, type Candidate, type Plan } from './plan';
 import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, type Pipeline } from './predict';
-import { againstAnalytic, fasterElsewhere, notCompared, reasonsFor, sameMemory, tie } from './reasons';
+import { againstAnalytic, betterElsewhere, notCompared, reasonsFor, runtimeNeeded } from './reasons';
 import type { PlanRequest } from './request';
 import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
 import type { SlicingEar } from './sliced';
@@ -24,24 +25,18 @@ import { boundarySendsMs } from './transfers';
 /** `onStanding` hears of the best slices so far while they are solved for. */
 export type PlanOptions = SlicingEar;
 
-/** Times that differ by less than this share are the same. */
-const rounding = 1e-9;
-
 /**
  * The plan for a request: the TeraPipe optimum beside the same pipeline without token slices, its best equal slices, 1F1B, GPipe and every other schedule that can run; the one chosen is the
- * schedule asked for, or of TeraPipe, 1F1B and GPipe the fastest that fits memory.
+ * schedule asked for, or the fastest that fits memory of those that the launcher runs (`choose`).
  *
  * @throws ExpectedError `plan-*` when the request cannot run at all, `schedule-unmet` when its schedule cannot; CancelledError.
  */
 export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan {
-  return planAmong(request, options, otherSpecs);
-}
-
-function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: PlanOptions, addOthers: typeof otherSpecs): Plan {
+  const { signal, onProgress, onStanding } = options;
   requireRunnable(request);
   const pipeline = pipelineOf(request);
   const usual = candidateSpecs(request, pipeline, { signal, onStanding, onProgress: (fraction) => onProgress?.(0.7 * fraction) });
-  const { specs: others, skipped } = addOthers(request, usual);
+  const { specs: others, skipped } = otherSpecs(request, usual);
   const specs = [...usual, ...others];
   const outcomes = specs.map((spec, index) => {
     throwIfCancelled(signal);
@@ -54,8 +49,8 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
   );
   const chosen = choose(request, candidates);
   if (chosen === undefined) {
-    const wanted = idsOf(askedSchedule(request) ?? '1F1B', request);
-    const refusal = outcomes.find(({ spec, outcome }) => wanted.includes(spec.id) && outcome instanceof ExpectedError)?.outcome;
+    const wanted = askedSchedule(request) ?? '1F1B';
+    const refusal = outcomes.find(({ spec, outcome }) => spec.schedule === wanted && outcome instanceof ExpectedError)?.outcome;
     throw refusal instanceof ExpectedError ? refusal : nothingToPlan(request);
   }
   const analytic = request.profile === null ? null : analyticPlan(request, signal);
@@ -70,10 +65,11 @@ function planAmong(request: PlanRequest, { signal, onProgress, onStanding }: Pla
     parameters: parameterCount(request.model),
     limits: limitsOf(request, pipeline, chosen),
     reasons: [
+      ...runtimeNeeded(chosen, candidates),
       ...reasonsFor(chosen, candidates, cost.errorPercent),
       ...groupsAlone(request),
       ...offloadReason(pipeline.stageInputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
-      ...fasterElsewhere(chosen, candidates, cost.errorPercent),
+      ...betterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),
       ...(request.model.stacks === undefined || request.layout.pipeline === 1 ? [] : [stackReason]),
       ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
@@ -143,14 +139,9 @@ export function provenanceOf({ training, costTable, profile, calibration }: Plan
   return joinedProvenance([ofStage(first), ...others.map(ofStage)]);
 }
 
-const withoutOthers: typeof otherSpecs = (request, usual) => {
-  const { specs } = otherSpecs(request, usual);
-  return { specs: specs.filter(({ schedule }) => schedule === request.schedule), skipped: [] };
-};
-
 /** What the analytic model alone would have planned, so that a plan from a profile can say how it differs. */
 function analyticPlan(request: PlanRequest, signal: CancelSignal | undefined): AnalyticPlan {
-  const plan = planAmong({ ...request, profile: null }, { signal }, withoutOthers);
+  const plan = makePlan({ ...request, profile: null }, { signal });
   const { id, name, scheme, iterationMs } = chosenOf(plan);
   return { id, name, scheme, iterationMs };
 }
@@ -217,44 +208,5 @@ function virtualStagesError(asked: ScheduleName, virtualStages: number): Expecte
     'plan-virtual-stages',
     `${asked} cannot run ${plural(virtualStages, 'virtual stage')} on each stage`,
     `set layout.virtualStages to ${chunks}, or schedule to "1F1B"`,
-  );
-}
-
-/** The candidates that run a schedule, in the order in which they are preferred. */
-function idsOf(schedule: ScheduleName, { layout }: PlanRequest): readonly CandidateId[] {
-  if (schedule === 'TeraPipe') return ['given', 'terapipe', 'whole'];
-  if (schedule === 'GPipe') return ['gpipe'];
-  return schedule === '1F1B' || (schedule === 'Interleaved1F1B' && layout.virtualStages > 1) ? ['1f1b'] : [schedule];
-}
-
-/** The schedule that was asked for, by name or by giving slices. */
-function askedSchedule({ schedule, slicing }: PlanRequest): ScheduleName | null {
-  return schedule ?? (slicing.scheme === null ? null : 'TeraPipe');
-}
-
-/** What is chosen from when no schedule is asked for: what TeraPipe's runtime and common launchers run. */
-const launchable: ReadonlySet<CandidateId> = new Set(['terapipe', '1f1b', 'gpipe']);
-
-function choose(request: PlanRequest, candidates: readonly Candidate[]): Candidate | undefined {
-  const asked = askedSchedule(request);
-  if (asked !== null)
-    return idsOf(asked, request)
-      .map((id) => candidates.find((candidate) => candidate.id === id))
-      .find((candidate) => candidate !== undefined);
-  const schedules = candidates.filter(({ id }) => launchable.has(id));
-  const fitting = schedules.filter(({ fits }) => fits);
-  const shortestMs = Math.min(...fitting.map(({ iterationMs }) => iterationMs));
-  const ties = fitting.length === 0 ? schedules : fitting.filter(({ iterationMs }) => iterationMs <= tie * shortestMs);
-  const leastBytes = Math.min(...ties.map(peakBytesOf));
-  return least(
-    ties.filter((candidate) => peakBytesOf(candidate) <= sameMemory * leastBytes),
-    (candidate) => candidate.iterationMs,
-  );
-}
-
-function least(candidates: readonly Candidate[], key: (candidate: Candidate) => number): Candidate | undefined {
-  return candidates.reduce<Candidate | undefined>(
-    (best, candidate) => (best === undefined || key(candidate) < key(best) * (1 - rounding) ? candidate : best),
-    undefined,
   );
 }

@@ -1,4 +1,5 @@
 import { formatBytes, formatDuration, formatNumber, formatPercent, plural } from '../format';
+import { verdictWord } from '../memory/verdict';
 import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
@@ -50,7 +51,7 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
       ? closeButLarger && ratio < 1.005
         ? `, but ${formatBytes(peakBytesOf(other))}`
         : ''
-      : `, which needs ${formatBytes(peakBytesOf(other))} and does not fit`;
+      : `, which needs ${formatBytes(peakBytesOf(other))} and ${verdictWord(other)}`;
     return [`${comparison} (${formatDuration(other.iterationMs)}${need})`];
   };
   const uniform = candidates.find((candidate) => candidate.id === 'uniform');
@@ -93,20 +94,44 @@ const runtimes: Readonly<Partial<Record<ScheduleName, string>>> = {
 };
 
 /** What a candidate needs to run that the usual launchers are not; null for nothing. */
-export function otherRuntime({ id, schedule }: Candidate): string | null {
-  return id === schedule ? (runtimes[schedule] ?? null) : null;
+export function otherRuntime({ id, schedule }: Pick<Candidate, 'id' | 'schedule'>): string | null {
+  return id === '1f1b' ? null : (runtimes[schedule] ?? null);
 }
 
-/** One line on the fastest schedule that fits and is faster than what was chosen by more than nothing, if it needs another runtime. */
-export function fasterElsewhere(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): string[] {
-  const faster = candidates.filter(
-    (candidate) => otherRuntime(candidate) !== null && candidate.fits && candidate.iterationMs * tie < chosen.iterationMs,
+/** Whether TeraPipe's runtime or common launchers run a candidate. */
+export function isUsual(candidate: Pick<Candidate, 'id' | 'schedule'>): boolean {
+  return otherRuntime(candidate) === null;
+}
+
+/** One line on the runtime that the chosen schedule needs, and on the best that needs none: only where there is something to say. */
+export function runtimeNeeded(chosen: Candidate, candidates: readonly Candidate[]): string[] {
+  const needs = otherRuntime(chosen);
+  if (needs === null) return [];
+  const usual = candidates.filter(isUsual);
+  const fitting = usual.filter(({ fits }) => fits);
+  const best = fastestOf(fitting.length > 0 ? fitting : usual);
+  const instead =
+    best === undefined
+      ? ''
+      : `; of what usual launchers run ${best.name} takes ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}${best.fits ? '' : ` and ${verdictWord(best)}`}`;
+  return [`${chosen.name} needs ${needs}${instead}`];
+}
+
+function fastestOf(candidates: readonly Candidate[]): Candidate | undefined {
+  return [...candidates].sort((a, b) => a.iterationMs - b.iterationMs)[0];
+}
+
+/** One line on the fastest candidate that fits, where the chosen one does not, or another runtime has one that is faster by more than nothing. */
+export function betterElsewhere(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): string[] {
+  const fitting = candidates.filter((candidate) => candidate.fits && candidate.id !== chosen.id);
+  const best = fastestOf(
+    chosen.fits ? fitting.filter((candidate) => !isUsual(candidate) && candidate.iterationMs * tie < chosen.iterationMs) : fitting,
   );
-  const [best] = faster.sort((a, b) => a.iterationMs - b.iterationMs);
   if (best === undefined) return [];
   const within = isWithin(chosen.iterationMs, best.iterationMs, errorPercent) ? ', a tie within the error bar' : '';
+  const needs = otherRuntime(best);
   return [
-    `${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}${within}; it needs ${otherRuntime(best) ?? ''}`,
+    `${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}${chosen.fits ? '' : ', which fits'}${within}${needs === null ? '' : `; it needs ${needs}`}`,
   ];
 }
 

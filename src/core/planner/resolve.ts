@@ -15,6 +15,7 @@ import type { NamedProfile } from '../profile/profile';
 import { formatCount } from '../format';
 import { greatestDivisor } from '../numbers';
 import { baseName } from '../text';
+import { schedulesRunBy } from './abilities';
 import { calibrated } from './calibrate';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
@@ -69,6 +70,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const layout =
     mixed === null ? resolveLayout(fixing, draft, model, cluster, take) : resolveMixedLayout(fixing, draft, model, mixed, constants, take);
   const training = trainingOn(run, draft, layout, take);
+  const runs = schedulesRunBy(run);
   const request: PlanRequest = {
     title: run.title,
     model,
@@ -76,6 +78,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     training,
     layout,
     schedule: run.schedule?.value ?? null,
+    ...(runs === null ? {} : { runs }),
     slicing: { unit: run.unit?.value ?? null, scheme: run.scheme?.value ?? null },
     constants,
     costTable: run.costTable?.value ?? null,

@@ -4,8 +4,8 @@ import { formatCount, formatDuration } from '../../format';
 import { nodeGroups } from '../../cluster/groups';
 import { fitsMemory, verdictOf, verdictSentence } from '../../memory/verdict';
 import { chosenOf, type Candidate, type Plan } from '../plan';
+import { isUsual } from '../reasons';
 import type { PlanRequest } from '../request';
-import { otherSchedules } from '../../schedule/schedule';
 import { memoryOf } from '../scheduling';
 import { cardsOf } from '../stage-inputs';
 import { divisorsOf } from '../../numbers';
@@ -26,7 +26,7 @@ export function memoryFindings(run: Run, plan: Plan | null): Finding[] {
 
 function remedyFor(run: Run, plan: Plan, chosen: Candidate): { remedy: string; fixes: Fix[] } {
   const other = plan.candidates
-    .filter((candidate) => candidate.fits && candidate.schedule !== chosen.schedule && isUsual(candidate))
+    .filter((candidate) => candidate.fits && candidate.schedule !== chosen.schedule && mayRun(plan.request, candidate))
     .sort((a, b) => a.iterationMs - b.iterationMs)[0];
   if (other !== undefined)
     return {
@@ -49,9 +49,9 @@ function remedyFor(run: Run, plan: Plan, chosen: Candidate): { remedy: string; f
   return { remedy: `set ${key} to ${String(value)}${also}, which fits`, fixes: both };
 }
 
-/** Whether the runtimes that are planned for by default run a candidate: a remedy must not need another one. */
-function isUsual({ id }: Candidate): boolean {
-  return !(otherSchedules as readonly string[]).includes(id);
+/** Whether what the files name runs a candidate, and where they name nothing, whether usual launchers do: a remedy must not need another runtime. */
+function mayRun({ runs }: PlanRequest, candidate: Candidate): boolean {
+  return runs?.includes(candidate.schedule) ?? isUsual(candidate);
 }
 
 interface Change {

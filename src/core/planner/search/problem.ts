@@ -1,32 +1,7 @@
-import type { ConfigFormat, Run } from '../../config/run';
-import type { ScheduleName } from '../../schedule/schedule';
+import type { Run } from '../../config/run';
+import { abilities } from '../abilities';
 import type { PlanRequest } from '../request';
 import { fixedBy, searchKeys, type SearchKey, type SearchProblem } from './space';
-
-/** What a launcher runs: its schedules (null: any), and what it cannot be told, or only by more than its file. */
-interface Abilities {
-  readonly schedules: readonly ScheduleName[] | null;
-  readonly kept: readonly SearchKey[];
-}
-
-const anything: Abilities = { schedules: null, kept: [] };
-const megatron: Abilities = { schedules: ['1F1B'], kept: [] };
-const deepspeed: Abilities = {
-  schedules: ['1F1B'],
-  kept: ['virtualStages', 'context', 'contextExchange', 'expert', 'expertTensor', 'sequenceParallel'],
-};
-/** By the name of a class of `torch.distributed.pipelining`; interleaved 1F1B is 1F1B on virtual stages. */
-const torchtitan: Abilities = {
-  schedules: ['1F1B', 'GPipe', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV'],
-  kept: ['contextExchange', 'sequenceParallel', 'zeroStage'],
-};
-
-/** Sources: the rules of `launch/` and what `export/launchers` can write. */
-const abilities: Readonly<Record<ConfigFormat, Abilities>> = {
-  ...{ huggingface: anything, terapipe: anything, onnx: anything },
-  ...{ 'megatron-shell': megatron, 'megatron-yaml': megatron, nemo: megatron, 'megatron-bridge': megatron },
-  ...{ torchtitan, deepspeed, 'gpt-neox': deepspeed },
-};
 
 /** Choices that trade time for memory, which `layout` leaves as the files have them. */
 const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage', 'offloadOptimizer'];

@@ -162,7 +162,7 @@ describe('plan', () => {
     assert.ok(makePlan(shallow).candidates.every(({ chunksPerStage }) => chunksPerStage === 1));
   });
 
-  it('never chooses a schedule that needs another runtime by itself, but says what the fastest would take', () => {
+  it('of a launcher never chooses a schedule that it does not run, but says what the fastest would take; without one takes it and says what it needs', () => {
     const wanted = request('H100-80GB', llama3('70b', 80), {
       training: {
         globalBatch: 64,
@@ -175,7 +175,7 @@ describe('plan', () => {
       },
       layout: { tensor: 8, pipeline: 8, data: 2 },
     });
-    const plan = makePlan(wanted);
+    const plan = makePlan({ ...wanted, runs: ['1F1B'] });
     const chosen = chosenOf(plan);
     assert.equal(chosen.schedule, '1F1B');
     const faster = plan.candidates.filter(
@@ -186,6 +186,9 @@ describe('plan', () => {
       plan.reasons.some((reason) => reason.startsWith(`${best.name} would take `) && reason.includes('needs a runtime')),
       plan.reasons.join('\n'),
     );
+    const open = makePlan(wanted);
+    assert.ok(chosenOf(open).fits && chosenOf(open).iterationMs <= 1.05 * best.iterationMs);
+    assert.ok(open.reasons[0]?.startsWith(`${chosenOf(open).name} needs a runtime `), open.reasons.join('\n'));
   });
 
   it('says which schedules it left out because they take long', () => {

@@ -1,0 +1,36 @@
+import type { ConfigFormat, Run } from '../config/run';
+import type { Runtime } from '../model/runtimes';
+import type { ScheduleName } from '../schedule/schedule';
+import type { SearchKey } from './search/space';
+
+/** What a launcher runs: its schedules (null: any), and what it cannot be told, or only by more than its file. */
+export interface Abilities {
+  readonly schedules: readonly ScheduleName[] | null;
+  readonly kept: readonly SearchKey[];
+}
+
+const anything: Abilities = { schedules: null, kept: [] };
+const megatron: Abilities = { schedules: ['1F1B'], kept: [] };
+const deepspeed: Abilities = {
+  schedules: ['1F1B'],
+  kept: ['virtualStages', 'context', 'contextExchange', 'expert', 'expertTensor', 'sequenceParallel'],
+};
+/** By the name of a class of `torch.distributed.pipelining`; interleaved 1F1B is 1F1B on virtual stages. */
+const torchtitan: Abilities = {
+  schedules: ['1F1B', 'GPipe', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV'],
+  kept: ['contextExchange', 'sequenceParallel', 'zeroStage'],
+};
+
+/** By the format of a file. Sources: the rules of `launch/` and what `export/launchers` can write. */
+export const abilities: Readonly<Record<ConfigFormat, Abilities>> = {
+  ...{ huggingface: anything, terapipe: anything, onnx: anything },
+  ...{ 'megatron-shell': megatron, 'megatron-yaml': megatron, nemo: megatron, 'megatron-bridge': megatron },
+  ...{ torchtitan, deepspeed, 'gpt-neox': deepspeed },
+};
+
+const ofRuntime: Readonly<Record<Runtime, Abilities>> = { megatron, torchtitan, deepspeed };
+
+/** The schedules that the launcher of a run can run, or the runtime that its files name; null where they name neither: any. */
+export function schedulesRunBy({ format, training: { runtime } }: Pick<Run, 'format' | 'training'>): readonly ScheduleName[] | null {
+  return abilities[format].schedules ?? (runtime?.value === undefined ? null : ofRuntime[runtime.value].schedules);
+}

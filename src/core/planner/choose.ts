@@ -1,0 +1,71 @@
+import type { ScheduleName } from '../schedule/schedule';
+import { peakBytesOf, type Candidate, type CandidateId } from './plan';
+import { isUsual, sameMemory, tie } from './reasons';
+import type { PlanRequest } from './request';
+
+/** Times that differ by less than this share are the same. */
+export const rounding = 1e-9;
+
+/**
+ * The candidate that a plan takes. What was asked for (a schedule, slices) or what the launcher runs is all there is to choose from; of that what fits comes first, and of what fits the fastest. Of schedules that tie with
+ * the fastest those are preferred that usual launchers run, then the one with the least memory. Where nothing fits: the least memory.
+ *
+ * @returns undefined where none of the candidates may be chosen.
+ */
+export function choose(request: PlanRequest, candidates: readonly Candidate[]): Candidate | undefined {
+  const asked = askedSchedule(request);
+  if (asked !== null) return bestOfSchedule(candidates.filter((candidate) => isOfSchedule(candidate, asked, request)));
+  const { runs } = request;
+  const inPlay = candidates.filter((candidate) => runs?.some((name) => isOfSchedule(candidate, name, request)) ?? true);
+  const names = [...new Set(inPlay.map(({ schedule }) => schedule))];
+  const schedules = names.flatMap((name) => bestOfSchedule(inPlay.filter(({ schedule }) => schedule === name)) ?? []);
+  const fitting = schedules.filter(({ fits }) => fits);
+  return leastMemory(fitting.length === 0 ? schedules : usualFirst(tied(fitting)));
+}
+
+/** The schedule that was asked for, by name or by giving slices. */
+export function askedSchedule({ schedule, slicing }: Pick<PlanRequest, 'schedule' | 'slicing'>): ScheduleName | null {
+  return schedule ?? (slicing.scheme === null ? null : 'TeraPipe');
+}
+
+/** Whether a candidate runs a schedule as it was asked for: where slices are given, with those. 1F1B on virtual stages is interleaved. */
+function isOfSchedule({ id, schedule }: Candidate, name: ScheduleName, { slicing, layout }: PlanRequest): boolean {
+  if (name === 'Interleaved1F1B' && layout.virtualStages > 1) return id === '1f1b';
+  if (schedule !== name) return false;
+  return slicing.scheme === null || !comparedOnly.has(id);
+}
+
+/** Slices of our own beside those that are given. */
+const comparedOnly: ReadonlySet<CandidateId> = new Set(['terapipe', 'uniform', 'whole', 'equal-work']);
+
+/** Of several ways to run one schedule the fastest that fits; of those that do not, the one with the least memory. */
+function bestOfSchedule(candidates: readonly Candidate[]): Candidate | undefined {
+  const fitting = candidates.filter(({ fits }) => fits);
+  return fitting.length > 0 ? least(fitting, ({ iterationMs }) => iterationMs) : leastMemory(candidates);
+}
+
+function tied(candidates: readonly Candidate[]): readonly Candidate[] {
+  const shortestMs = Math.min(...candidates.map(({ iterationMs }) => iterationMs));
+  return candidates.filter(({ iterationMs }) => iterationMs <= tie * shortestMs);
+}
+
+function usualFirst(candidates: readonly Candidate[]): readonly Candidate[] {
+  const usual = candidates.filter(isUsual);
+  return usual.length > 0 ? usual : candidates;
+}
+
+/** Of those with about the least memory the fastest. */
+function leastMemory(candidates: readonly Candidate[]): Candidate | undefined {
+  const leastBytes = Math.min(...candidates.map(peakBytesOf));
+  return least(
+    candidates.filter((candidate) => peakBytesOf(candidate) <= sameMemory * leastBytes),
+    ({ iterationMs }) => iterationMs,
+  );
+}
+
+function least(candidates: readonly Candidate[], key: (candidate: Candidate) => number): Candidate | undefined {
+  return candidates.reduce<Candidate | undefined>(
+    (best, candidate) => (best === undefined || key(candidate) < key(best) * (1 - rounding) ? candidate : best),
+    undefined,
+  );
+}
