@@ -71,11 +71,13 @@ interface Job {
   readonly reject: (error: Error) => void;
 }
 
-/** How long a cancelled thread may take to notice before it is stopped. */
-const patienceMs = 120;
+export interface PlannerClientOptions {
+  /** How long a cancelled thread may take to notice before it is stopped, ms. */
+  readonly patienceMs?: number;
+}
 
 /** A planner on a worker thread that starts with the first request. While it plans it keeps the process alive, idle it does not. */
-export function createPlannerClient(workerFile: string): PlannerClient {
+export function createPlannerClient(workerFile: string, { patienceMs = 120 }: PlannerClientOptions = {}): PlannerClient {
   const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const waiting: Job[] = [];
   let running: Job | null = null;

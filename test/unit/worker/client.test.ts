@@ -10,13 +10,8 @@ function titled(title: string): PlanRequest {
   return { title, model: {}, training: {}, layout: {} } as unknown as PlanRequest;
 }
 
-/** Ms from `act` to the settling of `promise`. */
-async function msUntilSettled(promise: Promise<unknown>, act: () => void): Promise<number> {
-  const from = performance.now();
-  act();
-  await promise.catch(() => undefined);
-  return performance.now() - from;
-}
+/** The longest that a timer takes: what is cancelled ends only when the thread itself gives it up, however busy the machine is. */
+const endless = { patienceMs: 2 ** 31 - 1 };
 
 describe('planner client', () => {
   let worker: BundledWorker;
@@ -31,11 +26,17 @@ describe('planner client', () => {
   });
   afterEach(() => client.dispose());
 
+  const threadOf = async (asked: PlannerClient): Promise<string> => (await asked.plan(titled('names its thread'))).request.title;
+
   /** Resolves once the request is running. */
-  function running(title: string, signal?: AbortSignal): { readonly started: Promise<void>; readonly done: Promise<unknown> } {
+  function running(
+    title: string,
+    signal?: AbortSignal,
+    asked = client,
+  ): { readonly started: Promise<void>; readonly done: Promise<unknown> } {
     let done: Promise<unknown> = Promise.resolve();
     const started = new Promise<void>((resolve) => {
-      done = client.plan(titled(title), { signal, onProgress: () => resolve() });
+      done = asked.plan(titled(title), { signal, onProgress: () => resolve() });
       done.catch(() => undefined);
     });
     return { started, done };
@@ -87,23 +88,30 @@ describe('planner client', () => {
     );
   });
 
-  it('cancels a running request in under 200 ms and keeps the thread', async () => {
-    const abort = new AbortController();
-    const { started, done } = running('heeds cancel', abort.signal);
-    await started;
-    assert.ok((await msUntilSettled(done, () => abort.abort())) < 200);
-    await assert.rejects(done, { name: 'CancelledError' });
-    await client.plan(titled('small'));
+  it('cancels a running request and keeps the thread', async () => {
+    const patient = createPlannerClient(worker.file, endless);
+    try {
+      const thread = await threadOf(patient);
+      const abort = new AbortController();
+      const { started, done } = running('heeds cancel', abort.signal, patient);
+      await started;
+      abort.abort();
+      await assert.rejects(done, { name: 'CancelledError' });
+      assert.equal(await threadOf(patient), thread);
+    } finally {
+      await patient.dispose();
+    }
   });
 
-  it('cancels a thread that does not listen in under 200 ms and goes on with a fresh one', async () => {
+  it('cancels a thread that does not listen and goes on with a fresh one', async () => {
+    const thread = await threadOf(client);
     const abort = new AbortController();
     const { started, done } = running('deaf', abort.signal);
     await started;
-    const next = client.plan(titled('small'));
-    assert.ok((await msUntilSettled(done, () => abort.abort())) < 200);
+    const next = threadOf(client);
+    abort.abort();
     await assert.rejects(done, { name: 'CancelledError' });
-    await next;
+    assert.notEqual(await next, thread);
   });
 
   it('gives no plan to whoever gave it up, though it was finished at that moment', async () => {

@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { ElasticAnswer } from '../../../src/core/elastic/answer';
 import type { Plan } from '../../../src/core/planner/plan';
@@ -33,6 +33,8 @@ if (parentPort !== null)
           for (;;);
         case 'dies':
           return process.exit(7);
+        case 'names its thread':
+          return { ...planOf(request), request: { ...request, title: String(threadId) } };
         case 'refuses':
           throw new ExpectedError('plan-too-large', 'The step is too large', 'Make it smaller');
         case 'has a bug':
