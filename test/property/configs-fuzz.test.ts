@@ -8,8 +8,7 @@ const cases = 10_000;
 const seed = 4;
 
 describe('readers of configs and launchers', () => {
-  it(`answer ${cases} spoilt files with facts or an error in their text, and fix only what they read`, async function () {
-    this.timeout(120_000);
+  it(`answer ${cases} spoilt files with facts or an error in their text, and fix only what they read`, async () => {
     const corpus = readCorpus();
     const result = await runSeries(corpus, await shellReader(), { seed, first: 0, cases });
     assert.deepEqual(

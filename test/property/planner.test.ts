@@ -84,9 +84,7 @@ function assertWhole(candidate: Candidate, layers: number): void {
   }
 }
 
-describe('every candidate of a plan', function () {
-  this.timeout(60_000);
-
+describe('every candidate of a plan', () => {
   it('has a timeline in which nothing runs before what it needs, as long as its time, with the reported memory as the peak of its curves', () => {
     const met = new Set<string>();
     fc.assert(

@@ -16,8 +16,7 @@ interface ErrorAnswer {
   };
 }
 
-describe('terapipe on bad input', function () {
-  this.timeout(60_000);
+describe('terapipe on bad input', () => {
   let cli: CommandLine;
   const write = (name: string, content: string | Buffer) => {
     mkdirSync(path.dirname(path.join(cli.folder, name)), { recursive: true });

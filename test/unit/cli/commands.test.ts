@@ -8,8 +8,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 type StageJson = Readonly<Record<string, number>>;
 
-describe('terapipe', function () {
-  this.timeout(60_000);
+describe('terapipe', () => {
   let cli: CommandLine;
   const plan = 'configs/pipeline/terapipe.json';
   before(async () => {

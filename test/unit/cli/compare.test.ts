@@ -6,8 +6,7 @@ import { buildCommandLine, type CommandLine } from './command-line';
 
 type Json = Readonly<Record<string, unknown>>;
 
-describe('terapipe plan --compare', function () {
-  this.timeout(60_000);
+describe('terapipe plan --compare', () => {
   let cli: CommandLine;
   const config = 'configs/pipeline/terapipe.json';
   const write = (name: string, text: string): void => {

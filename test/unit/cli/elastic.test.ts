@@ -20,8 +20,7 @@ interface Answer {
   readonly error?: { readonly code: string; readonly line: number | null };
 }
 
-describe('terapipe elastic', function () {
-  this.timeout(60_000);
+describe('terapipe elastic', () => {
   let terapipe: CommandLine;
   before(async () => {
     terapipe = await buildCommandLine();

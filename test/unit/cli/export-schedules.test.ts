@@ -20,8 +20,7 @@ async function run(...args: readonly string[]): Promise<{ readonly out: string; 
   return { out: out.join(''), err: err.join(''), exitCode };
 }
 
-describe('terapipe export of schedules', function () {
-  this.timeout(30_000);
+describe('terapipe export of schedules', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-export-'));
   after(() => {
     rmSync(folder, { recursive: true, force: true });

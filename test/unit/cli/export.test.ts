@@ -14,8 +14,7 @@ interface Edit {
 
 const launchers = path.join(import.meta.dirname, '../../fixtures/launchers');
 
-describe('terapipe export', function () {
-  this.timeout(30_000);
+describe('terapipe export', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-export-'));
   const plan = path.join(folder, 'configs/pipeline/terapipe.json');
   const script = path.join(folder, 'train.sh');

@@ -5,8 +5,7 @@ import { buildCommandLine, type CommandLine } from './command-line';
 
 const sound = '0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n';
 
-describe('terapipe, given a schedule file', function () {
-  this.timeout(60_000);
+describe('terapipe, given a schedule file', () => {
   let cli: CommandLine;
   before(async () => {
     cli = await buildCommandLine();

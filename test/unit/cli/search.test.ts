@@ -6,8 +6,7 @@ import { buildCommandLine, type CommandLine } from './command-line';
 
 type Json = Readonly<Record<string, unknown>>;
 
-describe('terapipe plan --search', function () {
-  this.timeout(60_000);
+describe('terapipe plan --search', () => {
   let cli: CommandLine;
   const config = 'configs/pipeline/terapipe.json';
   before(async () => {

@@ -15,8 +15,7 @@ function changed(
   return { ...request, training: { ...request.training, ...training }, layout: { ...request.layout, ...layout } };
 }
 
-describe('Two plans side by side', function () {
-  this.timeout(30_000);
+describe('Two plans side by side', () => {
   const base = fourStages('1F1B');
   const plan = makePlan(base);
 

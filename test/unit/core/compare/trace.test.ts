@@ -34,8 +34,7 @@ function codeOf(action: () => unknown): string {
   return 'nothing thrown';
 }
 
-describe('A plan beside a trace', function () {
-  this.timeout(30_000);
+describe('A plan beside a trace', () => {
   const plan = planOf('1F1B');
   const timeline = timelineOf(plan);
 

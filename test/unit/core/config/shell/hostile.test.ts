@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { cpuUsage } from 'node:process';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { LauncherReader } from '../../../../../src/core/config/facts';
@@ -11,17 +10,6 @@ import { fixtures, shellReader, values } from './shell-reader';
 let read: LauncherReader;
 const facts = (text: string): object => values(read('run.sh', text).facts);
 const fixture = readFileSync(path.join(fixtures, 'defaults.sh'), 'utf8');
-
-/** Milliseconds of this process, which a busy machine does not stretch; the least of a few runs. */
-function cpuMs(action: () => void, runs = 5): number {
-  const times = Array.from({ length: runs }, () => {
-    const start = cpuUsage();
-    action();
-    const { user, system } = cpuUsage(start);
-    return (user + system) / 1000;
-  });
-  return Math.min(...times);
-}
 
 before(async () => {
   read = await shellReader();
@@ -52,7 +40,8 @@ describe('the shell reader on hostile text', () => {
   it('ends with variables that double, and with functions that call themselves', () => {
     const doubling = Array.from({ length: 100 }, (_, index) => `A${index + 1}="$A${index} $A${index}"\n: \${A${index + 1}:-1}`).join('\n');
     const text = `A0=x\n${doubling}\nf() { f; f; f; }\nf\ntorchrun --num-layers 3 --hidden-size 4 $A100`;
-    assert.ok(cpuMs(() => assert.deepEqual(facts(text), { layers: 3, hidden: 4 }), 1) < 2000);
+    // 2^100 words, or calls without end, if either were followed: then this test never ends, and the runner names it.
+    assert.deepEqual(facts(text), { layers: 3, hidden: 4 });
   });
 
   it('reads on where quotes and brackets do not close', () => {
@@ -95,25 +84,20 @@ describe('the shell reader on hostile text', () => {
   });
 });
 
-describe('the time of the shell reader', () => {
-  it('reads a launcher of 2,000 lines in less than 50 ms of work', function () {
+// How long these take is what `npm run bench` prints; here a reader that grew with the square of the text would not end.
+describe('the shell reader on long text', () => {
+  it('reads a launcher of 2,000 lines as it reads one of 50', () => {
     const script = fixture.repeat(Math.ceil(2000 / fixture.split('\n').length));
-    for (let warm = 0; warm < 5; warm += 1) read('run.sh', script);
-    const ms = cpuMs(() => read('run.sh', script), 7);
-    console.log(`      ${script.split('\n').length} lines: ${ms.toFixed(1)} ms`);
-    assert.ok(ms < 50, `${ms} ms`);
+    assert.deepEqual(facts(script), facts(fixture));
   });
 
-  it('passes over other scripts in microseconds', () => {
-    const other = '#!/bin/bash\nset -e\nfor f in *; do\n  cp --force "$f" --size 3 /tmp\ndone\n'.repeat(20);
-    const ms = cpuMs(() => {
-      for (let run = 0; run < 1000; run += 1) assert.ok(!isMegatronShell(other));
-    });
-    assert.ok(ms < 20, `${ms} us`);
+  it('passes over other scripts', () => {
+    const other = '#!/bin/bash\nset -e\nfor f in *; do\n  cp --force "$f" --size 3 /tmp\ndone\n';
+    assert.ok(!isMegatronShell(other) && !isMegatronShell(other.repeat(20_000)));
   });
 
-  it('sniffs hostile text in milliseconds', () => {
-    for (const text of ['--num-layers'.repeat(20_000), '# --num-layers '.repeat(20_000), `-size${' '.repeat(260_000)}`])
-      assert.ok(cpuMs(() => isMegatronShell(text), 3) < 100);
+  it('sniffs hostile text', () => {
+    for (const text of ['--num-layers'.repeat(200_000), '# --num-layers '.repeat(200_000), `-size${' '.repeat(2_600_000)}`])
+      assert.ok(!isMegatronShell(text));
   });
 });

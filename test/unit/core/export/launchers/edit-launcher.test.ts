@@ -43,8 +43,7 @@ describe("a plan written into a launcher's file", () => {
   }
 
   for (const [file, format] of Object.entries(files))
-    it(`${file}: says what the plan does, and keeps the rest`, function () {
-      this.timeout(60_000);
+    it(`${file}: says what the plan does, and keeps the rest`, () => {
       const text = readFileSync(path.join(fixtures, file), 'utf8');
       const { layers } = readers[format](file, text).facts;
       fc.assert(
