@@ -12,6 +12,7 @@ import type { PlanRequest, TrainingSpec } from '../../src/core/planner/request';
 import { stepPartsOf } from '../../src/core/planner/step-parts';
 import { namedSchedules } from '../../src/core/schedule/schedule';
 import { llama3, request } from '../golden/requests';
+import { cases } from './cases';
 
 const seed = 20261123;
 
@@ -96,8 +97,10 @@ const all = (value: object, except: string) => Object.fromEntries(Object.entries
 describe('any model under any schedule', () => {
   it('is refused in words, or predicted in numbers none of which is negative', () => {
     let predicted = 0;
+    let tried = 0;
     fc.assert(
       fc.property(anything, ({ wanted, schedule, microBatches }) => {
+        tried++;
         const { microBatch, sequenceLength } = wanted.training;
         const isSliced = (schedule === 'TeraPipe' || schedule === 'Seq1F1B') && sequenceLength > 8;
         const tokens = isSliced ? [sequenceLength - 5, 5] : [sequenceLength];
@@ -118,8 +121,8 @@ describe('any model under any schedule', () => {
           if (!(error instanceof ExpectedError)) throw error;
         }
       }),
-      { seed, numRuns: 1200 },
+      { seed, numRuns: cases(300, 5000) },
     );
-    assert.ok(predicted > 600, `${predicted} of 1,200`);
+    assert.ok(predicted > tried / 2, `${predicted} of ${tried}`);
   });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { busyTimes } from '../../src/core/schedule/idle';
 import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
 import { noTransfers, simulate } from '../../src/core/schedule/simulate';
+import { cases } from './cases';
 
 const seed = 20261124;
 
@@ -116,7 +117,7 @@ describe('the bubble of the papers', () => {
             assert.ok(Math.abs(bubbleOf(name, where, times) - expected) < 1e-7, `${JSON.stringify({ ...where, ...times })}: ${expected}`);
           },
         ),
-        { seed, numRuns: 60 },
+        { seed, numRuns: cases(60, 600) },
       );
     });
 });

@@ -4,6 +4,7 @@ import { ExpectedError } from '../../src/core/errors';
 import type { Finding } from '../../src/core/findings';
 import { findingsOf } from '../../src/core/planner/findings';
 import { load } from '../unit/core/config/files';
+import { cases } from './cases';
 
 const terapipe = `{
   // a comment
@@ -47,7 +48,7 @@ describe('config readers', () => {
           assert.ok(!/\p{Cc}/u.test(error.message), error.message);
         }
       }),
-      { seed: 11, numRuns: 1500 },
+      { seed: 11, numRuns: cases(400, 6000) },
     );
   });
 
@@ -73,7 +74,7 @@ describe('config readers', () => {
             assert.ok(!after.some((finding) => finding.code === code && finding.severity === 'error'), `${code}: ${title}\n${text}`);
           }
       }),
-      { seed: 12, numRuns: 300 },
+      { seed: 12, numRuns: cases(80, 1200) },
     );
   });
 });

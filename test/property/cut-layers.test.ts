@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { cutLayers } from '../../src/core/planner/cut-layers';
+import { cases } from './cases';
 
 /** All ways to deal layers to stages in a row, stages that may not be empty with one or more. */
 function* cutsOf(layers: number, stages: number, mayBeEmpty: (stage: number) => boolean, stage = 0): Generator<number[]> {
@@ -59,7 +60,7 @@ describe('layers cut over unequal stages', () => {
           layers,
         );
       }),
-      { numRuns: 500 },
+      { numRuns: cases(500, 5000) },
     );
   });
 });

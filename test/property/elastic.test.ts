@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { decideCaches, type Span } from '../../src/core/elastic/auto-cache';
 import { exactBalance, greedyBalance, stageSums } from '../../src/core/elastic/balance';
 import { requestOf } from '../unit/core/elastic/models';
+import { cases } from './cases';
 
 /** All cuts of `units` into `stages` stages with at least one unit each. */
 function cutsOf(units: number, stages: number): number[][] {
@@ -31,7 +32,7 @@ describe('exact balance', () => {
         assert.equal(Math.max(...sums), maximum);
         assert.equal(sumOf(sums.map((sum) => sum ** 2)), squares);
       }),
-      { seed: 20261121, numRuns: 300 },
+      { seed: 20261121, numRuns: cases(300, 3000) },
     );
   });
 
@@ -46,7 +47,7 @@ describe('exact balance', () => {
         const best = Math.min(...feasible.map((other) => Math.max(...stageSums(costs, other))));
         assert.equal(Math.max(...stageSums(costs, cut)), best);
       }),
-      { seed: 20261121, numRuns: 300 },
+      { seed: 20261121, numRuns: cases(300, 3000) },
     );
   });
 
@@ -63,7 +64,7 @@ describe('exact balance', () => {
           assert.ok(Math.max(...stageSums(parameters, exact)) <= Math.max(...stageSums(parameters, greedy)));
         },
       ),
-      { seed: 20261121, numRuns: 200 },
+      { seed: 20261121, numRuns: cases(200, 2000) },
     );
   });
 });
@@ -100,7 +101,7 @@ describe('caching over a run', () => {
         const chosen = timeOf(caches.map(({ used }) => used));
         assert.ok(Math.abs(chosen - best) <= 1e-9 * Math.max(1, best), `${chosen} against ${best}`);
       }),
-      { seed: 20261121, numRuns: 300 },
+      { seed: 20261121, numRuns: cases(300, 3000) },
     );
   });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { criticalPath, linkKind } from '../../src/core/schedule/critical-path';
 import { busyTimes, idleCauses, idleTimes } from '../../src/core/schedule/idle';
 import { simulate } from '../../src/core/schedule/simulate';
+import { cases } from './cases';
 import { anyCase } from './random-schedule';
 
 const seed = 20261123;
@@ -21,7 +22,7 @@ describe('idle time by cause', () => {
           assert.ok(Math.abs(sum + busyMs[stage]! - timeline.makespanMs) < 1e-9);
         }
       }),
-      { seed, numRuns: 300 },
+      { seed, numRuns: cases(75, 1500) },
     );
   });
 
@@ -42,7 +43,7 @@ describe('idle time by cause', () => {
         const balanced = idleTimes(simulate(schedule, even, transfers), even, transfers);
         assert.equal(Math.max(...balanced.imbalance), 0);
       }),
-      { seed, numRuns: 200 },
+      { seed, numRuns: cases(50, 1000) },
     );
   });
 });
@@ -64,7 +65,7 @@ describe('the critical path', () => {
         });
         assert.equal(ms, timeline.makespanMs);
       }),
-      { seed, numRuns: 300 },
+      { seed, numRuns: cases(75, 1500) },
     );
   });
 });

@@ -12,6 +12,7 @@ import { noTransfers, simulate } from '../../src/core/schedule/simulate';
 import type { Scheme } from '../../src/core/solver/slicing';
 import { bytesAt } from '../../webview/memory/curve';
 import { gpt, llama3, mixtral, request } from '../golden/requests';
+import { cases } from './cases';
 
 const seed = 20261122;
 
@@ -158,7 +159,7 @@ describe('memory over time', () => {
           close(curve.bytes.at(-1)!, 0, bytes);
         }
       }),
-      { seed, numRuns: 60 },
+      { seed, numRuns: cases(30, 300) },
     );
   });
 
@@ -175,7 +176,7 @@ describe('memory over time', () => {
           close(peakBytes, staticBytes + bytes, peakBytes);
         }
       }),
-      { seed, numRuns: 60 },
+      { seed, numRuns: cases(30, 300) },
     );
   });
 });
@@ -206,7 +207,7 @@ describe('activations that schedules hold, in those of one micro-batch on one st
           assert.equal(mostActivations('GPipe', stages, microBatches, 1, stage), microBatches);
         }
       }),
-      { seed, numRuns: 50 },
+      { seed, numRuns: cases(25, 250) },
     );
   });
 
@@ -215,7 +216,7 @@ describe('activations that schedules hold, in those of one micro-batch on one st
       fc.property(fc.integer({ min: 2, max: 10 }), fc.integer({ min: 1, max: 8 }), (stages, each) => {
         assert.ok(Math.abs(mostActivations('Seq1F1B', stages, 2 * stages, each, 0) - (each + stages - 1) / each) < 1e-12);
       }),
-      { seed, numRuns: 50 },
+      { seed, numRuns: cases(25, 250) },
     );
   });
 
@@ -230,7 +231,7 @@ describe('activations that schedules hold, in those of one micro-batch on one st
           assert.equal(most('LoopedBFS'), rounds * stages);
         }
       }),
-      { seed, numRuns: 30 },
+      { seed, numRuns: cases(15, 150) },
     );
   });
 
@@ -248,7 +249,7 @@ describe('activations that schedules hold, in those of one micro-batch on one st
           const most = Array.from({ length: stages }, (_, stage) => mostActivations(name, stages, rounds * stages, 1, stage));
           assert.equal(Math.max(...most), limit(stages));
         }),
-        { seed, numRuns: 20 },
+        { seed, numRuns: cases(20, 100) },
       );
     });
   }
@@ -259,7 +260,7 @@ describe('activations that schedules hold, in those of one micro-batch on one st
         const most = mostActivations('Interleaved1F1B', stages, 2 * stages, 1, 0, virtual);
         assert.ok(Math.abs(most - (stages + (stages - 1) / virtual)) < 1e-12);
       }),
-      { seed, numRuns: 30 },
+      { seed, numRuns: cases(15, 150) },
     );
   });
 });
@@ -281,7 +282,7 @@ describe('activations in host memory', () => {
           });
         });
       }),
-      { seed, numRuns: 60 },
+      { seed, numRuns: cases(30, 300) },
     );
   });
 });

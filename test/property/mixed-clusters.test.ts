@@ -6,6 +6,7 @@ import { ExpectedError } from '../../src/core/errors';
 import { findingsOf } from '../../src/core/planner/findings';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { resolveRun } from '../../src/core/planner/resolve';
+import { cases } from './cases';
 
 const group = fc.record({
   gpu: fc.constantFrom('V100-16GB', 'A100-40GB', 'H100-80GB', 'RTX4090'),
@@ -75,7 +76,7 @@ describe('plans on random groups of nodes', () => {
           assert.ok(mfu > 0 && mfu < 1 && iterationMs > 0 && iterationMs < Infinity);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: cases(6, 100) },
     );
     assert.ok(placed > 0);
   });

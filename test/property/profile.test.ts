@@ -7,6 +7,7 @@ import { parseProfile, profileText } from '../../src/core/profile/file';
 import { fitMs, fitPart, timeFunction } from '../../src/core/profile/fit';
 import type { Cell, Profile, Sample, SkippedCell, TimeFit } from '../../src/core/profile/profile';
 import { profileWith } from '../unit/core/profile/profiles';
+import { cases } from './cases';
 
 const seed = 20261121;
 
@@ -83,7 +84,7 @@ describe('fit of slice times', () => {
           for (const [fitted, factor] of [[part.forward, 1] as const, [part.backward, 2] as const])
             assert.ok(Math.abs(fitMs(fitted, cell) / (factor * fitMs(truth, cell)) - 1) < 1e-6, key(cell));
       }),
-      { seed, numRuns: 150 },
+      { seed, numRuns: cases(50, 600) },
     );
   });
 
@@ -110,7 +111,7 @@ describe('fit of slice times', () => {
                 assert.ok(time(batch, tokens, context) > 0, key({ batch, tokens, context }));
         }
       }),
-      { seed, numRuns: 300 },
+      { seed, numRuns: cases(100, 1200) },
     );
   });
 });
@@ -129,7 +130,7 @@ describe('design of the experiment', () => {
             String(tokens),
           );
       }),
-      { seed, numRuns: 400 },
+      { seed, numRuns: cases(130, 1600) },
     );
   });
 
@@ -157,7 +158,7 @@ describe('design of the experiment', () => {
           take(cells, false);
         }
       }),
-      { seed, numRuns: 25 },
+      { seed, numRuns: cases(8, 100) },
     );
   });
 });
@@ -203,7 +204,7 @@ describe('profile file', () => {
         const profile = JSON.parse(JSON.stringify({ ...plain, ...changed })) as Profile;
         assert.deepEqual(parseProfile(profileText(profile), 'p.json'), profile);
       }),
-      { seed, numRuns: 200 },
+      { seed, numRuns: cases(60, 800) },
     );
   });
 });
@@ -239,7 +240,7 @@ describe('hostile input', () => {
     });
     fc.assert(
       fc.property(mangled(text), (broken) => answersCalmly(broken, () => parseProfile(broken, 'p.json'))),
-      { seed, numRuns: 1500 },
+      { seed, numRuns: cases(400, 6000) },
     );
   });
 
@@ -248,7 +249,7 @@ describe('hostile input', () => {
     const description = profileWith();
     fc.assert(
       fc.property(mangled(text), (broken) => answersCalmly(broken, () => importTimes(broken, 't.csv', description))),
-      { seed, numRuns: 1500 },
+      { seed, numRuns: cases(400, 6000) },
     );
   });
 });

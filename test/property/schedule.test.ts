@@ -6,6 +6,7 @@ import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
 import { operationKind, plannedSchedules, type Timeline } from '../../src/core/schedule/schedule';
 import { noTransfers, simulate, wholeBackward, type Durations, type Transfers } from '../../src/core/schedule/simulate';
 import type { Scheme } from '../../src/core/solver/slicing';
+import { cases } from './cases';
 
 const seed = 20261121;
 const ms = fc.double({ min: 0, max: 50, noNaN: true });
@@ -56,7 +57,7 @@ describe('simulated schedules', () => {
         const sum = [...f, ...b].reduce((total, time) => total + time, 0);
         close(timeline.makespanMs, sum + (stages - 1) * (Math.max(...f) + Math.max(...b)));
       }),
-      { seed, numRuns: 300 },
+      { seed, numRuns: cases(150, 3000) },
     );
   });
 
@@ -80,7 +81,7 @@ describe('simulated schedules', () => {
           close(timeline.makespanMs, (m + stages - 1) * (f + b) + (stages - 1) * (xf + xb));
         },
       ),
-      { seed, numRuns: 300 },
+      { seed, numRuns: cases(150, 3000) },
     );
   });
 
@@ -99,7 +100,7 @@ describe('simulated schedules', () => {
           close(idle + busyMs[stage]!, timeline.makespanMs);
         }
       }),
-      { seed, numRuns: 300 },
+      { seed, numRuns: cases(150, 3000) },
     );
   });
 
@@ -114,7 +115,7 @@ describe('simulated schedules', () => {
         for (let stage = 0; stage < stages; stage++)
           assert.equal(maximumUnitsInFlight(schedule, stage), Math.min(units, slices + stages - 1 - stage));
       }),
-      { seed, numRuns: 300 },
+      { seed, numRuns: cases(150, 3000) },
     );
   });
 
@@ -138,7 +139,7 @@ describe('simulated schedules', () => {
           }
         }
       }),
-      { seed, numRuns: 200 },
+      { seed, numRuns: cases(100, 2000) },
     );
   });
 });

@@ -5,6 +5,7 @@ import type { SlicingProblem } from '../../src/core/solver/problem';
 import type { SliceRows } from '../../src/core/solver/slice-rows';
 import { tabulatedRows } from '../../src/core/solver/tabulated-rows';
 import { cheapestCut, tokenScratch } from '../../src/core/solver/token-program';
+import { cases } from './cases';
 
 const seed = 20261121;
 const relative = 1e-9;
@@ -78,7 +79,7 @@ describe('floors of cuts', () => {
           assert.ok(totalMs === Infinity || floor.totalMs <= totalMs * (1 + relative), `${floor.totalMs} against ${totalMs}`);
           assert.ok(floor.slices <= fewest, `${floor.slices} against ${fewest}`);
         }),
-        { seed, numRuns: 1500 },
+        { seed, numRuns: cases(400, 6000) },
       );
     });
 
@@ -96,7 +97,7 @@ describe('floors of cuts', () => {
           const withinMs = draw.share * totalMs;
           assert.equal(cheapestCut(rows, limitMs, scratch, undefined, withinMs).totalMs, withinMs < totalMs ? Infinity : totalMs);
         }),
-        { seed, numRuns: 1500 },
+        { seed, numRuns: cases(400, 6000) },
       );
     });
   }

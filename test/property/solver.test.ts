@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { bruteForce } from '../../src/core/solver/brute-force';
 import { latencyOf, unitOf, type SlicingProblem } from '../../src/core/solver/problem';
 import { solveSlicing } from '../../src/core/solver/solve';
+import { cases } from './cases';
 
 const seed = 20261121;
 
@@ -130,7 +131,7 @@ describe('solver against brute force', () => {
           problem.batch,
         );
       }),
-      { seed, numRuns: 1500 },
+      { seed, numRuns: cases(400, 6000) },
     );
   });
 
@@ -145,7 +146,7 @@ describe('solver against brute force', () => {
         assert.ok(solution.latencyMs >= optimumMs - slack);
         if (solution.exact) assert.ok(Math.abs(solution.latencyMs - optimumMs) <= slack);
       }),
-      { seed, numRuns: 500 },
+      { seed, numRuns: cases(150, 2000) },
     );
   });
 
@@ -174,7 +175,7 @@ describe('solver against brute force', () => {
           oracle.slices,
         );
       }),
-      { seed, numRuns: 600 },
+      { seed, numRuns: cases(150, 2400) },
     );
   });
 
@@ -202,7 +203,7 @@ describe('solver against brute force', () => {
         }
         assert.equal(from, scheme.length);
       }),
-      { seed, numRuns: 1500 },
+      { seed, numRuns: cases(400, 6000) },
     );
   });
 
@@ -217,7 +218,7 @@ describe('solver against brute force', () => {
         assert.ok(Math.abs(known.latencyMs - solveSlicing(problem).latencyMs) <= slack);
         assert.ok(Math.abs(known.latencyMs - (bruteForce(problem)?.latencyMs ?? NaN)) <= slack);
       }),
-      { seed, numRuns: 1000 },
+      { seed, numRuns: cases(250, 4000) },
     );
   });
 
@@ -227,7 +228,7 @@ describe('solver against brute force', () => {
         const problem: SlicingProblem = { batch, tokens: 24, unit: 1, stages, cost: arbitraryCost(salt, 0) };
         assert.ok(Math.abs(solveSlicing(problem).latencyMs - everyThreshold(problem)) <= 1e-9 * everyThreshold(problem));
       }),
-      { seed, numRuns: 15 },
+      { seed, numRuns: cases(5, 60) },
     );
   });
 
@@ -257,7 +258,7 @@ describe('solver against brute force', () => {
           }
         },
       ),
-      { seed, numRuns: 12 },
+      { seed, numRuns: cases(4, 48) },
     );
   });
 });

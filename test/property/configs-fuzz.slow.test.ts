@@ -2,20 +2,21 @@ import assert from 'node:assert/strict';
 import { readCorpus } from '../fuzz/corpus';
 import { describeFailure, runSeries } from '../fuzz/series';
 import { shellReader } from '../unit/core/config/shell/shell-reader';
+import { cases } from './cases';
 
 /** `npm run fuzz` runs other seeds and more. */
-const cases = 10_000;
+const texts = cases(1500, 100_000);
 const seed = 4;
 
 describe('readers of configs and launchers', () => {
-  it(`answer ${cases} spoilt files with facts or an error in their text, and fix only what they read`, async () => {
+  it(`answer ${texts} spoilt files with facts or an error in their text, and fix only what they read`, async () => {
     const corpus = readCorpus();
-    const result = await runSeries(corpus, await shellReader(), { seed, first: 0, cases });
+    const result = await runSeries(corpus, await shellReader(), { seed, first: 0, cases: texts });
     assert.deepEqual(
       result.failures.map((failure) => describeFailure(failure, seed)),
       [],
     );
     // The series is worth little if most of it is refused at the door.
-    assert.ok(result.answered > cases / 3 && result.fixed > cases / 10, JSON.stringify(result));
+    assert.ok(result.answered > texts / 3 && result.fixed > texts / 10, JSON.stringify(result));
   });
 });

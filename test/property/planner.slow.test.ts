@@ -6,6 +6,7 @@ import { peakBytesOf, type Candidate } from '../../src/core/planner/plan';
 import { scheduleKind } from '../../src/core/schedule/registry';
 import { namedSchedules, operationKind, type Timeline } from '../../src/core/schedule/schedule';
 import { gpt, request } from '../golden/requests';
+import { cases } from './cases';
 
 const requests = fc
   .record({
@@ -94,7 +95,7 @@ describe('every candidate of a plan', () => {
           assertWhole(candidate, wanted.model.layers);
         }
       }),
-      { numRuns: 60, seed: 7 },
+      { numRuns: cases(16, 300), seed: 7 },
     );
     assert.deepEqual([...met].sort(), [...namedSchedules].sort());
   });
@@ -110,7 +111,7 @@ describe('every candidate of a plan', () => {
           if (schedule !== 'TeraPipe' && schedule !== 'Seq1F1B' && scheme.length === first.scheme.length)
             assert.ok(Math.abs(sum(busyMs) / sum(first.busyMs) - 1) < 1e-9, schedule);
       }),
-      { numRuns: 20, seed: 8 },
+      { numRuns: cases(6, 100), seed: 8 },
     );
   });
 

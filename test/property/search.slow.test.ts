@@ -13,8 +13,9 @@ import { isPlanned } from '../../src/core/planner/scheduling';
 import { namedSchedules } from '../../src/core/schedule/schedule';
 import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
 import { modelOf, whisper } from '../unit/core/planner/stacks';
+import { cases } from './cases';
 
-const problems = 220;
+const problems = cases(40, 1000);
 /** Larger spaces get more keys fixed. */
 const mostPoints = 90;
 
@@ -188,6 +189,6 @@ describe('best-first search', () => {
     console.log(`      ${[...seen].map(([schedule, count]) => `${schedule} ${count}`).join(', ')}`);
     assert.ok(withBest > problems / 2 && evaluated < points / 2);
     assert.ok(exact > 0.9 * problems, `fronts of ${exact} problems`);
-    for (const schedule of namedSchedules) assert.ok((seen.get(schedule) ?? 0) > 10, schedule);
+    for (const schedule of namedSchedules) assert.ok((seen.get(schedule) ?? 0) > problems / 20, schedule);
   });
 });
