@@ -60,7 +60,8 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
     // `close` comes when standard error has been read to its end, which a process started by the child could hold open.
     child.once('exit', (code, signal) => {
       const how = signal === null ? `exit code ${code ?? 'unknown'}` : `signal ${signal}`;
-      const timer = setTimeout(done, lastWordsMs, how);
+      // What lies in the pipe by then is read before `setImmediate`, however late a busy machine is with the timer.
+      const timer = setTimeout(() => setImmediate(done, how), lastWordsMs);
       child.once('close', () => {
         clearTimeout(timer);
         done(how);

@@ -1,5 +1,5 @@
 // A profiler child that misbehaves as SCRIPT says. Every time it reports is its own process id, so that a test sees which process answered.
-import { writeSync } from 'node:fs';
+import { writeFileSync, writeSync } from 'node:fs';
 import type { ProfilerReply, ProfilerRequest } from '../../../src/protocol/profiler';
 
 const script = process.env['SCRIPT'] ?? '';
@@ -10,8 +10,10 @@ const send = (reply: ProfilerReply): void => {
   process.send?.(reply);
 };
 
-/** Loads for ever. */
+/** Works for ever, having left the file SIGN as a sign that it does. */
 function spin(): never {
+  const sign = process.env['SIGN'];
+  if (sign !== undefined) writeFileSync(sign, '');
   for (;;);
 }
 
