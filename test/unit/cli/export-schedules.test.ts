@@ -8,7 +8,7 @@ import { readScheduleCsv } from '../../../src/core/schedule/pytorch/read';
 import { otherSchedules } from '../../../src/core/schedule/schedule';
 
 const sample = path.join(import.meta.dirname, '../../../media/samples/llama3-8b/terapipe.json');
-const small = ['--set', 'layout.pipeline=4', '--set', 'training.globalBatch=64'];
+const small = ['--set', 'layout.pipeline=4', '--set', 'training.globalBatch=32'];
 
 async function run(...args: readonly string[]): Promise<{ readonly out: string; readonly err: string; readonly exitCode: number }> {
   const [out, err]: [string[], string[]] = [[], []];

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+
+describe('TypeScript that Node requires', () => {
+  it('knows where its file is, and tells errors at the lines of that file', () => {
+    assert.equal(path.join(import.meta.dirname, 'typescript.test.ts'), import.meta.filename);
+    assert.match(new Error('here').stack ?? '', /typescript\.test\.ts:7:18\)/);
+  });
+
+  it('is made of functions as they are written, without a call for their names', () => {
+    assert.doesNotMatch(
+      String((): unknown => [(): number => 1]),
+      /__name/,
+    );
+  });
+});
