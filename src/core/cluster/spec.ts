@@ -43,3 +43,8 @@ export interface ClusterSpec extends NodeGroup {
   /** Two or more kinds of nodes, as written (`mixedCluster`); absent: all nodes are alike. With groups `nodes` counts those of all, and what else stands beside it is the first group's. */
   readonly groups?: readonly NodeGroup[];
 }
+
+/** Whether a GPU multiplies bf16 no faster than fp32, though it has a fast fp16 (before Ampere): half precision is fp16 there, and there is no FlashAttention for it. How fast its fp16 is does not matter for the rest. */
+export function lacksBf16({ peakTflops }: Pick<GpuSpec, 'peakTflops'>): boolean {
+  return peakTflops.bf16 <= peakTflops.fp32 && peakTflops.fp16 > peakTflops.bf16;
+}

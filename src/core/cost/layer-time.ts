@@ -201,13 +201,15 @@ function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: La
     const exchange = widths.length * allReduceSeconds(bytes, layout.tensor, cluster);
     return { forward: exchange, backward: exchange };
   }
-  const { linear } = deviceRates(inputs);
+  const { linear, floor } = deviceRates(inputs);
+  /** As `addProduct` counts it: an exchange goes on while its product is issued. */
+  const product = (rows: number, columns: number, inner: number): number => Math.max(linear(rows, columns, inner), floor);
   const scatter = gatherSeconds(bytes, layout.tensor, cluster);
   const gather = gatherSeconds((bytes * inputBytes(training)) / elementBytes(training), layout.tensor, cluster);
   let backward = 0;
   for (const width of widths) {
-    const inputGradient = linear(localTokens, model.hidden, width);
-    const weightGradient = linear(model.hidden, width, localTokens);
+    const inputGradient = product(localTokens, model.hidden, width);
+    const weightGradient = product(model.hidden, width, localTokens);
     backward += gather + Math.max(0, gather - inputGradient) + Math.max(0, scatter - weightGradient);
   }
   return { forward: widths.length * (gather + scatter), backward };

@@ -5,6 +5,8 @@ export interface SliceTime {
   readonly backwardMs: number;
   /** The part of `backwardMs` that makes gradients of weights, which schedules that split backward put off. */
   readonly backwardWeightMs: number;
+  /** What the rest of backward waits for besides, where gradients of weights are put off: copies from the host that they would have hidden. Absent: nothing. */
+  readonly splitWaitMs?: number;
 }
 
 /**
@@ -14,7 +16,7 @@ export interface SliceTime {
 export type SliceCost = (batch: number, tokens: number, context: number) => SliceTime;
 
 /** The same with backward as a whole. */
-export type WholeSliceTime = Omit<SliceTime, 'backwardWeightMs'>;
+export type WholeSliceTime = Omit<SliceTime, 'backwardWeightMs' | 'splitWaitMs'>;
 
 /** A cost measured, backward as a whole. */
 export type MeasuredCost = (batch: number, tokens: number, context: number) => WholeSliceTime;

@@ -205,25 +205,31 @@ function localParameters(
 /** Which ranks lie next to each other beyond tensor parallelism: replicas (Megatron-LM) or the stages of a pipeline (TeraPipe's runtime). */
 export type RankOrder = 'data' | 'pipeline';
 
-/** Compute of a step beside which exchanges can run, ms: the first forward of a stage and the backward of its last micro-batch. */
-export interface BesideExchange {
-  readonly forwardMs: number;
-  readonly backwardMs: number;
+/** So much of what is exchanged has so long, ms. */
+export interface TimeFor {
+  /** 0..1. */
+  readonly share: number;
+  readonly ms: number;
 }
+
+/** What exchanges of one stage can run beside. */
+export interface BesideExchange {
+  /** Of the weights, what the first forward of the step needs, which all others wait for. */
+  readonly weights: TimeFor;
+  /** Of the gradients, what is still to come when the last backward of a chunk starts, from then to the end of the pipeline. */
+  readonly gradients: readonly TimeFor[];
+}
+
+const nothingWaits: BesideExchange = { weights: { share: 0, ms: 0 }, gradients: [] };
 
 /**
  * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through
  * one node share its network: one per tensor-parallel rank, or eight when pipelines lie together. Overlapped, the gradients of a bucket leave as soon as the last micro-batch's backward has made them, and weights come as the first
- * forward asks for them (Megatron-LM's `--overlap-grad-reduce` and `--overlap-param-gather`): what is longer than that pass is waited for, and one bucket always.
+ * forward asks for them (Megatron-LM's `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is waited for, and one bucket always.
  *
  * @param beside what runs meanwhile; left out, more than enough.
  */
-export function gradientExchange(
-  inputs: CostInputs,
-  stage: StageLayers,
-  order: RankOrder,
-  beside: BesideExchange = { forwardMs: Infinity, backwardMs: Infinity },
-): number {
+export function gradientExchange(inputs: CostInputs, stage: StageLayers, order: RankOrder, beside: BesideExchange = nothingWaits): number {
   const { layout, training, cluster } = inputs;
   const ranks = layout.data * layout.context;
   if (ranks <= 1) return 0;
@@ -236,14 +242,15 @@ export function gradientExchange(
   const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
   const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / sharing;
   const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
-  const bucket = Math.min(1, bucketParameters(ranks) / sumOf(parts, ({ parameters }) => parameters));
-  const waitedMs = (bytes: number, besideMs: number, overlaps = false): number => {
+  const bucket = Math.max(...parts.map((part) => ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, bucketParameters(ranks))));
+  const waitedMs = (bytes: number, overlaps: boolean | undefined, beside: readonly TimeFor[]): number => {
     const ms = (1e3 * bytes * volume) / bandwidth;
-    return overlaps ? Math.max(bucket * ms, ms - besideMs) : ms;
+    if (overlaps !== true) return ms;
+    return Math.max((1e3 * bytes * bucket) / bandwidth, ...beside.map((one) => one.share * ms - one.ms));
   };
   return (
-    waitedMs(scattered, beside.backwardMs, training.overlapGradients) +
-    waitedMs(sharded ? element : 0, beside.forwardMs, training.overlapParameters) +
+    waitedMs(scattered, training.overlapGradients, beside.gradients) +
+    waitedMs(sharded ? element : 0, training.overlapParameters, [beside.weights]) +
     (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
   );
 }

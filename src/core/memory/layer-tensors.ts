@@ -334,11 +334,13 @@ function combinationBytes({ layout }: MemoryInputs, sent: number, received: numb
   return Math.max(putInOrder, summed) + boundary;
 }
 
-/** Recompute re-creates at a layer's backward what it dropped: its whole set and those of the layers of its group, or what its modules save. */
+/** Recompute re-creates at a layer's backward what it dropped: its whole set and those of the layers of its group, but for the input that the group kept, or what its modules save. */
 export function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): number {
   if (inputs.training.recompute === 'none') return 0;
   const set = layerSavedBytes(inputs, unit, group.kind, nothing);
-  return group.whole ? group.together * set : set - layerWaitingBytes(inputs, unit, group);
+  return group.whole
+    ? group.together * set - boundaryBytes(inputs, stackUnit(inputs, unit, group.kind))
+    : set - layerWaitingBytes(inputs, unit, group);
 }
 
 /** Saved attention scores of one layer without fused attention, of a unit's tokens for `keys` tokens: softmax output, and with dropout its mask and output. */

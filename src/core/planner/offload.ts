@@ -19,17 +19,22 @@ export function offloadedBytes(inputs: CostInputs, shape: StageShape, batch: num
   );
 }
 
-/** What forward and backward of a slice wait for copies to and from the host, ms. */
+/** What forward and backward of a slice wait for copies to and from the host, ms; and what backward waits more where it leaves out the gradients of weights. */
 export function offloadWaits(
   inputs: CostInputs,
   shape: StageShape,
-): (batch: number, tokens: number, context: number) => { forwardMs: number; backwardMs: number } {
+): (batch: number, tokens: number, context: number) => { forwardMs: number; backwardMs: number; splitWaitMs: number } {
   const layers = stageCost(inputs, shape.layers, { ...shape, first: false, last: false });
   const bytesPerMs = 1e6 * hostGBps(inputs.cluster);
   return (batch, tokens, context) => {
     const copyMs = offloadedBytes(inputs, shape, batch, tokens, context) / bytesPerMs;
-    const { forwardMs, backwardMs } = layers(batch, tokens, context);
-    return { forwardMs: Math.max(0, copyMs - forwardMs), backwardMs: Math.max(0, copyMs - backwardMs) };
+    const { forwardMs, backwardMs, backwardWeightMs } = layers(batch, tokens, context);
+    const waitMs = Math.max(0, copyMs - backwardMs);
+    return {
+      forwardMs: Math.max(0, copyMs - forwardMs),
+      backwardMs: waitMs,
+      splitWaitMs: Math.max(0, copyMs - (backwardMs - backwardWeightMs)) - waitMs,
+    };
   };
 }
 
@@ -41,7 +46,12 @@ export function chunkCost(inputs: CostInputs, shape: StageShape): SliceCost {
   return (batch, tokens, context) => {
     const { forwardMs, backwardMs, backwardWeightMs } = cost(batch, tokens, context);
     const wait = waits(batch, tokens, context);
-    return { forwardMs: forwardMs + wait.forwardMs, backwardMs: backwardMs + wait.backwardMs, backwardWeightMs };
+    return {
+      forwardMs: forwardMs + wait.forwardMs,
+      backwardMs: backwardMs + wait.backwardMs,
+      backwardWeightMs,
+      ...(wait.splitWaitMs > 0 ? { splitWaitMs: wait.splitWaitMs } : {}),
+    };
   };
 }
 

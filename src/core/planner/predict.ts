@@ -12,7 +12,7 @@ import { sequenceFlops } from '../model/flops';
 import { busyTimes, idleTimes } from '../schedule/idle';
 import type { PassTimes } from '../schedule/kind';
 import { placeChunks } from '../schedule/registry';
-import type { Schedule, ScheduleName, Timeline, WorkUnit } from '../schedule/schedule';
+import { operationKind, type ScheduleName, type Timeline, type WorkUnit } from '../schedule/schedule';
 import { simulate, wholeBackward, type Durations, type Transfers } from '../schedule/simulate';
 import { cardsOf, stageInputsOf } from './stage-inputs';
 import type { Scheme } from '../solver/slicing';
@@ -153,10 +153,10 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   const pipelineMs = timeline.makespanMs;
   const order = spec.schedule === 'TeraPipe' ? 'pipeline' : 'data';
   const held = stagesOfCut(layout.pipeline, made);
-  const slowest = (timeMs: (own: CostInputs, stage: StageShape) => number): number =>
-    Math.max(...held.map((stage, index) => timeMs(stageInputs[index] ?? inputs, stage)));
-  const beside = besideExchange(durations, schedule);
-  const gradientExchangeMs = slowest((own, stage) => gradientExchange(own, stage, order, beside));
+  const slowest = (timeMs: (own: CostInputs, stage: StageShape, index: number) => number): number =>
+    Math.max(...held.map((stage, index) => timeMs(stageInputs[index] ?? inputs, stage, index)));
+  const beside = besideExchange(timeline);
+  const gradientExchangeMs = slowest((own, stage, index) => gradientExchange(own, stage, order, beside[index]));
   const optimizerMs = slowest(optimizerTime);
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
 
@@ -180,19 +180,25 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   return { measured, timeline, durations, transfers };
 }
 
-/** The shortest first forward of a stage and the shortest last backward, all its chunks together. */
-function besideExchange(
-  { forwardMs, backwardInputMs, backwardWeightMs }: Durations,
-  { stages, stageOfChunk, units }: Schedule,
-): BesideExchange {
-  const first = new Float64Array(stages);
-  const last = new Float64Array(stages);
-  stageOfChunk.forEach((stage, chunk) => {
-    const [from, end] = [chunk * units.length, (chunk + 1) * units.length - 1];
-    first[stage] = (first[stage] ?? 0) + (forwardMs[from] ?? 0);
-    last[stage] = (last[stage] ?? 0) + (backwardInputMs[end] ?? 0) + (backwardWeightMs[end] ?? 0);
+/**
+ * What exchanges of each stage run beside: weights beside the first forward on the first stage, before which nothing runs; gradients of a chunk from the start of its last backward on, one chunk after the other. So a pass that takes
+ * longer never ends the step sooner.
+ */
+function besideExchange({ stages, stageOfChunk, kind, chunk, startMs, endMs, makespanMs }: Timeline): BesideExchange[] {
+  const lastMs = new Float64Array(stageOfChunk.length);
+  let firstEndMs = Infinity;
+  for (let row = 0; row < kind.length; row++) {
+    firstEndMs = Math.min(firstEndMs, endMs[row] ?? Infinity);
+    if (kind[row] === operationKind.backward || kind[row] === operationKind.backwardWeight)
+      lastMs[chunk[row] ?? 0] = Math.max(lastMs[chunk[row] ?? 0] ?? 0, startMs[row] ?? 0);
+  }
+  return Array.from({ length: stages }, (_, stage) => {
+    const starts = lastMs.filter((__, index) => stageOfChunk[index] === stage).sort((a, b) => b - a);
+    return {
+      weights: { share: 1 / starts.length, ms: firstEndMs },
+      gradients: Array.from(starts, (ms, after) => ({ share: (after + 1) / starts.length, ms: makespanMs - ms })),
+    };
   });
-  return { forwardMs: Math.min(...first), backwardMs: Math.min(...last) };
 }
 
 /** Peak of all GPUs together, FLOP per second. */
@@ -213,12 +219,13 @@ function durationsOf(costs: readonly SliceCost[], units: readonly WorkUnit[], is
   const forwardMs = new Float64Array(costs.length * units.length);
   const backwardMs = new Float64Array(costs.length * units.length);
   const backwardWeightMs = new Float64Array(costs.length * units.length);
+  const splitWaitMs = new Float64Array(costs.length * units.length);
   const chunkOf = new Map<SliceCost, number>();
   costs.forEach((cost, chunk) => {
     const from = chunk * units.length;
     const same = chunkOf.get(cost);
     if (same !== undefined) {
-      for (const column of [forwardMs, backwardMs, backwardWeightMs])
+      for (const column of [forwardMs, backwardMs, backwardWeightMs, splitWaitMs])
         column.copyWithin(from, same * units.length, (same + 1) * units.length);
       return;
     }
@@ -228,10 +235,12 @@ function durationsOf(costs: readonly SliceCost[], units: readonly WorkUnit[], is
       forwardMs[from + unit] = time.forwardMs;
       backwardMs[from + unit] = time.backwardMs;
       backwardWeightMs[from + unit] = time.backwardWeightMs;
+      splitWaitMs[from + unit] = time.splitWaitMs ?? 0;
     });
   });
   if (!isSplit) return wholeBackward(forwardMs, backwardMs);
-  return { forwardMs, backwardInputMs: backwardMs.map((ms, cell) => ms - (backwardWeightMs[cell] ?? 0)), backwardWeightMs };
+  const backwardInputMs = backwardMs.map((ms, cell) => ms - (backwardWeightMs[cell] ?? 0) + (splitWaitMs[cell] ?? 0));
+  return { forwardMs, backwardInputMs, backwardWeightMs };
 }
 
 /** What planners plan with: the first unit's times, on each stage all its chunks together. */

@@ -1,7 +1,7 @@
 import type { Given, Run } from '../config/run';
 import { clusterOf, clusterText, nodeGroups } from '../cluster/groups';
 import { gpuPresets, type GpuPresetName } from '../cluster/presets';
-import type { ClusterSpec, GpuSpec } from '../cluster/spec';
+import { lacksBf16, type ClusterSpec, type GpuSpec } from '../cluster/spec';
 import { defaultConstants, type CostConstants } from '../cost/constants';
 import { gpuOfProfile } from '../profile/device';
 import { ExpectedError } from '../errors';
@@ -302,7 +302,7 @@ function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatc
 }
 
 function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cluster: ClusterSpec, take: Take): TrainingDraft {
-  const noFastBf16 = nodeGroups(cluster).some(({ gpu: { peakTflops } }) => peakTflops.bf16 < peakTflops.fp16);
+  const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
   const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
   return {
     ...sequenceLengths(given, model, take),

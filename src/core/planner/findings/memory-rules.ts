@@ -2,6 +2,7 @@ import type { Run } from '../../config/run';
 import type { Finding, Fix } from '../../findings';
 import { formatCount, formatDuration } from '../../format';
 import { nodeGroups } from '../../cluster/groups';
+import { lacksBf16 } from '../../cluster/spec';
 import { fitsMemory, verdictOf, verdictSentence } from '../../memory/verdict';
 import { chosenOf, type Candidate, type Plan } from '../plan';
 import { isUsual } from '../reasons';
@@ -83,8 +84,7 @@ function changesOf(request: PlanRequest): Change[] {
     ...(layout.tensor > 1 && !training.sequenceParallel && training.sequenceLength % layout.tensor === 0
       ? [train('sequenceParallel', true)]
       : []),
-    ...(training.attention === 'unfused' &&
-    nodeGroups(request.cluster).every(({ gpu: { peakTflops } }) => peakTflops.bf16 >= peakTflops.fp16)
+    ...(training.attention === 'unfused' && nodeGroups(request.cluster).every(({ gpu }) => !lacksBf16(gpu))
       ? [train('attention', 'flash')]
       : []),
     ...(training.zeroStage === 0 && layout.data > 1 ? [train('zeroStage', 1)] : []),

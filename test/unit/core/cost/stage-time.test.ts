@@ -236,13 +236,11 @@ describe('what follows the pipeline', () => {
 
   it('waits of exchanges beside compute for what is longer than the pass, and for a bucket of 64M parameters', () => {
     const overlapped = { ...reference, training: { ...reference.training, overlapGradients: true } };
-    const none = gradientExchange(reference, { layers: 30 }, 'data', { forwardMs: 0, backwardMs: 0 });
+    const beside = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
+    const none = gradientExchange(reference, { layers: 30 }, 'data', beside(0));
     assert.equal(none, gradientExchange(reference, { layers: 30 }, 'data'));
     const waits = (backwardMs: number, training = {}) =>
-      gradientExchange({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, 'data', {
-        forwardMs: 0,
-        backwardMs,
-      });
+      gradientExchange({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, 'data', beside(backwardMs));
     assert.equal(waits(0), none);
     assert.ok(Math.abs(none - waits(40) - 40) < 1e-9);
     const parameters = 30 * rankMatrixParameters(reference.model, reference.layout) + 51200 * 3072;

@@ -92,6 +92,15 @@ describe('resolving a run', () => {
     assert.equal(training.attention, 'unfused');
   });
 
+  it('plans bf16 the same however fast fp16 is', async () => {
+    const faster = { preset: 'H100-80GB', peakTflops: { fp16: 5000 } };
+    const [usual, fast] = await Promise.all(
+      ['H100-80GB', faster].map((gpu) => resolved({ model: llama8b, cluster: { gpu, nodes: 1 }, training: { precision: 'bf16' } })),
+    );
+    assert.deepEqual(fast?.training, usual?.training);
+    assert.equal(fast?.training.attention, 'flash');
+  });
+
   it('assumes the fewest nodes on which a model fits when nothing says how many there are', async () => {
     const large = { ...llama8b, layers: 80, hidden: 8192, heads: 64, ffn: 28672 };
     const [small, big] = [await resolved({ model: llama8b }), await resolved({ model: large })];

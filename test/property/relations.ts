@@ -1,0 +1,252 @@
+import type { ClusterSpec, GpuSpec, LinkSpec, Precision } from '../../src/core/cluster/spec';
+import { hostGBps } from '../../src/core/cluster/host-link';
+import type { ModelSpec } from '../../src/core/model/spec';
+import { measure, pipelineOf, type CandidateSpec, type Measured } from '../../src/core/planner/predict';
+import { usualCut } from '../../src/core/planner/stages';
+import type { PlanRequest, TrainingSpec } from '../../src/core/planner/request';
+import { uniformScheme } from '../../src/core/solver/baselines';
+import { ExpectedError } from '../../src/core/errors';
+import { kindFor, isPlanned, runsVirtualStages } from '../../src/core/planner/scheduling';
+import { namedSchedules } from '../../src/core/schedule/schedule';
+import type { Scheme } from '../../src/core/solver/slicing';
+
+/** A change whose direction is known. */
+export interface Relation {
+  readonly name: string;
+  /** The changed run; null where there is nothing to change. */
+  readonly changed: (request: PlanRequest) => PlanRequest | null;
+  /** What the change must do to the time of a step, to tokens per second and to the peak memory of the fullest stage, each schedule and slices kept: never more, never less, or nothing. */
+  readonly time: Direction;
+  readonly throughput?: Direction;
+  readonly memory: Direction;
+  /** Ways to run for which it is not so, and why. */
+  readonly except?: Exception;
+}
+
+export interface Exception {
+  readonly why: string;
+  readonly of: (request: PlanRequest, way: Pick<Measured, 'schedule' | 'chunksPerStage'>) => boolean;
+}
+
+export type Direction = 'not more' | 'not less' | 'same' | 'any';
+
+const withGpu = (request: PlanRequest, changed: (gpu: GpuSpec) => Partial<GpuSpec>): PlanRequest => {
+  const { gpu } = request.cluster;
+  return withCluster(request, { gpu: { ...gpu, ...changed(gpu) } });
+};
+const withLinks = (request: PlanRequest, changed: (links: LinkSpec) => Partial<LinkSpec>): PlanRequest => {
+  const { links } = request.cluster;
+  return withCluster(request, { links: { ...links, ...changed(links) } });
+};
+const withCluster = (request: PlanRequest, changed: Partial<ClusterSpec>): PlanRequest => ({
+  ...request,
+  cluster: { ...request.cluster, ...changed },
+});
+const withTraining = (request: PlanRequest, changed: Partial<TrainingSpec>): PlanRequest => ({
+  ...request,
+  training: { ...request.training, ...changed },
+});
+const withModel = (request: PlanRequest, changed: Partial<ModelSpec>): PlanRequest => ({
+  ...request,
+  model: { ...request.model, ...changed },
+});
+
+const peaks = (gpu: GpuSpec, precisions: readonly Precision[], times: number): Partial<GpuSpec> => ({
+  peakTflops: { ...gpu.peakTflops, ...Object.fromEntries(precisions.map((precision) => [precision, times * gpu.peakTflops[precision]])) },
+});
+
+const moreRecompute = ['none', 'selective', 'full'] as const;
+
+const rounds: Exception = {
+  why: 'interleaved schedules go in rounds of as many micro-batches as stages, longer ones where the micro-batches are no multiple of the stages',
+  of: ({ training, layout }, { chunksPerStage: chunks }) =>
+    chunks > 1 && (training.globalBatch / layout.data / training.microBatch) % layout.pipeline !== 0,
+};
+
+const copied: Exception = {
+  why: 'activations that are not recomputed are copied to the host',
+  of: ({ training }) => (training.offloadLayers ?? 0) > 0,
+};
+
+/** All relations; `times` is how many times faster or larger what is changed becomes. */
+export function relations(times: number): readonly Relation[] {
+  const faster = { time: 'not more', throughput: 'not less', memory: 'same' } as const;
+  return [
+    { name: 'faster arithmetic', ...faster, changed: (run) => withGpu(run, (gpu) => peaks(gpu, ['fp16', 'bf16', 'fp32'], times)) },
+    {
+      name: 'faster arithmetic of the run alone',
+      ...faster,
+      changed: (run) => withGpu(run, (gpu) => peaks(gpu, [run.training.precision], times)),
+    },
+    {
+      name: 'faster arithmetic of another precision',
+      time: 'same',
+      memory: 'same',
+      changed: (run) => {
+        const others = (['fp16', 'bf16'] as const).filter((precision) => precision !== run.training.precision);
+        return withGpu(run, (gpu) => peaks(gpu, others, times));
+      },
+    },
+    {
+      name: 'higher efficiency of products',
+      ...faster,
+      changed: (run) => withGpu(run, (gpu) => ({ gemmEfficiency: Math.min(1, times * gpu.gemmEfficiency) })),
+    },
+    { name: 'faster device memory', ...faster, changed: (run) => withGpu(run, (gpu) => ({ memoryTBps: times * gpu.memoryTBps })) },
+    {
+      name: 'faster links inside a node',
+      ...faster,
+      changed: (run) =>
+        withLinks(run, ({ nodeBusGBps: { 2: two, 4: four, 8: eight } }) => ({
+          nodeBusGBps: { 2: times * two, 4: times * four, 8: times * eight },
+        })),
+    },
+    { name: 'faster network', ...faster, changed: (run) => withLinks(run, ({ nicGBps }) => ({ nicGBps: times * nicGBps })) },
+    {
+      name: 'lower latency of collectives',
+      ...faster,
+      changed: (run) =>
+        withLinks(run, ({ allReduceLatencyUs: { base, perDoubling } }) => ({
+          allReduceLatencyUs: { base: base / times, perDoubling: perDoubling / times },
+        })),
+    },
+    {
+      name: 'faster link to the host',
+      ...faster,
+      changed: (run) => withLinks(run, () => ({ hostGBps: times * hostGBps(run.cluster) })),
+    },
+    {
+      name: 'operations issued faster',
+      ...faster,
+      changed: (run) => ({ ...run, constants: { ...run.constants, issueFloorUs: run.constants.issueFloorUs / times } }),
+    },
+    {
+      name: 'more memory',
+      time: 'same',
+      memory: 'same',
+      changed: (run) => withGpu(run, ({ memoryBytes }) => ({ memoryBytes: Math.round(times * memoryBytes) })),
+    },
+    {
+      name: 'less recompute',
+      time: 'not more',
+      memory: 'not less',
+      except: copied,
+      changed: (run) => {
+        const { recompute } = run.training;
+        const less = moreRecompute[moreRecompute.indexOf(recompute) - 1];
+        return less === undefined ? null : withTraining(run, { recompute: less });
+      },
+    },
+    {
+      name: 'fewer layers recomputed',
+      time: 'not more',
+      memory: 'not less',
+      except: copied,
+      changed: (run) => (run.training.recompute === 'full' ? withTraining(run, { recomputeLayers: 1 }) : null),
+    },
+    {
+      name: 'more micro-batches',
+      time: 'not less',
+      throughput: 'not less',
+      memory: 'not less',
+      except: rounds,
+      changed: (run) => withTraining(run, { globalBatch: 2 * run.training.globalBatch }),
+    },
+    {
+      name: 'larger micro-batches',
+      time: 'not less',
+      throughput: 'not less',
+      memory: 'not less',
+      changed: (run) => withTraining(run, { globalBatch: 2 * run.training.globalBatch, microBatch: 2 * run.training.microBatch }),
+    },
+    {
+      name: 'fewer layers',
+      time: 'not more',
+      memory: 'not more',
+      except: {
+        why: 'layers that differ are dealt anew to several chunks on a stage, which puts others together',
+        of: (run, { chunksPerStage: chunks }) => chunks > 1 && run.model.layerKinds !== undefined,
+      },
+      changed: (run) => fewerLayers(run),
+    },
+    {
+      name: 'narrower feed-forward network',
+      time: 'not more',
+      memory: 'not more',
+      changed: (run) => withModel(run, { ffn: run.model.ffn / 2 }),
+    },
+    { name: 'narrower layers', time: 'not more', memory: 'not more', changed: (run) => narrower(run) },
+    {
+      name: 'fewer words',
+      time: 'not more',
+      memory: 'not more',
+      changed: (run) => (run.model.vocab < 2 ? null : withModel(run, { vocab: Math.floor(run.model.vocab / 2) })),
+    },
+    {
+      name: 'shorter sequences',
+      time: 'not more',
+      memory: 'not more',
+      changed: (run) => withTraining(run, { sequenceLength: run.training.sequenceLength / 2 }),
+    },
+  ];
+}
+
+/** One layer less; where layers differ, the last one of a cut that stays, as another cut would put other layers together. */
+function fewerLayers(run: PlanRequest): PlanRequest | null {
+  const { layers, layerKinds } = run.model;
+  const { pipeline, virtualStages } = run.layout;
+  if (layerKinds === undefined) return layers <= pipeline * virtualStages ? null : withModel(run, { layers: layers - 1 });
+  const cut = usualCut(run.model, run.training, pipeline);
+  const last = cut.at(-1) ?? 1;
+  if (last < 2 || virtualStages > 1) return null;
+  return {
+    ...withModel(run, { layers: layers - 1, layerKinds: layerKinds.slice(0, -1) }),
+    layout: { ...run.layout, stageLayers: [...cut.slice(0, -1), last - 1] },
+  };
+}
+
+function narrower(run: PlanRequest): PlanRequest | null {
+  const { hidden, heads, kvHeads, ffn, denseFfn, state, experts } = run.model;
+  if (state !== undefined || heads / 2 < run.layout.tensor || heads % 2 > 0) return null;
+  return withModel(run, {
+    hidden: hidden / 2,
+    heads: heads / 2,
+    kvHeads: Math.min(kvHeads, heads / 2),
+    ffn: ffn / 2,
+    ...(denseFfn === undefined ? {} : { denseFfn: denseFfn / 2 }),
+    ...(experts?.sharedFfn === undefined ? {} : { experts: { ...experts, sharedFfn: experts.sharedFfn / 2 } }),
+  });
+}
+
+/** Every way to run a request whose order does not depend on times: whole micro-batches, and equal token slices. */
+export function fixedSpecs({ training, layout, slicing }: PlanRequest): CandidateSpec[] {
+  const batch = training.globalBatch / layout.data;
+  const { sequenceLength: tokens, microBatch } = training;
+  const unit = slicing.unit ?? tokens;
+  const whole: Scheme = Array.from({ length: batch / microBatch }, () => ({ batch: microBatch, tokens: [tokens] }));
+  return namedSchedules.flatMap((schedule) => {
+    const kind = kindFor(schedule, layout);
+    const isPiped = layout.pipeline > 1 || schedule === '1F1B';
+    if (!isPiped || isPlanned(schedule) || !runsVirtualStages(kind, layout.virtualStages)) return [];
+    const spec = (name: string, scheme: Scheme): CandidateSpec => ({ id: '1f1b', name, schedule, scheme, certificate: null });
+    if (!kind.slices) return [spec(schedule, whole)];
+    return [
+      spec(`${schedule}, whole`, uniformScheme({ batch, tokens, unit }, 1)),
+      spec(`${schedule}, 4 slices`, uniformScheme({ batch, tokens, unit }, 4)),
+    ];
+  });
+}
+
+/** What each of them takes; those left out that cannot run. */
+export function predictAll(request: PlanRequest): Map<string, Measured> {
+  const pipeline = pipelineOf(request);
+  const all = new Map<string, Measured>();
+  for (const spec of fixedSpecs(request)) {
+    try {
+      all.set(spec.name, measure(pipeline, spec));
+    } catch (error) {
+      if (!(error instanceof ExpectedError)) throw error;
+    }
+  }
+  return all;
+}
