@@ -45,7 +45,7 @@ async function runChecks() {
 }
 
 /**
- * Unit and property tests, by mocha; a test that skips itself for want of ../shared is counted as skipped.
+ * Unit and property tests, by mocha.
  * @returns {Promise<Result>}
  */
 async function runUnit() {

@@ -123,6 +123,21 @@ describe('architecture', () => {
     );
   });
 
+  it('names no folder beside the repository, where others and clones have none', () => {
+    const rooms = ['src', 'webview', 'test', 'docs', 'l10n', 'media/samples', '.ci', '.vscode'];
+    const inside = rooms.flatMap((room) => readdirSync(join(root, room), { recursive: true, withFileTypes: true }));
+    const files = [...inside, ...readdirSync(root, { withFileTypes: true })].filter((entry) => entry.isFile());
+    assert.ok(files.length > 800);
+    const beside = files.flatMap(({ parentPath, name }) => {
+      const text = readFileSync(join(parentPath, name), 'utf8');
+      const paths = [...text.matchAll(/((?:\.\.\/)+)shared\b/g)].map(([, up = '']) => resolve(parentPath, up, 'shared'));
+      const pieces = /'\.\.', *'shared'/.test(text) ? [dirname(root)] : [];
+      const strays = [...paths, ...pieces].filter((path) => !path.startsWith(root + sep) || !existsSync(path));
+      return strays.map((path) => `${relative(root, join(parentPath, name))}: ${path}`);
+    });
+    assert.deepEqual(beside, []);
+  });
+
   it('keeps files short', () => {
     const long = sources.filter(({ tree }) => tree.getLineAndCharacterOfPosition(tree.end).line >= 400);
     assert.deepEqual(

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import type { FactName } from '../../../../src/core/config/facts';
 import type { LauncherFormat } from '../../../../src/core/config/run';
 import type { Finding } from '../../../../src/core/findings';
 import { crossFindings } from '../../../../src/core/launch/cross-findings';
 import { launchFindings, launchRules } from '../../../../src/core/launch/findings';
 import { scheduleCsvFindings } from '../../../../src/core/launch/schedule-csv';
+import { golden } from '../../../golden/data';
 import { codesOf, launcherOf } from './launcher';
 
 type Example = Readonly<Record<string, unknown>>;
@@ -30,18 +29,11 @@ const names: Readonly<Record<string, FactName>> = {
   num_key_value_heads: 'kvHeads', num_query_groups: 'kvHeads',
 }; // prettier-ignore
 
-const file = path.resolve(import.meta.dirname, '../../../../../shared/golden/diagnostics.json');
-const rules = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { readonly rules: readonly GoldenRule[] }).rules : [];
+const { rules } = golden('launch-rules') as { readonly rules: readonly GoldenRule[] };
 
 describe('golden diagnostics', () => {
-  before(function () {
-    if (rules.length > 0) return;
-    console.log('      skipped: ../shared is not here');
-    this.skip();
-  });
-
   it('are all here', () => {
-    assert.ok(rules.length > 20);
+    assert.equal(rules.length, 30);
   });
 
   for (const rule of rules) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { Fact, FactName, Facts } from '../../../../../src/core/config/facts';
 import { deepspeedFactsOf, readDeepSpeed, type DeepSpeedFacts } from '../../../../../src/core/config/deepspeed/reader';
 import { isDeepSpeed } from '../../../../../src/core/config/deepspeed/recognise';
+import { traitFiles } from '../../../../fixtures/traits';
 
-const shared = path.join(import.meta.dirname, '../../../../../../shared');
 const fixtures = path.join(import.meta.dirname, '../../../../fixtures/launchers');
 
 function fixture(name: string): string {
@@ -36,38 +36,19 @@ function errorOf(text: string, offset = 0): ExpectedError {
   throw new Error('nothing was thrown');
 }
 
-interface GoldenCase {
-  readonly id: string;
-  readonly format: string;
-  readonly expected: Readonly<Record<string, unknown>>;
-}
-
-/** The words of the golden rows for what was read. */
-function golden({ facts, placeholders, validJson }: DeepSpeedFacts): Record<string, unknown> {
-  return {
-    ...{ valid_json: validJson, placeholders },
-    train_batch: facts.globalBatch?.value ?? null,
-    micro_batch: facts.microBatch?.value ?? null,
-    grad_accum: facts.gradientAccumulation?.value ?? null,
-    zero_stage: facts.zeroStage?.value ?? null,
-    precision: facts.precision === undefined ? [] : [facts.precision.value],
-    activation_checkpointing: facts.activationCheckpointing?.value ?? false,
-  };
-}
-
 describe('DeepSpeed JSON reader', () => {
-  it('gives every fact of the golden rows', function () {
-    const file = path.join(shared, 'golden/configs.json');
-    if (!existsSync(file)) this.skip();
-    const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: GoldenCase[] };
-    const rows = cases.filter(({ format }) => format === 'deepspeed');
-    assert.ok(rows.length >= 4);
-    for (const { id, expected } of rows) {
-      const text = readFileSync(path.join(shared, id), 'utf8');
-      assert.ok(isDeepSpeed(text), id);
-      const read = golden(factsOf(text));
-      assert.deepEqual(Object.fromEntries(Object.keys(expected).map((key) => [key, read[key]])), expected, id);
-    }
+  it('knows files with the traits of those in public projects, templates among them', () => {
+    const found = traitFiles('deepspeed').map(({ name, text }) => {
+      assert.ok(isDeepSpeed(text), name);
+      const { validJson, facts } = factsOf(text);
+      return [name, validJson, facts.activationCheckpointing?.value ?? false];
+    });
+    assert.deepEqual(found, [
+      ['auto-buckets.json', true, false],
+      ['baseline.json', true, false],
+      ['template-curriculum.json.txt', false, false],
+      ['template-offload.json.txt', false, false],
+    ]);
   });
 
   it('reads a run, each value at its place', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { readDeepSpeed } from '../../../../../src/core/config/deepspeed/reader';
@@ -10,6 +10,7 @@ import { editLauncher, type EditableFormat, type EditedLauncher } from '../../..
 import type { HandOver } from '../../../../../src/core/export/launchers/hand-over';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { linesOf } from '../../../../../src/core/export/line-diff';
+import { traitFiles } from '../../../../fixtures/traits';
 import { shellReader } from '../../config/shell/shell-reader';
 import { anyPlan, planWith } from './plans';
 import { deepspeedLayout, megatronLayout, titanLayout, type ReadLayout } from './read-layout';
@@ -179,27 +180,17 @@ describe("a plan written into a launcher's file", () => {
   });
 });
 
-describe("a plan written into launchers' files of public projects", () => {
-  const shared = path.join(import.meta.dirname, '../../../../../../shared/configs');
+describe("a plan written into launchers' files with the traits of those in public projects", () => {
   const folders = ['deepspeed', 'torchtitan', 'nemo', 'megatron-yaml', 'megatron-bridge'] as const;
-  const found = existsSync(shared)
-    ? folders.flatMap((format) => readdirSync(path.join(shared, format)).filter((name) => !name.endsWith('.csv')).map((name) => ({ format, name }))) // prettier-ignore
-    : [];
+  const found = folders.flatMap((format) => traitFiles(format).map(({ name, text }) => ({ format, name, text })));
   const readers = { ...yamlReaders, torchtitan: readTorchTitan, deepspeed: readDeepSpeed };
-
-  before(function () {
-    if (found.length > 0) return;
-    console.log('      skipped: ../shared is not here');
-    this.skip();
-  });
 
   it('are all here', () => {
     assert.equal(found.length, 19);
   });
 
-  for (const { format, name } of found)
+  for (const { format, name, text } of found)
     it(`${format}/${name}: says what the plan does, and keeps the rest`, () => {
-      const text = readFileSync(path.join(shared, format, name), 'utf8');
       const read = readers[format];
       const before = read(name, text);
       const any = planWith({ tensor: 4, pipeline: 4, data: 4, context: 2, sequenceParallel: true, sequenceLength: 8192, microBatch: 2, globalBatch: 96, recompute: { granularity: 'full' } }); // prettier-ignore
