@@ -12,10 +12,9 @@ async function inspect(file: string): Promise<Section> {
     err: (text) => void (out += text),
     clock: () => 0,
     now: () => '',
-    progress: () => undefined,
+    ...{ progress: () => undefined, status: () => undefined },
     signal: new AbortController().signal,
     profilerFile: '',
-    workerFile: '',
     shell: () => Promise.reject(new Error('no shell here')),
     debug: true,
   });
