@@ -1,6 +1,6 @@
 import { elementBytes, inputBytes } from '../model/elements';
 import type { LayerKind, ModelSpec } from '../model/spec';
-import { usualKind } from '../model/layers';
+import { sameKind, usualKind } from '../model/layers';
 import { hasAttention, normOfState, stateOf, stateWidths, sublayers } from '../model/mixers';
 import { isRecomputed, type RecomputeModule } from '../model/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
@@ -11,7 +11,7 @@ import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } f
 import { addExperts, expertSeconds } from './expert-time';
 import { deviceRates, type CostInputs } from './rates';
 import { addState, stateExchangeSeconds } from './state-time';
-import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product } from './tally';
+import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product, type Tally } from './tally';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
 export interface LayerSeconds {
@@ -32,32 +32,57 @@ export interface LayerSeconds {
  * @param kind of the layer; absent: that of most layers.
  * @returns a function of (batch, tokens, context); all >= 1 but context >= 0, integers.
  */
-export function layerTime(
-  inputs: CostInputs,
-  kind: LayerKind = usualKind(inputs.model),
-): (batch: number, tokens: number, context: number) => LayerSeconds {
+export function layerTime(inputs: CostInputs, kind: LayerKind = usualKind(inputs.model)): LayerTime {
+  const known = layerTimes.get(inputs) ?? [];
+  layerTimes.set(inputs, known);
+  const same = known.find((one) => sameKind(one.kind, kind));
+  if (same !== undefined) return same.time;
+  const time = makeLayerTime(inputs, kind);
+  known.push({ kind, time });
+  return time;
+}
+
+/** Seconds of a layer for `tokens` tokens of each of `batch` sequences after `context` earlier ones. */
+export type LayerTime = (batch: number, tokens: number, context: number) => LayerSeconds;
+
+/** One function a kind of layer for the same inputs, so that what it remembers serves every stage. */
+const layerTimes = new WeakMap<CostInputs, { readonly kind: LayerKind; readonly time: LayerTime }[]>();
+
+function makeLayerTime(inputs: CostInputs, kind: LayerKind): LayerTime {
   const tokenwise = cachedBySlice((batch, tokens) => tokenwiseSeconds(inputs, kind, batch, tokens));
   const attentionOf = attentionTime(inputs, kind);
+  // Stages of a pipeline are asked for the same slice one after the other.
+  let last = { batch: NaN, tokens: NaN, context: NaN, seconds: noSeconds };
   return (batch, tokens, context) => {
+    if (last.batch === batch && last.tokens === tokens && last.context === context) return last.seconds;
     const base = tokenwise(batch, tokens);
     const attention = attentionOf(batch, tokens, context);
-    return {
+    const seconds = {
       forward: base.forward + attention.forward,
       backward: base.backward + attention.backward,
       weight: base.weight,
       selective: base.selective + attention.selective,
       idleOnFloor: base.idleOnFloor + attention.idleOnFloor,
     };
+    last = { batch, tokens, context, seconds };
+    return seconds;
   };
 }
 
+const noSeconds: LayerSeconds = { forward: 0, backward: 0, weight: 0, selective: 0, idleOnFloor: 0 };
+
 /** Remembers what depends on (batch, tokens) only: the solver asks for each of them at hundreds of contexts. */
 export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T): (batch: number, tokens: number) => T {
-  const known = new Map<number, T>();
+  // By batch and then by tokens: a key of both would be too large for a small integer, and cost more than what is remembered.
+  const batches = new Map<number, Map<number, T>>();
+  let of = { batch: NaN, known: new Map<number, T>() };
   return (batch, tokens) => {
-    const key = batch * 2 ** 30 + tokens;
-    let value = known.get(key);
-    if (value === undefined) known.set(key, (value = compute(batch, tokens)));
+    if (of.batch !== batch) {
+      of = { batch, known: batches.get(batch) ?? new Map<number, T>() };
+      batches.set(batch, of.known);
+    }
+    let value = of.known.get(tokens);
+    if (value === undefined) of.known.set(tokens, (value = compute(batch, tokens)));
     return value;
   };
 }
@@ -217,36 +242,36 @@ function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: La
 
 function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {
   const { model, training, layout } = inputs;
-  if (!hasAttention(kind)) return () => ({ forward: 0, backward: 0, weight: 0, selective: 0, idleOnFloor: 0 });
+  if (!hasAttention(kind)) return () => noSeconds;
   const rates = deviceRates(inputs);
   const { gemm, traffic, fused, floor } = rates;
   const { heads, headDim } = headsOf(model, kind);
   const [scored, summed] = model.latent ? headSizes(model) : [headDim, headDim];
   const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));
+  /** Adds the scores of `ofSequence` tokens for `keys` tokens, of `pairs` pairs, for `headBatches` heads of sequences. */
+  const addScores = (sum: Tally, headBatches: number, ofSequence: number, keys: number, pairs: number): void => {
+    if (training.attention === 'flash') {
+      const seconds = fused((2 * headBatches * (scored + summed) * pairs) / layout.context);
+      addOperation(sum, floor, seconds, 2.5 * seconds);
+      return;
+    }
+    const queries = ofSequence / layout.context;
+    const scores = gemm(queries, keys, scored, headBatches);
+    const sums = gemm(queries, keys, summed, headBatches);
+    const cells = headBatches * queries * keys;
+    // backward GEMMs have the same sizes, cube root and matrices included
+    addOperation(sum, floor, scores, scores, scores);
+    addOperation(sum, floor, sums, sums, sums);
+    addOperation(sum, floor, traffic(4 * cells), traffic(6 * cells));
+    if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
+  };
   return (batch, tokens, context) => {
     const headBatches = (batch * heads) / layout.tensor;
     const own = stackTokens(training, kind, tokens);
     const sum = emptyTally();
-    /** Scores of `ofSequence` tokens for `keys` tokens, of `pairs` pairs. */
-    const addScores = (ofSequence: number, keys: number, pairs: number): void => {
-      if (training.attention === 'flash') {
-        const seconds = fused((2 * headBatches * (scored + summed) * pairs) / layout.context);
-        addOperation(sum, floor, seconds, 2.5 * seconds);
-        return;
-      }
-      const queries = ofSequence / layout.context;
-      const scores = gemm(queries, keys, scored, headBatches);
-      const sums = gemm(queries, keys, summed, headBatches);
-      const cells = headBatches * queries * keys;
-      // backward GEMMs have the same sizes, cube root and matrices included
-      addOperation(sum, floor, scores, scores, scores);
-      addOperation(sum, floor, sums, sums, sums);
-      addOperation(sum, floor, traffic(4 * cells), traffic(6 * cells));
-      if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
-    };
-    addScores(own, own + context, kind.stack === 'encoder' ? own * own : attendedKeys(own, context, kind.window));
+    addScores(sum, headBatches, own, own + context, kind.stack === 'encoder' ? own * own : attendedKeys(own, context, kind.window));
     if (model.stacks?.relativeBias !== undefined) addRelativeBias(sum, inputs, rates, kind, own);
-    if (kind.stack === 'decoder') addScores(own, tokens, own * tokens);
+    if (kind.stack === 'decoder') addScores(sum, headBatches, own, tokens, own * tokens);
     const exchanged = exchange(batch, tokens);
     // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward
     const ring = training.contextExchange === 'ring';
