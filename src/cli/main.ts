@@ -1,10 +1,9 @@
-import { fstatSync } from 'node:fs';
-import { Socket } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { ExpectedError, messageOf } from '../core/errors';
 import { errorJson, errorLine } from './answer';
+import { openOutput, outputError } from './output';
 import { interruptMessage, type ThreadData, type ThreadSays } from './thread-messages';
 
 /*
@@ -32,7 +31,9 @@ const command = new Worker(path.join(__dirname, 'command.js'), {
 
 let exitCode: number | null = null;
 let hearing: NodeJS.Timeout | undefined;
-const output = standardOutput();
+const output = openOutput(endUnwritten);
+// What standard error does not take is lost: the command goes on.
+process.stderr.on('error', () => undefined);
 const progress = progressLine();
 
 command.on('message', (said: ThreadSays) => {
@@ -70,11 +71,6 @@ for (const [signal, status] of Object.entries(interrupts))
     hearing = setTimeout(() => process.exit(status), hearingMs);
   });
 
-// `terapipe plan ... | head` closes the pipe early; that is no error.
-output.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? 0 : 3);
-});
-
 const outOfMemory = new ExpectedError(
   'out-of-memory',
   `This takes more than ${memoryLimitMb} MB of memory`,
@@ -97,17 +93,11 @@ function end(status: number): void {
   output.write('', () => process.stderr.write('', () => process.exit(exitCode ?? status)));
 }
 
-/** Standard output. Writing to a pipe that nobody reads blocks the thread by way of `process.stdout`, and with it the signals. */
-function standardOutput(): NodeJS.WritableStream {
-  return isPipe(process.stdout.fd) ? new Socket({ fd: process.stdout.fd, readable: false, writable: true }) : process.stdout;
-}
-
-function isPipe(fd: number): boolean {
-  try {
-    return process.platform !== 'win32' && fstatSync(fd).isFIFO();
-  } catch {
-    return false;
-  }
+/** Ends the process at once: nothing more can be said, but why. */
+function endUnwritten(error: unknown): never {
+  const problem = outputError(error);
+  if (problem !== null) process.stderr.write(`${errorLine(problem, new Map())}\n`);
+  process.exit(hearing === undefined ? (problem === null ? 0 : 2) : (exitCode ?? 3));
 }
 
 /** One line on a terminal that says how far a long command is, each text in place of the one before; elsewhere each text that is kept on a line of its own. */

@@ -37,16 +37,17 @@ const houses: Readonly<Record<string, { readonly files: readonly string[]; reado
   },
   'src/protocol/': { files: ['src/protocol/', 'src/core/'], packages: ['valibot'] },
   'src/worker/': { files: ['src/worker/', 'src/protocol/', 'src/core/'], packages: ['node:'] },
+  'src/files/': { files: ['src/files/', 'src/core/errors'], packages: ['node:'] },
   'src/profiler/': {
-    files: ['src/profiler/', 'src/protocol/', 'src/core/'],
+    files: ['src/profiler/', 'src/files/', 'src/protocol/', 'src/core/'],
     packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
   },
   'src/cli/': {
-    files: ['src/cli/', 'src/worker/measured-file', ...profilerFaces, 'src/core/'],
+    files: ['src/cli/', 'src/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/'],
     packages: ['node:', 'jsonc-parser', 'valibot'],
   },
   'src/extension/': {
-    files: ['src/extension/', 'src/worker/client', ...profilerFaces, 'src/protocol/', 'src/core/'],
+    files: ['src/extension/', 'src/worker/client', ...profilerFaces, 'src/files/', 'src/protocol/', 'src/core/'],
     packages: ['node:', 'vscode', 'jsonc-parser', 'valibot'],
   },
   'webview/': { files: ['webview/', 'src/protocol/', 'src/core/'], packages: ['@vscode/webview-ui-toolkit'] },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand } from '../../../src/cli/run-command';
 import { buildCommandLine, type CommandLine, type Outcome } from './command-line';
@@ -15,6 +15,10 @@ interface ErrorAnswer {
     readonly column: number | null;
   };
 }
+
+/** Its timeline is longer than what a pipe holds. */
+const bigPlan = `{"model": {"layers": 8, "hidden": 64, "heads": 4}, "cluster": {"gpu": "A100-80GB", "nodes": 1},
+  "layout": {"pipeline": 8, "tensor": 1}, "schedule": "1F1B", "training": {"globalBatch": 256, "microBatch": 1}}`;
 
 describe('terapipe on bad input', () => {
   let cli: CommandLine;
@@ -126,6 +130,28 @@ describe('terapipe on bad input', () => {
     const { exitCode, out, err } = await cli.run(['plan', 'missing.json']);
     assert.deepEqual([exitCode, out], [2, '']);
     assert.equal(err, 'missing.json:1:1: missing.json does not exist; mend the path\n');
+  });
+
+  it('says that standard output is full, and exits with 2', async function () {
+    if (!existsSync('/dev/full')) this.skip();
+    write('ok/terapipe.json', '{"model": {"layers": 2, "hidden": 64, "heads": 4}}');
+    const full = openSync('/dev/full', 'w');
+    try {
+      for (const args of [['plan', 'ok/terapipe.json'], ['plan', 'missing.json', '--json'], ['--help']])
+        assert.deepEqual(await cli.runTo(full, args), {
+          exitCode: 2,
+          err: 'terapipe: Standard output could not be written: the disk is full; make room, or name another place\n',
+        });
+    } finally {
+      closeSync(full);
+    }
+  });
+
+  it('ends quietly when nobody reads on', async () => {
+    write('big/terapipe.json', bigPlan);
+    const { exitCode, out, err } = await cli.runForOneRead(['export', 'big/terapipe.json', '--to', 'chrome-trace']);
+    assert.deepEqual([exitCode, err], [0, '']);
+    assert.match(out, /^\{"displayTimeUnit/);
   });
 
   it('refuses settings and arguments it does not understand', async () => {

@@ -16,6 +16,10 @@ export interface CommandLine {
   readonly run: (args: readonly string[], input?: string | Buffer, uid?: number) => Promise<Outcome>;
   /** The bundled terminal face. */
   readonly bundle: string;
+  /** Runs `terapipe ARGS` with its standard output on an open file or device. */
+  readonly runTo: (descriptor: number, args: readonly string[]) => Promise<Omit<Outcome, 'out'>>;
+  /** Runs `terapipe ARGS` for a reader that reads once and goes. */
+  readonly runForOneRead: (args: readonly string[]) => Promise<Outcome>;
   /** An empty folder, the current one of every run. */
   readonly folder: string;
   readonly dispose: () => void;
@@ -41,13 +45,34 @@ export async function buildCommandLine(): Promise<CommandLine> {
     mainFields: ['module', 'main'],
     logLevel: 'silent',
   });
+  const env = { ...process.env, TERAPIPE_DEBUG: '' };
   return {
     ...{ bundle, folder },
+    runTo: (descriptor, args) =>
+      new Promise((resolve, reject) => {
+        const child = spawn(process.execPath, [bundle, ...args], { cwd: folder, env, stdio: ['ignore', descriptor, 'pipe'] });
+        let err = '';
+        child.stderr?.on('data', (chunk: Buffer) => void (err += chunk.toString()));
+        child.on('error', reject);
+        child.on('close', (exitCode) => resolve({ exitCode, err }));
+      }),
+    runForOneRead: (args) =>
+      new Promise((resolve, reject) => {
+        const child = spawn(process.execPath, [bundle, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+        let [out, err] = ['', ''];
+        child.stdout.once('data', (chunk: Buffer) => {
+          out = chunk.toString();
+          child.stdout.destroy();
+        });
+        child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()));
+        child.on('error', reject);
+        child.on('exit', (exitCode) => resolve({ exitCode, out, err }));
+      }),
     run: (args, input = '', uid = process.getuid?.()) =>
       new Promise((resolve, reject) => {
         const child = spawn(process.execPath, [bundle, ...args], {
           cwd: folder,
-          env: { ...process.env, TERAPIPE_DEBUG: '' },
+          env,
           ...(uid === undefined ? {} : { uid }),
         });
         const out: Buffer[] = [];

@@ -1,0 +1,62 @@
+import { fstatSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import process from 'node:process';
+import { isatty } from 'node:tty';
+import { ExpectedError, messageOf } from '../core/errors';
+import { systemCode, systemReason } from '../files/system-reason';
+
+/** Standard output. */
+export interface Output {
+  /** @param written called when this and all before it is out. */
+  readonly write: (text: string, written?: () => void) => void;
+}
+
+/**
+ * Opens standard output. A pipe is written to without waiting for its reader, which would block the thread and with it the signals; a file or a device to the last byte: the system says of a full disk
+ * only that it took a part, and Node.js takes that for all.
+ * @param onError called with the system's error, EPIPE where nobody reads on.
+ */
+export function openOutput(onError: (error: unknown) => void): Output {
+  const { stdout } = process;
+  stdout.on('error', onError);
+  if (isFile(stdout.fd)) return { write: (text, written) => writeAll(stdout.fd, text, written, onError) };
+  if (!isPipe(stdout.fd)) return { write: (text, written) => void stdout.write(text, written) };
+  const pipe = new Socket({ fd: stdout.fd, readable: false, writable: true });
+  pipe.on('error', onError);
+  return { write: (text, written) => void pipe.write(text, written) };
+}
+
+/** What a standard output that cannot be written ends a command with; null where nobody reads on (`| head`), which is no error. */
+export function outputError(error: unknown): ExpectedError | null {
+  if (systemCode(error) === 'EPIPE') return null;
+  const { why, remedy } = systemReason(error) ?? { why: messageOf(error), remedy: 'print to another place' };
+  return new ExpectedError('output-not-written', `Standard output could not be written: ${why}`, remedy);
+}
+
+function isFile(descriptor: number): boolean {
+  const status = statusOf(descriptor);
+  return status !== null && (status.isFile() || (status.isCharacterDevice() && !isatty(descriptor)));
+}
+
+function isPipe(descriptor: number): boolean {
+  return process.platform !== 'win32' && statusOf(descriptor)?.isFIFO() === true;
+}
+
+function statusOf(descriptor: number): ReturnType<typeof fstatSync> | null {
+  try {
+    return fstatSync(descriptor);
+  } catch {
+    return null;
+  }
+}
+
+function writeAll(descriptor: number, text: string, written: (() => void) | undefined, onError: (error: unknown) => void): void {
+  const bytes = Buffer.from(text, 'utf8');
+  try {
+    for (let done = 0; done < bytes.length;) done += writeSync(descriptor, bytes, done);
+  } catch (error) {
+    onError(error);
+    return;
+  }
+  written?.();
+}

@@ -1,0 +1,36 @@
+/** Why a file could not be written, and what to do about it, in words. */
+export interface SystemReason {
+  /** Ends a sentence: "the disk is full". */
+  readonly why: string;
+  readonly remedy: string;
+}
+
+const room = 'make room, or name another place';
+const elsewhere = 'name another place';
+const permissions = 'check the permissions of the file and its folder, or name another place';
+
+const reasons: Readonly<Record<string, SystemReason>> = {
+  ENOSPC: { why: 'the disk is full', remedy: room },
+  EDQUOT: { why: 'your share of the disk is full', remedy: room },
+  EFBIG: { why: 'it would be larger than files may be here', remedy: elsewhere },
+  EACCES: { why: 'it may not be written', remedy: permissions },
+  EPERM: { why: 'it may not be written', remedy: permissions },
+  EROFS: { why: 'its disk is read-only', remedy: elsewhere },
+  ENOENT: { why: 'its folder does not exist', remedy: 'create the folder, or name another place' },
+  ENOTDIR: { why: 'its folder is a file', remedy: elsewhere },
+  EISDIR: { why: 'it is a folder', remedy: 'name a file' },
+  ELOOP: { why: 'it is a link that leads back to itself', remedy: elsewhere },
+  ENAMETOOLONG: { why: 'its name is too long', remedy: 'use a shorter name' },
+  ERR_INVALID_ARG_VALUE: { why: 'its name has a NUL character', remedy: 'use another name' },
+};
+
+/** The code of an error of the system or of Node.js: `ENOSPC`. Null for errors of another kind. */
+export function systemCode(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}
+
+/** A failure of the system in words; one without words keeps its code. Null when it is no failure of the system. */
+export function systemReason(error: unknown): SystemReason | null {
+  const code = systemCode(error);
+  return code === null ? null : (reasons[code] ?? { why: code, remedy: elsewhere });
+}
