@@ -7,6 +7,7 @@ import type { PlanSessions, SessionState } from './plan-sessions';
 import { rangeOf } from './ranges';
 import { isEnabled } from './settings';
 import type { ShownConfig } from './shown-config';
+import { commandOf } from './ui';
 
 class ConfigLens extends vscode.CodeLens {
   constructor(
@@ -52,22 +53,20 @@ export function registerCodeLens(
       const arguments_ = [vscode.Uri.parse(lens.file)];
       if (lens.part === 'layout') {
         const title = layoutLensText(layouts.stateOf(lens.file), vscode.l10n.t) ?? vscode.l10n.t('Search layouts');
-        lens.command = { title, command: 'terapipe.openLayout', arguments: arguments_, tooltip: vscode.l10n.t('Compare layouts') };
+        lens.command = commandOf(title, 'terapipe.openLayout', arguments_, vscode.l10n.t('Compare layouts'));
         return lens;
       }
       const title = texts?.[lens.part] ?? vscode.l10n.t('Plan');
       const measures = lens.part === 'profile' && (state?.plan?.request.profile ?? null) === null;
-      if (lens.part === 'run')
-        lens.command = { title, command: 'terapipe.explorer.focus', tooltip: vscode.l10n.t('Show models and plans') };
+      if (lens.part === 'run') lens.command = commandOf(title, 'terapipe.explorer.focus', [], vscode.l10n.t('Show models and plans'));
       else if (lens.part === 'elastic')
-        lens.command = { title, command: 'terapipe.openElastic', arguments: arguments_, tooltip: vscode.l10n.t('Open elastic plan') };
-      else if (measures)
-        lens.command = { title, command: 'terapipe.profile', arguments: arguments_, tooltip: vscode.l10n.t('Measure this layer here') };
+        lens.command = commandOf(title, 'terapipe.openElastic', arguments_, vscode.l10n.t('Open elastic plan'));
+      else if (measures) lens.command = commandOf(title, 'terapipe.profile', arguments_, vscode.l10n.t('Measure this layer here'));
       else
         lens.command =
           (state?.plan ?? null) === null
-            ? { title, command: 'terapipe.plan', arguments: arguments_, tooltip: vscode.l10n.t('Plan this model') }
-            : { title, command: 'terapipe.openTimeline', arguments: arguments_, tooltip: vscode.l10n.t('Open timeline') };
+            ? commandOf(title, 'terapipe.plan', arguments_, vscode.l10n.t('Plan this model'))
+            : commandOf(title, 'terapipe.openTimeline', arguments_, vscode.l10n.t('Open timeline'));
       return lens;
     },
   };

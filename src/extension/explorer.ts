@@ -5,11 +5,12 @@ import { isLauncher } from '../core/launch/readers';
 import { findConfigs, launcherGlob, lookAt } from './find-configs';
 import { factsOfRun, totalsText } from './launcher-facts';
 import { factRows, type FactRow, type OutlineGroup } from './launcher-outline';
-import type { PlanSessions } from './plan-sessions';
+import type { PlanSessions, SessionState } from './plan-sessions';
 import { rangeOf } from './ranges';
 import { reportBug } from './run-command';
 import { nameOf } from './sources';
 import { elasticText, summaryOf } from './summary';
+import { commandOf, treeItem } from './ui';
 
 export interface Explorer {
   readonly dispose: () => void;
@@ -149,15 +150,11 @@ function treeItemOf(item: ExplorerItem, sessions: PlanSessions): vscode.TreeItem
   switch (item.kind) {
     case 'config':
       return configItem(item, sessions);
-    case 'stages': {
-      const row = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.Collapsed);
-      row.iconPath = new vscode.ThemeIcon('layers');
-      return row;
-    }
+    case 'stages':
+      return treeItem({ label: item.label, icon: 'layers', hasChildren: true });
     case 'group': {
-      const row = described(item.label, item.value, groupIcons[item.group]);
+      const row = described(item.label, item.value, groupIcons[item.group], true);
       row.id = `${item.file}#${item.group}`;
-      row.collapsibleState = vscode.TreeItemCollapsibleState.Collapsed;
       return row;
     }
     case 'fact':
@@ -173,36 +170,36 @@ function treeItemOf(item: ExplorerItem, sessions: PlanSessions): vscode.TreeItem
 function factItem({ file, label, value, place }: FactRow, sessions: PlanSessions): vscode.TreeItem {
   const row = described(label, value, 'symbol-field');
   const selection = rangeOf(place, sessions.get(file)?.texts ?? new Map());
-  row.command = {
-    title: vscode.l10n.t('Open'),
-    command: 'vscode.open',
-    arguments: [vscode.Uri.parse(place.file), { selection } satisfies vscode.TextDocumentShowOptions],
-  };
+  const options: vscode.TextDocumentShowOptions = { selection };
+  row.command = commandOf(vscode.l10n.t('Open'), 'vscode.open', [vscode.Uri.parse(place.file), options]);
   return row;
 }
 
 function configItem({ file, format }: Extract<ExplorerItem, { kind: 'config' }>, sessions: PlanSessions): vscode.TreeItem {
   const uri = vscode.Uri.parse(file);
   const folder = nameOf(vscode.Uri.joinPath(uri, '..'));
-  const row = new vscode.TreeItem(folder === '' ? nameOf(uri) : `${folder}/${nameOf(uri)}`, vscode.TreeItemCollapsibleState.Collapsed);
-  const state = sessions.get(file);
-  const plan = state?.plan ?? null;
-  const launcher = state?.launcher ?? null;
+  const row = treeItem({
+    label: folder === '' ? nameOf(uri) : `${folder}/${nameOf(uri)}`,
+    description: descriptionOf(sessions.get(file)),
+    tooltip: vscode.workspace.asRelativePath(uri),
+    icon: format === 'terapipe' ? 'graph' : isLauncher(format) ? 'rocket' : 'json',
+    hasChildren: true,
+  });
   row.id = file;
   row.contextValue = `config.${format}`;
-  row.iconPath = new vscode.ThemeIcon(format === 'terapipe' ? 'graph' : isLauncher(format) ? 'rocket' : 'json');
-  row.tooltip = vscode.workspace.asRelativePath(uri);
-  row.command = { title: vscode.l10n.t('Open'), command: 'vscode.open', arguments: [uri] };
-  if (plan !== null) row.description = vscode.l10n.t('{0} / step', summaryOf(plan).stepText);
-  else if (state !== undefined && state.elastic !== null) row.description = elasticText(state.elastic.plan, vscode.l10n.t);
-  else if (state !== undefined && launcher !== null) row.description = totalsText(factsOfRun(state), launcher, vscode.l10n.t) ?? '';
+  row.command = commandOf(vscode.l10n.t('Open'), 'vscode.open', [uri]);
   return row;
 }
 
-function described(label: string, value: string, icon: string): vscode.TreeItem {
-  const row = new vscode.TreeItem(label);
-  row.description = value;
-  row.tooltip = `${label}: ${value}`;
-  row.iconPath = new vscode.ThemeIcon(icon);
-  return row;
+/** The step time of a plan, else what freezing layers gains or the totals of a launcher; empty while nothing is known. */
+function descriptionOf(state: SessionState | undefined): string {
+  if (state === undefined) return '';
+  const { plan, elastic, launcher } = state;
+  if (plan !== null) return vscode.l10n.t('{0} / step', summaryOf(plan).stepText);
+  if (elastic !== null) return elasticText(elastic.plan, vscode.l10n.t);
+  return launcher === null ? '' : (totalsText(factsOfRun(state), launcher, vscode.l10n.t) ?? '');
+}
+
+function described(label: string, value: string, icon: string, hasChildren = false): vscode.TreeItem {
+  return treeItem({ label, description: value, tooltip: `${label}: ${value}`, icon, hasChildren });
 }

@@ -3,6 +3,7 @@ import type { Finding, Fix } from '../core/findings';
 import type { LayoutSearches } from './layout-searches';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import { rangeOf } from './ranges';
+import { commandOf } from './ui';
 
 /** Quick fixes of the findings under the cursor; offered only while the texts they were made for are still current. */
 export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearches, selector: vscode.DocumentSelector): vscode.Disposable {
@@ -49,7 +50,7 @@ function applyAction(finding: Finding, state: SessionState, context: vscode.Code
   const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
   action.isPreferred = true;
   action.diagnostics = diagnosticsFor(finding, state, context);
-  action.command = { title, command: 'terapipe.applyLayout', arguments: [vscode.Uri.parse(state.file)] };
+  action.command = commandOf(title, 'terapipe.applyLayout', [vscode.Uri.parse(state.file)]);
   return action;
 }
 

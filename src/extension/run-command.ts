@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../core/errors';
+import { showErrorMessage, showWarningMessage } from './ui';
 
 /**
  * Runs one thing a user asked for. Cancelled: silent. Expected: one message that says what to do. A bug: the stack in the log, a short message
@@ -13,7 +14,7 @@ export async function runCommand<T>(log: vscode.LogOutputChannel, name: string, 
     if (error instanceof CancelledError || error instanceof vscode.CancellationError) return undefined;
     if (error instanceof ExpectedError) {
       log.info(`${name}: ${error.code}: ${error.message}; ${error.remedy}`);
-      void vscode.window.showWarningMessage(`${error.message}; ${error.remedy}.`);
+      void showWarningMessage(`${error.message}; ${error.remedy}.`);
       return undefined;
     }
     reportBug(log, name, error);
@@ -25,7 +26,7 @@ export async function runCommand<T>(log: vscode.LogOutputChannel, name: string, 
 export function reportBug(log: vscode.LogOutputChannel, name: string, error: unknown): void {
   log.error(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   const showLog = vscode.l10n.t('Show log');
-  void vscode.window.showErrorMessage(vscode.l10n.t('TeraPipe: something went wrong. The log has the details.'), showLog).then((answer) => {
+  void showErrorMessage(vscode.l10n.t('TeraPipe: something went wrong. The log has the details.'), showLog).then((answer) => {
     if (answer === showLog) log.show();
   });
 }

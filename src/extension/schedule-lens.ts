@@ -4,6 +4,7 @@ import type { PlanSessions } from './plan-sessions';
 import { scheduleLensText } from './schedule-text';
 import { isEnabled } from './settings';
 import type { ShownConfig } from './shown-config';
+import { commandOf } from './ui';
 
 /** Lenses over a schedule file: its size, length and bubble, or how many problems it has, and the way to its timeline. */
 export function registerScheduleLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
@@ -18,12 +19,9 @@ export function registerScheduleLens(sessions: PlanSessions, shown: ShownConfig,
       if (state === undefined || title === null) return [];
       const top = new vscode.Range(0, 0, 0, 0);
       const command = state.error === null ? 'terapipe.openTimeline' : 'workbench.actions.view.problems';
-      const first = new vscode.CodeLens(top, { title, command, arguments: state.error === null ? [uri] : [] });
+      const first = new vscode.CodeLens(top, commandOf(title, command, state.error === null ? [uri] : []));
       if (state.schedule === null) return [first];
-      return [
-        first,
-        new vscode.CodeLens(top, { title: vscode.l10n.t('Show timeline'), command: 'terapipe.openTimeline', arguments: [uri] }),
-      ];
+      return [first, new vscode.CodeLens(top, commandOf(vscode.l10n.t('Show timeline'), 'terapipe.openTimeline', [uri]))];
     },
   };
   return vscode.Disposable.from(

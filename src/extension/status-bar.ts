@@ -5,11 +5,11 @@ import type { PlanSessions, SessionState } from './plan-sessions';
 import type { ShownConfig } from './shown-config';
 import { elasticText, memoryText, planText, summaryOf } from './summary';
 import { displayPath } from './sources';
+import { commandOf, createStatusItem } from './ui';
 
 /** One item: the step time of the shown config, red only when planning is stopped by an error. */
 export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): vscode.Disposable {
-  const item = vscode.window.createStatusBarItem('terapipe.status', vscode.StatusBarAlignment.Left, 0);
-  item.name = 'TeraPipe';
+  const item = createStatusItem('terapipe.status', 'TeraPipe');
 
   function refresh(): void {
     const state = shown.session();
@@ -17,12 +17,14 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
       item.hide();
       return;
     }
-    item.text = textOf(state);
-    item.tooltip = tooltipOf(state);
     const command = state.plan === null && state.elastic !== null ? 'terapipe.openElastic' : 'terapipe.openTimeline';
-    item.command = { title: vscode.l10n.t('Open timeline'), command, arguments: [vscode.Uri.parse(state.file)] };
-    item.backgroundColor = state.error === null ? undefined : new vscode.ThemeColor('statusBarItem.errorBackground');
-    item.show();
+    item.show({
+      icon: iconOf(state),
+      text: textOf(state),
+      tooltip: tooltipOf(state),
+      command: commandOf(vscode.l10n.t('Open timeline'), command, [vscode.Uri.parse(state.file)]),
+      color: state.error === null ? undefined : new vscode.ThemeColor('statusBarItem.errorBackground'),
+    });
   }
 
   return vscode.Disposable.from(
@@ -42,19 +44,16 @@ function isOfAnotherKind({ plan, error }: SessionState): boolean {
   return plan === null && error !== null && isErrorOfAnotherKind(error);
 }
 
-function textOf({ plan, elastic, progress, error }: SessionState): string {
-  const icon =
-    progress !== null
-      ? '$(sync~spin)'
-      : error !== null
-        ? '$(error)'
-        : plan !== null && !summaryOf(plan).verdict.fits
-          ? '$(error)'
-          : '$(graph)';
-  if (plan === null && elastic !== null) return `${icon} ${elasticText(elastic.plan, vscode.l10n.t)}`;
-  if (plan === null) return progress === null ? `${icon} TeraPipe` : `${icon} ${vscode.l10n.t('Planning')}`;
+function iconOf({ plan, progress, error }: SessionState): string {
+  if (progress !== null) return 'sync~spin';
+  return error !== null || (plan !== null && !summaryOf(plan).verdict.fits) ? 'error' : 'graph';
+}
+
+function textOf({ plan, elastic, progress }: SessionState): string {
+  if (plan === null && elastic !== null) return elasticText(elastic.plan, vscode.l10n.t);
+  if (plan === null) return progress === null ? 'TeraPipe' : vscode.l10n.t('Planning');
   const { stepText, bubbleText } = summaryOf(plan);
-  return `${icon} ${vscode.l10n.t('{0} / step, bubble {1}', stepText, bubbleText)}`;
+  return vscode.l10n.t('{0} / step, bubble {1}', stepText, bubbleText);
 }
 
 function tooltipOf({ file, plan, elastic, error, staleEdits }: SessionState): vscode.MarkdownString {

@@ -8,6 +8,13 @@ import { figures, pageFrame } from './plan-page';
 import { wideScript } from './wide-script';
 import { openFile, openWorkbench, runFromPalette } from './workbench';
 
+/** Where VS Code finds a link in a notification, a click on it runs the command, in restricted workspaces too. */
+const hostileConfig = `{
+  "model": { "layers": 12, "hidden": 768, "heads": 12, "vocab": 50257 },
+  "schedule": "[Fix it](command:workbench.action.quickOpen)"
+}
+`;
+
 /** A workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not. */
 export async function walkRestricted(browser: Browser, { tools, screenshotsDir }: TierInput): Promise<TierResult> {
   const workspace = path.join(temporaryFolder('terapipe-restricted'), 'gpt3-175b');
@@ -15,6 +22,7 @@ export async function walkRestricted(browser: Browser, { tools, screenshotsDir }
   const script = path.join(workspace, 'llama/train.sh');
   mkdirSync(path.dirname(script));
   writeFileSync(script, wideScript);
+  writeFileSync(path.join(workspace, 'hostile.terapipe.json'), hostileConfig);
   const settings = { 'security.workspace.trust.enabled': true, 'security.workspace.trust.startupPrompt': 'never' };
   const server = await startCodeServer(tools, { extensions: [root], settings });
   try {
@@ -50,7 +58,19 @@ export async function walkRestricted(browser: Browser, { tools, screenshotsDir }
         if (readFileSync(script, 'utf8') !== wideScript) throw new Error('train.sh was written');
       },
     };
-    const result = await walkSteps([plan, refusal, unwritten], async () => {
+    const unclickable = {
+      name: 'a link that a config smuggles into a notification stays text',
+      act: async () => {
+        await openFile(page, 'hostile.terapipe.json');
+        await runFromPalette(page, 'TeraPipe: Search layouts');
+        const message = page.locator('.notification-toast .notification-list-item-message', { hasText: 'Fix it' }).last();
+        await message.waitFor();
+        await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-hostile.png') });
+        const links = await message.locator('a').allTextContents();
+        if (links.length > 0) throw new Error(`the notification has links: ${links.join(', ')}`);
+      },
+    };
+    const result = await walkSteps([plan, refusal, unwritten, unclickable], async () => {
       await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-failed.png') });
     });
     await page.close();

@@ -11,6 +11,7 @@ import type { LayoutPoint } from '../../protocol/layout';
 import type { LayoutDiffs } from '../layout-diff';
 import { outdated } from '../layout-searches';
 import { nameOf } from '../sources';
+import { showInformationMessage } from '../ui';
 import { withSearchProgress, type LayoutCommands } from './search-layout';
 import { targetOf } from './target';
 
@@ -39,7 +40,7 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
   const read = isOfLauncher ? await readerOf(format, commands.shell) : null;
   const applied = applyLayout({ run, launcher, read }, result, found, result.launched);
   if (applied.edits.length === 0) {
-    void vscode.window.showInformationMessage(vscode.l10n.t('{0} says this layout already.', nameOf(vscode.Uri.parse(file))));
+    void showInformationMessage(vscode.l10n.t('{0} says this layout already.', nameOf(vscode.Uri.parse(file))));
     return;
   }
   await commands.diffs.show(applied, vscode.l10n.t('{0}: as it is, and with {1}', nameOf(vscode.Uri.parse(file)), layoutText(found.point)));
@@ -61,7 +62,7 @@ function offer({ diffs }: ApplyCommands, { launched }: SearchResult, found: Foun
       : vscode.l10n.t('{0} a step as launched, {1} with this layout. Write it into the file?', formatDuration(launched.iterationMs), after);
   const left =
     remarks.length === 0 ? '' : ` ${vscode.l10n.t('{0} left to you: {1}', plural(remarks.length, 'setting'), remarks.join('; '))}`;
-  void vscode.window.showInformationMessage(text + left, apply, discard).then((answer) => {
+  void showInformationMessage(text + left, apply, discard).then((answer) => {
     if (answer === apply) void vscode.commands.executeCommand('terapipe.acceptLayout');
     else if (answer === discard) void diffs.discard(undefined);
   });

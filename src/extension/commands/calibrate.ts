@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { CancelledError } from '../../core/errors';
 import { formatDuration, parseDuration } from '../../core/format';
 import { chosenOf } from '../../core/planner/plan';
+import { showInputBox } from '../ui';
 import { changeConfig } from './change-config';
 import { createConfigCommand } from './create-config';
 import { settled, targetOf, type ConfigCommands } from './target';
@@ -13,7 +14,7 @@ export async function calibrateCommand(commands: ConfigCommands, argument: unkno
   const state = await settled(commands, await targetOf(commands.shown, argument));
   const plan = state.plan;
   const known = plan?.request.calibration?.iterationMs;
-  const answer = await vscode.window.showInputBox({
+  const answer = await showInputBox({
     title: vscode.l10n.t('Calibrate to a measured step'),
     value: known === undefined ? '' : `${known} ms`,
     ignoreFocusOut: true,

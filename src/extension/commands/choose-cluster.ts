@@ -5,6 +5,7 @@ import { CancelledError } from '../../core/errors';
 import { formatBytes, formatNumber } from '../../core/format';
 import { plainClusterChanges } from '../cluster-changes';
 import { planDefaults, writePlanDefaults } from '../settings';
+import { showInputBox, showQuickPick } from '../ui';
 import { changeConfig } from './change-config';
 import { uriOf, type ConfigCommands } from './target';
 
@@ -51,7 +52,7 @@ async function askGpu(current: string): Promise<GpuPresetName> {
       picked: name === current,
     };
   });
-  const picked = await vscode.window.showQuickPick(
+  const picked = await showQuickPick(
     [...items].sort((a, b) => Number(b.picked) - Number(a.picked)),
     {
       title: vscode.l10n.t('Choose GPU'),
@@ -65,7 +66,7 @@ async function askGpu(current: string): Promise<GpuPresetName> {
 }
 
 async function askCount(title: string, current: number, maximum: number): Promise<number> {
-  const answer = await vscode.window.showInputBox({
+  const answer = await showInputBox({
     title,
     value: String(current),
     ignoreFocusOut: true,

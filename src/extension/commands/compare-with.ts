@@ -9,6 +9,7 @@ import type { LayoutSearches } from '../layout-searches';
 import { configFormatOf } from '../shown-config';
 import { displayPath, nameOf, readText } from '../sources';
 import type { TimelinePanels } from '../timeline-panels';
+import { showQuickPick } from '../ui';
 import { targetOf, uriOf, type ConfigCommands } from './target';
 
 export interface CompareCommands extends ConfigCommands {
@@ -65,7 +66,7 @@ interface Choice extends vscode.QuickPickItem {
 }
 
 async function ask(commands: CompareCommands, file: string): Promise<Compared> {
-  const picked = await vscode.window.showQuickPick<Choice>(choices(commands, file), {
+  const picked = await showQuickPick<Choice>(choices(commands, file), {
     title: vscode.l10n.t('Compare {0} with', displayPath(file)),
     placeHolder: vscode.l10n.t('Another config, the best layout, or a measured run'),
     matchOnDescription: true,

@@ -10,6 +10,7 @@ import type { PlannerClient } from '../../worker/client';
 import { placeTextOf } from '../page-state';
 import type { SessionState } from '../plan-sessions';
 import { displayPath } from '../sources';
+import { showInformationMessage, showQuickPick, showWarningMessage } from '../ui';
 import { pickedLayout, type PickedLayout } from './apply-layout';
 import { saveText } from './save';
 import type { LayoutCommands } from './search-layout';
@@ -59,7 +60,7 @@ async function askTarget(): Promise<Target> {
     { target: 'deepspeed', label: 'DeepSpeed', description: vscode.l10n.t('a JSON') },
     { target: 'html', label: vscode.l10n.t('Report'), description: vscode.l10n.t('one HTML page to send around') },
   ];
-  const picked = await vscode.window.showQuickPick(items, {
+  const picked = await showQuickPick(items, {
     title: vscode.l10n.t('Export layout'),
     placeHolder: vscode.l10n.t('What to write'),
   });
@@ -81,7 +82,7 @@ async function openUnsaved({ text, gaps }: NewLauncher, format: NewFormat): Prom
   await vscode.window.showTextDocument(document);
   if (gaps.length === 0) return;
   const left = gaps.map(({ what, because }) => `${what}: ${because}`).join('; ');
-  void vscode.window.showWarningMessage(vscode.l10n.t('This launcher has no word for some of it. {0}.', left));
+  void showWarningMessage(vscode.l10n.t('This launcher has no word for some of it. {0}.', left));
 }
 
 async function report({ plan }: ExportLayoutCommands, { file, findings, texts }: SessionState, source: Source): Promise<void> {
@@ -89,7 +90,7 @@ async function report({ plan }: ExportLayoutCommands, { file, findings, texts }:
   const told = 'plan' in source ? findings.map((finding) => ({ ...finding, where: placeTextOf(finding.place, texts, displayPath) })) : [];
   const target = await saveText(vscode.Uri.parse(file), `${whole.request.title} plan.html`, { HTML: ['html'] }, planHtml(whole, told));
   const open = vscode.l10n.t('Open in the browser');
-  void vscode.window.showInformationMessage(vscode.l10n.t('The report is saved.'), open).then((answer) => {
+  void showInformationMessage(vscode.l10n.t('The report is saved.'), open).then((answer) => {
     if (answer === open) void vscode.env.openExternal(target);
   });
 }

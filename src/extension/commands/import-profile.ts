@@ -5,6 +5,7 @@ import { importTimes } from '../../core/profile/csv';
 import { importedFor } from '../../core/profile/imported';
 import { writeProfile } from '../../profiler/store';
 import { readText } from '../sources';
+import { showInputBox, showQuickPick } from '../ui';
 import type { ProfileCommands } from './profile';
 import { settled, targetOf } from './target';
 
@@ -35,12 +36,13 @@ export async function importProfileCommand({ panels, profiles, ...commands }: Pr
 async function askDevice(planned: string): Promise<string> {
   const names = [planned, ...gpuPresetNames.filter((name) => name !== planned)];
   const other = vscode.l10n.t('Another device');
-  const picked = await vscode.window.showQuickPick([...names, other], {
-    title: vscode.l10n.t('The device that the times were measured on'),
-  });
+  const picked = await showQuickPick(
+    [...names, other].map((label) => ({ label })),
+    { title: vscode.l10n.t('The device that the times were measured on') },
+  );
   if (picked === undefined) throw new CancelledError();
-  if (picked !== other) return picked;
-  const named = await vscode.window.showInputBox({ title: vscode.l10n.t('Name of the device, as its driver gives it') });
+  if (picked.label !== other) return picked.label;
+  const named = await showInputBox({ title: vscode.l10n.t('Name of the device, as its driver gives it') });
   if (named === undefined || named.trim() === '') throw new CancelledError();
   return named.trim();
 }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { CancelledError } from '../../core/errors';
+import { showQuickPick } from '../ui';
 import { uriOf } from './target';
 
 const pending = 'terapipe.openSampleFile';
@@ -37,9 +38,9 @@ async function openFirstFile(folder: vscode.Uri): Promise<void> {
 }
 
 async function askFolder(storage: vscode.Uri): Promise<vscode.Uri> {
-  const own = { label: vscode.l10n.t("In TeraPipe's own storage"), description: vscode.l10n.t('nothing to choose') };
-  const chosen = { label: vscode.l10n.t('In a folder that I choose…') };
-  const pick = await vscode.window.showQuickPick([own, chosen], {
+  const own: vscode.QuickPickItem = { label: vscode.l10n.t("In TeraPipe's own storage"), description: vscode.l10n.t('nothing to choose') };
+  const chosen: vscode.QuickPickItem = { label: vscode.l10n.t('In a folder that I choose…') };
+  const pick = await showQuickPick([own, chosen], {
     title: vscode.l10n.t('Open the sample workspace'),
     placeHolder: vscode.l10n.t('Where should its files go?'),
     ignoreFocusOut: true,

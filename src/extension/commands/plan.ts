@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { SessionState } from '../plan-sessions';
 import { scheduleViewId } from '../schedule-view';
+import { withProgress } from '../ui';
 import { targetOf, type ConfigCommands } from './target';
 
 const quickMs = 1000;
@@ -21,8 +22,7 @@ export async function planCommand(commands: ConfigCommands, argument: unknown): 
 }
 
 function withNotification({ sessions }: ConfigCommands, file: string, work: Promise<SessionState>): Thenable<SessionState> {
-  const options = { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Planning the pipeline'), cancellable: true };
-  return vscode.window.withProgress(options, async (progress, token) => {
+  return withProgress(vscode.l10n.t('Planning the pipeline'), async (progress, token) => {
     let reported = 0;
     const subscriptions = vscode.Disposable.from(
       token.onCancellationRequested(() => sessions.cancel(file)),

@@ -11,6 +11,7 @@ import { requireTrust, stoppedBy, type Profiles } from '../profiles';
 import type { SessionState } from '../plan-sessions';
 import { planDefaults } from '../settings';
 import type { TimelinePanels } from '../timeline-panels';
+import { showInformationMessage, withProgress } from '../ui';
 import { settled, targetOf, uriOf, type ConfigCommands } from './target';
 
 export interface ProfileCommands extends ConfigCommands {
@@ -52,12 +53,7 @@ async function measureWithProgress(
   request: PlanRequest,
   precisionFixed: boolean,
 ): Promise<void> {
-  const options = {
-    location: vscode.ProgressLocation.Notification,
-    title: vscode.l10n.t('Profiling {0}', request.title),
-    cancellable: true,
-  };
-  const done = await vscode.window.withProgress(options, async (progress, token) => {
+  const done = await withProgress(vscode.l10n.t('Profiling {0}', request.title), async (progress, token) => {
     const subscription = token.onCancellationRequested(profiles.cancel);
     progress.report({ message: vscode.l10n.t('looking for a GPU') });
     let reported = 0;
@@ -98,7 +94,7 @@ function tellOutcome({ profile, file, saveError }: ProfileRun, request: PlanRequ
       : vscode.l10n.t('{0} is profiled ({1}). This plan does not use it: {2}.', request.title, sure, refusal);
   if (file === null) return;
   // Not awaited: the command is done, whether somebody answers or not.
-  void vscode.window.showInformationMessage(text, show).then((answer) => {
+  void showInformationMessage(text, show).then((answer) => {
     if (answer === show) void vscode.window.showTextDocument(vscode.Uri.file(file));
   });
 }

@@ -4,6 +4,7 @@ import { CancelledError, ExpectedError } from '../../core/errors';
 import type { Plan } from '../../core/planner/plan';
 import type { PageMessage } from '../../protocol/page';
 import { nameOf } from '../sources';
+import { setStatusBarMessage } from '../ui';
 import { settled, targetOf, type ConfigCommands } from './target';
 import { planJson } from '../../core/export/plan-json';
 
@@ -56,6 +57,6 @@ export async function saveText(
   if (target === undefined) throw new CancelledError();
   if (target.scheme === 'file') await writeFile(target.fsPath, text);
   else await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(typeof text === 'string' ? text : Array.from(text).join('')));
-  vscode.window.setStatusBarMessage(`$(check) ${vscode.l10n.t('Saved {0}', nameOf(target))}`, savedShownMs);
+  setStatusBarMessage('check', vscode.l10n.t('Saved {0}', nameOf(target)), savedShownMs);
   return target;
 }

@@ -4,6 +4,7 @@ import type { SearchStanding } from '../../core/planner/search/answer';
 import type { SearchResult } from '../../core/planner/search/result';
 import type { LayoutSearches } from '../layout-searches';
 import type { TimelinePanels } from '../timeline-panels';
+import { withProgress } from '../ui';
 import { targetOf, type ConfigCommands } from './target';
 
 export interface LayoutCommands extends ConfigCommands {
@@ -47,8 +48,7 @@ export async function withSearchProgress<T>(commands: Pick<LayoutCommands, 'layo
 }
 
 async function notified<T>({ layouts }: Pick<LayoutCommands, 'layouts'>, file: string, work: Promise<T>): Promise<T> {
-  const options = { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Searching layouts'), cancellable: true };
-  return vscode.window.withProgress(options, async (progress, token) => {
+  return withProgress(vscode.l10n.t('Searching layouts'), async (progress, token) => {
     let reached = 0;
     const subscriptions = vscode.Disposable.from(
       token.onCancellationRequested(() => layouts.cancel(file)),
