@@ -1,3 +1,5 @@
+import { ExpectedError } from '../core/errors';
+
 /** Why a file could not be written, and what to do about it, in words. */
 export interface SystemReason {
   /** Ends a sentence: "the disk is full". */
@@ -33,4 +35,10 @@ export function systemCode(error: unknown): string | null {
 export function systemReason(error: unknown): SystemReason | null {
   const code = systemCode(error);
   return code === null ? null : (reasons[code] ?? { why: code, remedy: elsewhere });
+}
+
+/** What a failed write comes to: an expected error with the system's reason; an error of another kind as it is. */
+export function notWritten(code: 'export-not-saved' | 'profile-not-saved', file: string, error: unknown): unknown {
+  const reason = error instanceof ExpectedError ? null : systemReason(error);
+  return reason === null ? error : new ExpectedError(code, `${file} could not be written: ${reason.why}`, reason.remedy);
 }

@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ExpectedError } from '../core/errors';
 import { maximumProfileBytes, parseProfile, profileFileName, profileText } from '../core/profile/file';
 import type { NamedProfile, Profile } from '../core/profile/profile';
+import { notWritten, systemCode } from '../files/system-reason';
+import { tryWriting, writeWhole } from '../files/write-whole';
 
 /** Folders looked through for a `.terapipe`, from the config upwards. */
 const highestAncestor = 32;
@@ -71,7 +72,9 @@ async function readText(file: string): Promise<string> {
     return await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof ExpectedError) throw error;
-    throw unreadable(`cannot be read (${systemCode(error)})`);
+    const code = systemCode(error);
+    if (code === null) throw error;
+    throw unreadable(`cannot be read (${code})`);
   }
 }
 
@@ -81,20 +84,17 @@ async function readText(file: string): Promise<string> {
  */
 export async function requireWritable(target: string): Promise<void> {
   const folder = isFile(target) ? path.dirname(target) : target;
-  const trial = path.join(folder, `.${randomBytes(4).toString('hex')}.tmp`);
   if (isFile(target)) await statusOf(target);
   try {
     await mkdir(folder, { recursive: true });
-    await writeFile(trial, ' '.repeat(4096), { flag: 'wx', flush: true });
+    await tryWriting(folder);
   } catch (error) {
-    throw notSaved(target, error);
-  } finally {
-    await rm(trial, { force: true }).catch(() => undefined);
+    throw notWritten('profile-not-saved', target, error);
   }
 }
 
 /**
- * Writes a profile so that readers see the old file or the new one, never half of it: to a file beside it, flushed, then renamed. A profile that was stopped early never replaces a
+ * Writes a profile, as `writeWhole`. A profile that was stopped early never replaces a
  * complete one: it goes beside it, its name ending in `-partial`. Nothing but a profile is ever replaced.
  *
  * @param target a path that ends in `.json` is the file; anything else the folder, in which the profile gets a name by its content.
@@ -105,22 +105,13 @@ export async function writeProfile(target: string, profile: Profile): Promise<st
   const named = isFile(target) ? target : path.join(target, profileFileName(profile));
   const keeps = profile.status === 'partial' && (await statusOf(named)) === 'complete';
   const file = keeps ? named.replace(/\.json$/, '-partial.json') : named;
-  const beside = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   try {
     await statusOf(file);
     await mkdir(path.dirname(file), { recursive: true });
-    const handle = await open(beside, 'wx');
-    try {
-      await handle.writeFile(profileText(profile));
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(beside, file);
+    await writeWhole(file, profileText(profile), { replace: true });
     return file;
   } catch (error) {
-    await rm(beside, { force: true }).catch(() => undefined);
-    throw error instanceof ExpectedError ? error : notSaved(file, error);
+    throw notWritten('profile-not-saved', file, error);
   }
 }
 
@@ -142,23 +133,4 @@ async function statusOf(file: string): Promise<Profile['status'] | null> {
     if (error.code !== 'profile-unreadable' && (await readText(file)).includes('terapipe-profile')) return 'partial';
     throw new ExpectedError('profile-not-saved', `${file} is there and is no profile`, 'name another file with --out');
   }
-}
-
-const remedies: Readonly<Record<string, string>> = {
-  ENOSPC: 'make room, or name another place',
-  EDQUOT: 'make room, or name another place',
-  EACCES: 'check the permissions of its folder, or name another place',
-  EPERM: 'check the permissions of its folder, or name another place',
-  EROFS: 'name a place that is not read-only',
-};
-
-function notSaved(target: string, error: unknown): ExpectedError {
-  const code = systemCode(error);
-  const why = code === 'ENOSPC' ? 'the disk is full' : code;
-  return new ExpectedError('profile-not-saved', `${target} could not be written (${why})`, remedies[code] ?? 'name another place');
-}
-
-function systemCode(error: unknown): string {
-  if (error instanceof Error && 'code' in error) return String(error.code);
-  throw error;
 }

@@ -14,7 +14,7 @@ import { findingLine, printedFinding, type Answer, type PrintedFinding } from '.
 import { exportFormats, exportNames, type ExportName } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
 import { readNamedFile, type SourceText } from '../read-file';
-import { replaceFile, writeNewFile } from '../write-file';
+import { editFile, replaceFile, writeNewFile } from '../write-file';
 
 /** What `export` takes besides a file. */
 export interface ExportOptions {
@@ -65,7 +65,7 @@ interface Said {
 async function newFile(plan: Plan, findings: readonly PrintedFinding[], { to, out, write }: ExportOptions): Promise<Said> {
   const name = to ?? 'html';
   const { text, gaps } = exportFormats[name].create(plan, findings);
-  if (out !== null) await (write ? replaceFile(out, null, text) : writeNewFile(out, text));
+  if (out !== null) await (write ? replaceFile(out, text) : writeNewFile(out, text));
   return {
     json: { to: name, text: out === null ? text : null, written: out, gaps },
     text: out === null ? withoutLastBreak(text) : `Wrote ${printable(out)}`,
@@ -79,8 +79,8 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
   const read = await readerOf(format, shell);
   const edited = editLauncher(handOverOf(plan), read(file, text), format, read);
   const written = out ?? (write && edited.edits.length > 0 ? file : null);
-  if (out !== null) await (write ? replaceFile(out, null, edited.text) : writeNewFile(out, edited.text));
-  else if (written !== null) await replaceFile(file, text, edited.text);
+  if (out !== null) await (write ? replaceFile(out, edited.text) : writeNewFile(out, edited.text));
+  else if (written !== null) await editFile(file, text, edited.text);
   const diff = unifiedDiff(text, edited.text, printable(file), printable(file));
   const { set, kept, gaps, alongside } = edited;
   return {

@@ -1,5 +1,8 @@
 import * as vscode from 'vscode';
 import { CancelledError } from '../../core/errors';
+import { notWritten, systemCode } from '../../files/system-reason';
+import { writeWhole } from '../../files/write-whole';
+import { nameOf } from '../sources';
 import { showQuickPick } from '../ui';
 import { uriOf } from './target';
 
@@ -69,8 +72,11 @@ async function copyMissing(from: vscode.Uri, to: vscode.Uri): Promise<void> {
 
 async function copyIfMissing(source: vscode.Uri, target: vscode.Uri): Promise<void> {
   try {
-    await vscode.workspace.fs.copy(source, target, { overwrite: false });
+    // A copy that VS Code breaks off stays half written, and would be kept the next time.
+    if (target.scheme === 'file') await writeWhole(target.fsPath, await vscode.workspace.fs.readFile(source), { replace: false });
+    else await vscode.workspace.fs.copy(source, target, { overwrite: false });
   } catch (error) {
-    if (!(error instanceof vscode.FileSystemError && error.code === 'FileExists')) throw error;
+    const isThere = error instanceof vscode.FileSystemError ? error.code === 'FileExists' : systemCode(error) === 'EEXIST';
+    if (!isThere) throw notWritten('export-not-saved', nameOf(target), error);
   }
 }

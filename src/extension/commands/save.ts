@@ -1,8 +1,9 @@
-import { writeFile } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { Plan } from '../../core/planner/plan';
 import type { PageMessage } from '../../protocol/page';
+import { notWritten } from '../../files/system-reason';
+import { writeWhole } from '../../files/write-whole';
 import { nameOf } from '../sources';
 import { setStatusBarMessage } from '../ui';
 import { settled, targetOf, type ConfigCommands } from './target';
@@ -41,7 +42,10 @@ export async function savePageText(beside: vscode.Uri | null, { name, mime, text
   await saveText(beside, name, filters[mime], text);
 }
 
-/** Saves a text where the user says, and returns where that is. One in pieces is never whole in memory where it goes to a local file. */
+/**
+ * Saves a text where the user says, and returns where that is. On this machine's disk the old file stays until the new one is whole, and one in pieces is never whole in memory.
+ * @throws ExpectedError `export-not-saved`; CancelledError.
+ */
 export async function saveText(
   beside: vscode.Uri | null,
   name: string,
@@ -55,8 +59,14 @@ export async function saveText(
     ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, safeName) }),
   });
   if (target === undefined) throw new CancelledError();
-  if (target.scheme === 'file') await writeFile(target.fsPath, text);
-  else await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(typeof text === 'string' ? text : Array.from(text).join('')));
+  await write(target, text).catch((error: unknown) => {
+    throw notWritten('export-not-saved', nameOf(target), error);
+  });
   setStatusBarMessage('check', vscode.l10n.t('Saved {0}', nameOf(target)), savedShownMs);
   return target;
+}
+
+async function write(target: vscode.Uri, text: string | Iterable<string>): Promise<void> {
+  if (target.scheme === 'file') await writeWhole(target.fsPath, text, { replace: true });
+  else await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(typeof text === 'string' ? text : Array.from(text).join('')));
 }

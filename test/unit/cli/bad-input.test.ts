@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand } from '../../../src/cli/run-command';
 import { buildCommandLine, type CommandLine, type Outcome } from './command-line';
@@ -145,6 +145,26 @@ describe('terapipe on bad input', () => {
     } finally {
       closeSync(full);
     }
+  });
+
+  it('takes no output that a disk cut off for a whole one, and leaves none behind', function () {
+    write('big/terapipe.json', bigPlan);
+    const exportCut = (redirection: string) => {
+      // As on a full disk, the write that reaches the limit takes a part, and the next one fails.
+      const script = `ulimit -f 8 && "$0" "$1" export big/terapipe.json --to chrome-trace ${redirection}`;
+      return spawnSync('sh', ['-c', script, process.execPath, cli.bundle], { cwd: cli.folder, encoding: 'utf8' });
+    };
+    const printed = exportCut('> printed.json');
+    if (printed.error !== undefined) this.skip();
+    const larger = 'it would be larger than files may be here; name another place\n';
+    assert.deepEqual([printed.status, printed.stderr], [2, `terapipe: Standard output could not be written: ${larger}`]);
+    const before = readdirSync(cli.folder);
+    const written = exportCut('--out written.json');
+    assert.deepEqual([written.status, written.stderr], [2, `terapipe: written.json could not be written: ${larger}`]);
+    assert.deepEqual(readdirSync(cli.folder), before);
+    write('written.json', 'old');
+    assert.equal(exportCut('--out written.json --write').status, 2);
+    assert.equal(readFileSync(path.join(cli.folder, 'written.json'), 'utf8'), 'old');
   });
 
   it('ends quietly when nobody reads on', async () => {

@@ -167,7 +167,7 @@ describe('terapipe export', () => {
       [['export', plan, '--into', '-'], /not standard input/],
       [['export', plan, '--to', 'html', '--write'], /give --into or --out too/],
       [['export', plan, '--into', at('nowhere.sh')], /does not exist/],
-      [['export', plan, '--to', 'html', '--out', at('nowhere/plan.html')], /could not be written \(ENOENT\)/],
+      [['export', plan, '--to', 'html', '--out', at('nowhere/plan.html')], /could not be written: its folder does not exist/],
       [['plan', plan, '--into', script], /--into is an option of export, not of plan/],
     ];
     for (const [args, expected] of cases) {
