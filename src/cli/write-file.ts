@@ -42,7 +42,7 @@ export async function editFile(file: string, before: string, text: string): Prom
     const old = await unchanged();
     const mark = old.subarray(0, old.length - withoutMark(old).length);
     const bytes = Buffer.concat([mark, Buffer.from(text, 'utf8')]);
-    await writeWhole(file, bytes, { replace: true, beforeReplacing: async () => void (await unchanged()) });
+    await writeWhole(file, bytes, { replace: true, beforeReplacing: unchanged });
   } catch (error) {
     throw notWritten('export-not-saved', file, error);
   }

@@ -15,7 +15,7 @@ export interface WriteOptions {
   /** False: a file that is there stays as it is, and the write fails with EEXIST. */
   readonly replace: boolean;
   /** Called last, before the new file takes the old one's place; what it throws stops the write. */
-  readonly beforeReplacing?: () => Promise<void>;
+  readonly beforeReplacing?: () => Promise<unknown>;
   readonly disk?: Disk;
 }
 
