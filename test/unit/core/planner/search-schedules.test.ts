@@ -11,12 +11,14 @@ import { searchKeys, type SearchKey } from '../../../../src/core/planner/search/
 import { namedSchedules, type ScheduleName } from '../../../../src/core/schedule/schedule';
 import { gpt, request } from '../../../golden/requests';
 
-/** Sixteen A100 in nodes of eight. */
-const base = (layers: number, layout: Partial<PlanRequest['layout']> = {}): PlanRequest =>
-  request('A100-80GB', gpt(layers, 3072, 24, 50304), {
+/** Sixteen A100 in nodes of eight; slices coarse enough that plans are quick. */
+const base = (layers: number, layout: Partial<PlanRequest['layout']> = {}): PlanRequest => ({
+  ...request('A100-80GB', gpt(layers, 3072, 24, 50304), {
     training: { globalBatch: 32, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
     layout: { tensor: 2, pipeline: 4, data: 2, ...layout },
-  });
+  }),
+  slicing: { unit: 128, scheme: null },
+});
 
 const allBut = (...free: readonly SearchKey[]): Set<SearchKey> => new Set(searchKeys.filter((key) => !free.includes(key)));
 
