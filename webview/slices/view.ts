@@ -107,9 +107,10 @@ function proofOf(certificate: Certificate | null): HTMLElement[] {
   const { optimumMs, lowerBoundMs, evaluations, judgedBy, note } = certificate;
   const proved = isProved(optimumMs, lowerBoundMs);
   const gap = proved ? 0 : 1 - lowerBoundMs / optimumMs;
+  const optimal = judgedBy === 'formula' ? t('Proved optimal') : t('Proved optimal by equation 5');
   const pair = (name: string, value: string): HTMLElement => h('div', { class: 'pair' }, h('dt', {}, name), h('dd', {}, value));
   return [
-    h('h2', {}, icon(proved ? 'check' : 'information'), proved ? t('Proved optimal') : t('Within {0} of the optimum', formatPercent(gap))),
+    h('h2', {}, icon(proved ? 'check' : 'information'), proved ? optimal : t('Within {0} of the optimum', formatPercent(gap))),
     h(
       'dl',
       { class: 'pairs' },

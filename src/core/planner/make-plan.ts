@@ -3,13 +3,13 @@ import { shapeKey, type StageShape } from '../memory/layer-tensors';
 import type { CostInputs } from '../cost/rates';
 import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
-import { formatCount, formatDuration, plural } from '../format';
+import { formatCount, plural } from '../format';
 import type { CostProvenance } from '../cost/slice-cost';
 import { parameterCount } from '../model/parameters';
 import { scheduleKind } from '../schedule/registry';
 import type { ScheduleName, WorkUnit } from '../schedule/schedule';
 import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
-import { askedSchedule, choose, rounding } from './choose';
+import { askedSchedule, choose } from './choose';
 import { groupsAlone } from './groups-alone';
 import { offloadReason, offloadWaits } from './offload';
 import { chosenOf, type AnalyticPlan, type Candidate, type Plan } from './plan';
@@ -44,9 +44,7 @@ export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan 
     onProgress?.(0.7 + (0.3 * (index + 1)) / specs.length);
     return { spec, outcome };
   });
-  const candidates = judgedBySimulation(
-    outcomes.flatMap(({ outcome }) => (outcome === null || outcome instanceof ExpectedError ? [] : [outcome])),
-  );
+  const candidates = outcomes.flatMap(({ outcome }) => (outcome === null || outcome instanceof ExpectedError ? [] : [outcome]));
   const chosen = choose(request, candidates);
   if (chosen === undefined) {
     const wanted = askedSchedule(request) ?? '1F1B';
@@ -144,25 +142,6 @@ function analyticPlan(request: PlanRequest, signal: CancelSignal | undefined): A
   const plan = makePlan({ ...request, profile: null }, { signal });
   const { id, name, scheme, iterationMs } = chosenOf(plan);
   return { id, name, scheme, iterationMs };
-}
-
-/**
- * Equation 5 takes the slice that is slowest in forward and backward together; the fill and drain really wait for the slowest forward and the slowest backward. Where equal
- * slices win by that small difference, TeraPipe's candidate takes them.
- */
-function judgedBySimulation(candidates: readonly Candidate[]): readonly Candidate[] {
-  const uniform = candidates.find(({ id }) => id === 'uniform');
-  return candidates.map((candidate) => {
-    if (
-      candidate.id !== 'terapipe' ||
-      candidate.certificate === null ||
-      uniform === undefined ||
-      uniform.pipelineMs >= candidate.pipelineMs * (1 - rounding)
-    )
-      return candidate;
-    const note = `${candidate.certificate.note}; simulated, equal slices are faster by ${formatDuration(candidate.pipelineMs - uniform.pipelineMs)} and taken`;
-    return { ...uniform, id: candidate.id, name: candidate.name, certificate: { ...candidate.certificate, judgedBy: 'simulation', note } };
-  });
 }
 
 /** Why no candidate is left. */

@@ -1,17 +1,22 @@
 import { analyticKinks, profileKinks } from '../cost/context-kinks';
 import { tableKinks } from '../cost/table';
-import type { CancelSignal } from '../errors';
-import { formatNumber, formatPercent, plural } from '../format';
+import { throwIfCancelled, type CancelSignal } from '../errors';
+import { formatDuration, formatNumber, formatPercent, plural } from '../format';
+import { fitsMemory } from '../memory/verdict';
 import type { LayerGroup } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import type { ModelSpec } from '../model/spec';
 import { uniformLengths, uniformScheme, type Baselines } from '../solver/baselines';
 import { workOf, type SliceWork } from '../solver/chunk-rules';
 import type { SlicingProblem } from '../solver/problem';
+import type { Scheme } from '../solver/slicing';
 import { solveSlicing, type SlicingSolution, type StandingTimes } from '../solver/solve';
-import type { Cut } from './plan';
+import type { Certificate, Cut } from './plan';
 import type { CandidateSpec, Pipeline } from './predict';
+import { memoryOf } from './scheduling';
 import { slicingStages, type SlicingStages } from './slicing-cost';
+import { slicedStepTime } from './slicing-time';
+import { cardsOf } from './stage-inputs';
 import { defaultUnit, type PlanRequest } from './request';
 
 /** How far the solver is. */
@@ -36,11 +41,55 @@ const maximumStructuredTimes = 2 ** 20;
 const visitBudget = 6e8;
 const structuredVisitBudget = 4 * visitBudget;
 
-/** TeraPipe's own: solved, best uniform and whole sequences. */
+/** TeraPipe's own: the fastest cut known, best uniform and whole sequences. */
 export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: number, ear: SlicingEar): CandidateSpec[] {
+  const tokens = request.training.sequenceLength;
+  const solved = solveGrid(request, pipeline, batch, ear);
+  const { solution, grid } = solved;
+  const best = fastestCut(request, pipeline, batch, solved, ear);
+  const { slices } = solution.baselines.uniform;
+  return [
+    {
+      id: 'terapipe',
+      name: 'TeraPipe',
+      schedule: 'TeraPipe',
+      scheme: best.scheme,
+      certificate: {
+        optimumMs: solution.latencyMs,
+        lowerBoundMs: solution.lowerBoundMs,
+        evaluations: solution.evaluations,
+        judgedBy: best.judgedBy,
+        cuts: cutsOf(solution.baselines, tokens, grid.unit),
+        note: certificateNote(grid, pipeline, solution, best, batch),
+      },
+    },
+    {
+      id: 'uniform',
+      name: `best uniform, ${plural(slices, 'slice')}`,
+      schedule: 'TeraPipe',
+      scheme: uniformScheme({ batch, tokens, unit: grid.unit }, slices),
+      certificate: null,
+    },
+    { id: 'whole', name: 'whole sequences', schedule: 'TeraPipe', scheme: alike(batch, [tokens]), certificate: null },
+  ];
+}
+
+/** Every sequence by itself, cut alike. */
+function alike(batch: number, tokens: readonly number[]): Scheme {
+  return Array.from({ length: batch }, () => ({ batch: 1, tokens }));
+}
+
+interface SolvedGrid {
+  readonly grid: Grid;
+  readonly solution: SlicingSolution;
+}
+
+/** The optimum of eq. 5 on the finest slices that can be afforded. */
+function solveGrid(request: PlanRequest, pipeline: Pipeline, batch: number, ear: SlicingEar): SolvedGrid {
   const { training, layout, model } = request;
   const tokens = training.sequenceLength;
-  const { unit, largestChunk, contextKinks, stages } = gridOf(request, pipeline, batch);
+  const grid = gridOf(request, pipeline, batch);
+  const { unit, largestChunk, contextKinks, stages } = grid;
   const units = Math.ceil(tokens / unit);
   const solution = solveSlicing(
     {
@@ -60,37 +109,81 @@ export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: num
     },
     ear,
   );
-  const { slices } = solution.baselines.uniform;
-  return [
-    {
-      id: 'terapipe',
-      name: 'TeraPipe',
-      schedule: 'TeraPipe',
-      scheme: solution.scheme,
-      certificate: {
-        optimumMs: solution.latencyMs,
-        lowerBoundMs: solution.lowerBoundMs,
-        evaluations: solution.evaluations,
-        judgedBy: stages.kind === 'equal' || stages.kind === 'proportional' ? solution.judgedBy : 'simulation',
-        cuts: cutsOf(solution.baselines, tokens, unit),
-        note: certificateNote(stages, pipeline, solution, unit, largestChunk, batch),
-      },
-    },
-    {
-      id: 'uniform',
-      name: `best uniform, ${plural(slices, 'slice')}`,
-      schedule: 'TeraPipe',
-      scheme: uniformScheme({ batch, tokens, unit }, slices),
-      certificate: null,
-    },
-    {
-      id: 'whole',
-      name: 'whole sequences',
-      schedule: 'TeraPipe',
-      scheme: Array.from({ length: batch }, () => ({ batch: 1, tokens: [tokens] })),
-      certificate: null,
-    },
-  ];
+  return { grid, solution };
+}
+
+/** The cut that is taken, and what says so. */
+interface FastestCut {
+  readonly scheme: Scheme;
+  readonly judgedBy: Certificate['judgedBy'];
+  /** The simulated time is that of eq. 5 to the rounding, which no cut is below. */
+  readonly isOptimum: boolean;
+  /** How the cut was found, where it is another than the optimum of eq. 5. */
+  readonly instead: string | null;
+  /** Simulated, of the optimum of eq. 5 and of this one, ms. */
+  readonly solvedMs: number;
+  readonly bestMs: number;
+}
+
+/** Times that differ by less than this share are the same. */
+const rounding = 1e-9;
+
+/**
+ * Of all cuts that are known the one whose simulated step is fastest and fits: eq. 5 has every stage take as long as the slowest, and forward and backward of a slice wait for the same one, so that where stages differ another cut
+ * can win. Beside the optimum of eq. 5 there are those of units twice, four times, ... as long, so that a finer unit never loses, and on each of these the cuts of others.
+ */
+function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, first: SolvedGrid, ear: SlicingEar): FastestCut {
+  const { grid, solution } = first;
+  const timeMs = slicedStepTime(pipeline);
+  const solvedMs = timeMs(solution.scheme);
+  const isKnown = grid.stages.kind === 'equal' || grid.stages.kind === 'proportional';
+  const leastMs = timeMs.besidePipelineMs === null ? -Infinity : solution.lowerBoundMs + timeMs.besidePipelineMs;
+  const isOptimum = isKnown && solvedMs <= leastMs * (1 + rounding);
+  const judgedBy = isKnown ? solution.judgedBy : 'simulation';
+  const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs };
+  const cards = cardsOf(request.cluster, request.layout);
+  const fits = (scheme: Scheme): boolean => {
+    const memory = memoryOf(pipeline.inputs, 'TeraPipe', scheme, cards);
+    return memory !== null && fitsMemory(memory);
+  };
+  if (isOptimum && fits(solution.scheme)) return { ...solved, bestMs: solvedMs };
+  const ranked = knownCuts(request, pipeline, batch, first, ear)
+    .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
+    .sort((a, b) => a.ms - b.ms);
+  const fastest = ranked.find(({ scheme }) => fits(scheme)) ?? ranked[0];
+  if (fastest === undefined || (fastest.ms >= solvedMs * (1 - rounding) && fits(solution.scheme) === fits(fastest.scheme)))
+    return { ...solved, bestMs: solvedMs };
+  return { scheme: fastest.scheme, judgedBy: 'simulation', isOptimum: false, instead: fastest.name, solvedMs, bestMs: fastest.ms };
+}
+
+/** Cuts worth simulating, each with how it was found. */
+function knownCuts(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  batch: number,
+  first: SolvedGrid,
+  { signal }: SlicingEar,
+): { readonly name: string; readonly scheme: Scheme }[] {
+  const tokens = request.training.sequenceLength;
+  const known = new Map<string, { readonly name: string; readonly scheme: Scheme }>();
+  const add = (name: string, scheme: Scheme): void => {
+    const key = scheme.map(({ batch: together, tokens: lengths }) => `${together}:${lengths.join()}`).join(' ');
+    if (!known.has(key)) known.set(key, { name, scheme });
+  };
+  let solved = first;
+  for (;;) {
+    const { unit } = solved.grid;
+    const { uniform, equalWork, equalTime } = solved.solution.baselines;
+    add(`slices in multiples of ${unit} tokens`, solved.solution.scheme);
+    add('equal slices', alike(batch, uniformLengths(tokens, unit, uniform.slices)));
+    if (equalWork !== null) add('slices of equal work', alike(batch, equalWork.tokens));
+    add('slices of equal time', alike(batch, equalTime.tokens));
+    if (2 * unit >= tokens) break;
+    throwIfCancelled(signal);
+    solved = solveGrid({ ...request, slicing: { ...request.slicing, unit: 2 * unit } }, pipeline, batch, { signal });
+  }
+  add('whole sequences', alike(batch, [tokens]));
+  return [...known.values()];
 }
 
 type Grid = Required<Pick<SlicingProblem, 'unit'>> & {
@@ -131,8 +224,11 @@ function gridOf(request: PlanRequest, pipeline: Pipeline, batch: number): Grid {
   return { unit, largestChunk: Math.min(largest, affordable), contextKinks: null, stages };
 }
 
+/** Doubled until there are few enough, so that units of which one is twice the other are coarsened to the same. */
 function coarsened(unit: number, tokens: number, mostUnits: number): number {
-  return unit * Math.ceil(tokens / unit / mostUnits);
+  let coarse = unit;
+  while (Math.ceil(tokens / coarse) > mostUnits) coarse *= 2;
+  return coarse;
 }
 
 /**
@@ -184,27 +280,27 @@ function cutsOf({ wholeMs, uniform, equalTime, equalWork }: Baselines, tokens: n
   ];
 }
 
-/** What was proved, for which stages and slices. */
+/** What was proved, for which stages and slices, and what was taken instead. */
 function certificateNote(
-  { kind, factors, apart }: SlicingStages,
+  { unit, largestChunk, stages: { kind, factors, apart } }: Grid,
   { shapes, stageInputs }: Pipeline,
   { exact }: SlicingSolution,
-  unit: number,
-  largestChunk: number,
+  { isOptimum, instead, solvedMs, bestMs }: FastestCut,
   batch: number,
 ): string {
   const limits = `slices in multiples of ${unit} tokens${largestChunk < batch ? `, at most ${plural(largestChunk, 'sequence')} at a time` : ''}`;
   const inProportion = `stages that take ${formatNumber(Math.min(...(factors ?? [1])))} to ${formatNumber(Math.max(...(factors ?? [1])))} times as long`;
   const isEven = new Set(shapes.map(({ layers }) => layers)).size === 1 && new Set(stageInputs).size === 1;
-  const found = exact ? 'proved optimal' : 'best found, bound not closed';
+  const found = !exact ? 'best found, bound not closed' : isOptimum ? 'proved optimal' : 'proved optimal by equation 5';
+  const otherwise = instead === null ? '' : `; simulated, ${instead} are faster by ${formatDuration(solvedMs - bestMs)} and taken`;
   switch (kind) {
     case 'equal':
-      return `${found} for equal stages, ${limits}`;
+      return `${found} for equal stages, ${limits}${otherwise}`;
     case 'proportional':
-      return `${found} for ${inProportion}, ${limits}`;
+      return `${found} for ${inProportion}, ${limits}${otherwise}`;
     case 'nearly':
-      return `${found} for ${inProportion}, ${limits}; stages keep that proportion within ${formatPercent(apart)}, so the simulation judges it`;
+      return `${found} for ${inProportion}, ${limits}; stages keep that proportion within ${formatPercent(apart)}, so the simulation judges it${otherwise}`;
     case 'slowest':
-      return `${found} for equal stages, ${limits}; stages differ${isEven ? ' at the ends' : ''}, so this is the bottleneck stage's optimum and the simulation judges it`;
+      return `${found} for stages all as slow as the slowest, ${limits}; stages differ${isEven ? ' at the ends' : ''}, so the simulation judges it${otherwise}`;
   }
 }

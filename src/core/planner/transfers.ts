@@ -35,7 +35,10 @@ function crossingTokens({ stageInputs: [first], shapes }: Sending, stage: number
 }
 
 /** Transfers of a schedule: alike at all boundaries where all nodes are of one kind and all layers of one stack, else what each chunk hands on. */
-export function transfersOf(pipeline: Sending, { name, units, stageOfChunk }: Schedule): Transfers {
+export function transfersOf(
+  pipeline: Sending,
+  { name, units, stageOfChunk }: Pick<Schedule, 'name' | 'units' | 'stageOfChunk'>,
+): Transfers {
   const mode = name === 'TeraPipe' ? 'blocking' : 'fill-and-drain';
   const [first] = pipeline.stageInputs;
   if (new Set(pipeline.stageInputs).size < 2 && first?.model.stacks === undefined) {

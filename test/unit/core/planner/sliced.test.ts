@@ -74,9 +74,12 @@ describe('slices of a plan', () => {
 
   it('are as fine as asked for in sequences too long for a table', () => {
     const { certificate, scheme } = solved(long(2 ** 17, 64, 1));
-    assert.match(certificate.note, /^proved optimal .* multiples of 64 tokens/);
+    assert.match(
+      certificate.note,
+      /^proved optimal by equation 5 .* multiples of 64 tokens.*; simulated, equal slices are faster by .* and taken$/,
+    );
     const cost = slicingCost(pipelineOf(long(2 ** 17, 64, 1)));
-    assertSame(latencyOf(scheme, 4, cost).latencyMs, certificate.optimumMs);
+    assert.ok(latencyOf(scheme, 4, cost).latencyMs >= certificate.optimumMs);
   });
 
   it('are coarser where nothing is known of the cost', () => {

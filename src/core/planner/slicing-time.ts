@@ -1,0 +1,105 @@
+import { gradientExchange } from '../cost/stage-time';
+import type { SliceCost } from '../cost/slice-cost';
+import { unitsOf, type WorkUnit } from '../schedule/schedule';
+import type { Scheme } from '../solver/slicing';
+import type { Pipeline } from './predict';
+import { transfersOf } from './transfers';
+
+/** What tells cuts apart: a step of TeraPipe's schedule, ms, but for what is the same for all of them. */
+export interface SlicedStepTime {
+  (scheme: Scheme): number;
+  /** Of it, what follows the pipeline, where that is the same for all cuts too; null where it runs beside passes of theirs. */
+  readonly besidePipelineMs: number | null;
+}
+
+/**
+ * Times cuts of a pipeline as the simulation of TeraPipe's schedule does, in O(stages x slices) without making it: all forwards in order, then all backwards in reverse, sends as busy time of either. The optimizer is left out.
+ */
+export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
+  const { inputs, stageInputs, shapes } = pipeline;
+  const { training } = inputs;
+  const overlaps = training.overlapGradients === true || training.overlapParameters === true;
+  const exchangeMs = (step: DrainedStep): number =>
+    Math.max(
+      ...shapes.map((shape, stage) =>
+        gradientExchange(stageInputs[stage] ?? inputs, shape, 'pipeline', {
+          weights: { share: 1, ms: step.firstForwardMs },
+          gradients: [{ share: 1, ms: step.pipelineMs - (step.lastStartMs[stage] ?? 0) }],
+        }),
+      ),
+    );
+  const nothing: DrainedStep = { pipelineMs: 0, firstForwardMs: 0, lastStartMs: new Float64Array(shapes.length) };
+  const besidePipelineMs = overlaps ? null : exchangeMs(nothing);
+  const passes = passesOf(pipeline);
+  return Object.assign(
+    (scheme: Scheme): number => {
+      const step = drained(pipeline, scheme, passes);
+      return step.pipelineMs + (besidePipelineMs ?? exchangeMs(step));
+    },
+    { besidePipelineMs },
+  );
+}
+
+interface DrainedStep {
+  readonly pipelineMs: number;
+  readonly firstForwardMs: number;
+  /** When the last backward of each stage starts. */
+  readonly lastStartMs: Float64Array;
+}
+
+type Passes = (cost: SliceCost, unit: WorkUnit) => ReturnType<SliceCost>;
+
+/** Remembers passes: cuts of one pipeline share many slices. */
+function passesOf({ costs }: Pipeline): Passes {
+  const known = new Map(costs.map((cost) => [cost, new Map<string, ReturnType<SliceCost>>()]));
+  return (cost, { batch, tokens, context }) => {
+    const ofCost = known.get(cost);
+    const key = `${batch},${tokens},${context}`;
+    const found = ofCost?.get(key) ?? cost(batch, tokens, context);
+    ofCost?.set(key, found);
+    return found;
+  };
+}
+
+function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes): DrainedStep {
+  const { costs } = pipeline;
+  const units = unitsOf(scheme);
+  const stages = costs.length;
+  const { forwardMs, backwardMs, perChunk } = transfersOf(pipeline, {
+    name: 'TeraPipe',
+    units,
+    stageOfChunk: Uint32Array.from({ length: stages }, (_, stage) => stage),
+  });
+  const send = (column: Float64Array, stage: number, unit: number): number =>
+    column[perChunk === true ? stage * units.length + unit : unit] ?? 0;
+  /** When each unit is done on the stage before, forwards of which end at `forwardEndMs`. */
+  const done = new Float64Array(units.length);
+  const forwardEndMs = new Float64Array(stages);
+  const lastStartMs = new Float64Array(stages);
+  let firstForwardMs = 0;
+  costs.forEach((cost, stage) => {
+    let free = 0;
+    units.forEach((unit, index) => {
+      free = Math.max(free, done[index] ?? 0) + passes(cost, unit).forwardMs + send(forwardMs, stage, index);
+      done[index] = free;
+      if (stage === 0 && index === 0) firstForwardMs = free;
+    });
+    forwardEndMs[stage] = free;
+  });
+  done.fill(0);
+  let pipelineMs = 0;
+  for (let stage = stages - 1; stage >= 0; stage--) {
+    const cost = costs[stage];
+    let free = forwardEndMs[stage] ?? 0;
+    for (let index = units.length - 1; index >= 0; index--) {
+      const unit = units[index];
+      if (cost === undefined || unit === undefined) continue;
+      const start = Math.max(free, done[index] ?? 0);
+      lastStartMs[stage] = start;
+      free = start + passes(cost, unit).backwardMs + send(backwardMs, stage, index);
+      done[index] = free;
+    }
+    pipelineMs = Math.max(pipelineMs, free);
+  }
+  return { pipelineMs, firstForwardMs, lastStartMs };
+}
