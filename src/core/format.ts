@@ -19,18 +19,15 @@ const durationUnits: readonly Unit[] = [
   { unit: 'd', size: 86400e3 },
 ];
 
-/**
- * 1 GB is 2^30 bytes here, everywhere in text: GPU vendors label memory so (a "16 GB" V100 has 16 * 2^30 bytes), and PyTorch and nvidia-smi
- * count so, only calling it GiB.
- */
-export const bytesPerGB = 2 ** 30;
+/** Memory is told in GiB, as PyTorch and nvidia-smi count it; a card's "80GB" in its name is its vendor's word. Keys of configs that end in GB take GiB, too. */
+export const bytesPerGiB = 2 ** 30;
 
 const byteUnits: readonly Unit[] = [
   { unit: 'bytes', size: 1 },
-  { unit: 'KB', size: 2 ** 10 },
-  { unit: 'MB', size: 2 ** 20 },
-  { unit: 'GB', size: bytesPerGB },
-  { unit: 'TB', size: 2 ** 40 },
+  { unit: 'KiB', size: 2 ** 10 },
+  { unit: 'MiB', size: 2 ** 20 },
+  { unit: 'GiB', size: bytesPerGiB },
+  { unit: 'TiB', size: 2 ** 40 },
 ];
 
 const countUnits: readonly Unit[] = [
@@ -64,7 +61,7 @@ export function durationQuantity(ms: number): Quantity {
   return Math.abs(ms) < roundingMs ? { value: '0', unit: 'ms' } : quantity(ms, durationUnits);
 }
 
-/** Memory in bytes: `9.1 GB`. See `bytesPerGB` for what a GB is. */
+/** Memory in bytes: `9.1 GiB`. */
 export function formatBytes(bytes: number): string {
   return joined(bytesQuantity(bytes));
 }
@@ -84,7 +81,7 @@ export function bytesOfQuantity(
   return { used: formatNumber(usedBytes / size), capacity: formatNumber(capacityBytes / size), unit };
 }
 
-/** The same as text: `9.1 / 16 GB`. */
+/** The same as text: `9.1 / 16 GiB`. */
 export function formatBytesOf(usedBytes: number, capacityBytes: number): string {
   const { used, capacity, unit } = bytesOfQuantity(usedBytes, capacityBytes);
   return `${used} / ${capacity} ${unit}`;

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { hoverAt } from './hover-text';
+import { markdownParagraphs } from './markdown-text';
 import type { PlanSessions } from './plan-sessions';
 import { isEnabled } from './settings';
 
@@ -22,13 +23,7 @@ export function registerHovers(sessions: PlanSessions, selector: vscode.Document
   });
 }
 
-/** Texts may quote a config: they are appended as text, never as markdown. */
+/** Texts may quote a config: they are shown as text, never as markdown. */
 function markdownOf(title: string, lines: readonly string[]): vscode.MarkdownString {
-  const markdown = new vscode.MarkdownString('**TeraPipe** ');
-  markdown.appendText(title);
-  for (const line of lines) {
-    markdown.appendMarkdown('\n\n');
-    markdown.appendText(line);
-  }
-  return markdown;
+  return new vscode.MarkdownString(`**TeraPipe** ${markdownParagraphs([title, ...lines])}`);
 }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { isOfAnotherKind as isErrorOfAnotherKind } from '../core/planner/findings';
+import { markdownParagraphs } from './markdown-text';
 import { isEnabled } from './settings';
 import type { PlanSessions, SessionState } from './plan-sessions';
 import type { ShownConfig } from './shown-config';
@@ -56,20 +57,17 @@ function textOf({ plan, elastic, progress }: SessionState): string {
   return vscode.l10n.t('{0} / step, bubble {1}', stepText, bubbleText);
 }
 
-function tooltipOf({ file, plan, elastic, error, staleEdits }: SessionState): vscode.MarkdownString {
-  const tooltip = new vscode.MarkdownString('', true);
-  const line = (text: string): void => {
-    tooltip.appendText(text);
-    tooltip.appendMarkdown('\n\n');
-  };
-  line(displayPath(file));
-  if (plan !== null) {
-    const summary = summaryOf(plan);
-    line(planText(summary, vscode.l10n.t));
-    line(vscode.l10n.t('Memory: {0}', memoryText(summary, vscode.l10n.t)));
-  }
-  if (elastic !== null) line(vscode.l10n.t('Elastic: {0}', elasticText(elastic.plan, vscode.l10n.t)));
-  if (staleEdits > 0) line(vscode.l10n.t('From before the last edits'));
-  if (error !== null) line(`${error.message}; ${error.remedy}`);
-  return tooltip;
+function tooltipOf(state: SessionState): vscode.MarkdownString {
+  return new vscode.MarkdownString(markdownParagraphs(tooltipLines(state)));
+}
+
+function tooltipLines({ file, plan, elastic, error, staleEdits }: SessionState): string[] {
+  const summary = plan === null ? null : summaryOf(plan);
+  return [
+    displayPath(file),
+    ...(summary === null ? [] : [planText(summary, vscode.l10n.t), vscode.l10n.t('Memory: {0}', memoryText(summary, vscode.l10n.t))]),
+    ...(elastic === null ? [] : [vscode.l10n.t('Elastic: {0}', elasticText(elastic.plan, vscode.l10n.t))]),
+    ...(staleEdits > 0 ? [vscode.l10n.t('From before the last edits')] : []),
+    ...(error === null ? [] : [`${error.message}; ${error.remedy}`]),
+  ];
 }

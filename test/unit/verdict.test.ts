@@ -3,7 +3,7 @@ import { memoryAnswer } from '../../src/cli/commands/memory';
 import { planAnswer } from '../../src/cli/commands/plan';
 import type { Run } from '../../src/core/config/run';
 import { planHtml } from '../../src/core/export/html/report';
-import { bytesPerGB } from '../../src/core/format';
+import { bytesPerGiB } from '../../src/core/format';
 import { fitsMemory, usablePeakBytes, verdictOf, verdictText, type MemoryVerdict } from '../../src/core/memory/verdict';
 import { findingsOf } from '../../src/core/planner/findings';
 import { searchFindings } from '../../src/core/planner/findings/search-rules';
@@ -62,15 +62,15 @@ describe('the verdict on memory', () => {
 
   /** Cards on which the plan is just under what is usable, between that and what the card has, and over both. */
   const cards: readonly (readonly [name: string, fits: boolean, bytes: () => number])[] = [
-    ['just under', true, () => 1.0001 * (peakBytes + 0.05 * peakBytes + bytesPerGB)],
-    ['just over', false, () => 0.9999 * (peakBytes + 0.05 * peakBytes + bytesPerGB)],
-    ['between what is usable and what the card has', false, () => peakBytes + 0.5 * bytesPerGB],
+    ['just under', true, () => 1.0001 * (peakBytes + 0.05 * peakBytes + bytesPerGiB)],
+    ['just over', false, () => 0.9999 * (peakBytes + 0.05 * peakBytes + bytesPerGiB)],
+    ['between what is usable and what the card has', false, () => peakBytes + 0.5 * bytesPerGiB],
     ['over what the card has', false, () => 0.8 * peakBytes],
   ];
 
   for (const [name, fits, bytes] of cards)
     it(`is the same on every face: ${name}`, async () => {
-      const { run, plan } = await planOn(bytes() / bytesPerGB);
+      const { run, plan } = await planOn(bytes() / bytesPerGiB);
       const chosen = chosenOf(plan);
       const verdict: MemoryVerdict = verdictOf(chosen.memory);
       assert.equal(chosen.memory.capacityBytes > peakBytes, !name.startsWith('over'));
@@ -92,7 +92,7 @@ describe('the verdict on memory', () => {
     });
 
   it('is the same of a layout that a search was made for', async () => {
-    const { run, plan } = await planOn((peakBytes + 0.5 * bytesPerGB) / bytesPerGB);
+    const { run, plan } = await planOn((peakBytes + 0.5 * bytesPerGiB) / bytesPerGiB);
     const result = searchLayouts(searchProblemOf(run, plan.request, ['tensor', 'pipeline', 'recompute']));
     assert.ok(result.launched !== null && result.best.fits);
     assert.deepEqual(result.launched.verdict, verdictOf(chosenOf(plan).memory));

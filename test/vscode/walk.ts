@@ -57,7 +57,7 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
         before = await figuresOnBoth(page, () => true);
         note(`demo: started and plan shown in ${((performance.now() - startMs) / 1000).toFixed(1)} s: ${JSON.stringify(before)}`);
         assert.match(before.step, /^[\d.]+ s$/);
-        assert.match(before.memory, /\/ 14\.3 GB$/);
+        assert.match(before.memory, /\/ 14\.3 GiB$/);
       },
     },
     {

@@ -122,7 +122,7 @@ export const compareCases: readonly Case[] = [
         await page.getByRole('button', { name, exact: true }).click();
         await page.getByRole('tabpanel', { name: 'Timeline' }).waitFor();
         await page.getByText(`${name}, not the chosen plan`).waitFor();
-        assert.match(await page.locator('.lane-title').innerText(), /^Memory of stage \d+ · peak [\d.]+ GB at [\d.]+ m?s/);
+        assert.match(await page.locator('.lane-title').innerText(), /^Memory of stage \d+ · peak [\d.]+ GiB at [\d.]+ m?s/);
         await page.getByRole('tab', { name: 'Compare' }).click();
         assert.equal(await page.locator('tr.marked').getAttribute('data-candidate'), id);
       }

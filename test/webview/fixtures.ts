@@ -120,8 +120,8 @@ export const findings: PageState['findings'] = [
     severity: 'error',
     place,
     placeText: 'gpt3-175b/terapipe.json:7:3',
-    message: 'Stage 0 needs 19.4 GB of 16 GB',
-    remedy: 'Use tensor parallel size 8, which needs 10.2 GB',
+    message: 'Stage 0 needs 19.4 GiB of 16 GiB',
+    remedy: 'Use tensor parallel size 8, which needs 10.2 GiB',
     fixes: [],
   },
   {

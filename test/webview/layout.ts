@@ -343,7 +343,7 @@ export const layoutCases: readonly Case[] = [
     },
     steps: async (open) => {
       assert.match(await textOf(open), /No layout fits: the one with the least memory is shown/);
-      assert.match(await figureOf(open, 'does not fit'), /\/ 14\.3 GB/);
+      assert.match(await figureOf(open, 'does not fit'), /\/ 14\.3 GiB/);
       assert.match(await textOf(open, '.layout-detail'), /least memory/);
       return undefined;
     },

@@ -140,10 +140,10 @@ export const tabCases: readonly Case[] = [
       const detail = page.locator('.memory-detail');
       const chart = page.locator('.memory-chart');
       assert.match(await detail.innerText(), /Stage 2, L40S[\s\S]*least room/);
-      assert.match((await chart.getAttribute('aria-label')) ?? '', /Least room: stage 2 with [\d.]+ GB of 45 GB/);
+      assert.match((await chart.getAttribute('aria-label')) ?? '', /Least room: stage 2 with [\d.]+ GiB of 45 GiB/);
       await chart.focus();
       await page.keyboard.press('ArrowLeft');
-      assert.match(await detail.innerText(), /Stage 1, H200[\s\S]*Fits, \d{2,} GB to spare/);
+      assert.match(await detail.innerText(), /Stage 1, H200[\s\S]*Fits, \d{2,} GiB to spare/);
       assert.ok(!(await detail.innerText()).includes('least room'));
       return undefined;
     },

@@ -1,4 +1,4 @@
-import { bytesPerGB, formatCount, formatDuration, formatNumber } from '../../src/core/format';
+import { bytesPerGiB, formatCount, formatDuration, formatNumber } from '../../src/core/format';
 import { niceTicks, timeLabels } from '../timeline/ticks';
 import { signedPercent } from '../profile/words';
 
@@ -46,11 +46,11 @@ export function stretchedTimeAxis(least: number, greatest: number): Axis {
   return timesBetween('linear', { min: least - room, max: greatest + room });
 }
 
-/** Bytes from 0 to `greatest`, all marks in GB. */
+/** Bytes from 0 to `greatest`, all marks in GiB. */
 export function bytesAxis(greatest: number): Axis {
   const max = Math.max(1, greatest);
   const marks = (most: number): Mark[] =>
-    niceTicks(0, max / bytesPerGB, most).values.map((value) => ({ value: value * bytesPerGB, text: `${formatNumber(value)} GB` }));
+    niceTicks(0, max / bytesPerGiB, most).values.map((value) => ({ value: value * bytesPerGiB, text: `${formatNumber(value)} GiB` }));
   return { scale: 'linear', min: 0, max, marks };
 }
 

@@ -59,7 +59,7 @@ export function askedName(key: string): string {
   return names[key] ?? key;
 }
 
-/** A difference with its sign: `+3.2 ms`, `-12 GB`; what rounding leaves of nothing has none. */
+/** A difference with its sign: `+3.2 ms`, `-12 GiB`; what rounding leaves of nothing has none. */
 export function signed(by: number, text: (amount: number) => string): string {
   const amount = text(Math.abs(by));
   if (by === 0 || amount === text(0)) return text(0);

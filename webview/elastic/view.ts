@@ -1,4 +1,4 @@
-import { bytesPerGB, formatBytesOf, formatCount, formatNumber } from '../../src/core/format';
+import { bytesPerGiB, formatBytesOf, formatCount, formatNumber } from '../../src/core/format';
 import type { PageElastic } from '../../src/protocol/page';
 import { fill, h } from '../dom';
 import { makePagedTable } from '../paged-table';
@@ -148,7 +148,7 @@ function showTable(
         t('Micro-batches'),
         t('Step, ms'),
         t('Epoch, s'),
-        t('Cache, GB'),
+        t('Cache, GiB'),
         t('Memory'),
       ].map((title) => ({ title, numeric: true })),
       { title: t('Cache'), numeric: false },
@@ -166,7 +166,7 @@ function showTable(
           formatCount(epoch.microBatches),
           formatNumber(epoch.stepMs),
           formatNumber(epoch.epochMs / 1e3),
-          epoch.cache.state === 'none' ? '–' : formatNumber(cacheBytes(epoch) / bytesPerGB),
+          epoch.cache.state === 'none' ? '–' : formatNumber(cacheBytes(epoch) / bytesPerGiB),
           formatBytesOf(peakBytes(epoch), gpu.memoryBytes),
           cacheWord(epoch),
         ];

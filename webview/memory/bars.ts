@@ -1,4 +1,4 @@
-import { bytesPerGB, formatBytes } from '../../src/core/format';
+import { bytesPerGiB, formatBytes } from '../../src/core/format';
 import type { MemoryPart, MemoryProfile } from '../../src/core/memory/profile';
 import { stageFits, usablePeakBytes } from '../../src/core/memory/verdict';
 import { css, withAlpha } from '../color';
@@ -139,16 +139,16 @@ function partPattern(context: CanvasRenderingContext2D, colors: Theme, part: Mem
 function drawAxis(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {
   const { context } = surface;
   const scale = surface.scale();
-  const { values } = niceTicks(0, top / bytesPerGB, Math.max(3, Math.floor(surface.height() / 48)));
+  const { values } = niceTicks(0, top / bytesPerGiB, Math.max(3, Math.floor(surface.height() / 48)));
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textAlign = 'right';
   context.textBaseline = 'middle';
   for (const gigabytes of values) {
-    const at = y(gigabytes * bytesPerGB);
+    const at = y(gigabytes * bytesPerGiB);
     context.fillStyle = css(colors.grid);
     context.fillRect(left * scale, at, width * scale, Math.max(1, Math.round(scale / 2)));
     context.fillStyle = css(colors.dim);
-    if (at > 6 * scale) context.fillText(gigabytes === 0 ? '0' : formatBytes(gigabytes * bytesPerGB), (left - 8) * scale, at);
+    if (at > 6 * scale) context.fillText(gigabytes === 0 ? '0' : formatBytes(gigabytes * bytesPerGiB), (left - 8) * scale, at);
   }
 }
 

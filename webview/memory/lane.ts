@@ -1,4 +1,4 @@
-import { bytesPerGB, formatBytes, formatDuration } from '../../src/core/format';
+import { bytesPerGiB, formatBytes, formatDuration } from '../../src/core/format';
 import { liveCurve, type LiveCurve } from '../../src/core/memory/curve';
 import type { MemoryProfile, StageMemory } from '../../src/core/memory/profile';
 import { usablePeakBytes } from '../../src/core/memory/verdict';
@@ -66,7 +66,7 @@ function peakMs({ timeline }: Operations, { peakRow }: StageMemory): number {
   return timeline.startMs[peakRow] ?? 0;
 }
 
-/** What is in use at the peak, the most first: `Activations 8.1 GB, weights 3.4 GB`. */
+/** What is in use at the peak, the most first: `Activations 8.1 GiB, weights 3.4 GiB`. */
 function aliveAtPeak(profile: MemoryProfile, { parts }: StageMemory): string {
   const alive = presentParts(profile).filter((part) => parts[part] > 0);
   alive.sort((a, b) => parts[b] - parts[a]);
@@ -149,17 +149,17 @@ function drawCurve(
 function drawScale(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {
   const { context } = surface;
   const scale = surface.scale();
-  const { values } = niceTicks(0, top / bytesPerGB, Math.max(4, Math.floor(surface.height() / 44)));
+  const { values } = niceTicks(0, top / bytesPerGiB, Math.max(4, Math.floor(surface.height() / 44)));
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textBaseline = 'middle';
   context.textAlign = 'right';
   for (const gigabytes of values) {
-    const at = y(gigabytes * bytesPerGB);
+    const at = y(gigabytes * bytesPerGiB);
     context.fillStyle = css(colors.grid);
     context.fillRect(left, Math.min(at, surface.height() * scale - 1), width, Math.max(1, Math.round(scale / 2)));
     if (gigabytes === 0 || at < 6 * scale) continue;
     context.fillStyle = css(colors.dim);
-    context.fillText(formatBytes(gigabytes * bytesPerGB), left - 8 * scale, at);
+    context.fillText(formatBytes(gigabytes * bytesPerGiB), left - 8 * scale, at);
   }
 }
 

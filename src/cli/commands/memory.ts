@@ -45,7 +45,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       '',
       indented(table([heading, ...rows], [9])),
       '',
-      `${verdictSentence(verdict)}. ${limitText(verdict)}. A GB has 2^30 bytes`,
+      `${verdictSentence(verdict)}. ${limitText(verdict)}`,
       ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),
     ].join('\n'),
     exitCode: exitCodeFor(findings, fits),

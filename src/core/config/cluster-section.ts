@@ -2,7 +2,7 @@ import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../cluster/prese
 import { clusterOf } from '../cluster/groups';
 import type { GpuSpec, LinkSpec, NodeGroup } from '../cluster/spec';
 import type { ExpectedError } from '../errors';
-import { bytesPerGB } from '../format';
+import { bytesPerGiB } from '../format';
 import type { Located } from '../located';
 import { orList, quoted } from '../text';
 import { configError } from './errors';
@@ -134,7 +134,7 @@ export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
   const changed = Object.keys(figures).length > 0;
   return {
     ...base,
-    memoryBytes: memoryGB === undefined ? base.memoryBytes : memoryGB * bytesPerGB,
+    memoryBytes: memoryGB === undefined ? base.memoryBytes : memoryGB * bytesPerGiB,
     memoryTBps: memoryTBps ?? base.memoryTBps,
     gemmEfficiency: gemmEfficiency ?? base.gemmEfficiency,
     gemmEfficiencyKnown: gemmEfficiency !== undefined || base.gemmEfficiencyKnown,

@@ -97,7 +97,7 @@ export interface ClusterNumbers {
 }
 export const clusterFields: Fields<ClusterNumbers> = { nodes: integer(1, 1_000_000), gpusPerNode: integer(1, 100_000) };
 
-/** Under `cluster.gpu`, beside `preset` and `peakTflops`. 1 GB is 2^30 bytes, as on the vendors' labels. */
+/** Under `cluster.gpu`, beside `preset` and `peakTflops`. `memoryGB` is in GiB. */
 export interface GpuNumbers {
   readonly memoryGB: number;
   readonly memoryTBps: number;

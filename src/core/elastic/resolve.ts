@@ -4,7 +4,7 @@ import type { Place } from '../located';
 import type { WrittenElastic } from '../config/elastic-section';
 import type { Given, Run } from '../config/run';
 import { modelSpecOf } from '../config/written-model';
-import { bytesPerGB, formatCount, formatNumber } from '../format';
+import { bytesPerGiB, formatCount, formatNumber } from '../format';
 import { decoderEnds, encoderEnds, type ModelEnds } from '../model/ends';
 import { becauseOfFace, type ResolveDefaults } from '../planner/defaults';
 import { resolveRun } from '../planner/resolve';
@@ -78,8 +78,8 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
     },
     cache: {
       enabled: take('cache'),
-      hostMemoryBytes: bytesPerGB * take('hostMemoryGB'),
-      diskBytes: bytesPerGB * take('diskGB'),
+      hostMemoryBytes: bytesPerGiB * take('hostMemoryGB'),
+      diskBytes: bytesPerGiB * take('diskGB'),
       diskBytesPerSecond: 1e9 * take('diskGBps'),
       hostLinkBytesPerSecond: 1e9 * take('hostLinkGBps'),
     },

@@ -6,14 +6,14 @@ import { tightestOf, type MemoryProfile, type StageMemory } from './profile';
  * Whether a step fits the memory of its GPUs, and the words for it. There is one limit, the usable memory of a GPU: what the card has less what is kept free. Whatever says that something fits asks here.
  */
 
-/** The CUDA context and NCCL's buffers, bytes: 0.5 to 2 GB on real runs. */
+/** The CUDA context and NCCL's buffers, bytes: 0.5 to 2 GiB on real runs. */
 export const contextBytes = 2 ** 30;
 /** Mean of max_reserved over max_allocated on all measured B200 ranks, which lie between 1.01 and 1.09. */
 export const fragmentation = 0.05;
 
 /** Why some of a card is kept free. */
 export const marginBecause =
-  "1 GB for the CUDA context and NCCL buffers (0.5 to 2 GB on real runs) and 5 % of the tensors for the allocator's fragmentation";
+  "1 GiB for the CUDA context and NCCL buffers (0.5 to 2 GiB on real runs) and 5 % of the tensors for the allocator's fragmentation";
 
 /** The highest peak of tensors that fits a card, bytes. */
 export function usablePeakBytes(capacityBytes: number): number {
@@ -67,24 +67,24 @@ export function verdictWord({ fits }: Pick<MemoryVerdict, 'fits'>, t: Translate 
   return fits ? t('fits') : t('does not fit');
 }
 
-/** `76.3 / 74.8 GB`: the peak and what is usable. */
+/** `76.3 / 74.8 GiB`: the peak and what is usable. */
 export function usedText({ peakBytes, usableBytes }: Pick<MemoryVerdict, 'peakBytes' | 'usableBytes'>): string {
   return formatBytesOf(peakBytes, usableBytes);
 }
 
-/** `fits, 3.2 GB to spare` or `does not fit, 1.5 GB too much`. */
+/** `fits, 3.2 GiB to spare` or `does not fit, 1.5 GiB too much`. */
 export function verdictText({ fits, roomBytes }: Pick<MemoryVerdict, 'fits' | 'roomBytes'>, t: Translate = english): string {
   return fits ? t('fits, {0} to spare', formatBytes(roomBytes)) : t('does not fit, {0} too much', formatBytes(-roomBytes));
 }
 
-/** `Stage 0 of 2 needs 76.3 GB, and 74.8 GB are usable: does not fit, 1.5 GB too much`. */
+/** `Stage 0 of 2 needs 76.3 GiB, and 74.8 GiB are usable: does not fit, 1.5 GiB too much`. */
 export function verdictSentence(verdict: MemoryVerdict, t: Translate = english): string {
   const { stage, stages, peakBytes, usableBytes } = verdict;
   const [peak, usable] = [formatBytes(peakBytes), formatBytes(usableBytes)];
   return t('Stage {0} of {1} needs {2}, and {3} are usable: {4}', stage, stages, peak, usable, verdictText(verdict, t));
 }
 
-/** What usable means: `Of the 79.6 GB of a card 4.8 GB are kept free: 1 GB for the CUDA context ...`. */
+/** What usable means: `Of the 79.6 GiB of a card 4.8 GiB are kept free: 1 GiB for the CUDA context ...`. */
 export function limitText(
   { capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>,
   t: Translate = english,

@@ -59,8 +59,8 @@ describe('terapipe', () => {
     const outcome = await cli.run(['plan', file]);
     assert.match(outcome.out, /: tensor 4 x pipeline 2 x data 2, expert 2\n/);
     assert.match(outcome.out, /^ +model\.vocab +0 +no vocabulary given/m);
-    const rows = [...outcome.out.matchAll(/ ([\d.]+) (GB|TB) {2}(does not fit[^\n]*)?$/gm)];
-    const [, usable] = /\/ ([\d.]+) GB on stage/.exec(outcome.out) ?? [];
+    const rows = [...outcome.out.matchAll(/ ([\d.]+) (GiB|TiB) {2}(does not fit[^\n]*)?$/gm)];
+    const [, usable] = /\/ ([\d.]+) GiB on stage/.exec(outcome.out) ?? [];
     assert.ok(rows.length > 5);
     for (const [, peak, , said] of rows) assert.equal(said !== undefined, Number(peak) > Number(usable), peak);
   });
@@ -71,7 +71,7 @@ describe('terapipe', () => {
       /pipeline: 8 layers/,
       /step +[\d.]+ ms/,
       /bubble +[\d.]+ %/,
-      /memory +[\d.]+ \/ 7?\d+(\.\d)? GB/,
+      /memory +[\d.]+ \/ 7?\d+(\.\d)? GiB/,
       /1F1B/,
       /Assumed/,
     ])

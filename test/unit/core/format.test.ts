@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {
-  bytesPerGB,
+  bytesPerGiB,
   durationQuantity,
   formatBytes,
   formatBytesOf,
@@ -28,13 +28,13 @@ describe('format', () => {
   });
 
   it('counts a gigabyte as GPU vendors do', () => {
-    assert.equal(formatBytes(16 * bytesPerGB), '16 GB');
-    assert.equal(formatBytes(9.1 * bytesPerGB), '9.1 GB');
-    assert.equal(formatBytes(1023.9 * 2 ** 20), '1 GB');
+    assert.equal(formatBytes(16 * bytesPerGiB), '16 GiB');
+    assert.equal(formatBytes(9.1 * bytesPerGiB), '9.1 GiB');
+    assert.equal(formatBytes(1023.9 * 2 ** 20), '1 GiB');
     assert.equal(formatBytes(1), '1 byte');
     assert.equal(formatBytes(0), '0 bytes');
-    assert.equal(formatBytesOf(9.1 * bytesPerGB, 16 * bytesPerGB), '9.1 / 16 GB');
-    assert.equal(formatBytesOf(0.5 * bytesPerGB, 80 * bytesPerGB), '0.5 / 80 GB');
+    assert.equal(formatBytesOf(9.1 * bytesPerGiB, 16 * bytesPerGiB), '9.1 / 16 GiB');
+    assert.equal(formatBytesOf(0.5 * bytesPerGiB, 80 * bytesPerGiB), '0.5 / 80 GiB');
   });
 
   it('keeps small counts exact and shortens large ones', () => {

@@ -29,7 +29,7 @@ describe('lenses', () => {
     const { plan, memory, profile } = lensTexts(await planned(), english);
     assert.equal(profile, 'Profile on this machine');
     assert.match(plan, /^Plan: [\d.]+ (µs|ms) \/ step, bubble [\d.]+ %$/);
-    assert.match(memory ?? '', /^Memory: [\d.]+ \/ 37.1 GB on stage \d of 4, fits, [\d.]+ GB to spare$/);
+    assert.match(memory ?? '', /^Memory: [\d.]+ \/ 37.1 GiB on stage \d of 4, fits, [\d.]+ GiB to spare$/);
   });
 
   it('say that the numbers are old, or what stops planning', async () => {

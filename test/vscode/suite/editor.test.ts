@@ -85,7 +85,7 @@ describe('the editor', () => {
       return found.some((title) => /\d/.test(title)) ? found : undefined;
     });
     assert.match(titles.join('\n'), /step/);
-    assert.match(titles.join('\n'), /GB/);
+    assert.match(titles.join('\n'), /GiB/);
   });
 
   it('explains a value on hover', async () => {
@@ -94,6 +94,7 @@ describe('the editor', () => {
     const text = await until('hover', async () => (await hoverText(document.uri, position)) || undefined);
     assert.match(text, /layer/i);
     assert.match(text, /96/);
+    assert.doesNotMatch(text, /&nbsp;|\u00a0/, 'spaces that do not break');
   });
 
   it('marks layers that the stages do not divide, and the quick fix mends it', async () => {

@@ -45,7 +45,7 @@ describe('Two plans side by side', () => {
     assert.deepEqual(comparison.asked, [{ key: 'training.recompute', a: 'none', b: 'full' }]);
     const [speed, memory] = planSentences(comparison);
     assert.match(speed ?? '', /^B is 1\.\d+x slower \(.*\): .* more recompute, since training\.recompute is full, not none/);
-    assert.match(memory ?? '', /^B needs [\d.]+ GB less memory: [\d.]+ GB on stage \d, A [\d.]+ GB on stage \d\.$/);
+    assert.match(memory ?? '', /^B needs [\d.]+ GiB less memory: [\d.]+ GiB on stage \d, A [\d.]+ GiB on stage \d\.$/);
   });
 
   it('call what is within the error bar a tie, in either direction', () => {

@@ -293,7 +293,7 @@ describe('findingsOf', () => {
     const tight = applyOverrides(run, ['cluster.gpu.memoryGB=24']);
     const tightPlan = makePlan(resolveRun(tight, defaults));
     const [finding] = findingsOf(tight, tightPlan).filter(({ code }) => code === 'memory-over-capacity');
-    assert.match(finding!.message, /^Stage \d of 4 needs [\d.]+ GB, and [\d.]+ GB are usable: does not fit, [\d.]+ [GM]B too much$/);
+    assert.match(finding!.message, /^Stage \d of 4 needs [\d.]+ GiB, and [\d.]+ GiB are usable: does not fit, [\d.]+ [GM]iB too much$/);
     assert.match(finding!.remedy, /^set /);
     const change = /^set (\S+) to (\w+)/.exec(finding!.remedy)!;
     const mended = applyOverrides(tight, [`${change[1]!}=${change[2]!}`]);

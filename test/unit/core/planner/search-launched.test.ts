@@ -105,7 +105,7 @@ describe('a launched layout against the best', () => {
     const against = launchedAgainstBest(searched(large, sizes));
     assert.ok(against && !against.launched.fits && against.best.fits);
     assert.match(against.title, /\(does not fit\), best/);
-    assert.match(against.says, /^does not fit, .* GB too much: /);
+    assert.match(against.says, /^does not fit, .* GiB too much: /);
   });
 
   it('says what launchers refuse of it, though it would be faster', async () => {
