@@ -30,3 +30,32 @@ export function makeLensChanges(): LensChanges {
     },
   };
 }
+
+/**
+ * Which session a file's lenses are of, as of the last look, which is taken again and told where it finds another. Lenses must not wait for it: VS Code counts how long they take to answer, and asks the less often the longer that
+ * is (`CodeLensContribution` waits as long as the last answers took on average).
+ * @param find the session's file; null where the file has none
+ */
+export function makeLensOwners(
+  find: (uri: vscode.Uri) => Promise<string | null>,
+  changed: LensChanges,
+  onError: (error: unknown) => void,
+): { readonly ownerOf: (uri: vscode.Uri) => string | null; readonly dispose: () => void } {
+  const owners = new Map<string, string>();
+  const look = async (uri: vscode.Uri): Promise<void> => {
+    const key = uri.toString();
+    const owner = await find(uri);
+    if (owner === (owners.get(key) ?? null)) return;
+    if (owner === null) owners.delete(key);
+    else owners.set(key, owner);
+    changed.fire();
+  };
+  const closed = vscode.workspace.onDidCloseTextDocument(({ uri }) => owners.delete(uri.toString()));
+  return {
+    ownerOf: (uri) => {
+      void look(uri).catch(onError);
+      return owners.get(uri.toString()) ?? null;
+    },
+    dispose: () => void closed.dispose(),
+  };
+}

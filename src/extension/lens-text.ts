@@ -1,50 +1,98 @@
-import { formatDuration, formatNumber } from '../core/format';
-import { factsOfRun, totalsText } from './launcher-facts';
+import { formatDuration, formatNumber, plural } from '../core/format';
+import { microBatchesOf } from '../core/launch/derived';
+import { isLauncher } from '../core/launch/readers';
+import { usedText, verdictText } from '../core/memory/verdict';
+import type { Plan } from '../core/planner/plan';
+import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
 import type { LayoutSearch } from './layout-searches';
 import type { SessionState } from './plan-sessions';
-import { elasticText, memoryText, planText, summaryOf } from './summary';
+import { elasticText, planText, summaryOf } from './summary';
 import type { Translate } from './translate';
 
-/** Text of the lenses over a config; `memory` and `profile` null while there is no plan, `run` null for all but launchers that say sizes. */
-export interface LensTexts {
-  readonly plan: string;
-  readonly memory: string | null;
-  readonly profile: string | null;
-  /** The run's totals: GPUs, how they are shared out, micro-batches. */
-  readonly run: string | null;
-  /** What freezing layers gains; null without such a run. */
-  readonly elastic: string | null;
+/** What one lens says and does. */
+export interface LensText {
+  readonly title: string;
+  readonly runs: string;
+  readonly tooltip: string;
+  /** Whether the command is about the config, and takes it as its argument. */
+  readonly isOfFile: boolean;
 }
 
-/** What the lenses say now: the plan's numbers, that it is old, or what stops it. */
-export function lensTexts(state: SessionState, t: Translate): LensTexts {
-  const { launcher } = state;
-  return {
-    ...planTexts(state, t),
-    run: launcher === null ? null : totalsText(factsOfRun(state), launcher, t),
-    elastic: elasticLens(state, t),
-  };
+/** A message of a finding may quote a file. */
+const longestMessage = 100;
+const longestName = 30;
+
+/** The lenses over a config, as it is known now: of a plan the verdict first, then its time, its layout beside others, memory, measured times, the run's totals and what freezing layers gains. Together they are short enough for a narrow window. */
+export function lensesOf(state: SessionState, search: LayoutSearch | null, t: Translate): readonly LensText[] {
+  const totals = totalsLens(state, t);
+  const elastic = elasticLens(state, t);
+  const more = [...(totals === null ? [] : [totals]), ...(elastic === null ? [] : [elastic])];
+  if (state.plan !== null) return [...planLenses(state, state.plan, search, t), ...more];
+  return elastic !== null && state.error === null ? more : [planless(state, t), ...more];
 }
 
-function elasticLens({ elastic, progress, staleEdits }: SessionState, t: Translate): string | null {
-  if (elastic === null) return null;
-  const text = elasticText(elastic.plan, t);
-  return progress === null && staleEdits > 0 ? t('Elastic: {0} (before the last edits)', text) : t('Elastic: {0}', text);
-}
-
-function planTexts({ plan, error, progress, staleEdits }: SessionState, t: Translate): Omit<LensTexts, 'run' | 'elastic'> {
-  if (plan === null) {
-    if (progress !== null) return { plan: t('Plan: solving…'), memory: null, profile: null };
-    return { plan: error === null ? t('Plan') : t('Plan: {0}', error.message), memory: null, profile: null };
-  }
+function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null, t: Translate): readonly LensText[] {
   const summary = summaryOf(plan);
-  const used = plan.request.profile?.profile;
-  const old = progress === null && staleEdits > 0;
-  return {
-    plan: old ? t('Plan: {0} (before the last edits)', planText(summary, t)) : t('Plan: {0}', planText(summary, t)),
-    memory: t('Memory: {0}', memoryText(summary, t)),
-    profile: used === undefined ? t('Profile on this machine') : t('Profile: {0}', used.device.name),
-  };
+  const { verdict } = summary;
+  const opens = (title: string): LensText => ({ title, runs: 'terapipe.openTimeline', tooltip: t('Open timeline'), isOfFile: true });
+  const layouts = layoutLens(state, search, t);
+  const used = plan.request.profile?.profile.device.name;
+  return [
+    opens(aged(state, capitalised(verdictText(verdict, t)), t)),
+    opens(planText(summary, t)),
+    ...(layouts === null ? [] : [layouts]),
+    opens(t('{0} on stage {1}', usedText(verdict), verdict.stage)),
+    used === undefined
+      ? { title: t('Profile here'), runs: 'terapipe.profile', tooltip: t('Measure this layer here'), isOfFile: true }
+      : opens(t('Profile: {0}', cut(used, longestName))),
+  ];
+}
+
+/** While there is no plan: what is under way, or what stops it. */
+function planless({ error, progress }: SessionState, t: Translate): LensText {
+  const title = progress !== null ? t('Planning…') : error === null ? t('Plan') : t('Plan: {0}', cut(error.message, longestMessage));
+  return { title, runs: 'terapipe.plan', tooltip: t('Plan this model'), isOfFile: true };
+}
+
+function layoutLens({ launcher, format }: SessionState, search: LayoutSearch | null, t: Translate): LensText | null {
+  const isLaunched = launcher !== null && format !== 'pytorch-schedule' && isLauncher(format);
+  // Files that somebody launches, and others once layouts were searched for them.
+  if (!isLaunched && search === null) return null;
+  const title = layoutLensText(search, t) ?? t('Search layouts');
+  return { title, runs: 'terapipe.openLayout', tooltip: t('Compare layouts'), isOfFile: true };
+}
+
+/** A launcher's totals; beside a plan, whose lenses take room, without the sizes that the file itself names. */
+function totalsLens(state: SessionState, t: Translate): LensText | null {
+  const { launcher, plan } = state;
+  if (launcher === null) return null;
+  const facts = factsOfRun(state);
+  const gpus = gpusInAllOf(facts, launcher.format);
+  const batches = microBatchesOf(facts, launcher.format);
+  const isShort = plan !== null && gpus !== null && batches !== null;
+  const title = isShort
+    ? [plural(gpus, t('GPU'), t('GPUs')), plural(batches, t('micro-batch'), t('micro-batches'))].join(', ')
+    : totalsText(facts, launcher, t);
+  return title === null ? null : { title, runs: 'terapipe.explorer.focus', tooltip: t('Show models and plans'), isOfFile: false };
+}
+
+function elasticLens(state: SessionState, t: Translate): LensText | null {
+  if (state.elastic === null) return null;
+  const title = aged(state, t('Elastic: {0}', elasticText(state.elastic.plan, t)), t);
+  return { title, runs: 'terapipe.openElastic', tooltip: t('Open elastic plan'), isOfFile: true };
+}
+
+/** That it is of an older text, where nothing newer is under way. */
+function aged({ progress, staleEdits }: SessionState, text: string, t: Translate): string {
+  return progress === null && staleEdits > 0 ? t('{0} (before the last edits)', text) : text;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+}
+
+function cut(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1).trimEnd()}…`;
 }
 
 /** What a search says of a config's own layout beside the best; null where there is neither an answer nor a search under way. */

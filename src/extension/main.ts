@@ -122,8 +122,8 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   keep(registerCommands(createCommands({ ...commandParts, context, panels, refreshExplorer: explorer.refresh }), log));
   keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
   keep(registerQuickFixes(sessions, layouts, selector));
-  keep(registerCodeLens(sessions, layouts, shown, selector));
-  keep(registerScheduleLens(sessions, shown, scheduleSelector));
+  keep(registerCodeLens(sessions, layouts, shown, selector, onError));
+  keep(registerScheduleLens(sessions, shown, scheduleSelector, onError));
   keep(registerHovers(sessions, [...selector, ...scheduleSelector]));
   keep(registerInlayHints(sessions, selector));
   keep(registerStatusBar(sessions, shown));

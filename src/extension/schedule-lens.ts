@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { makeLensChanges } from './lens-changes';
+import { makeLensChanges, makeLensOwners } from './lens-changes';
 import type { PlanSessions } from './plan-sessions';
 import { scheduleLensText } from './schedule-text';
 import { isEnabled } from './settings';
@@ -7,13 +7,19 @@ import type { ShownConfig } from './shown-config';
 import { commandOf } from './ui';
 
 /** Lenses over a schedule file: its size, length and bubble, or how many problems it has, and the way to its timeline. */
-export function registerScheduleLens(sessions: PlanSessions, shown: ShownConfig, selector: vscode.DocumentSelector): vscode.Disposable {
+export function registerScheduleLens(
+  sessions: PlanSessions,
+  shown: ShownConfig,
+  selector: vscode.DocumentSelector,
+  onError: (error: unknown) => void,
+): vscode.Disposable {
   const changed = makeLensChanges();
+  const owners = makeLensOwners(shown.scheduleOf, changed, onError);
   const said = new Map<string, string | null>();
   const provider: vscode.CodeLensProvider = {
     onDidChangeCodeLenses: changed.event,
-    provideCodeLenses: async ({ uri }) => {
-      const file = isEnabled('codeLens', uri) ? await shown.scheduleOf(uri) : null;
+    provideCodeLenses: ({ uri }) => {
+      const file = isEnabled('codeLens', uri) ? owners.ownerOf(uri) : null;
       const state = file === null ? undefined : sessions.get(file);
       const title = state === undefined ? null : scheduleLensText(state, vscode.l10n.t);
       if (state === undefined || title === null) return [];
@@ -26,6 +32,7 @@ export function registerScheduleLens(sessions: PlanSessions, shown: ShownConfig,
   };
   return vscode.Disposable.from(
     changed,
+    owners,
     vscode.languages.registerCodeLensProvider(selector, provider),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();

@@ -44,6 +44,8 @@ function layoutSteps(
         await openFile(page, 'train.sh');
         await lens(/^As launched [\d.]+ m?s, best [\d.]+ m?s$/).waitFor();
         await squiggle.waitFor();
+        const lenses = await page.locator('.codelens-decoration').first().boundingBox();
+        assert.ok(lenses !== null && lenses.width < 1200, `the lenses take ${lenses?.width} px`);
         await picture('launched');
       },
     },

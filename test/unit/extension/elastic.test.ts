@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { hoverAt } from '../../../src/extension/hover-text';
-import { lensTexts } from '../../../src/extension/lens-text';
+import { lensesOf } from '../../../src/extension/lens-text';
 import { pageStateOf } from '../../../src/extension/page-state';
 import type { SessionState } from '../../../src/extension/plan-sessions';
 import { english } from '../../../src/extension/translate';
@@ -123,8 +123,9 @@ describe('a session of a run that freezes layers', () => {
     const text = vitRun();
     const { sessions } = testWorld({ 'terapipe.json': text, 'config.json': vit });
     const state = await sessions.ensure(run, 'terapipe');
-    assert.match(lensTexts(state, english).elastic ?? '', /^Elastic: [\d.]+x over 4 epochs$/);
-    assert.match(lensTexts({ ...state, staleEdits: 1 }, english).elastic ?? '', /before the last edits/);
+    const said = (of: SessionState): string => lensesOf(of, null, english).at(-1)?.title ?? '';
+    assert.match(said(state), /^Elastic: [\d.]+x over 4 epochs$/);
+    assert.match(said({ ...state, staleEdits: 1 }), /before the last edits/);
     for (const key of Object.keys(elastic)) {
       const hover = hoverAt(state, run, text, text.indexOf(`"${key}"`) + 1, english);
       assert.equal(hover?.title.split(':')[0], `elastic.${key}`);

@@ -6,7 +6,7 @@ import { meaningOf, meanings } from '../../../src/extension/fact-meanings';
 import { hoverAt } from '../../../src/extension/hover-text';
 import { inlayTexts } from '../../../src/extension/inlay-text';
 import { factRows } from '../../../src/extension/launcher-outline';
-import { lensTexts } from '../../../src/extension/lens-text';
+import { lensesOf } from '../../../src/extension/lens-text';
 import type { SessionState } from '../../../src/extension/plan-sessions';
 import { english } from '../../../src/extension/translate';
 import { shellReader } from '../core/config/shell/shell-reader';
@@ -54,15 +54,17 @@ async function read(name: string, text: string, more: Readonly<Record<string, st
 
 describe('lenses over a launcher', () => {
   it('say the totals of the run beside its plan', async () => {
-    const { run, plan } = lensTexts(await read('pretrain.sh', shell), english);
-    assert.equal(run, '16 GPUs: tensor 2 x pipeline 4 x data 2, 12 micro-batches');
-    assert.match(plan, /^Plan: [\d.]+ (µs|ms|s) \/ step/);
+    const [verdict = '', step = '', ...more] = lensesOf(await read('pretrain.sh', shell), null, english).map(({ title }) => title);
+    assert.match(verdict, /^Fits, /);
+    assert.match(step, /^[\d.]+ (µs|ms|s) \/ step/);
+    assert.equal(more[0], 'Search layouts');
+    assert.equal(more.at(-1), '16 GPUs, 12 micro-batches');
   });
 
   it('say the GPUs of a replica where those in all are not told, and stay with the totals where the sizes of the model are not', async () => {
     const state = await read('train.toml', toml, {}, false);
     assert.equal(state.run, null);
-    assert.equal(lensTexts(state, english).run, '4 GPUs a replica: tensor 2 x pipeline 2, 4 micro-batches');
+    assert.equal(lensesOf(state, null, english).at(-1)?.title, '4 GPUs a replica: tensor 2 x pipeline 2, 4 micro-batches');
   });
 });
 

@@ -3,12 +3,13 @@ import { parse } from 'jsonc-parser';
 import { describe, it } from 'mocha';
 import { changeJson } from '../../../src/core/config/change-json';
 import { loadRun } from '../../../src/core/config/load';
+import { ExpectedError } from '../../../src/core/errors';
 import { chosenOf } from '../../../src/core/planner/plan';
 import { plainClusterChanges } from '../../../src/extension/cluster-changes';
 import { explanations } from '../../../src/extension/explanations';
 import { planItems, stageItems } from '../../../src/extension/explorer-items';
 import { hoverAt } from '../../../src/extension/hover-text';
-import { lensTexts } from '../../../src/extension/lens-text';
+import { lensesOf } from '../../../src/extension/lens-text';
 import { newConfigText } from '../../../src/extension/new-config';
 import { locatedValues } from '../../../src/extension/page-state';
 import type { SessionState } from '../../../src/extension/plan-sessions';
@@ -25,17 +26,31 @@ async function planned(text = smallRun()): Promise<SessionState> {
 }
 
 describe('lenses', () => {
-  it('say step, bubble and the worst stage', async () => {
-    const { plan, memory, profile } = lensTexts(await planned(), english);
-    assert.equal(profile, 'Profile on this machine');
-    assert.match(plan, /^Plan: [\d.]+ (µs|ms) \/ step, bubble [\d.]+ %$/);
-    assert.match(memory ?? '', /^Memory: [\d.]+ \/ 37.1 GiB on stage \d of 4, fits, [\d.]+ GiB to spare$/);
+  const titles = (state: SessionState): string[] => lensesOf(state, null, english).map(({ title }) => title);
+
+  it('say the verdict first, then step and bubble, the worst stage and the way to measured times', async () => {
+    const [verdict = '', step = '', memory = '', ...more] = titles(await planned());
+    assert.match(verdict, /^Fits, [\d.]+ GiB to spare$/);
+    assert.match(step, /^[\d.]+ (µs|ms) \/ step, bubble [\d.]+ %$/);
+    assert.match(memory, /^[\d.]+ \/ 37.1 GiB on stage \d$/);
+    assert.deepEqual(more, ['Profile here']);
   });
 
-  it('say that the numbers are old, or what stops planning', async () => {
+  it('say that the numbers are old, what is under way, or what stops planning', async () => {
     const state = await planned();
-    assert.match(lensTexts({ ...state, staleEdits: 2 }, english).plan, /before the last edits/);
-    assert.equal(lensTexts({ ...state, plan: null, progress: 0.5 }, english).plan, 'Plan: solving…');
+    assert.match(titles({ ...state, staleEdits: 2 })[0] ?? '', /^Fits, .*before the last edits/);
+    assert.deepEqual(titles({ ...state, plan: null, progress: 0.5 }), ['Planning…']);
+    const error = new ExpectedError('any', `The sizes are wrong, ${'all of them '.repeat(20)}`, 'mend them');
+    const [stopped = ''] = titles({ ...state, plan: null, error });
+    assert.match(stopped, /^Plan: The sizes are wrong, .*…$/);
+    assert.ok(stopped.length < 110, stopped);
+  });
+
+  it('are short enough together for a window of 1,200 px', async () => {
+    const state = await planned(smallRun({ cluster: { gpu: { preset: 'A100-40GB', memoryGB: 1.001 }, nodes: 1, gpusPerNode: 4 } }));
+    const long = titles({ ...state, staleEdits: 1 }).join(' | ');
+    assert.match(long, /^Does not fit/);
+    assert.ok(long.length < 150, long);
   });
 });
 

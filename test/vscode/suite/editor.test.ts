@@ -88,6 +88,26 @@ describe('the editor', () => {
     assert.match(titles.join('\n'), /GiB/);
   });
 
+  it('answers with lenses while it plans, above the first line, and with the verdict first once it has planned', async () => {
+    const document = await openConfig(
+      'lenses',
+      await vscode.workspace.fs.readFile(vscode.Uri.joinPath(folder, 'terapipe.json')).then(String),
+    );
+    const first = await until('lenses', async () => {
+      const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 10);
+      return lenses.length > 0 ? lenses : undefined;
+    });
+    assert.deepEqual(
+      first.map(({ command, range }) => [command?.title, range.start.line]),
+      [['Planning…', 0]],
+    );
+    const [verdict] = await until('a plan', async () => {
+      const titles = await lensTitles(document.uri);
+      return titles.some((title) => title.includes('/ step')) ? titles : undefined;
+    });
+    assert.match(verdict ?? '', /^(Fits|Does not fit), [\d.]+ [GM]iB (to spare|too much)$/);
+  });
+
   it('explains a value on hover', async () => {
     const document = await showSample('config.json');
     const position = document.positionAt(document.getText().indexOf('"n_layer"') + 3);

@@ -103,9 +103,9 @@ describe('launchers in the editor', () => {
     const document = await open('hover.sh', script.replace('size 3', 'size 2'));
     const lens = await until('lens of the totals', async () => {
       const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 10);
-      return lenses.find(({ command }) => command?.title.includes('16 GPUs') === true);
+      return lenses.find(({ command }) => command?.title.startsWith('16 GPUs, ') === true);
     });
-    assert.match(lens.command?.title ?? '', /tensor 2/);
+    assert.match(lens.command?.title ?? '', /^16 GPUs, \d+ micro-batches$/);
     const position = document.positionAt(document.getText().indexOf('size 2') + 5);
     const hovers = await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', document.uri, position);
     const text = hovers
