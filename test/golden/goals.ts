@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import Mocha from 'mocha';
 
@@ -22,6 +23,7 @@ export interface Goal {
 
 /** Tests whose titles match are promises, at least so many of them. */
 export interface PromisedTests {
+  /** From the repository's root, without what follows the name: `.test.ts`, or `.slow.test.ts`. */
   readonly file: string;
   readonly title: RegExp;
   /** What is promised; $1 stands for the first group of the title. */
@@ -31,6 +33,13 @@ export interface PromisedTests {
 }
 
 const root = path.join(import.meta.dirname, '../..');
+
+/** The file of promised tests, slow or not. */
+function fileOf({ file }: PromisedTests): string {
+  const [found] = ['.slow.test.ts', '.test.ts'].map((ending) => path.join(root, `${file}${ending}`)).filter((name) => existsSync(name));
+  if (found === undefined) throw new Error(`${file} has neither .slow.test.ts nor .test.ts`);
+  return found;
+}
 
 /** A goal for a mean error. */
 export function errorGoal(name: string, error: { readonly mean: number; readonly worst: number }, bound: number): Goal {
@@ -47,13 +56,13 @@ function quiet(): void {
 /** Runs the files and says of each promised test whether it passed; too few of them is a promise not met. */
 export async function testGoals(promised: readonly PromisedTests[]): Promise<Goal[]> {
   const mocha = new Mocha({ timeout: 0, reporter: quiet as unknown as Mocha.ReporterConstructor });
-  for (const file of new Set(promised.map((tests) => tests.file))) mocha.addFile(path.join(root, file));
+  for (const file of new Set(promised.map(fileOf))) mocha.addFile(file);
   await mocha.loadFilesAsync();
   const goals: Goal[] = [];
   const seen = new Map<PromisedTests, number>();
   const add = ({ title, file }: Mocha.Test | Mocha.Hook, found: string, met: boolean): void => {
     for (const tests of promised) {
-      if (file !== path.join(root, tests.file) || !tests.title.test(title)) continue;
+      if (file !== fileOf(tests) || !tests.title.test(title)) continue;
       seen.set(tests, (seen.get(tests) ?? 0) + 1);
       goals.push({ name: title.replace(tests.title, tests.name), goal: tests.goal, found, met });
     }

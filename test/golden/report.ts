@@ -175,21 +175,21 @@ function printPredictions(): Goal[] {
 
 const promisedTests: readonly PromisedTests[] = [
   {
-    file: 'test/property/search.test.ts',
+    file: 'test/property/search',
     title: /^finds what predicting every layout finds, on (\d+) small problems$/,
     name: 'Search equals exhaustive search on $1 random problems',
     goal: 'equal on 200',
     least: 1,
   },
   {
-    file: 'test/unit/core/export/launchers/new-launcher.test.ts',
+    file: 'test/unit/core/export/launchers/new-launcher',
     title: /^of (\S+) read back gives any plan's layout.*$/,
     name: 'Round trip, new file: $1',
     goal: 'reads back the same',
     least: 4,
   },
   {
-    file: 'test/unit/core/export/launchers/edit-launcher.test.ts',
+    file: 'test/unit/core/export/launchers/edit-launcher',
     title: /^(\S+): says what the plan does, and keeps the rest$/,
     name: 'Round trip, edited: $1',
     goal: 'reads back the same',
