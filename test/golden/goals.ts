@@ -53,19 +53,27 @@ function quiet(): void {
   // the runner's events are listened to instead
 }
 
+/** Leaves out the tests of a suite and of those in it that are not wanted. */
+function keepTests(suite: Mocha.Suite, isWanted: (test: Mocha.Test) => boolean): void {
+  suite.tests = suite.tests.filter(isWanted);
+  for (const inner of suite.suites) keepTests(inner, isWanted);
+}
+
 /** Runs the files and says of each promised test whether it passed; too few of them is a promise not met. */
 export async function testGoals(promised: readonly PromisedTests[]): Promise<Goal[]> {
   const mocha = new Mocha({ timeout: 0, reporter: quiet as unknown as Mocha.ReporterConstructor });
   for (const file of new Set(promised.map(fileOf))) mocha.addFile(file);
   await mocha.loadFilesAsync();
+  const promiseOf = ({ title, file }: Mocha.Runnable): PromisedTests | undefined =>
+    promised.find((tests) => file === fileOf(tests) && tests.title.test(title));
+  keepTests(mocha.suite, (test) => promiseOf(test) !== undefined);
   const goals: Goal[] = [];
   const seen = new Map<PromisedTests, number>();
-  const add = ({ title, file }: Mocha.Test | Mocha.Hook, found: string, met: boolean): void => {
-    for (const tests of promised) {
-      if (file !== fileOf(tests) || !tests.title.test(title)) continue;
-      seen.set(tests, (seen.get(tests) ?? 0) + 1);
-      goals.push({ name: title.replace(tests.title, tests.name), goal: tests.goal, found, met });
-    }
+  const add = (test: Mocha.Test | Mocha.Hook, found: string, met: boolean): void => {
+    const tests = promiseOf(test);
+    const { name, goal } = tests ?? { name: test.title, goal: 'runs' };
+    if (tests !== undefined) seen.set(tests, (seen.get(tests) ?? 0) + 1);
+    goals.push({ name: tests === undefined ? name : test.title.replace(tests.title, name), goal, found, met });
   };
   await new Promise<void>((resolve) => {
     const runner = mocha.run(() => {
