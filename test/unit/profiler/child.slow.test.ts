@@ -13,9 +13,9 @@ import { smallCell, smallJob } from './jobs';
 const longJob: ProfilerJob = {
   ...smallJob,
   shape: { ...smallJob.shape, hidden: 1024, heads: 16, kvHeads: 16, headDim: 64, ffn: 4096 },
-  limits: { batch: 1, tokens: 8192, sequence: 8192 },
+  limits: { batch: 1, tokens: 4096, sequence: 4096 },
 };
-const longCell = { batch: 1, tokens: 8192, context: 0 };
+const longCell = { batch: 1, tokens: 4096, context: 0 };
 
 describe('profiler child', () => {
   let child: BundledChild;
