@@ -1,9 +1,10 @@
 import { lstat, open, stat } from 'node:fs/promises';
-import path from 'node:path';
+import path, { type PlatformPath } from 'node:path';
 import type { Readable } from 'node:stream';
 import { configError, type ConfigErrorCode } from '../core/config/errors';
 import { maximumConfigSize, startOf } from '../core/config/json-document';
 import type { ReadReferenced } from '../core/config/run';
+import { printable } from '../core/text';
 
 /** What standard input is called in messages. */
 export const standardInput = '<stdin>';
@@ -25,10 +26,26 @@ export async function readNamedFile(name: string): Promise<SourceText> {
 
 /** Reads files that a config names, relative to the config's folder (standard input: the current one). Regular files only: a named pipe would wait for ever. */
 export const readReferenced: ReadReferenced = async (from, name) => {
-  const folder = from === standardInput ? '.' : path.dirname(from);
-  const file = path.isAbsolute(name) ? path.normalize(name) : path.join(folder, name);
+  const file = referencedPath(from, name);
+  if (file === null) throw configError('config-not-found', 'The path leads to another machine', 'name a file on this one', startOf(from));
   return { file, text: await readText(file, true) };
 };
+
+/**
+ * The path that `name` is in the file `from` (standard input: in the current folder). Null where it leads to another machine, as `\\server\share` does on Windows: opening it would tell that machine who asks.
+ * @param system the rules of paths: those of this machine.
+ */
+export function referencedPath(from: string, name: string, system: PlatformPath = path): string | null {
+  const folder = from === standardInput ? '.' : system.dirname(from);
+  const file = system.isAbsolute(name) ? system.normalize(name) : system.join(folder, name);
+  const rootOf = (at: string): string => system.parse(system.resolve(at)).root.toLowerCase();
+  return rootOf(file).startsWith('\\\\') && rootOf(file) !== rootOf(folder) ? null : file;
+}
+
+/** Reads a regular file: as `readNamedFile`, but neither waits for a named pipe nor reads a device. */
+export async function readRegularFile(file: string): Promise<SourceText> {
+  return { file, text: await readText(file, true) };
+}
 
 /** Whether a path is a folder, a file (or something else that can be read), or nothing. Does not throw. */
 export async function kindOfPath(name: string): Promise<'folder' | 'file' | 'nothing'> {
@@ -77,7 +94,10 @@ function decoded(file: string, bytes: Buffer): string {
 }
 
 function systemFailure(file: string, error: unknown): unknown {
-  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  if (error.code === 'ERR_INVALID_ARG_VALUE')
+    return failure('config-not-found', file, 'is no name of a file: it has a NUL', 'mend the path');
+  if (!('syscall' in error)) return error;
   switch (error.code) {
     case 'ENOENT':
     case 'ENOTDIR':
@@ -106,6 +126,6 @@ function tooLarge(file: string): Error {
 }
 
 function failure(code: ConfigErrorCode, file: string, what: string, remedy: string): Error {
-  const name = file === standardInput ? 'standard input' : path.basename(file);
+  const name = file === standardInput ? 'standard input' : printable(path.basename(file));
   return configError(code, `${name} ${what}`, remedy, startOf(file));
 }

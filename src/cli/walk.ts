@@ -1,28 +1,49 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { configEndings, hasLauncherEnding, recogniseConfig } from '../core/launch/readers';
-import { ExpectedError } from '../core/errors';
+import { configError } from '../core/config/errors';
+import { startOf } from '../core/config/json-document';
+import { ExpectedError, messageOf } from '../core/errors';
+import type { Finding } from '../core/findings';
+import { formatCount } from '../core/format';
+import { findingOfError } from '../core/planner/findings';
 import { isScheduleCsv } from '../core/schedule/pytorch/cells';
-import { readNamedFile, type SourceText } from './read-file';
+import { systemCode } from '../files/system-reason';
+import { readRegularFile, type SourceText } from './read-file';
 
 const maximumDepth = 12;
 const maximumFiles = 20_000;
 const endings = new RegExp(`\\.(${[...configEndings, 'csv'].join('|')})$`, 'i');
 const skipped = new Set(['node_modules', '__pycache__', 'dist', 'out']);
+/** Files that are configs by their name alone. */
+const ownName = /(^|\.)terapipe\.json$/i;
+
+/** What lies under a folder. */
+export interface Found {
+  readonly configs: readonly SourceText[];
+  /** What could not be looked at, of what may be configs. */
+  readonly unread: readonly Finding[];
+}
 
 /**
- * The configs and schedules we recognise under a folder, in order of their paths. Hidden folders, package folders, links, and files that cannot be read or are no
- * config are passed over.
+ * The configs and schedules we recognise under a folder, in order of their paths. Hidden folders, package folders, links that lead somewhere, and files that are no text or too large for a config are
+ * passed over; whatever is called `terapipe.json` is none of those.
+ * @throws ExpectedError `config-unreadable` when the folder itself cannot be read.
  */
-export async function configsUnder(folder: string): Promise<SourceText[]> {
-  const budget = { files: maximumFiles };
-  const names = await configFilesUnder(folder, maximumDepth, budget);
+export async function configsUnder(folder: string): Promise<Found> {
+  const walk: Walk = { names: [], unread: [], isCutOff: false };
+  await findNames(folder, maximumDepth, walk);
+  const [own] = walk.unread;
+  if (own?.file === folder) throw errorOf(own);
   const configs: SourceText[] = [];
-  for (const name of names) {
-    const source = await readQuietly(name);
+  const unread = walk.unread.map((each): Finding => ({ ...findingOfError(errorOf(each), startOf(each.file)), severity: 'warning' }));
+  for (const name of walk.names) {
+    const { source, finding } = await readFound(name);
+    if (finding !== null) unread.push(finding);
     if (source !== null && (recogniseConfig(source.file, source.text) !== null || isScheduleFile(source))) configs.push(source);
   }
-  return configs;
+  if (walk.isCutOff) unread.push(cutOff(folder));
+  return { configs, unread };
 }
 
 /** Whether a file is a schedule in PyTorch's CSV: by its content, where its ending does not say that it is something else. */
@@ -30,26 +51,65 @@ export function isScheduleFile({ file, text }: SourceText): boolean {
   return !hasLauncherEnding(file) && isScheduleCsv(text);
 }
 
-async function configFilesUnder(folder: string, depth: number, budget: { files: number }): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const found: string[] = [];
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const name = path.join(folder, entry.name);
-    if (entry.isDirectory() && depth > 0 && !entry.name.startsWith('.') && !skipped.has(entry.name))
-      found.push(...(await configFilesUnder(name, depth - 1, budget)));
-    else if (entry.isFile() && endings.test(entry.name) && budget.files > 0) {
-      budget.files -= 1;
-      found.push(name);
-    }
-  }
-  return found;
+interface Walk {
+  readonly names: string[];
+  /** Folders that cannot be read, and why. */
+  readonly unread: { readonly file: string; readonly code: string }[];
+  isCutOff: boolean;
 }
 
-async function readQuietly(name: string): Promise<SourceText | null> {
-  try {
-    return await readNamedFile(name);
-  } catch (error) {
-    if (error instanceof ExpectedError) return null;
-    throw error;
+async function findNames(folder: string, depth: number, walk: Walk): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    const code = systemCode(error) ?? messageOf(error);
+    // Gone since it was listed.
+    if (code !== 'ENOENT') walk.unread.push({ file: folder, code });
+    return [];
+  });
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const name = path.join(folder, entry.name);
+    if (entry.isDirectory()) {
+      if (depth > 0 && !entry.name.startsWith('.') && !skipped.has(entry.name)) await findNames(name, depth - 1, walk);
+      continue;
+    }
+    const isLooked = entry.isFile() ? endings.test(entry.name) : ownName.test(entry.name);
+    if (!isLooked || (entry.isSymbolicLink() && (await leadsSomewhere(name)))) continue;
+    if (walk.names.length < maximumFiles) walk.names.push(name);
+    else walk.isCutOff = true;
   }
+}
+
+async function leadsSomewhere(link: string): Promise<boolean> {
+  return stat(link).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The text of a file; a finding where that matters; nothing where it is no config, or gone since it was listed. */
+async function readFound(name: string): Promise<{ readonly source: SourceText | null; readonly finding: Finding | null }> {
+  try {
+    return { source: await readRegularFile(name), finding: null };
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    const finding = findingOfError(error, startOf(name));
+    if (ownName.test(path.basename(name))) return { source: null, finding };
+    return { source: null, finding: error.code === 'config-unreadable' ? { ...finding, severity: 'warning' } : null };
+  }
+}
+
+function errorOf({ file, code }: Walk['unread'][number]): ExpectedError {
+  const isForbidden = code === 'EACCES' || code === 'EPERM';
+  const what = isForbidden ? 'may not be read' : `cannot be read (${code})`;
+  return configError('config-unreadable', `The folder ${path.basename(file)} ${what}`, 'check its permissions', startOf(file));
+}
+
+function cutOff(folder: string): Finding {
+  return {
+    code: 'check-cut-off',
+    severity: 'warning',
+    place: startOf(folder),
+    message: `There are more than ${formatCount(maximumFiles)} files that may be configs; the others were not looked at`,
+    remedy: 'check the folders in it one by one',
+    fixes: [],
+  };
 }

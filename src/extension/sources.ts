@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { configError } from '../core/config/errors';
 import { maximumConfigSize, startOf } from '../core/config/json-document';
+import { referencedPath } from './referenced-path';
 
 /**
  * Text of a file as the user sees it: the open document with its unsaved edits, else what is stored, through `workspace.fs` so that remote and
@@ -35,13 +36,14 @@ export async function readText(file: string): Promise<string> {
  */
 export function resolvePath(from: string, path: string): string {
   const base = vscode.Uri.parse(from, true);
-  const refused = (): Error =>
-    configError('config-not-found', 'The path leads to another machine', 'name a file on this one', startOf(from));
-  if (/^(\\\\|\/\/|[a-z][a-z0-9+.-]+:\/)/i.test(path) || path.includes('\0')) throw refused();
-  const windowsDrive = /^[a-z]:[\\/]/i.test(path);
-  if (windowsDrive) return base.with({ path: `/${path.replaceAll('\\', '/')}` }).toString();
-  if (path.startsWith('/')) return base.with({ path }).toString();
-  return vscode.Uri.joinPath(base, '..', base.scheme === 'file' ? path.replaceAll('\\', '/') : path).toString();
+  const referenced = referencedPath(base, path);
+  if (referenced === null) {
+    const what = path.includes('\0') ? 'The path has a NUL, which no name of a file has' : 'The path leads to another machine';
+    throw configError('config-not-found', what, 'name a file on this one', startOf(from));
+  }
+  return (
+    'absolute' in referenced ? base.with({ path: referenced.absolute }) : vscode.Uri.joinPath(base, '..', referenced.relative)
+  ).toString();
 }
 
 /** Last part of a URI's path, for a sentence. */

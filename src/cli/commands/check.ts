@@ -8,12 +8,12 @@ import { readScheduleFile } from '../../core/schedule/pytorch/schedule-file';
 import { findingLine, printedFinding, type Answer } from '../answer';
 import { exitCodeFor, planRun, readConfig, requireRun, type ReadingOptions } from '../planned';
 import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
-import { configsUnder, isScheduleFile } from '../walk';
+import { configsUnder, isScheduleFile, type Found } from '../walk';
 
 /**
- * `terapipe check`: findings of every config and schedule named or found in a folder. What makes a config unreadable is a finding of it too; only a path that
- * cannot be opened is bad input.
- * @throws ExpectedError as `readNamedFile`.
+ * `terapipe check`: findings of every config and schedule named or found in a folder. What makes a config unreadable is a finding of it too, and leaves the others checked; only where no path at all can
+ * be opened is that bad input.
+ * @throws ExpectedError as `readNamedFile` and `configsUnder`.
  */
 export async function checkAnswer(
   paths: readonly string[],
@@ -22,10 +22,8 @@ export async function checkAnswer(
   texts: Map<string, string>,
   progress: (line: string) => void,
 ): Promise<Answer> {
-  const sources: SourceText[] = [];
-  for (const name of paths)
-    sources.push(...((await kindOfPath(name)) === 'folder' ? await configsUnder(name) : [await readNamedFile(name)]));
-  const findings = new Map<string, Finding>();
+  const { configs: sources, unread } = await openAll(paths);
+  const findings = new Map(unread.map((finding) => [identityOf(finding), finding]));
   for (const [index, source] of sources.entries()) {
     progress(`checking ${source.file}, ${formatCount(index)} of ${plural(sources.length, 'config')} done`);
     for (const finding of await findingsFor(source, reading, defaults, texts)) findings.set(identityOf(finding), finding);
@@ -40,6 +38,23 @@ export async function checkAnswer(
     text: [...printed.map(findingLine), summary].join('\n'),
     exitCode: exitCodeFor(printed),
   };
+}
+
+/** What the paths name and hold. @throws ExpectedError the first one's, when none can be opened. */
+async function openAll(paths: readonly string[]): Promise<Found> {
+  const opened: Found[] = [];
+  const errors: ExpectedError[] = [];
+  for (const name of paths)
+    try {
+      const isFolder = (await kindOfPath(name)) === 'folder';
+      opened.push(isFolder ? await configsUnder(name) : { configs: [await readNamedFile(name)], unread: [] });
+    } catch (error) {
+      if (!(error instanceof ExpectedError)) throw error;
+      errors.push(error);
+    }
+  if (opened.length === 0 && errors[0] !== undefined) throw errors[0];
+  const unopened = errors.map((error) => findingOfError(error, startOf('')));
+  return { configs: opened.flatMap(({ configs }) => configs), unread: [...unopened, ...opened.flatMap(({ unread }) => unread)] };
 }
 
 async function findingsFor(
@@ -66,7 +81,7 @@ async function findingsFor(
       return unplanned.some(({ severity }) => severity === 'error') ? unplanned : [findingOfError(error, run.place), ...unplanned];
     }
   } catch (error) {
-    if (error instanceof ExpectedError && error.place !== undefined) return [findingOfError(error, startOf(source.file))];
+    if (error instanceof ExpectedError) return [findingOfError(error, startOf(source.file))];
     throw error;
   }
 }
