@@ -15,104 +15,204 @@ export interface LayerCut {
   readonly totalMs: number;
 }
 
-/** Halvings of the interval in which a first bound on the slowest stage is looked for. */
-const halvings = 20;
+/** Halvings of the interval in which the slowest stage's time is looked for before every cut below it is. */
+const halvings = 24;
+/** Times that the second of two programs may ask for; where it would ask for more, the first one's cut stays. */
+const maximumTimes = 8_000_000;
 
 /**
- * The cut whose slowest stage is fastest, and of those the one with the least time in all, by two dynamic programs: `best[s][j] = min over i of max(best[s - 1][i], time(s, i, j))`, below the slowest stage
- * of the cut in which every stage takes as many layers as it can, and the same with sums of times up to the best of that. Exact; at most O(stages x layers^2) times, far fewer where the bound is near. Null
- * where every cut has a stage that does not fit.
+ * The cut whose slowest stage is fastest, and of those the one with the least time in all. The first by halving: whether all stages can stay below a time is decided by how far the stages before and after a
+ * boundary can reach, and between those windows exactly. The second by a dynamic program over the same windows: `best[s][j] = min over i of best[s - 1][i] + time(s, i, j)`. Exact, but for the second where its
+ * windows are so wide that it would take more than `maximumTimes` times. Null where every cut has a stage that does not fit.
  */
 export function cutLayers(problem: CutProblem): LayerCut | null {
-  const { stages } = problem;
-  const fewest: readonly number[] = Array.from({ length: stages }, (_, stage) => (problem.mayBeEmpty(stage) ? 0 : 1));
-  /** Layers that the stages after each one need at least. */
-  const later = fewest.map((_, stage) => fewest.slice(stage + 1).reduce((sum, count) => sum + count, 0));
-  const bounded = { ...problem, fewest, later };
-  const greedyMs = greedySlowest(bounded);
-  const slowestMs = bestCut(bounded, (ms) => ms < greedyMs, Math.max)?.value ?? greedyMs;
-  const found = bestCut(
-    bounded,
-    (ms) => ms <= slowestMs && ms < Infinity,
-    (sum, ms) => sum + ms,
-  );
-  return found === null ? null : { stageLayers: found.stageLayers, slowestMs, totalMs: found.value };
+  const bounded = boundedOf(problem);
+  const quickest = fastestSlowest(bounded);
+  if (quickest === null) return null;
+  const slowestMs = slowestOf(bounded, quickest);
+  const ends = leastTotal(bounded, (ms) => ms <= slowestMs) ?? quickest;
+  let [from, totalMs] = [0, 0];
+  const stageLayers = Array.from(ends, (to, stage) => {
+    const layers = to - from;
+    totalMs += problem.timeMs(stage, from, to);
+    from = to;
+    return layers;
+  });
+  return { stageLayers, slowestMs, totalMs };
 }
+
+/** Where each stage ends: layers up to it, its own included. */
+type Ends = Int32Array;
+type IsAllowed = (ms: number) => boolean;
 
 interface Bounded extends CutProblem {
-  readonly fewest: readonly number[];
-  readonly later: readonly number[];
+  /** Layers that each stage needs at least, and those before and after it together. */
+  readonly fewest: Int32Array;
+  readonly earlier: Int32Array;
+  readonly later: Int32Array;
 }
 
-/** The slowest stage of the best cut of those in which every stage takes as many layers as it can: an upper bound, met where layers are alike. `Infinity` for none. */
-function greedySlowest(problem: Bounded): number {
-  let least = slowestUnder(problem, (ms) => ms < Infinity) ?? Infinity;
+function boundedOf(problem: CutProblem): Bounded {
+  const { stages } = problem;
+  const fewest = Int32Array.from({ length: stages }, (_, stage) => (problem.mayBeEmpty(stage) ? 0 : 1));
+  const earlier = new Int32Array(stages);
+  const later = new Int32Array(stages);
+  for (let stage = 1; stage < stages; stage++) earlier[stage] = (earlier[stage - 1] ?? 0) + (fewest[stage - 1] ?? 0);
+  for (let stage = stages - 2; stage >= 0; stage--) later[stage] = (later[stage + 1] ?? 0) + (fewest[stage + 1] ?? 0);
+  return { ...problem, fewest, earlier, later };
+}
+
+/** A cut whose slowest stage no other undercuts; null for none. */
+function fastestSlowest(problem: Bounded): Ends | null {
+  let best = cutUnder(problem, (ms) => ms < Infinity);
   let below = 0;
-  for (let halving = 0; halving < halvings && below < least && least < Infinity; halving++) {
-    const limit = (below + least) / 2;
-    const found = slowestUnder(problem, (ms) => ms <= limit);
-    if (found === null) below = limit;
-    else least = found;
+  for (let halving = 0; best !== null; halving++) {
+    const bestMs = slowestOf(problem, best);
+    const middle = (below + bestMs) / 2;
+    const isLast = halving >= halvings || middle <= below || middle >= bestMs;
+    const found = cutUnder(problem, isLast ? (ms) => ms < bestMs : (ms) => ms <= middle);
+    if (found !== null) best = found;
+    else if (isLast) return best;
+    else below = middle;
   }
-  return least;
+  return null;
 }
 
-/** The slowest stage's time where every stage takes as many layers as are allowed; null where that leaves some. */
-function slowestUnder({ layers, stages, timeMs, fewest, later }: Bounded, isAllowed: (ms: number) => boolean): number | null {
+function slowestOf({ timeMs }: Bounded, ends: Ends): number {
+  return ends.reduce((slowest, to, stage) => Math.max(slowest, timeMs(stage, ends[stage - 1] ?? 0, to)), 0);
+}
+
+/** A cut all of whose stages are allowed, or null where there is none. */
+function cutUnder(problem: Bounded, isAllowed: IsAllowed): Ends | null {
+  const greedy = greedyUnder(problem, isAllowed);
+  if (greedy !== null) return greedy;
+  const windows = windowsUnder(problem, isAllowed);
+  return windows === null ? null : cutWithin(problem, isAllowed, windows);
+}
+
+/** The cut in which every stage takes as many layers as are allowed; null where that leaves some, or a stage without. */
+function greedyUnder({ layers, stages, timeMs, fewest, later }: Bounded, isAllowed: IsAllowed): Ends | null {
+  const ends = new Int32Array(stages);
   let from = 0;
-  let slowest = 0;
   for (let stage = 0; stage < stages; stage++) {
     const most = layers - (later[stage] ?? 0);
-    let to = from + (fewest[stage] ?? 0);
-    if (to > most || !isAllowed(timeMs(stage, from, to))) return null;
-    // Halving the layers in question: `to` is allowed, `beyond` is not.
-    let beyond = most + 1;
-    while (beyond - to > 1) {
-      const middle = Math.floor((to + beyond) / 2);
-      if (isAllowed(timeMs(stage, from, middle))) to = middle;
-      else beyond = middle;
-    }
-    slowest = Math.max(slowest, timeMs(stage, from, to));
-    from = to;
+    const least = from + (fewest[stage] ?? 0);
+    if (least > most || !isAllowed(timeMs(stage, from, least))) return null;
+    const start = from;
+    from = lastWhere(least, most, (to) => isAllowed(timeMs(stage, start, to)));
+    ends[stage] = from;
   }
-  return from === layers ? slowest : null;
+  return from === layers ? ends : null;
 }
 
-/** The cut with the least of its stages' times joined, all of them allowed. */
-function bestCut(
-  { layers, stages, timeMs, fewest, later }: Bounded,
-  isAllowed: (ms: number) => boolean,
-  join: (before: number, ms: number) => number,
-): { readonly stageLayers: readonly number[]; readonly value: number } | null {
-  const width = layers + 1;
-  const startOf = new Int32Array(stages * width).fill(-1);
-  let before = new Float64Array(width).fill(Infinity);
-  before[0] = 0;
+/** The last number up to `most` for which something holds that holds for `first` and, where it holds, for all before. */
+function lastWhere(first: number, most: number, holds: (value: number) => boolean): number {
+  let [low, step] = [first, 1];
+  while (low + step <= most && holds(low + step)) {
+    low += step;
+    step *= 2;
+  }
+  let beyond = Math.min(low + step, most + 1);
+  while (beyond - low > 1) {
+    const middle = (low + beyond) >> 1;
+    if (holds(middle)) low = middle;
+    else beyond = middle;
+  }
+  return low;
+}
+
+/** Between which layers each stage can end: entry `stage` of both. */
+interface Windows {
+  readonly first: Int32Array;
+  readonly last: Int32Array;
+}
+
+/** Where stages can end at all, so far as those before can take so many layers and those after can take the rest; null where one cannot. */
+function windowsUnder({ layers, stages, timeMs, fewest, earlier, later }: Bounded, isAllowed: IsAllowed): Windows | null {
+  const first = new Int32Array(stages);
+  const last = new Int32Array(stages);
+  for (let stage = 0, from = 0; stage < stages; stage++) {
+    const [start, least, most] = [from, from + (fewest[stage] ?? 0), layers - (later[stage] ?? 0)];
+    if (least <= most && isAllowed(timeMs(stage, start, least))) from = lastWhere(least, most, (to) => isAllowed(timeMs(stage, start, to)));
+    else from = Math.min(from, most);
+    last[stage] = from;
+  }
+  first[stages - 1] = layers;
+  if (last[stages - 1] !== layers) return null;
+  for (let stage = stages - 1, to = layers; stage > 0; stage--) {
+    const [end, most, least] = [to, to - (fewest[stage] ?? 0), earlier[stage] ?? 0];
+    if (most >= least && isAllowed(timeMs(stage, most, end)))
+      to = end - lastWhere(end - most, end - least, (count) => isAllowed(timeMs(stage, end - count, end)));
+    else to = Math.max(to, least);
+    first[stage - 1] = to;
+    if (to > (last[stage - 1] ?? 0)) return null;
+  }
+  return { first, last };
+}
+
+/** A cut within windows, by the set of layers that each stage can end at. */
+function cutWithin({ stages, timeMs, fewest }: Bounded, isAllowed: IsAllowed, { first, last }: Windows): Ends | null {
+  /** Where a stage that ends at `first[stage] + index` starts; -1 where none can end. */
+  const starts: Int32Array[] = [];
   for (let stage = 0; stage < stages; stage++) {
-    const after = new Float64Array(width).fill(Infinity);
-    const most = layers - (later[stage] ?? 0);
-    for (let from = 0; from <= most; from++) {
-      const begun = before[from] ?? Infinity;
-      if (begun === Infinity) continue;
-      for (let to = from + (fewest[stage] ?? 0); to <= most; to++) {
+    const [low, high] = [first[stage] ?? 0, last[stage] ?? 0];
+    const startOf = new Int32Array(high - low + 1).fill(-1);
+    const before = starts[stage - 1];
+    const [fromLow, fromHigh] = stage === 0 ? [0, 0] : [first[stage - 1] ?? 0, last[stage - 1] ?? 0];
+    let reached = low - 1;
+    for (let from = fromLow; from <= fromHigh && reached < high; from++) {
+      if (before !== undefined && before[from - fromLow] === -1) continue;
+      const least = from + (fewest[stage] ?? 0);
+      let to = Math.max(least, reached + 1);
+      while (to <= high && isAllowed(timeMs(stage, from, to))) startOf[to++ - low] = from;
+      reached = Math.max(reached, to - 1 >= least ? to - 1 : reached);
+    }
+    starts.push(startOf);
+  }
+  return traced(starts, first, last);
+}
+
+/** Ends by where each stage starts for each of its ends, from the last one; null where the last cannot end. */
+function traced(starts: readonly Int32Array[], first: Int32Array, last: Int32Array): Ends | null {
+  const ends = new Int32Array(starts.length);
+  let end = last[starts.length - 1] ?? 0;
+  for (let stage = starts.length - 1; stage >= 0; stage--) {
+    ends[stage] = end;
+    end = starts[stage]?.[end - (first[stage] ?? 0)] ?? -1;
+    if (end < 0) return null;
+  }
+  return ends;
+}
+
+/** The cut with the least sum of times, all of them allowed; null where that takes too long to find, or there is none. */
+function leastTotal(problem: Bounded, isAllowed: IsAllowed): Ends | null {
+  const { stages, timeMs, fewest } = problem;
+  const windows = windowsUnder(problem, isAllowed);
+  if (windows === null) return null;
+  const { first, last } = windows;
+  const width = (stage: number): number => (last[stage] ?? 0) - (first[stage] ?? 0) + 1;
+  let times = width(0);
+  for (let stage = 1; stage < stages; stage++) times += width(stage - 1) * width(stage);
+  if (times > maximumTimes) return null;
+  const starts: Int32Array[] = [];
+  let before = Float64Array.of(0);
+  for (let stage = 0; stage < stages; stage++) {
+    const [low, high, fromLow] = [first[stage] ?? 0, last[stage] ?? 0, stage === 0 ? 0 : (first[stage - 1] ?? 0)];
+    const after = new Float64Array(high - low + 1).fill(Infinity);
+    const startOf = new Int32Array(high - low + 1).fill(-1);
+    before.forEach((begun, index) => {
+      if (begun === Infinity) return;
+      const from = fromLow + index;
+      for (let to = Math.max(low, from + (fewest[stage] ?? 0)); to <= high; to++) {
         const ms = timeMs(stage, from, to);
         if (!isAllowed(ms)) break;
-        const value = join(begun, ms);
-        if (value >= (after[to] ?? Infinity)) continue;
-        after[to] = value;
-        startOf[stage * width + to] = from;
+        if (begun + ms >= (after[to - low] ?? Infinity)) continue;
+        after[to - low] = begun + ms;
+        startOf[to - low] = from;
       }
-    }
+    });
+    starts.push(startOf);
     before = after;
   }
-  const value = before[layers] ?? Infinity;
-  if (value === Infinity) return null;
-  const stageLayers: number[] = [];
-  let end = layers;
-  for (let stage = stages - 1; stage >= 0; stage--) {
-    const start = startOf[stage * width + end] ?? 0;
-    stageLayers.unshift(end - start);
-    end = start;
-  }
-  return { stageLayers, value };
+  return traced(starts, first, last);
 }
