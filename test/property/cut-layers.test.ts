@@ -63,4 +63,21 @@ describe('layers cut over unequal stages', () => {
       { numRuns: cases(500, 5000) },
     );
   });
+
+  it('are found with few looks at their times, however many layers there are', () => {
+    let looks = 0;
+    const speeds = Array.from({ length: 64 }, (_, stage) => (stage < 32 ? 1 : 2.7));
+    const found = cutLayers({
+      layers: 16_384,
+      stages: speeds.length,
+      timeMs: (stage, from, to) => {
+        looks++;
+        return (to - from + (stage === 0 ? 3.5 : 0)) / (speeds[stage] ?? 1);
+      },
+      mayBeEmpty: () => false,
+    });
+    // no faster than all stages together, and no slower than that by more than a layer
+    assert.ok(found !== null && found.slowestMs >= 16_384 / (32 * 3.7) && found.slowestMs < 16_384 / (32 * 3.7) + 1);
+    assert.ok(looks < 100_000, `${looks} looks`);
+  });
 });

@@ -15,8 +15,8 @@ export interface LayerCut {
   readonly totalMs: number;
 }
 
-/** Halvings of the interval in which the slowest stage's time is looked for before every cut below it is. */
-const halvings = 24;
+/** Halvings of the interval in which the slowest stage's time is looked for between two looks at whether anything is below it. */
+const halvings = 6;
 /** Times that the second of two programs may ask for; where it would ask for more, the first one's cut stays. */
 const maximumTimes = 8_000_000;
 
@@ -69,7 +69,7 @@ function fastestSlowest(problem: Bounded): Ends | null {
   for (let halving = 0; best !== null; halving++) {
     const bestMs = slowestOf(problem, best);
     const middle = (below + bestMs) / 2;
-    const isLast = halving >= halvings || middle <= below || middle >= bestMs;
+    const isLast = halving % (halvings + 1) === halvings || middle <= below || middle >= bestMs;
     const found = cutUnder(problem, isLast ? (ms) => ms < bestMs : (ms) => ms <= middle);
     if (found !== null) best = found;
     else if (isLast) return best;
@@ -94,25 +94,36 @@ function cutUnder(problem: Bounded, isAllowed: IsAllowed): Ends | null {
 function greedyUnder({ layers, stages, timeMs, fewest, later }: Bounded, isAllowed: IsAllowed): Ends | null {
   const ends = new Int32Array(stages);
   let from = 0;
+  /** Layers of the stage before: often as many as this one can take. */
+  let count = 0;
   for (let stage = 0; stage < stages; stage++) {
     const most = layers - (later[stage] ?? 0);
     const least = from + (fewest[stage] ?? 0);
     if (least > most || !isAllowed(timeMs(stage, from, least))) return null;
     const start = from;
-    from = lastWhere(least, most, (to) => isAllowed(timeMs(stage, start, to)));
+    from = lastWhere(least, most, start + count, (to) => isAllowed(timeMs(stage, start, to)));
+    count = from - start;
     ends[stage] = from;
   }
   return from === layers ? ends : null;
 }
 
-/** The last number up to `most` for which something holds that holds for `first` and, where it holds, for all before. */
-function lastWhere(first: number, most: number, holds: (value: number) => boolean): number {
-  let [low, step] = [first, 1];
-  while (low + step <= most && holds(low + step)) {
-    low += step;
-    step *= 2;
+/** The last number up to `most` for which something holds that holds for `first` and, where it holds, for all before; looked for from `guess` outwards. */
+function lastWhere(first: number, most: number, guess: number, holds: (value: number) => boolean): number {
+  let low = first;
+  let beyond = most + 1;
+  const start = Math.min(most, Math.max(first, guess));
+  if (start === first || holds(start)) {
+    low = start;
+    for (let step = 1; low + step < beyond; step *= 2)
+      if (holds(low + step)) low += step;
+      else beyond = low + step;
+  } else {
+    beyond = start;
+    for (let step = 1; beyond - step > low; step *= 2)
+      if (holds(beyond - step)) low = beyond - step;
+      else beyond -= step;
   }
-  let beyond = Math.min(low + step, most + 1);
   while (beyond - low > 1) {
     const middle = (low + beyond) >> 1;
     if (holds(middle)) low = middle;
@@ -131,19 +142,22 @@ interface Windows {
 function windowsUnder({ layers, stages, timeMs, fewest, earlier, later }: Bounded, isAllowed: IsAllowed): Windows | null {
   const first = new Int32Array(stages);
   const last = new Int32Array(stages);
-  for (let stage = 0, from = 0; stage < stages; stage++) {
+  for (let stage = 0, from = 0, count = 0; stage < stages; stage++) {
     const [start, least, most] = [from, from + (fewest[stage] ?? 0), layers - (later[stage] ?? 0)];
-    if (least <= most && isAllowed(timeMs(stage, start, least))) from = lastWhere(least, most, (to) => isAllowed(timeMs(stage, start, to)));
+    if (least <= most && isAllowed(timeMs(stage, start, least)))
+      from = lastWhere(least, most, start + count, (to) => isAllowed(timeMs(stage, start, to)));
     else from = Math.min(from, most);
     last[stage] = from;
+    count = from - start;
   }
   first[stages - 1] = layers;
   if (last[stages - 1] !== layers) return null;
-  for (let stage = stages - 1, to = layers; stage > 0; stage--) {
+  for (let stage = stages - 1, to = layers, taken = 0; stage > 0; stage--) {
     const [end, most, least] = [to, to - (fewest[stage] ?? 0), earlier[stage] ?? 0];
     if (most >= least && isAllowed(timeMs(stage, most, end)))
-      to = end - lastWhere(end - most, end - least, (count) => isAllowed(timeMs(stage, end - count, end)));
+      to = end - lastWhere(end - most, end - least, taken, (count) => isAllowed(timeMs(stage, end - count, end)));
     else to = Math.max(to, least);
+    taken = end - to;
     first[stage - 1] = to;
     if (to > (last[stage - 1] ?? 0)) return null;
   }
@@ -157,11 +171,11 @@ function cutWithin({ stages, timeMs, fewest }: Bounded, isAllowed: IsAllowed, { 
   for (let stage = 0; stage < stages; stage++) {
     const [low, high] = [first[stage] ?? 0, last[stage] ?? 0];
     const startOf = new Int32Array(high - low + 1).fill(-1);
-    const before = starts[stage - 1];
+    const before = starts[stage - 1] ?? Int32Array.of(0);
     const [fromLow, fromHigh] = stage === 0 ? [0, 0] : [first[stage - 1] ?? 0, last[stage - 1] ?? 0];
     let reached = low - 1;
     for (let from = fromLow; from <= fromHigh && reached < high; from++) {
-      if (before !== undefined && before[from - fromLow] === -1) continue;
+      if (before[from - fromLow] === -1) continue;
       const least = from + (fewest[stage] ?? 0);
       let to = Math.max(least, reached + 1);
       while (to <= high && isAllowed(timeMs(stage, from, to))) startOf[to++ - low] = from;

@@ -52,6 +52,21 @@ export function slicingCost(pipeline: Pipeline): SliceMs {
   return slowestOf([...new Set(stageCosts(pipeline))]);
 }
 
+/** The costs without those of stages beside which another with the same GPUs, ends and neighbours has as many layers or more, all alike: they are never the slowest. */
+function withoutOutdone({ inputs, shapes, stageInputs }: Pipeline, costs: readonly SliceMs[]): readonly SliceMs[] {
+  const kept = new Map<string, { readonly cost: SliceMs; readonly layers: number }>();
+  costs.forEach((cost, stage) => {
+    const shape = shapes[stage];
+    if (shape === undefined) return;
+    const { layers, ...rest } = shape;
+    const beside = [stage - 1, stage, stage + 1].map((other) => stageInputs.indexOf(stageInputs[other] ?? stageInputs[stage] ?? inputs));
+    const key = rest.groups === undefined ? JSON.stringify([rest, beside]) : `stage ${stage}`;
+    const known = kept.get(key);
+    if (known === undefined || known.layers < layers) kept.set(key, { cost, layers });
+  });
+  return [...new Set([...kept.values()].map(({ cost }) => cost))];
+}
+
 function slowestOf(costs: readonly SliceMs[]): SliceMs {
   return (batch, tokens, context) => costs.reduce((most, cost) => Math.max(most, cost(batch, tokens, context)), 0);
 }
@@ -64,7 +79,13 @@ export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: nu
   const costs = stageCosts(pipeline);
   const distinct = [...new Set(costs)];
   const [first] = distinct;
-  const slowest: SlicingStages = { kind: 'slowest', cost: slowestOf(distinct), factors: null, stage: null, apart: 0 };
+  const slowest: SlicingStages = {
+    kind: 'slowest',
+    cost: slowestOf(withoutOutdone(pipeline, costs)),
+    factors: null,
+    stage: null,
+    apart: 0,
+  };
   if (first === undefined) return slowest;
   const equal: SlicingStages = { kind: 'equal', cost: first, factors: null, stage: 0, apart: 0 };
   if (distinct.length === 1) return equal;
