@@ -7,8 +7,11 @@ import { makeCompare } from './compare';
 import { servePlanner } from './serve';
 
 if (parentPort === null) throw new Error('the planner runs on a worker thread');
+/** Operations of a plan's timelines that are sent: some 50 MB. */
+const drawnOperations = 1_500_000;
+
 servePlanner(parentPort, workerData, {
-  plan: makePlan,
+  plan: (request, options) => makePlan(request, { ...options, drawnOperations }),
   elastic: (request, { signal }) => answerElastic(request, signal),
   search: answerSearch,
   compare: makeCompare(),

@@ -12,7 +12,7 @@ import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
 import { askedSchedule, choose } from './choose';
 import { groupsAlone } from './groups-alone';
 import { offloadReason, offloadWaits } from './offload';
-import { chosenOf, type AnalyticPlan, type Candidate, type Plan } from './plan';
+import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, type Pipeline } from './predict';
 import { againstAnalytic, betterElsewhere, notCompared, reasonsFor, runtimeNeeded } from './reasons';
 import type { PlanRequest } from './request';
@@ -23,7 +23,10 @@ import { requireCut } from './stages';
 import { boundarySendsMs } from './transfers';
 
 /** `onStanding` hears of the best slices so far while they are solved for. */
-export type PlanOptions = SlicingEar;
+export interface PlanOptions extends SlicingEar {
+  /** Operations of all candidates together whose timelines are kept, those of the chosen one first; left out: of all that can be drawn. */
+  readonly drawnOperations?: number;
+}
 
 /**
  * The plan for a request: the TeraPipe optimum beside the same pipeline without token slices, its best equal slices, 1F1B, GPipe and every other schedule that can run; the one chosen is the
@@ -32,8 +35,9 @@ export type PlanOptions = SlicingEar;
  * @throws ExpectedError `plan-*` when the request cannot run at all, `schedule-unmet` when its schedule cannot; CancelledError.
  */
 export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan {
-  const { signal, onProgress, onStanding } = options;
+  const { signal, onProgress, onStanding, drawnOperations = Infinity } = options;
   requireRunnable(request);
+  requireCountable(request);
   const pipeline = pipelineOf(request);
   const usual = candidateSpecs(request, pipeline, { signal, onStanding, onProgress: (fraction) => onProgress?.(0.7 * fraction) });
   const { specs: others, skipped } = otherSpecs(request, usual);
@@ -56,7 +60,7 @@ export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan 
   return {
     request,
     chosen: chosen.id,
-    candidates,
+    candidates: drawnWithin(candidates, chosen.id, drawnOperations),
     notCompared: skipped,
     cost,
     analytic,
@@ -73,6 +77,18 @@ export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan 
       ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
     ],
   };
+}
+
+/** The candidates, timelines only of the chosen one and of as many others, in order, as there is room for. */
+function drawnWithin(candidates: readonly Candidate[], chosen: CandidateId, mostOperations: number): readonly Candidate[] {
+  const sizeOf = ({ timeline }: Candidate): number => timeline?.kind.length ?? 0;
+  let left = mostOperations - candidates.filter(({ id }) => id === chosen).reduce((sum, candidate) => sum + sizeOf(candidate), 0);
+  return candidates.map((candidate) => {
+    if (candidate.id === chosen || candidate.timeline === null) return candidate;
+    if (sizeOf(candidate) > left) return { ...candidate, timeline: null };
+    left -= sizeOf(candidate);
+    return candidate;
+  });
 }
 
 /** What a candidate takes; the error where its schedule cannot run, null where it has too many operations. */
@@ -153,6 +169,17 @@ function nothingToPlan({ training, layout }: PlanRequest): ExpectedError {
       `${plural(batch, 'sequence')} on each replica cannot be split in micro-batches of ${formatCount(training.microBatch)}`,
       `use a global batch that is a multiple of ${formatCount(layout.data * training.microBatch)}`,
     );
+  return tooLarge();
+}
+
+/** Refuses a step of too many operations however it is run, before anything is made for each of them. */
+function requireCountable({ training, layout, slicing }: PlanRequest): void {
+  const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
+  const units = slicing.scheme === null ? microBatches : Math.min(microBatches, slicing.scheme.length);
+  if (2 * units * layout.pipeline * layout.virtualStages > maximumOperations) throw tooLarge();
+}
+
+function tooLarge(): ExpectedError {
   return new ExpectedError(
     'plan-too-large',
     `The step has more than ${formatCount(maximumOperations)} operations`,

@@ -124,9 +124,15 @@ export function makeSchedule(
   return { schedule: generateSchedule(kind.name, { ...problem, times, memory, signal }), ...cut };
 }
 
-/** Peak memory of a schedule on the layout's stages; null when it cannot run there. */
+/** A schedule with more operations than this is not made to look at its memory alone: tens of megabytes. */
+const maximumJudgedOperations = 2 ** 20;
+
+/** Peak memory of a schedule on the layout's stages; null when it cannot run there, or has too many operations to look. */
 export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, cards: Cards): MemoryProfile | null {
   const kind = kindFor(schedule, inputs.layout);
+  const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const { pipeline } = inputs.layout;
+  if (3 * units * pipeline * chunksPerStage(kind, inputs.layout) > maximumJudgedOperations) return null;
   try {
     const made = makeSchedule(inputs, kind, scheme, cards);
     return countMemory(memoryInputs(inputs, chunksPerStage(kind, inputs.layout)), made.schedule, made.shapes, cards);
