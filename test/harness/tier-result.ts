@@ -1,12 +1,4 @@
-/** What one tier of `npm test` found. */
-export interface TierResult {
-  readonly passed: number;
-  readonly failed: number;
-  /** One entry a failure: its name, then what went wrong. */
-  readonly failures: readonly string[];
-  /** Measurements worth a line: times, sizes. */
-  readonly notes?: readonly string[];
-}
+import type { Emit } from './events.mjs';
 
 /** What the tiers that drive a browser or a VS Code are given. */
 export interface TierInput {
@@ -15,14 +7,9 @@ export interface TierInput {
   readonly tools: { readonly node: string; readonly codeServer: string };
 }
 
-/** Sums the parts of a tier. */
-export function mergeResults(parts: readonly TierResult[]): TierResult {
-  return {
-    passed: parts.reduce((sum, part) => sum + part.passed, 0),
-    failed: parts.reduce((sum, part) => sum + part.failed, 0),
-    failures: parts.flatMap((part) => part.failures),
-    notes: parts.flatMap((part) => part.notes ?? []),
-  };
+/** The same, and how a tier says what it does. */
+export interface TierRun extends TierInput {
+  readonly emit: Emit;
 }
 
 /** One step of a walk: what a person does and sees. */
@@ -32,19 +19,20 @@ export interface Step {
 }
 
 /**
- * Does the steps in order. Each builds on the one before, so the first failure ends the walk and the rest count as failed.
+ * Does the steps in order. Each builds on the one before, so the first failure ends the walk and the rest are not reached.
  * @param onFailure is told the failed step's name before this returns: time for a screenshot
  */
-export async function walkSteps(steps: readonly Step[], onFailure: (name: string) => Promise<void>): Promise<TierResult> {
-  for (const [index, { name, act }] of steps.entries()) {
+export async function walkSteps(steps: readonly Step[], emit: Emit, onFailure: (name: string) => Promise<void>): Promise<void> {
+  emit({ kind: 'expect', count: steps.length });
+  for (const { name, act } of steps) {
+    emit({ kind: 'start', name });
     try {
       await act();
     } catch (error) {
+      emit({ kind: 'fail', name, why: error instanceof Error ? (error.stack ?? error.message) : String(error) });
       await onFailure(name);
-      const rest = steps.slice(index + 1).map((step) => `${step.name}: not reached`);
-      const failures = [`${name}: ${error instanceof Error ? error.message : String(error)}`, ...rest];
-      return { passed: index, failed: failures.length, failures };
+      return;
     }
+    emit({ kind: 'pass', name });
   }
-  return { passed: steps.length, failed: 0, failures: [] };
 }

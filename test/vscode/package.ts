@@ -4,7 +4,7 @@ import path from 'node:path';
 import { installVsix, startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { makePackage } from '../harness/package.mjs';
 import { root } from '../harness/setup.mjs';
-import { walkSteps, type Step, type TierInput, type TierResult } from '../harness/tier-result';
+import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { figures } from './plan-page';
 import { launchBrowser, openFile, openWorkbench } from './workbench';
 
@@ -40,7 +40,7 @@ const needed = [
 ];
 
 /** The VSIX that `npm run package` makes: what is in it, and that it installs into a fresh VS Code and shows the sample's plan. */
-export async function runPackageTests({ chromiumPath, screenshotsDir, tools }: TierInput): Promise<TierResult> {
+export async function runPackageTests({ chromiumPath, screenshotsDir, tools, emit }: TierRun): Promise<void> {
   const vsix = await makePackage();
   const extensionsFolder = path.join(temporaryFolder('terapipe-vsix'), 'extensions');
   const browser = await launchBrowser(chromiumPath);
@@ -94,9 +94,8 @@ export async function runPackageTests({ chromiumPath, screenshotsDir, tools }: T
     },
   ];
   try {
-    const result = await walkSteps(steps, () => Promise.resolve());
-    const note = `${path.basename(vsix.file)}: ${(vsix.bytes / 1000).toFixed(0)} kB, ${vsix.contents.length} files`;
-    return { ...result, notes: [note] };
+    await walkSteps(steps, emit, () => Promise.resolve());
+    emit({ kind: 'note', text: `${path.basename(vsix.file)}: ${(vsix.bytes / 1000).toFixed(0)} kB, ${vsix.contents.length} files` });
   } finally {
     await browser.close();
   }

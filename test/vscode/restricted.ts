@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { root } from '../harness/setup.mjs';
-import { walkSteps, type TierInput, type TierResult } from '../harness/tier-result';
+import { walkSteps, type TierRun } from '../harness/tier-result';
 import { figures, pageFrame } from './plan-page';
 import { wideScript } from './wide-script';
 import { openFile, openWorkbench, runFromPalette } from './workbench';
@@ -16,7 +16,7 @@ const hostileConfig = `{
 `;
 
 /** A workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not. */
-export async function walkRestricted(browser: Browser, { tools, screenshotsDir }: TierInput): Promise<TierResult> {
+export async function walkRestricted(browser: Browser, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
   const workspace = path.join(temporaryFolder('terapipe-restricted'), 'gpt3-175b');
   cpSync(path.join(root, 'media/samples/gpt3-175b'), workspace, { recursive: true });
   const script = path.join(workspace, 'llama/train.sh');
@@ -70,11 +70,10 @@ export async function walkRestricted(browser: Browser, { tools, screenshotsDir }
         if (links.length > 0) throw new Error(`the notification has links: ${links.join(', ')}`);
       },
     };
-    const result = await walkSteps([plan, refusal, unwritten, unclickable], async () => {
+    await walkSteps([plan, refusal, unwritten, unclickable], emit, async () => {
       await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-failed.png') });
     });
     await page.close();
-    return result;
   } finally {
     await server.stop();
   }

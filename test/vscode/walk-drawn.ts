@@ -9,7 +9,7 @@ import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage } from '../../src/protocol/page';
 import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { root } from '../harness/setup.mjs';
-import { walkSteps, type Step, type TierInput, type TierResult } from '../harness/tier-result';
+import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { planOfFile, withCandidates } from './drawn/plans';
 import { figures, pageFrame } from './plan-page';
 import { developmentHost, openFile, openWorkbench, runFromPalette } from './workbench';
@@ -21,7 +21,7 @@ const manyCandidates = 60;
  * What a page draws is what was planned: of a plain model, of the shipped sample (some 15 candidates each, together more typed arrays than the extension host's protocol takes
  * arguments) and of a plan with many candidates.
  */
-export async function walkDrawn(browser: Browser, { tools, screenshotsDir }: TierInput): Promise<TierResult> {
+export async function walkDrawn(browser: Browser, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
   mkdirSync(screenshotsDir, { recursive: true });
   const workspace = path.join(temporaryFolder('terapipe-drawn'), 'drawn');
   const sample = path.join(workspace, 'sample');
@@ -72,7 +72,7 @@ export async function walkDrawn(browser: Browser, { tools, screenshotsDir }: Tie
         },
       },
     ];
-    return await walkSteps(steps, async () => {
+    await walkSteps(steps, emit, async () => {
       await page.screenshot({ path: path.join(screenshotsDir, 'vscode-drawn-failed.png') });
     });
   } finally {

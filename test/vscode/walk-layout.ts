@@ -4,13 +4,13 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { root } from '../harness/setup.mjs';
-import { walkSteps, type Step, type TierInput, type TierResult } from '../harness/tier-result';
+import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { pageFrame } from './plan-page';
 import { wideScript } from './wide-script';
 import { openFile, openWorkbench, pickRow, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
 
 /** From a launched layout to the best: see it, compare, look at the change, apply it, save it, find nothing wrong any more. */
-export async function walkLayout(browser: Browser, { tools, screenshotsDir }: TierInput): Promise<TierResult> {
+export async function walkLayout(browser: Browser, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
   mkdirSync(screenshotsDir, { recursive: true });
   const workspace = path.join(temporaryFolder('terapipe-layout'), 'llama');
   mkdirSync(workspace);
@@ -20,11 +20,10 @@ export async function walkLayout(browser: Browser, { tools, screenshotsDir }: Ti
     const workbench = await openWorkbench(browser, server.url(workspace));
     const picture = (name: string) => workbench.page.screenshot({ path: path.join(screenshotsDir, `vscode-layout-${name}.png`) });
     const onDisk = () => readFileSync(path.join(workspace, 'train.sh'), 'utf8');
-    const result = await walkSteps(layoutSteps(workbench, picture, onDisk), async () => {
+    await walkSteps(layoutSteps(workbench, picture, onDisk), emit, async () => {
       await picture('failed').catch(() => undefined);
     });
     await workbench.page.close();
-    return result;
   } finally {
     await server.stop();
   }

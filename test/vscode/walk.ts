@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
-import { walkSteps, type Step, type TierInput, type TierResult } from '../harness/tier-result';
+import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
 import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
 import { chooseTheme, goBehind, openWorkbench, retype, runFromPalette, undoUntil, type Workbench } from './workbench';
@@ -16,19 +16,17 @@ const themes = [
 ] as const;
 
 /** A person's walk through `npm run demo`: read, edit, undo, break, mend, look around, change the theme, leave. */
-export async function walkDemo(browser: Browser, { screenshotsDir }: TierInput): Promise<TierResult> {
+export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierRun): Promise<void> {
   mkdirSync(screenshotsDir, { recursive: true });
   const startMs = performance.now();
   const demo = await startDemo();
   try {
     const workbench = await openWorkbench(browser, demo.url);
     const picture = (name: string) => workbench.page.screenshot({ path: path.join(screenshotsDir, `vscode-${name}.png`) });
-    const notes: string[] = [];
-    const steps = demoSteps({ demo, workbench, picture, note: (text) => notes.push(text), startMs });
-    const result = await walkSteps(steps, async () => {
+    const steps = demoSteps({ demo, workbench, picture, note: (text) => emit({ kind: 'note', text }), startMs });
+    await walkSteps(steps, emit, async () => {
       await picture('failed').catch(() => undefined);
     });
-    return { ...result, notes };
   } finally {
     await demo.stop().catch(() => undefined);
   }

@@ -1,4 +1,5 @@
 import { chromium, type Browser, type Locator, type Page } from 'playwright-core';
+import { patienceMs } from './until';
 
 /** A workbench page and what went wrong in it so far. */
 export interface Workbench {
@@ -17,6 +18,7 @@ export async function launchBrowser(executablePath: string): Promise<Browser> {
 /** Opens an address of code-server in a new page and waits for the workbench. `prepare` runs before the page loads. */
 export async function openWorkbench(browser: Browser, url: string, prepare?: (page: Page) => Promise<void>): Promise<Workbench> {
   const page = await browser.newPage({ viewport: { width: 1600, height: 1000 }, colorScheme: 'dark' });
+  page.setDefaultTimeout(patienceMs);
   const workbench: Workbench = { page, cspViolations: [], pageErrors: [] };
   page.on('console', (message) => {
     if (/Content Security Policy/i.test(message.text())) workbench.cspViolations.push(message.text());
@@ -26,7 +28,7 @@ export async function openWorkbench(browser: Browser, url: string, prepare?: (pa
   });
   await prepare?.(page);
   await page.goto(url);
-  await page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 30_000 });
+  await page.locator('.monaco-workbench .part.statusbar').waitFor();
   return workbench;
 }
 
@@ -60,10 +62,10 @@ export async function runFromPalette(page: Page, title: string): Promise<void> {
   for (let pressed = 1; ; pressed += 1) {
     await page.keyboard.press('F1');
     try {
-      await input.fill(`>${title}`, { timeout: 5000 });
+      await input.fill(`>${title}`, { timeout: 10_000 });
       break;
     } catch (error) {
-      if (pressed === 3) throw error;
+      if (pressed === 10) throw error;
     }
   }
   await pickRow(page, title);

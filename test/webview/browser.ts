@@ -130,6 +130,7 @@ async function openPage(browser: Browser, server: Server, pages: Map<string, Ope
     reducedMotion: options.reducedMotion === true ? 'reduce' : 'no-preference',
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
   const console: string[] = [];
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type()) && !message.text().includes('favicon')) console.push(`console ${message.text()}`);

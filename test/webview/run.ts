@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
+import type { Emit } from '../harness/events.mjs';
 import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
 import { compareCases } from './compare';
@@ -16,26 +17,18 @@ import { stateCases } from './states';
 import { tabCases } from './tab';
 import { timelineCases } from './timeline';
 
-/** What the tier found; `notes` are measurements worth a line. */
-export interface WebviewResult {
-  readonly passed: number;
-  readonly failed: number;
-  readonly failures: readonly string[];
-  readonly notes: readonly string[];
-}
-
 /** Runs every case in a real Chromium on the built page, under the CSP of the extension, and leaves pictures of all looks in `screenshotsDir`. */
 export async function runWebviewTests({
   chromiumPath,
   screenshotsDir,
+  emit,
 }: {
   readonly chromiumPath: string;
   readonly screenshotsDir: string;
-}): Promise<WebviewResult> {
+  readonly emit: Emit;
+}): Promise<void> {
   await mkdir(screenshotsDir, { recursive: true });
   const stage = await openStage(chromiumPath);
-  const failures: string[] = [];
-  const notes: string[] = [];
   const only = process.env['WEBVIEW_ONLY'];
   const asked = ({ name }: Case): boolean => only === undefined || name.includes(only);
   const together = [
@@ -43,21 +36,23 @@ export async function runWebviewTests({
     ...[...scheduleCases, ...profileCases, ...elasticCases, ...layoutCases],
   ].filter(asked);
   const alone = performanceCases.filter(asked);
+  const pictures = only === undefined;
   const run = async (oneCase: Case): Promise<void> => {
-    const outcome = await runCase(stage, oneCase, screenshotsDir);
-    if (outcome.failure !== null) failures.push(`${oneCase.name}: ${outcome.failure}`);
-    if (outcome.note !== undefined) notes.push(outcome.note);
+    emit({ kind: 'start', name: oneCase.name });
+    const { failure, note } = await runCase(stage, oneCase, screenshotsDir);
+    if (note !== undefined) emit({ kind: 'note', text: note });
+    emit(failure === null ? { kind: 'pass', name: oneCase.name } : { kind: 'fail', name: oneCase.name, why: failure });
   };
+  emit({ kind: 'expect', count: alone.length + together.length + Number(pictures) });
   for (const oneCase of alone) await run(oneCase);
   await inLanes(3, together, run);
-  if (only === undefined) failures.push(...(await takePictures(stage, screenshotsDir)));
+  if (pictures) {
+    const name = 'pictures of all looks';
+    emit({ kind: 'start', name });
+    const failures = await takePictures(stage, screenshotsDir);
+    emit(failures.length === 0 ? { kind: 'pass', name } : { kind: 'fail', name, why: failures.join('\n') });
+  }
   await stage.close();
-  return {
-    passed: alone.length + together.length + Number(only === undefined) - failures.length,
-    failed: failures.length,
-    failures,
-    notes,
-  };
 }
 
 /** Works through a list with a few at a time: pages mostly wait. */
@@ -94,8 +89,9 @@ async function runCase(
 
 if (process.argv[1] !== undefined && path.basename(process.argv[1]) === 'run.ts' && process.argv[1].includes('webview')) {
   const chromiumPath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-  void runWebviewTests({ chromiumPath, screenshotsDir: path.resolve('out/screenshots') }).then((result) => {
-    console.log(JSON.stringify(result, null, 2));
-    process.exit(result.failed > 0 ? 1 : 0);
-  });
+  const print: Emit = (event) => {
+    if (event.kind !== 'start') console.log(JSON.stringify(event));
+    if (event.kind === 'fail') process.exitCode = 1;
+  };
+  void runWebviewTests({ chromiumPath, screenshotsDir: path.resolve('out/screenshots'), emit: print });
 }

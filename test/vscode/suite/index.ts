@@ -1,14 +1,16 @@
-// Loaded inside the extension host as `extensionTestsPath`, bundled with all its tests. Writes the result where TERAPIPE_TEST_RESULT says.
-import { renameSync, writeFileSync } from 'node:fs';
+// Loaded inside the extension host as `extensionTestsPath`, bundled with all its tests. Says each as it comes where TERAPIPE_TEST_EVENTS names a file.
+import { writeFileSync } from 'node:fs';
 import Mocha from 'mocha';
-import type { TierResult } from '../../harness/tier-result';
+import { eventWriter } from '../../harness/events.mjs';
+import { endOf } from './end';
 import { measurements } from './measurements';
 
 /** Called by VS Code. Rejects when a test fails. */
 export async function run(): Promise<void> {
-  const resultFile = process.env['TERAPIPE_TEST_RESULT'];
-  if (resultFile === undefined) throw new Error('TERAPIPE_TEST_RESULT names no file');
-  const mocha = new Mocha({ ui: 'bdd', color: false, timeout: 30_000 });
+  const eventsFile = process.env['TERAPIPE_TEST_EVENTS'];
+  if (eventsFile === undefined) throw new Error('TERAPIPE_TEST_EVENTS names no file');
+  const emit = eventWriter(eventsFile);
+  const mocha = new Mocha({ ui: 'bdd', color: false, timeout: 300_000 });
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test');
   await import('./compare.test');
@@ -18,16 +20,17 @@ export async function run(): Promise<void> {
   await import('./layouts.test');
   await import('./profile.test');
   await import('./schedules.test');
-  const failures: string[] = [];
-  let passed = 0;
-  await new Promise<void>((resolve) => {
-    mocha
-      .run(() => resolve())
-      .on('pass', () => (passed += 1))
-      .on('fail', (test, error: Error) => failures.push(`${test.fullTitle()}: ${error.stack ?? error.message}`));
+  const name = (test: Mocha.Runnable) => test.fullTitle();
+  const failed = await new Promise<number>((resolve) => {
+    const runner = mocha.run(resolve);
+    emit({ kind: 'expect', count: runner.total });
+    runner
+      .on('test', (test) => emit({ kind: 'start', name: name(test) }))
+      .on('pass', (test) => emit({ kind: 'pass', name: name(test) }))
+      .on('pending', (test) => emit({ kind: 'skip', name: name(test) }))
+      .on('fail', (test, error: Error) => emit({ kind: 'fail', name: name(test), why: error.stack ?? error.message }));
   });
-  const result: TierResult = { passed, failed: failures.length, failures, notes: measurements() };
-  writeFileSync(`${resultFile}.part`, JSON.stringify(result));
-  renameSync(`${resultFile}.part`, resultFile);
-  if (failures.length > 0) throw new Error(`${failures.length} failed`);
+  for (const text of measurements()) emit({ kind: 'note', text });
+  writeFileSync(endOf(eventsFile), '');
+  if (failed > 0) throw new Error(`${failed} failed`);
 }

@@ -1,0 +1,50 @@
+// @ts-check
+// How a tier says what it does while it does it: one line of JSON an event, appended to a file. What was said survives however the process ends,
+// and the extension host of a VS Code that we did not start can say it too.
+import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+
+/**
+ * `expect`: so many more tests are coming; `fail` carries what went wrong; `note` is a measurement worth a line.
+ * @typedef {{ readonly kind: 'expect', readonly count: number }
+ *   | { readonly kind: 'start' | 'pass' | 'skip', readonly name: string }
+ *   | { readonly kind: 'fail', readonly name: string, readonly why: string }
+ *   | { readonly kind: 'note', readonly text: string }} TestEvent
+ * @typedef {(event: TestEvent) => void} Emit
+ */
+
+/**
+ * @param {string} file
+ * @returns {Emit} appends to the file at once
+ */
+export function eventWriter(file) {
+  return (event) => appendFileSync(file, `${JSON.stringify(event)}\n`);
+}
+
+/**
+ * Tells every event that stands in a file or comes to stand there.
+ * @param {string} file need not exist yet
+ * @param {Emit} emit
+ * @returns {() => void} reads what is left and stops
+ */
+export function followEvents(file, emit) {
+  let at = 0;
+  let rest = Buffer.alloc(0);
+  const read = () => {
+    if (!existsSync(file)) return;
+    const handle = openSync(file, 'r');
+    const fresh = Buffer.alloc(Math.max(0, fstatSync(handle).size - at));
+    at += readSync(handle, fresh, 0, fresh.length, at);
+    closeSync(handle);
+    rest = Buffer.concat([rest, fresh]);
+    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+      const line = rest.subarray(0, end).toString('utf8');
+      rest = rest.subarray(end + 1);
+      emit(JSON.parse(line));
+    }
+  };
+  const timer = setInterval(read, 200);
+  return () => {
+    clearInterval(timer);
+    read();
+  };
+}
