@@ -44,7 +44,8 @@ export interface Stage {
 
 interface Harnessed {
   readonly harness: {
-    readonly send: (message: PackedMessage) => void;
+    /** The buffer travels as bytes: playwright makes an empty object of a bare ArrayBuffer. */
+    readonly send: (message: Omit<PackedMessage, 'buffer'> & { readonly bytes: Uint8Array }) => void;
     readonly setTheme: (theme: PageTheme, extraClass: string) => void;
   };
 }
@@ -65,7 +66,7 @@ const harness = `
   window.harness = {
     said, complaints,
     state: () => state,
-    send: (message) => window.postMessage(message, '*'),
+    send: ({ bytes, ...message }) => window.postMessage({ ...message, buffer: bytes.buffer }, '*'),
     setTheme: ({ bodyClass, variables }, extra) => {
       document.documentElement.removeAttribute('style');
       for (const [name, value] of Object.entries(variables)) document.documentElement.style.setProperty(name, value);
@@ -143,7 +144,9 @@ async function openPage(browser: Browser, server: Server, pages: Map<string, Ope
   return {
     page,
     send: async (message) => {
-      await page.evaluate((sent) => (globalThis as unknown as Harnessed).harness.send(sent), packMessage(message));
+      const { buffer, ...packed } = packMessage(message);
+      const sent = { ...packed, bytes: new Uint8Array(buffer) };
+      await page.evaluate((each) => (globalThis as unknown as Harnessed).harness.send(each), sent);
     },
     messages: () => page.evaluate('window.harness.said'),
     setTheme: async (name) => {
