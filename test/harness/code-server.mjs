@@ -4,10 +4,11 @@ import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, wr
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { performance } from 'node:perf_hooks';
 import process from 'node:process';
+import { activityOf } from './activity.mjs';
 import { removeAtExit, run, start } from './processes.mjs';
-import { root } from './setup.mjs';
+import { lastWords, root } from './setup.mjs';
+import { say } from './steps.mjs';
 
 /** A quiet first screen: no welcome page, no chat, no dialogs, nothing that asks the network. */
 const quietSettings = {
@@ -92,18 +93,19 @@ export async function installVsix(tools, vsix, extensionsFolder) {
   const args = [tools.codeServer, '--install-extension', vsix, '--extensions-dir', extensionsFolder, '--user-data-dir', userData];
   const { code, output } = await run(tools.node, [...args, '--config', path.join(userData, 'config.yaml')], {
     env: environment(tools),
-    limitMs: 60_000,
+    limitMs: 10 * 60_000,
   });
   if (code !== 0) throw new Error(`code-server could not install the VSIX:\n${output}`);
 }
 
 /**
- * Starts the server and waits until it answers.
+ * Starts the server and waits until it answers, as long as it lives and is at work.
  * @param {Tools} tools
  * @param {{ extensions?: readonly string[], extensionsFolder?: string, port?: number, settings?: Record<string, unknown>, env?: NodeJS.ProcessEnv }} [options]
  *   `extensions`: folders of unpacked extensions to link in; `extensionsFolder`: one that is ready already; `settings` go over the quiet ones;
  *   `env`: variables for the extension host
  * @returns {Promise<Server>}
+ * @throws when the server ends, with its exit code and last words, or does nothing for minutes
  */
 export async function startCodeServer(tools, { extensions = [], extensionsFolder, port, settings = {}, env = {} } = {}) {
   const folder = temporaryFolder('terapipe-vscode');
@@ -125,15 +127,13 @@ export async function startCodeServer(tools, { extensions = [], extensionsFolder
   ];
   const running = start(tools.node, args, { cwd: root, env: { ...environment(tools), ...env }, stdio: ['ignore', logHandle, logHandle] });
   const log = () => readFileSync(logFile, 'utf8');
-  let endedWith = /** @type {number | null} */ (null);
-  void running.ended.then((code) => (endedWith = code));
-  const giveUpMs = performance.now() + 30_000;
-  while (!(await answers(address))) {
-    if (endedWith !== null || performance.now() > giveUpMs) {
-      await running.stop();
-      throw new Error(`code-server did not start on port ${address}:\n${log().slice(-2000)}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
+  try {
+    await untilReady(() => answers(address), running, log);
+  } catch (error) {
+    await running.stop();
+    throw new Error(`code-server did not start on port ${address}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
   return {
     port: address,
@@ -147,6 +147,35 @@ export async function startCodeServer(tools, { extensions = [], extensionsFolder
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/**
+ * Waits for a process to be ready. There is no limit while it uses the processor or the disk: the first start from a cold disk can take minutes.
+ * @param {() => Promise<boolean>} isReady
+ * @param {Pick<import('./processes.mjs').Running, 'child' | 'ended'>} running
+ * @param {() => string} log what it printed so far
+ * @param {{ pauseMs?: number, print?: (label: string, text: string) => void, activity?: typeof activityOf }} [options]
+ * @throws when it ends, or does nothing for three minutes
+ */
+export async function untilReady(isReady, { child, ended }, log, { pauseMs = 100, print = say, activity = activityOf } = {}) {
+  let endedWith = /** @type {number | null} */ (null);
+  void ended.then((code) => (endedWith = code));
+  const pausesPerSecond = 10;
+  let done = '';
+  let idleS = 0;
+  for (let pauses = 0; !(await isReady()); pauses += 1) {
+    if (endedWith !== null) throw new Error(`it ended with code ${endedWith}: ${lastWords(log()) || 'it printed nothing'}`);
+    if (pauses > 0 && pauses % (5 * pausesPerSecond) === 0) {
+      const used = child.pid === undefined ? null : activity(child.pid);
+      const now = JSON.stringify(used);
+      idleS = used === null || now !== done ? 0 : idleS + 5;
+      done = now;
+      const work = used === null ? '' : `: ${used.processorS.toFixed(1)} s of processor time, ${Math.round(used.readBytes / 1e6)} MB read`;
+      print('code-server', `still starting${work}${idleS > 0 ? `; idle for ${idleS} s` : ''}`);
+      if (idleS >= 180) throw new Error(`it has done nothing for ${idleS} s: ${lastWords(log()) || 'it printed nothing'}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
 }
 
 /** @param {number} port */

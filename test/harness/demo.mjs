@@ -6,7 +6,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { startCodeServer, temporaryFolder } from './code-server.mjs';
 import { start } from './processes.mjs';
-import { ensureBuild, ensureChromium, ensureDependencies, findProgram, root } from './setup.mjs';
+import { ensureBuild, ensureChromium, ensureDependencies, findProgram, lastWords, root } from './setup.mjs';
 import { missing, runMain, say } from './steps.mjs';
 import { ensureTools } from './tools.mjs';
 
@@ -70,6 +70,6 @@ await runMain(async () => {
   say('', 'Edit terapipe.json there and watch the plan change. Ctrl+C ends the demo and removes its files.');
   openBrowser(server.url(workspace));
   const code = await server.ended;
-  throw new Error(`code-server ended by itself with code ${code}:\n${server.log().slice(-2000)}`);
+  throw missing(`code-server ended by itself with code ${code}: ${lastWords(server.log()) || 'it printed nothing'}`, 'run the demo again');
 });
 process.exit();

@@ -17,7 +17,11 @@ function hangingTier(say: (emit: Emit) => void): Tier {
     quietMinutes: 5,
     start: (emit) => {
       say(emit);
-      return { done, stop: () => Promise.resolve(end()) };
+      const stop = () => {
+        end();
+        return done;
+      };
+      return { done, stop };
     },
   };
 }
