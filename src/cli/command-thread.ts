@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parentPort, workerData } from 'node:worker_threads';
+import { abandonWrites } from '../files/write-whole';
 import { runCommand } from './run-command';
 import { shellReaderIn } from './shell-reader';
 import type { ThreadData, ThreadSays } from './thread-messages';
@@ -14,6 +15,8 @@ const say = (message: ThreadSays): void => {
 const interrupted = new AbortController();
 port.once('message', () => {
   say({ type: 'interrupted' });
+  // What a command writes because it hears of the interrupt is written.
+  abandonWrites();
   interrupted.abort();
 });
 

@@ -3,6 +3,7 @@ import { unlinkSync, type Stats } from 'node:fs';
 import * as nodeDisk from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
+import { CancelledError } from '../core/errors';
 import { systemCode } from './system-reason';
 
 /** What is used of `node:fs/promises`; tests give one that fails. */
@@ -24,7 +25,7 @@ export interface WriteOptions {
  * owner, where that is allowed) of an old file stay, links are followed, and what a process that died left behind is removed. Devices and pipes are written straight through.
  *
  * @param content text, or its pieces in order: what a large one is made of is never whole in memory.
- * @throws the system's error: ENOSPC, EACCES, EEXIST, ...; see `systemReason`.
+ * @throws the system's error: ENOSPC, EACCES, EEXIST, ...; see `systemReason`. CancelledError after `abandonWrites`.
  */
 export async function writeWhole(file: string, content: string | Uint8Array | Iterable<string>, options: WriteOptions): Promise<void> {
   const disk = options.disk ?? nodeDisk;
@@ -48,10 +49,22 @@ export async function writeWhole(file: string, content: string | Uint8Array | It
     await removeLeftovers(path.dirname(target), madeMs, disk);
   } catch (error) {
     await disk.rm(beside, { force: true }).catch(() => undefined);
-    throw error;
+    throw writing.has(beside) ? error : new CancelledError();
   } finally {
     unregister();
   }
+}
+
+/** Gives up what is being written just now, for a process that is about to end: temporary files go at once, and their writers reject with a CancelledError unless the new file has its name already. */
+export function abandonWrites(): void {
+  for (const file of writing) {
+    try {
+      unlinkSync(file);
+    } catch {
+      // It was not made yet, or has its name already.
+    }
+  }
+  writing.clear();
 }
 
 /**
@@ -156,22 +169,12 @@ const writing = new Set<string>();
 
 /** Removes a file when the process ends in the middle. @returns what forgets it again. */
 function removedOnExit(file: string): () => void {
-  if (writing.size === 0) process.on('exit', removeWriting);
+  process.off('exit', abandonWrites).on('exit', abandonWrites);
   writing.add(file);
   return () => {
     writing.delete(file);
-    if (writing.size === 0) process.off('exit', removeWriting);
+    if (writing.size === 0) process.off('exit', abandonWrites);
   };
-}
-
-function removeWriting(): void {
-  for (const file of writing) {
-    try {
-      unlinkSync(file);
-    } catch {
-      // It was not made yet, or has its name already.
-    }
-  }
 }
 
 function systemError(code: string, file: string): Error {

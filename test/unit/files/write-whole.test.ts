@@ -19,8 +19,9 @@ import esbuild from 'esbuild';
 import * as nodeDisk from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { CancelledError } from '../../../src/core/errors';
 import { systemReason } from '../../../src/files/system-reason';
-import { tryWriting, writeWhole, type Disk } from '../../../src/files/write-whole';
+import { abandonWrites, tryWriting, writeWhole, type Disk } from '../../../src/files/write-whole';
 
 const writeWholeFile = path.resolve(import.meta.dirname, '../../../src/files/write-whole.ts');
 
@@ -97,6 +98,17 @@ describe('writing a file whole', () => {
     const script = `require(${JSON.stringify(bundle)}).writeWhole(${JSON.stringify(at('a'))}, 'new', { replace: true, beforeReplacing: () => process.exit(5) })`;
     assert.equal(spawnSync(process.execPath, ['-e', script]).status, 5);
     assert.deepEqual([read('a'), readdirSync(folder)], ['old', ['a', 'bundle.cjs']]);
+  });
+
+  it('is given up at once when the process is about to end', async () => {
+    writeFileSync(at('a'), 'old');
+    const beforeReplacing = (): Promise<void> => {
+      abandonWrites();
+      return Promise.resolve();
+    };
+    await assert.rejects(writeWhole(at('a'), 'new', { replace: true, beforeReplacing }), CancelledError);
+    await assert.rejects(writeWhole(at('b'), 'new', { replace: false, beforeReplacing }), CancelledError);
+    assert.deepEqual([read('a'), readdirSync(folder)], ['old', ['a']]);
   });
 
   it('makes new files on disks that know no links', async () => {
