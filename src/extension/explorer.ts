@@ -79,6 +79,8 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
     const answer = [error ?? plan, launcher];
     if (told.get(file)?.every((part, index) => part === answer[index]) === true) return;
     told.set(file, answer);
+    // What was told keeps a plan alive, which a session that is gone must not.
+    for (const known of told.keys()) if (sessions.get(known) === undefined) told.delete(known);
     if (launcher !== null) offerMenus([file]);
     void refreshRow(file);
   });

@@ -117,7 +117,10 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
   keep(registerScheduleView(pages, shown, onError));
   const explorer = keep(registerExplorer(sessions, log));
-  keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file)));
+  // One that is in view would be planned again at once, and push out another.
+  const isInView = (file: string): boolean =>
+    vscode.window.visibleTextEditors.some(({ document }) => sessions.reads(file).has(document.uri.toString()));
+  keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file) || isInView(file)));
 
   keep(registerCommands(createCommands({ ...commandParts, context, panels, refreshExplorer: explorer.refresh }), log));
   keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
