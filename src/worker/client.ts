@@ -76,6 +76,9 @@ export interface PlannerClientOptions {
   readonly patienceMs?: number;
 }
 
+/** Most memory of the thread's objects, MB; typed arrays come on top, and the planner counts them before it makes them. */
+const memoryLimitMb = 1024;
+
 /** A planner on a worker thread that starts with the first request. While it plans it keeps the process alive, idle it does not. */
 export function createPlannerClient(workerFile: string, { patienceMs = 120 }: PlannerClientOptions = {}): PlannerClient {
   const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -88,7 +91,7 @@ export function createPlannerClient(workerFile: string, { patienceMs = 120 }: Pl
 
   const startWorker = (): Worker => {
     const data: WorkerData = { cancelFlag: cancelFlag.buffer };
-    const started = new Worker(workerFile, { workerData: data });
+    const started = new Worker(workerFile, { workerData: data, resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb } });
     const whileCurrent =
       <T>(handle: (value: T) => void) =>
       (value: T): void => {
@@ -292,11 +295,14 @@ function failureToError({ expected, code, message, remedy, place, stack }: Worke
 }
 
 function crashed(cause: Error): ExpectedError {
-  const error = new ExpectedError(
-    'worker-crashed',
-    `The planner stopped unexpectedly (${cause.message})`,
-    'plan again; the log has the details',
-  );
+  const isFull = 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  const error = isFull
+    ? new ExpectedError(
+        'out-of-memory',
+        `The planner needed more than ${memoryLimitMb} MB of memory`,
+        'use fewer micro-batches, slices or stages',
+      )
+    : new ExpectedError('worker-crashed', `The planner stopped unexpectedly (${cause.message})`, 'plan again; the log has the details');
   error.cause = cause;
   return error;
 }

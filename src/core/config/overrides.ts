@@ -54,7 +54,7 @@ export function overrideKeys(): readonly string[] {
 
 const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ...sectionSetters('training', trainingFields, (run, given) => ({ ...run, training: { ...run.training, ...given } })),
-  ...sectionSetters('layout', layoutFields, (run, given) => ({ ...run, layout: { ...run.layout, ...given } })),
+  ...sectionSetters('layout', layoutFields, (run, given) => ({ ...run, layout: { ...followed(run.layout, given), ...given } })),
   ...sectionSetters('cost', constantFields, (run, given) => ({ ...run, constants: { ...run.constants, ...given } })),
   ...sectionSetters('elastic', elasticFields, (run, given) => ({ ...run, elastic: { ...run.elastic, ...given } })),
   ...sectionSetters('cluster', clusterFields, (run, given) => ({ ...withoutGroups(run), ...given })),
@@ -85,6 +85,12 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
     links: overridden(linksWith(linksOf(run), { allReduceLatencyUs })),
   })),
 ]);
+
+/** A layout with what a launcher derives from a size that is set: the experts' tensor size is tensor's where no file gives it. */
+function followed(layout: Run['layout'], given: Run['layout']): Run['layout'] {
+  if (given.tensor === undefined || layout.expertTensor?.source.kind !== 'default') return layout;
+  return { ...layout, expertTensor: { value: given.tensor.value, source: layout.expertTensor.source } };
+}
 
 function sectionSetters<T extends object>(
   prefix: string,

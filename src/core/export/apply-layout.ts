@@ -8,7 +8,7 @@ import type { FoundPlan, SearchResult } from '../planner/search/result';
 import { requestOf } from '../planner/search/request-of';
 import { stageShapes } from '../planner/stages';
 import { settingAt } from '../planner/findings/settings';
-import { editLauncher, isEditable, type EditedLauncher } from './launchers/edit-launcher';
+import { editLauncher, writtenInto, isEditable, type EditedLauncher } from './launchers/edit-launcher';
 import { handOverOfFound, type Remark } from './launchers/hand-over';
 
 /** A config changed to a layout that a search found. */
@@ -46,7 +46,7 @@ export function applyLayout(
   if (format === 'terapipe') return intoJson(run, found, requestOf(result.request, found).layout.stageLayers);
   if (launcher === null || read === null || !isLauncher(format) || !isEditable(format)) throw notThisFile(run);
   const edited = editLauncher(handOverOfFound(result, found), launcher, format, read);
-  const never = launched === null ? [] : editLauncher(handOverOfFound(result, launched), launcher, format, read).gaps;
+  const never = launched === null ? [] : writtenInto(handOverOfFound(result, launched), launcher, format, read).gaps;
   refuseGaps(edited, never);
   if (edited.alongside.length > 0)
     throw new ExpectedError(

@@ -59,6 +59,32 @@ describe('terapipe export', () => {
     assert.match(err, /^not written: token slices \(TeraPipe\): .*\nwith 1F1B instead: .* a step, not /);
   });
 
+  it('lets what a launcher derives from a size follow the size that is set, and writes nothing that check refuses', async () => {
+    const dense = at('dense.sh');
+    const flags = '--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --bf16';
+    const sizes = '--micro-batch-size 1 --global-batch-size 128 --tensor-model-parallel-size 8 --pipeline-model-parallel-size 2';
+    writeFileSync(dense, `torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py ${flags} ${sizes}\n`);
+    const sets = ['layout.tensor=2', 'layout.pipeline=8', 'layout.data=2'].flatMap((set) => ['--set', set]);
+    assert.equal((await run('export', dense, '--into', dense, '--write', ...sets)).out, 'Wrote dense.sh\n');
+    const changed = readFileSync(dense, 'utf8');
+    assert.match(changed, /--tensor-model-parallel-size 2 --pipeline-model-parallel-size 8/);
+    assert.doesNotMatch(changed, /expert/);
+    assert.equal((await run('check', dense)).exitCode, 0);
+  });
+
+  it('refuses to change a file into one that would not run', async () => {
+    const moe = at('moe.sh');
+    const flags = '--num-layers 32 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --bf16';
+    const sizes = '--micro-batch-size 1 --global-batch-size 128 --num-experts 8 --expert-model-parallel-size 2';
+    const text = `torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py ${flags} ${sizes}\n`;
+    writeFileSync(moe, text);
+    const sets = ['layout.pipeline=8', 'layout.data=1'].flatMap((set) => ['--set', set]);
+    const { err, exitCode } = await run('export', moe, '--into', moe, '--write', ...sets);
+    assert.equal(exitCode, 2);
+    assert.match(err, /would not run as planned: 8 GPUs cannot be divided .*\[expert-world-factor\]/);
+    assert.equal(readFileSync(moe, 'utf8'), text);
+  });
+
   it('writes what inspect reads back, and never over a file that is there', async () => {
     for (const [to, name] of [
       ['megatron', 'a.sh'],

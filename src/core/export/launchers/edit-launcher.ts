@@ -2,6 +2,7 @@ import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../
 import type { LauncherFormat } from '../../config/run';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
+import { launchFindings } from '../../launch/findings';
 import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
 import { deepspeedWishes } from './deepspeed-wishes';
@@ -68,8 +69,29 @@ function syntaxOf(format: EditableFormat): Syntax {
  * Writes a plan into the text of a launcher's file: the fewest settings, each where it stands (in the variable that a flag takes), comments and layout kept. Every change is read back before the next, and
  * one that does not give what it should, or undoes another, is not made and said so.
  * @param read the reader that gave `launcher`.
+ * @throws ExpectedError `export-unsound` where the changed file has an error that it did not have.
  */
 export function editLauncher(plan: HandOver, launcher: LauncherFile, format: EditableFormat, read: LauncherReader): EditedLauncher {
+  const edited = writtenInto(plan, launcher, format, read);
+  requireSound(launcher, edited.edits.length === 0 ? launcher : read(launcher.file, edited.text));
+  return edited;
+}
+
+/** Refuses a file that our own check finds wrong where it found nothing before. @throws ExpectedError `export-unsound`. */
+function requireSound(before: LauncherFile, after: LauncherFile): void {
+  const known = new Set(launchFindings(before).map(({ code }) => code));
+  const fresh = launchFindings(after).find(({ code, severity }) => severity === 'error' && !known.has(code));
+  if (fresh === undefined) return;
+  throw new ExpectedError(
+    'export-unsound',
+    `The changed file would not run as planned: ${fresh.message} [${fresh.code}]`,
+    `${fresh.remedy}; nothing was written`,
+    before.place,
+  );
+}
+
+/** As `editLauncher`, whatever is to be said of the file that comes of it. */
+export function writtenInto(plan: HandOver, launcher: LauncherFile, format: EditableFormat, read: LauncherReader): EditedLauncher {
   const syntax = remembering(syntaxOf(format));
   const wishes = wishesFor(plan, format);
   const [set, kept, gaps]: [string[], string[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];

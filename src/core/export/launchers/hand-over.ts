@@ -123,7 +123,7 @@ function handOver({ title, model, cluster, training, layout }: PlanRequest, pred
   return {
     ...{ title, model, gpu: cluster.gpu.name, nodes, gpusPerNode: gpus / nodes },
     ...{ tensor, pipeline, data, context, expert, virtualStages, stageLayers, schedule },
-    expertTensor: layout.expertTensor ?? (model.experts === null ? null : tensor),
+    expertTensor: model.experts === null ? null : (layout.expertTensor ?? tensor),
     sequenceLength: training.sequenceLength,
     microBatch: training.microBatch,
     globalBatch: training.globalBatch,

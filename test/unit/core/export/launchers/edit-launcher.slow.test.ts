@@ -6,7 +6,7 @@ import { readDeepSpeed } from '../../../../../src/core/config/deepspeed/reader';
 import type { Facts, LauncherReader } from '../../../../../src/core/config/facts';
 import { readTorchTitan } from '../../../../../src/core/config/torchtitan/reader';
 import { yamlReaders } from '../../../../../src/core/config/yaml';
-import { editLauncher, type EditableFormat, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
+import { writtenInto, type EditableFormat, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
 import type { HandOver } from '../../../../../src/core/export/launchers/hand-over';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { linesOf } from '../../../../../src/core/export/line-diff';
@@ -40,7 +40,7 @@ describe("a plan written into a launcher's file", () => {
   });
 
   function edited(plan: HandOver, file: string, format: EditableFormat, text: string): EditedLauncher {
-    return editLauncher(plan, readers[format](file, text), format, readers[format]);
+    return writtenInto(plan, readers[format](file, text), format, readers[format]);
   }
 
   for (const [file, format] of Object.entries(files))
@@ -151,7 +151,7 @@ describe("a plan written into a launcher's file", () => {
           }, text);
           try {
             const launcher = readers[format](file, mangled);
-            const result = editLauncher(plan, launcher, format, readers[format]);
+            const result = writtenInto(plan, launcher, format, readers[format]);
             assert.equal(applied(mangled, result), result.text);
             readers[format](file, result.text);
           } catch (error) {
@@ -195,11 +195,11 @@ describe("a plan written into launchers' files with the traits of those in publi
       const before = read(name, text);
       const any = planWith({ tensor: 4, pipeline: 4, data: 4, context: 2, sequenceParallel: true, sequenceLength: 8192, microBatch: 2, globalBatch: 96, recompute: { granularity: 'full' } }); // prettier-ignore
       const plan = ofDepth(any, before.facts.layers?.value ?? 24);
-      const result = editLauncher(plan, before, format, read);
+      const result = writtenInto(plan, before, format, read);
       layoutOf(format, read(name, result.text).facts, plan, result.text).assertSame(result.gaps.map(({ what }) => what));
       assert.equal(applied(text, result), result.text);
       assertRestKept(text, result.text);
-      assert.deepEqual(editLauncher(plan, read(name, result.text), format, read).edits, []);
+      assert.deepEqual(writtenInto(plan, read(name, result.text), format, read).edits, []);
       const after = read(name, result.text).facts;
       for (const fact of ['layers', 'hidden', 'vocab', 'experts'] as const)
         assert.deepEqual(after[fact]?.value, before.facts[fact]?.value, fact);
