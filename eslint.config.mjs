@@ -28,6 +28,35 @@ export default tseslint.config(
     },
   },
   {
+    // No test passes or fails by the clock: it would fail on a busy machine. Times belong in test/bench.
+    files: ['test/{unit,property,full,webview,vscode}/**/*.ts'],
+    ignores: [
+      // Notes that are printed, not judged.
+      ...['test/vscode/walk.ts', 'test/vscode/suite/{activation,profile}.test.ts'],
+      // A clock handed to what is tested; the age of a file.
+      ...['test/unit/cli/profile.test.ts', 'test/unit/files/write-whole.test.ts'],
+      // Measures for test/bench/interrupts.ts how soon Ctrl+C ends a command.
+      'test/unit/cli/long-commands.ts',
+    ],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        ...['performance', 'Date'].map((object) => ({
+          object,
+          property: 'now',
+          message: 'Count steps, polls or operations instead of time; waits are in until(). Times belong in test/bench.',
+        })),
+      ],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "CallExpression[callee.object.type='ThisExpression'][callee.property.name='timeout'][arguments.0.value!=0]",
+          message: 'A test has no limit of its own: the runner stops what hangs, and names it.',
+        },
+      ],
+    },
+  },
+  {
     files: ['**/*.mjs'],
     languageOptions: {
       globals: {

@@ -12,11 +12,13 @@ export function followFiles(sessions: PlanSessions, onError: (error: unknown) =>
     const literal = name.replace(/[*?[\]{}]/g, '[$&]');
     const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(vscode.Uri.joinPath(uri, '..'), literal));
     const changed = (): void => sessions.changed(file);
-    watcher.onDidCreate(changed);
-    watcher.onDidDelete(changed);
-    watcher.onDidChange(() => {
+    // What is open is read as it stands in the editor, which tells of its changes; that it came to lie on the disk, too, may be told seconds later.
+    const changedOnDisk = (): void => {
       if (!isOpen(file)) changed();
-    });
+    };
+    watcher.onDidCreate(changedOnDisk);
+    watcher.onDidChange(changedOnDisk);
+    watcher.onDidDelete(changed);
     return watcher;
   }
 
