@@ -4,9 +4,9 @@
 import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 
 /**
- * `expect`: so many more tests are coming; `fail` carries what went wrong; `note` is a measurement worth a line.
+ * `expect`: so many more tests are coming; `enter` and `leave`: a part of the tier that has tests in it and is none itself; `fail` carries what went wrong; `note` is a measurement worth a line.
  * @typedef {{ readonly kind: 'expect', readonly count: number }
- *   | { readonly kind: 'start' | 'pass' | 'skip', readonly name: string }
+ *   | { readonly kind: 'enter' | 'leave' | 'start' | 'pass' | 'skip', readonly name: string }
  *   | { readonly kind: 'fail', readonly name: string, readonly why: string }
  *   | { readonly kind: 'note', readonly text: string }} TestEvent
  * @typedef {(event: TestEvent) => void} Emit

@@ -30,22 +30,27 @@ export function createTally() {
   const failures = [];
   /** @type {string[]} names in the order they started; one that runs twice at a time stands there twice */
   const running = [];
+  /** @type {string[]} */
+  const parts = [];
   return {
     /** @param {TestEvent} event */
     add(event) {
       if (event.kind === 'expect') expected += event.count;
       else if (event.kind === 'start') running.push(event.name);
+      else if (event.kind === 'enter') parts.push(event.name);
+      else if (event.kind === 'leave') parts.splice(parts.lastIndexOf(event.name), 1);
       else if (event.kind !== 'note') {
+        const at = running.lastIndexOf(event.name);
+        if (at >= 0) running.splice(at, 1);
         counts[event.kind] += 1;
         if (event.kind === 'fail') failures.push(event.name);
-        const at = running.indexOf(event.name);
-        if (at >= 0) running.splice(at, 1);
         // A hook and a file that does not load fail without having been expected.
         if (at >= 0 || event.kind !== 'fail') reached += 1;
       }
     },
     failures,
-    running: () => [...running],
+    /** The tests that run; between tests the part that does. */
+    running: () => [...(running.length > 0 ? running : parts)],
     done: () => counts.pass + counts.fail + counts.skip,
     notReached: () => expected - reached,
     counts,
@@ -85,7 +90,7 @@ export async function superviseTier(tier, { watch = everySecond, print = say } =
   const sayProgress = () => {
     const total = tally.expected() > 0 && left === undefined ? ` of ${tally.expected()}` : '';
     const failed = tally.counts.fail > 0 ? `, ${tally.counts.fail} failed` : '';
-    const running = tally.running().slice(0, 2).map(oneLine).join(' | ');
+    const running = tally.running().slice(-2).map(oneLine).join(' | ');
     print(tier.name, `${tally.done()}${total} done${failed}${left === undefined ? '' : `, ${left()}`}${running && `; now: ${running}`}`);
   };
   const quietLimit = tier.quietMinutes * 60;

@@ -31,10 +31,13 @@ export async function runVscodeTests(input: TierRun): Promise<void> {
 
 /** One part's failure to run at all is a failure of that part, and leaves the others their results. */
 async function attempt(part: string, emit: Emit, run: () => Promise<void>): Promise<void> {
+  emit({ kind: 'enter', name: part });
   try {
     await run();
   } catch (error) {
     emit({ kind: 'fail', name: part, why: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  } finally {
+    emit({ kind: 'leave', name: part });
   }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { activityOf } from '../../harness/activity.mjs';
 import { untilReady } from '../../harness/code-server.mjs';
-import { start } from '../../harness/processes.mjs';
+import { run, start } from '../../harness/processes.mjs';
 
 describe('the wait for a server to start', () => {
   const lines: string[] = [];
@@ -35,6 +35,21 @@ describe('the wait for a server to start', () => {
     await untilReady(isReady, lasting, () => '', { pauseMs: 0, print, activity });
     assert.equal(lines.length, tenMinutesOfPauses / 50 - 1);
     assert.equal(lines[1], 'still starting: 1.0 s of processor time, 8 MB read');
+  });
+
+  it('gives the two processes of code-server as long as they need to find each other, and no other timer more than it asks for', async () => {
+    const folder = path.join(mkdtempSync(path.join(tmpdir(), 'terapipe-patience-test-')), 'code-server/out/node');
+    mkdirSync(folder, { recursive: true });
+    const timers =
+      'for (const ms of [10000, 9000]) { const timer = setTimeout(() => 0, ms); console.log(timer._idleTimeout); clearTimeout(timer); }';
+    writeFileSync(path.join(folder, 'wrapper.js'), timers);
+    writeFileSync(path.join(folder, 'other.js'), timers);
+    const preload = new URL('../../harness/patient-code-server.mjs', import.meta.url).href;
+    const printed = async (name: string) =>
+      (await run(process.execPath, ['--import', preload, path.join(folder, name)], { limitMs: 300_000 })).output;
+    assert.equal(await printed('wrapper.js'), '1800000\n9000\n');
+    assert.equal(await printed('other.js'), '10000\n9000\n');
+    rmSync(folder, { recursive: true });
   });
 
   it('gives up on one that does nothing for minutes, and not before', async () => {

@@ -69,8 +69,10 @@ describe('tiers under watch', () => {
     const result = supervise(
       hangingTier((emit) => {
         emit({ kind: 'expect', count: 5 });
+        emit({ kind: 'enter', name: 'a part' });
         emit({ kind: 'start', name: 'one' });
         emit({ kind: 'pass', name: 'one' });
+        emit({ kind: 'leave', name: 'a part' });
         emit({ kind: 'start', name: 'two' });
       }),
     );
@@ -83,10 +85,13 @@ describe('tiers under watch', () => {
     assert.match(lines.at(-1)!, /1 passed, 1 failed, 3 not reached/);
   });
 
-  it('names the tier when it hangs between tests', async () => {
-    const result = supervise(hangingTier(() => undefined));
+  it('names the tier, or its part, when it hangs between tests', async () => {
+    const between = supervise(hangingTier(() => undefined));
     pass(300);
-    assert.deepEqual((await result).failures, ['made up: made up']);
+    assert.deepEqual((await between).failures, ['made up: made up']);
+    const inPart = supervise(hangingTier((emit) => emit({ kind: 'enter', name: 'a part' })));
+    pass(300);
+    assert.deepEqual((await inPart).failures, ['made up: a part']);
   });
 
   it('has no limit on the whole: what goes on finishing tests is let run', async () => {
