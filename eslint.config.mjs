@@ -34,7 +34,7 @@ export default tseslint.config(
       // Notes that are printed, not judged.
       ...['test/vscode/walk.ts', 'test/vscode/suite/{activation,profile}.test.ts'],
       // A clock handed to what is tested; the age of a file.
-      ...['test/unit/cli/profile.test.ts', 'test/unit/files/write-whole.test.ts'],
+      ...['test/unit/cli/profile*.test.ts', 'test/unit/files/write-whole.test.ts'],
       // Measures for test/bench/interrupts.ts how soon Ctrl+C ends a command.
       'test/unit/cli/long-commands.ts',
     ],
