@@ -4,7 +4,7 @@ import { presetNamed } from '../core/config/cluster-section';
 import { closest } from '../core/config/suggest';
 import { ExpectedError } from '../core/errors';
 import { parseDuration } from '../core/format';
-import type { ResolveDefaults } from '../core/planner/defaults';
+import { assumedGpuName, type ResolveDefaults } from '../core/planner/defaults';
 import { freeNames } from '../core/planner/search/problem';
 import { searchKeys, type SearchKey } from '../core/planner/search/space';
 import { providerNames, type ProviderName } from '../core/profile/profile';
@@ -98,7 +98,7 @@ profile and inspect also an ONNX model.
 Options
   --json              print one JSON object and nothing else
   --set KEY=VALUE     override a key of terapipe.json, as training.microBatch=1; repeatable
-  --gpu NAME          GPU where no file names one (A100-80GB)
+  --gpu NAME          GPU where no file names one (${assumedGpuName})
   --nodes N           nodes where no file says (enough for the layout)
   --gpus-per-node N   GPUs per node where no file says (as the GPU is usually built in)
   --profile PATH      plan with this profile; none: with none, though one is found
@@ -172,7 +172,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   refuseUnused(name, values);
   const other = values.compare;
   const compared = name === 'plan' && other !== undefined && !isSearchedSide(other) ? comparedFiles(args, paths[0] ?? '-', other) : [];
-  const gpu = presetNamed(values.gpu ?? 'A100-80GB');
+  const gpu = presetNamed(values.gpu ?? assumedGpuName);
   if (typeof gpu !== 'string') throw gpu;
   return {
     name,

@@ -1,17 +1,16 @@
 import * as vscode from 'vscode';
-import { gpuPresetNames, type GpuPresetName } from '../core/cluster/presets';
-import type { ResolveDefaults } from '../core/planner/defaults';
+import { gpuPresetNames } from '../core/cluster/presets';
+import { assumedGpuName, type ResolveDefaults } from '../core/planner/defaults';
 import { providerNames, type ProviderName } from '../core/profile/profile';
 
 const section = 'terapipe';
-const fallbackGpu: GpuPresetName = 'H100-80GB';
 
 /** What is planned for when no file says, for the config at `uri`. A bad value counts as not set and is logged. */
 export function planDefaults(uri: vscode.Uri | undefined, log: vscode.LogOutputChannel): ResolveDefaults {
   const settings = vscode.workspace.getConfiguration(section, uri);
   const gpu = settings.get<unknown>('defaultGpu');
   const known = gpuPresetNames.find((name) => name === gpu);
-  if (known === undefined) log.warn(`terapipe.defaultGpu is no preset, ${fallbackGpu} is used instead: ${JSON.stringify(gpu)}`);
+  if (known === undefined) log.warn(`terapipe.defaultGpu is no preset, ${assumedGpuName} is used instead: ${JSON.stringify(gpu)}`);
   const count = (key: string, maximum: number): number | null => {
     const value = settings.get<unknown>(key);
     if (value === null || value === undefined) return null;
@@ -19,7 +18,7 @@ export function planDefaults(uri: vscode.Uri | undefined, log: vscode.LogOutputC
     log.warn(`terapipe.${key} is not a number from 1 to ${maximum}, it is chosen instead: ${JSON.stringify(value)}`);
     return null;
   };
-  return { gpu: known ?? fallbackGpu, nodes: count('defaultNodes', 100_000), gpusPerNode: count('defaultGpusPerNode', 1024) };
+  return { gpu: known ?? assumedGpuName, nodes: count('defaultNodes', 100_000), gpusPerNode: count('defaultGpusPerNode', 1024) };
 }
 
 /** Pause after an edit before planning, ms; null when planning on edits is off. */

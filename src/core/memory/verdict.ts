@@ -36,6 +36,8 @@ export interface MemoryVerdict {
   /** The one with the least room on its card, from 0, of how many. */
   readonly stage: number;
   readonly stages: number;
+  /** Its GPU, where stages are on different ones. */
+  readonly gpu?: string;
   /** Of that stage: its peak, the highest peak that fits, and what the card has. */
   readonly peakBytes: number;
   readonly usableBytes: number;
@@ -48,18 +50,17 @@ export interface MemoryVerdict {
 export function verdictOfPeak({
   peakBytes,
   capacityBytes,
-  stage,
-  stages,
-}: Pick<MemoryVerdict, 'peakBytes' | 'capacityBytes' | 'stage' | 'stages'>): MemoryVerdict {
+  ...where
+}: Pick<MemoryVerdict, 'peakBytes' | 'capacityBytes' | 'stage' | 'stages' | 'gpu'>): MemoryVerdict {
   const usableBytes = usablePeakBytes(capacityBytes);
   const fits = stageFits({ peakBytes, capacityBytes });
-  return { fits, stage, stages, peakBytes, usableBytes, capacityBytes, roomBytes: usableBytes - peakBytes };
+  return { ...where, fits, peakBytes, usableBytes, capacityBytes, roomBytes: usableBytes - peakBytes };
 }
 
 /** The verdict on a step: of the stage with the least room on its card. */
 export function verdictOf({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
-  const { stage = 0, peakBytes = 0, capacityBytes = 0 } = tightestOf(stages) ?? {};
-  return verdictOfPeak({ peakBytes, capacityBytes, stage, stages: stages.length });
+  const { stage = 0, peakBytes = 0, capacityBytes = 0, gpu } = tightestOf(stages) ?? {};
+  return verdictOfPeak({ peakBytes, capacityBytes, stage, stages: stages.length, ...(gpu === undefined ? {} : { gpu }) });
 }
 
 /** `fits` or `does not fit`. */
@@ -79,8 +80,10 @@ export function verdictText({ fits, roomBytes }: Pick<MemoryVerdict, 'fits' | 'r
 
 /** `Stage 0 of 2 needs 76.3 GiB, and 74.8 GiB are usable: does not fit, 1.5 GiB too much`. */
 export function verdictSentence(verdict: MemoryVerdict, t: Translate = english): string {
-  const { stage, stages, peakBytes, usableBytes } = verdict;
+  const { stage, stages, gpu, peakBytes, usableBytes } = verdict;
   const [peak, usable] = [formatBytes(peakBytes), formatBytes(usableBytes)];
+  if (gpu !== undefined)
+    return t('Stage {0} of {1}, on {2}, needs {3}, and {4} are usable: {5}', stage, stages, gpu, peak, usable, verdictText(verdict, t));
   return t('Stage {0} of {1} needs {2}, and {3} are usable: {4}', stage, stages, peak, usable, verdictText(verdict, t));
 }
 

@@ -1,5 +1,8 @@
 import type { GpuPresetName } from '../cluster/presets';
 
+/** The GPU of a plan where nothing names one, in the editor and on the terminal. */
+export const assumedGpuName: GpuPresetName = 'H100-80GB';
+
 /** What the face knows when the files do not say. */
 export interface ResolveDefaults {
   readonly gpu: GpuPresetName;

@@ -21,7 +21,7 @@ export function findingsOf(run: Run, plan: Plan | null): Finding[] {
   const findings = [
     ...layoutFindings(run),
     ...expertFindings(run, plan),
-    ...modelFindings(run, plan),
+    ...modelFindings(run),
     ...trainingFindings(run),
     ...memoryFindings(run, plan),
     ...(run.remarks ?? []),

@@ -1,12 +1,15 @@
 import type { Given, Run } from '../config/run';
 import type { ClusterSpec } from '../cluster/spec';
-import { fitsMemory } from '../memory/verdict';
+import { defaultConstants } from '../cost/constants';
+import { fitsMemory, usablePeakBytes, verdictOf } from '../memory/verdict';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../model/spec';
 import { divisorsOf } from '../numbers';
 import type { ScheduleName } from '../schedule/schedule';
-import type { Layout, TrainingSpec } from './request';
+import { abilities } from './abilities';
+import type { Layout, PlanRequest, TrainingSpec } from './request';
 import { memoryOf } from './scheduling';
+import { boundsOf, type Bounds } from './search/bounds';
 
 /** Training before its layout is known. */
 export type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
@@ -16,11 +19,35 @@ export function defaultGlobalBatch(layout: Layout, microBatch: number): number {
   return layout.data * microBatch * 4 * layout.pipeline;
 }
 
+/** What is given of a run, as far as its layout goes. */
+export type LayoutGiven = Pick<Run, 'layout' | 'schedule' | 'format'> & { readonly training: Pick<Run['training'], 'globalBatch'> };
+
 export interface FoundLayout {
   readonly layout: Layout;
   /** By the memory of the schedule that layouts are judged by. */
   readonly fits: boolean;
+  /** It fits, and leaves `room` of what is usable. */
+  readonly hasRoom: boolean;
+  /** Of its fullest stage, at least. */
+  readonly peakBytes: number;
+  /** Layouts whose memory was counted, the others being ruled out by a bound. */
+  readonly evaluations: number;
 }
+
+export interface FoundCluster extends FoundLayout {
+  readonly nodes: number;
+}
+
+/** Share of what is usable that an assumed layout leaves: predictions of memory are no better, and a batch grows. */
+const room = 0.1;
+/** Layouts of one number of nodes whose memory is counted at most; a count and no time, so that every machine gives the same answer. */
+export const mostEvaluations = 24;
+/** Most nodes that are assumed. */
+export const mostAssumedNodes = 256;
+/** Longest pipeline that is assumed; longer ones can be asked for. */
+const mostAssumedStages = 128;
+/** Largest expert size that is assumed. */
+const mostAssumedExpert = 64;
 
 /** By which schedule's memory a layout is judged: the one asked for, or a simpler one like it where that is chosen or planned within the memory there is. */
 const judgedBy: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
@@ -28,42 +55,113 @@ const judgedBy: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
   ...{ ZeroBubble: '1F1B', ZeroBubbleV: 'ZBVZeroBubble' },
 };
 
-/** The first possible layout whose schedule fits, or the one that comes closest; null when none uses all GPUs. */
-export function firstLayout(
-  { layout: given, schedule: asked }: Pick<Run, 'layout' | 'schedule'>,
-  draft: TrainingDraft,
-  model: ModelSpec,
-  cluster: ClusterSpec,
-): FoundLayout | null {
-  const wanted = asked?.value ?? '1F1B';
-  const schedule = judgedBy[wanted] ?? wanted;
-  const context = given.context?.value ?? 1;
-  const expertTensor = given.expertTensor?.value;
-  const shared: Pick<Layout, 'expertTensor' | 'stageLayers'> = {
-    ...(expertTensor === undefined ? {} : { expertTensor }),
-    ...(given.stageLayers?.value === undefined ? {} : { stageLayers: given.stageLayers.value }),
-  };
-  const open = { context, expert: given.expert?.value ?? 1, ...shared, virtualStages: given.virtualStages?.value ?? 1 };
-  const sizes = possibleSizes(given, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context);
-  let closest: { layout: Layout; bytes: number } | null = null;
-  for (const size of sizes) {
-    const layout = { ...size, ...open };
-    const training = { ...draft, sequenceParallel: layout.tensor > 1, globalBatch: defaultGlobalBatch(layout, draft.microBatch) };
-    const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-    const memory = memoryOf({ model, training, layout }, schedule, scheme, cluster.gpu.memoryBytes);
-    if (memory !== null && fitsMemory(memory)) return { layout, fits: true };
-    const bytes = memory === null ? Infinity : Math.max(...memory.stages.map((stage) => stage.peakBytes));
-    if (closest === null || bytes < closest.bytes) closest = { layout, bytes };
+/** The fewest nodes, doubled from one, on which a layout fits with room; else the fewest on which one fits, else on which one comes closest. */
+export function fewestNodes(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, oneNode: ClusterSpec): FoundCluster | null {
+  let best: FoundCluster | null = null;
+  let evaluations = 0;
+  for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2) {
+    const found = firstLayout(given, draft, model, { ...oneNode, nodes });
+    evaluations += found?.evaluations ?? 0;
+    if (found !== null && (best === null || isBetter(found, best))) best = { ...found, nodes };
+    if (best?.hasRoom === true) break;
   }
-  return closest === null ? null : { layout: closest.layout, fits: false };
+  return best === null ? null : { ...best, evaluations };
 }
 
-/** Longest pipeline that is assumed; longer ones can be asked for. */
-const mostAssumedStages = 128;
+function isBetter(a: FoundLayout, b: FoundLayout): boolean {
+  if (a.hasRoom || b.hasRoom || a.fits !== b.fits) return a.hasRoom || (a.fits && !b.fits);
+  return !a.fits && a.peakBytes < b.peakBytes;
+}
+
+/**
+ * The layout with the least model parallelism that fits with room, else that fits, else that comes closest; null when none uses all GPUs. Those that the search's bound on memory rules out are not counted.
+ */
+export function firstLayout(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): FoundLayout | null {
+  const wanted = given.schedule?.value ?? '1F1B';
+  const schedule = judgedBy[wanted] ?? wanted;
+  const usableBytes = usablePeakBytes(cluster.gpu.memoryBytes);
+  let best: FoundLayout | null = null;
+  let evaluations = 0;
+  let bounds: Bounds | null = null;
+  for (const layout of possibleLayouts(given, draft, model, cluster)) {
+    const training = { ...draft, sequenceParallel: layout.tensor > 1, globalBatch: defaultGlobalBatch(layout, draft.microBatch) };
+    bounds ??= boundsOf(requestFor(model, cluster, training, layout));
+    const least = leastBytes(bounds, schedule, training, layout);
+    const isRuledOut = least > usableBytes || evaluations >= mostEvaluations;
+    const counted = isRuledOut ? null : peakOf({ model, training, layout }, schedule, cluster.gpu.memoryBytes);
+    if (counted !== null) evaluations++;
+    const peakBytes = counted?.peakBytes ?? (isRuledOut ? least : Infinity);
+    const fits = counted?.fits ?? false;
+    const found = { layout, fits, hasRoom: fits && peakBytes <= (1 - room) * usableBytes, peakBytes, evaluations };
+    if (best === null || isBetter(found, best)) best = found;
+    if (found.hasRoom) break;
+  }
+  return best === null ? null : { ...best, evaluations };
+}
+
+function requestFor(model: ModelSpec, cluster: ClusterSpec, training: TrainingSpec, layout: Layout): PlanRequest {
+  const open = { schedule: null, slicing: { unit: null, scheme: null }, costTable: null, profile: null, assumptions: [] };
+  return { title: '', model, cluster, training, layout, constants: defaultConstants, ...open };
+}
+
+/** What the fullest stage needs, however the layers are cut, at least: the search's bound, under 1F1B with what is saved. */
+function leastBytes(bounds: Bounds, schedule: ScheduleName, training: TrainingSpec, layout: Layout): number {
+  const { tensor, context, expert, expertTensor } = layout;
+  const time = [tensor, context, expert, expertTensor].join();
+  const keys = { time, sliced: time, holding: Object.values(layout).join() };
+  const family = { layout, training, keys };
+  return schedule === '1F1B' ? bounds.familyBound({ ...family, schedule, slices: 1 }).peakBytes : bounds.heldBytes(family);
+}
+
+function peakOf(
+  inputs: { readonly model: ModelSpec; readonly training: TrainingSpec; readonly layout: Layout },
+  schedule: ScheduleName,
+  cardBytes: number,
+): { readonly fits: boolean; readonly peakBytes: number } {
+  const { training, layout } = inputs;
+  const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
+  const memory = memoryOf(inputs, schedule, scheme, cardBytes);
+  return memory === null ? { fits: false, peakBytes: Infinity } : { fits: fitsMemory(memory), peakBytes: verdictOf(memory).peakBytes };
+}
+
+/** Layouts that respect what is given and use all GPUs, least model parallelism first. Those whose replicas divide a given batch and share out a given expert size, where there are any. */
+function possibleLayouts(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): Layout[] {
+  const { layout: fixed } = given;
+  const context = fixed.context?.value ?? 1;
+  const shared: Pick<Layout, 'expertTensor' | 'stageLayers'> = {
+    ...(fixed.expertTensor === undefined ? {} : { expertTensor: fixed.expertTensor.value }),
+    ...(fixed.stageLayers?.value === undefined ? {} : { stageLayers: fixed.stageLayers.value }),
+  };
+  const layouts = possibleSizes(fixed, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context).flatMap((sizes) =>
+    expertSizes(given, model, { ...sizes, context }).map((expert) => ({
+      ...{ ...sizes, context, expert, ...shared },
+      virtualStages: fixed.virtualStages?.value ?? 1,
+    })),
+  );
+  const batch = given.training.globalBatch?.value;
+  const dividing = layouts.filter(
+    ({ data, tensor, expert, expertTensor = tensor }) =>
+      (batch === undefined || batch % (data * draft.microBatch) === 0) && ((data * context * tensor) / expertTensor) % expert === 0,
+  );
+  return dividing.length > 0 ? dividing : layouts;
+}
+
+/** Expert sizes: as given, 1 where a launcher's file or whole sizes leave it out, else whatever divides the experts and their replicas. */
+function expertSizes(
+  { layout, format }: LayoutGiven,
+  { experts }: ModelSpec,
+  { data, context, tensor }: Pick<Layout, 'data' | 'context' | 'tensor'>,
+): number[] {
+  if (layout.expert !== undefined) return [layout.expert.value];
+  const isDecided = abilities[format].schedules !== null || (layout.tensor !== undefined && layout.pipeline !== undefined);
+  if (experts === null || isDecided) return [1];
+  const replicas = (data * context * tensor) / (layout.expertTensor?.value ?? tensor);
+  return divisorsOf(experts.count).filter((size) => size <= mostAssumedExpert && replicas % size === 0);
+}
 
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
 
-/** Sizes that respect what is given, divide heads and layers, stay in a node with tensor parallelism, and use `gpus`; least model parallelism first. */
+/** Sizes that respect what is given, divide heads, stay in a node with tensor parallelism, and use `gpus`; least model parallelism first, of equal ones those that divide the layers evenly, and of these the longest pipeline. */
 function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterSpec, gpus: number): Sizes[] {
   if (given.tensor !== undefined && given.pipeline !== undefined) {
     const modelParallel = given.tensor.value * given.pipeline.value;
@@ -77,12 +175,20 @@ function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterS
   }
   const tensors =
     given.tensor !== undefined ? [given.tensor.value] : divisorsOf(cluster.gpusPerNode).filter((tensor) => splitsHeads(model, tensor));
-  const pipelines =
-    given.pipeline !== undefined ? [given.pipeline.value] : divisorsOf(model.layers).filter((stages) => stages <= mostAssumedStages);
+  const pipelines = given.pipeline !== undefined ? [given.pipeline.value] : stageCounts(given, model, gpus);
+  const isEven = ({ pipeline }: Sizes): number => (model.layers % pipeline === 0 ? 0 : 1);
   return tensors
     .flatMap((tensor) =>
       pipelines.map((pipeline) => ({ tensor, pipeline, data: given.data?.value ?? Math.floor(gpus / tensor / pipeline) })),
     )
     .filter(({ tensor, pipeline, data }) => data >= 1 && tensor * pipeline * data === gpus)
-    .sort((a, b) => a.tensor * a.pipeline - b.tensor * b.pipeline || b.pipeline - a.pipeline);
+    .sort((a, b) => a.tensor * a.pipeline - b.tensor * b.pipeline || isEven(a) - isEven(b) || b.pipeline - a.pipeline);
+}
+
+/** Numbers of stages: those that divide the layers, and where nothing depends on equal stages those that divide the GPUs too. */
+function stageCounts({ virtualStages }: Given<Layout>, { layers, stacks }: ModelSpec, gpus: number): number[] {
+  const most = Math.min(layers, mostAssumedStages);
+  const even = divisorsOf(layers).filter((stages) => stages <= most);
+  if ((virtualStages?.value ?? 1) > 1 || stacks !== undefined) return even;
+  return [...new Set([...even, ...divisorsOf(gpus).filter((stages) => stages <= most)])];
 }

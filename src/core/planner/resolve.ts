@@ -19,7 +19,7 @@ import { schedulesRunBy } from './abilities';
 import { calibrated } from './calibrate';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
-import { defaultGlobalBatch, firstLayout, type TrainingDraft } from './first-layout';
+import { defaultGlobalBatch, fewestNodes, firstLayout, mostAssumedNodes, type TrainingDraft } from './first-layout';
 import { sequenceLengths } from './lengths';
 import { mixedLayout } from './mixed-layout';
 import { requireStacks, requireStacksOf } from './stack-rules';
@@ -64,7 +64,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const mixed = mixedCluster(run);
   const oneNode = mixed ?? resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
-  const fixing = { ...run, layout: layoutGiven(run, take) };
+  const fixing = withoutTightDefaults({ ...run, layout: layoutGiven(run, take) }, run.layout, draft, model, oneNode, defaults);
   const cluster = mixed ?? { ...oneNode, nodes: resolveNodes(fixing, defaults, draft, model, oneNode, take) };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
   const layout =
@@ -154,6 +154,25 @@ function resolveProfile(run: Run, request: PlanRequest, found: readonly NamedPro
       because: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
     }));
   return chosen;
+}
+
+/** Sizes that no file gives, but the launcher has by default, are left open where the model does not fit with them. */
+function withoutTightDefaults(
+  run: Run,
+  written: Given<Layout>,
+  draft: TrainingDraft,
+  model: ModelSpec,
+  cluster: ClusterSpec,
+  defaults: ResolveDefaults,
+): Run {
+  const { tensor, pipeline, ...others } = run.layout;
+  const open = { tensor: written.tensor?.source.kind === 'default', pipeline: written.pipeline?.source.kind === 'default' };
+  if ((!open.tensor && !open.pipeline) || run.groups !== undefined) return run;
+  const nodes = run.nodes?.value ?? defaults.nodes;
+  const found = nodes === null ? fewestNodes(run, draft, model, cluster) : firstLayout(run, draft, model, { ...cluster, nodes });
+  if (found === null || found.fits) return run;
+  const kept = { ...(tensor && !open.tensor ? { tensor } : {}), ...(pipeline && !open.pipeline ? { pipeline } : {}) };
+  return { ...run, layout: { ...others, ...kept } };
 }
 
 function givenValues<T extends object>(given: Given<T>): Partial<T> {
@@ -264,9 +283,6 @@ function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpe
   return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, because: 'the profile was measured on it' };
 }
 
-/** Most nodes that are assumed when no file and no setting says how many there are. */
-const mostAssumedNodes = 64;
-
 /** GPUs of the sizes that are given. Where no file gives the replicas, enough of them that the experts are shared out evenly. */
 function askedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Given<Layout>): number {
   const replica = (tensor?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
@@ -288,10 +304,13 @@ function resolveNodes(
     if (defaults.nodes !== null) return { value: defaults.nodes, because: becauseOfFace(defaults, 'nodes') };
     const asked = askedGpus(run.layout);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
-    for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2)
-      if (firstLayout(run, draft, model, { ...oneNode, nodes })?.fits === true)
-        return { value: nodes, because: 'the fewest on which the model fits' };
-    return { value: mostAssumedNodes, because: 'the most that are assumed: the model does not fit on fewer' };
+    const found = fewestNodes(run, draft, model, oneNode);
+    if (found?.fits === true)
+      return { value: found.nodes, because: `the fewest on which the model fits${found.hasRoom ? ' with room to spare' : ''}` };
+    return {
+      value: found?.nodes ?? 1,
+      because: `the model comes closest to fitting; it does on no more than ${formatCount(mostAssumedNodes)}`,
+    };
   });
 }
 
@@ -377,7 +396,13 @@ function resolveLayout(run: Run, training: TrainingDraft, model: ModelSpec, clus
     pipeline: take('layout.pipeline', given.pipeline, () => ({ value: pipeline, because })),
     data: take('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
     context: take('layout.context', given.context, () => ({ value: context, because: 'no context parallelism asked for' })),
-    expert,
+    expert:
+      model.experts === null
+        ? expert
+        : take('layout.expert', given.expert, () => ({
+            value: expert,
+            because: expert > 1 ? 'the least that fits' : 'no expert parallelism asked for',
+          })),
     ...(expertTensor === undefined ? {} : { expertTensor }),
     virtualStages,
     ...(stageLayers === undefined ? {} : { stageLayers }),

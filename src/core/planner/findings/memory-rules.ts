@@ -22,7 +22,18 @@ export function memoryFindings(run: Run, plan: Plan | null): Finding[] {
   if (chosen.fits) return [];
   const message = verdictSentence(verdictOf(chosen.memory));
   const { remedy, fixes } = remedyFor(run, plan, chosen);
-  return [findingAt(run, keyOf(run), 'memory-over-capacity', 'error', { message, remedy }, fixes)];
+  if (isGpuGiven(run)) return [findingAt(run, keyOf(run), 'memory-over-capacity', 'error', { message, remedy }, fixes)];
+  const onAssumed = `On ${plan.request.cluster.gpu.name}, which is assumed: ${message}`;
+  return [
+    findingAt(
+      run,
+      '',
+      'memory-over-capacity',
+      'information',
+      { message: onAssumed, remedy: `set cluster.gpu to yours, or ${remedy}` },
+      fixes,
+    ),
+  ];
 }
 
 function remedyFor(run: Run, plan: Plan, chosen: Candidate): { remedy: string; fixes: Fix[] } {
@@ -53,6 +64,11 @@ function remedyFor(run: Run, plan: Plan, chosen: Candidate): { remedy: string; f
 /** Whether what the files name runs a candidate, and where they name nothing, whether usual launchers do: a remedy must not need another runtime. */
 function mayRun({ runs }: PlanRequest, candidate: Candidate): boolean {
   return runs?.includes(candidate.schedule) ?? isUsual(candidate);
+}
+
+/** A file that names no GPU is not to blame for one that is assumed. */
+export function isGpuGiven({ gpu, groups }: Pick<Run, 'gpu' | 'groups'>): boolean {
+  return gpu !== undefined || groups !== undefined;
 }
 
 interface Change {

@@ -3,13 +3,12 @@ import type { Finding } from '../../findings';
 import { formatCount, formatNumber, formatTokens, plural } from '../../format';
 import { paddedVocab } from '../../model/parameters';
 import { orList } from '../../text';
-import type { Plan } from '../plan';
 import { divisorsOf, nearest } from '../../numbers';
 import { findingAt, placeOfSetting, setFixes } from './settings';
 
 /** Findings on the sizes of the model itself, and on how long a sequence it takes. */
-export function modelFindings(run: Run, plan: Plan | null): Finding[] {
-  return [...headFindings(run), ...positionFindings(run), ...vocabularyFindings(run, plan)];
+export function modelFindings(run: Run): Finding[] {
+  return [...headFindings(run), ...positionFindings(run), ...vocabularyFindings(run)];
 }
 
 function headFindings(run: Run): Finding[] {
@@ -68,9 +67,9 @@ function tooLong(run: Run, name: 'sequenceLength' | 'decoderSequenceLength', mos
   ];
 }
 
-function vocabularyFindings(run: Run, plan: Plan | null): Finding[] {
+function vocabularyFindings(run: Run): Finding[] {
   const vocab = run.model.vocab.value;
-  const tensor = run.layout.tensor?.value ?? plan?.request.layout.tensor;
+  const tensor = run.layout.tensor?.value;
   if (tensor === undefined || vocab === 0) return [];
   const multiple = 128 * tensor;
   if (vocab % multiple === 0) return [];

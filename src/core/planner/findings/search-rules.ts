@@ -5,6 +5,7 @@ import { verdictSentence } from '../../memory/verdict';
 import type { FoundPlan, SearchResult, StepPart } from '../search/result';
 import { stepPartNames, stepParts } from '../search/result';
 import { layoutText } from '../search/words';
+import { isGpuGiven } from './memory-rules';
 import { findingAt, settingAt } from './settings';
 
 /** From here on a layout is slow enough for a warning: as many times the best's step time. */
@@ -36,7 +37,12 @@ export function searchFindings(run: Run, launched: FoundPlan | null, { best, req
   if (launched === null || !best.fits) return [];
   const remedy = `apply the best layout: ${layoutText(best.point)}, ${best.name}, ${formatDuration(best.iterationMs)} a step`;
   if (!launched.fits) {
-    const message = verdictSentence(launched.verdict);
+    const sentence = verdictSentence(launched.verdict);
+    if (!isGpuGiven(run)) {
+      const message = `On ${request.cluster.gpu.name}, which is assumed: ${sentence}`;
+      return [findingAt(run, '', 'layout-too-large', 'information', { message, remedy })];
+    }
+    const message = sentence;
     return [findingAt(run, blamed(run, launched, best, memoryCauses) ?? '', 'layout-too-large', 'error', { message, remedy })];
   }
   const ratio = launched.iterationMs / best.iterationMs;

@@ -180,7 +180,7 @@ describe('what is said of stages on groups of nodes', () => {
       schedule: '1F1B',
     });
     const [finding] = findingsOf(run, makePlan(resolveRun(run, defaults))).filter(({ code }) => code === 'memory-over-capacity');
-    assert.match(finding!.message, /^Stage 1 of 2 needs .*, and 21\.9 GiB are usable: does not fit/);
+    assert.match(finding!.message, /^Stage 1 of 2, on RTX4090, needs .* does not fit, .* too much$/);
     assert.deepEqual(
       finding!.fixes.filter(({ title }) => title.includes('cluster')),
       [],
