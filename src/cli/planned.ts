@@ -10,6 +10,7 @@ import { findingsOf } from '../core/planner/findings';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
 import type { ResolveDefaults } from '../core/planner/defaults';
+import { findRemedies } from '../core/planner/remedies';
 import { resolveRun } from '../core/planner/resolve';
 import { parseProfile } from '../core/profile/file';
 import type { NamedProfile } from '../core/profile/profile';
@@ -79,15 +80,16 @@ export function planRun(
     const plan = makePlan(resolveRun(run, defaults, found), {
       onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
     });
-    return { run, plan, findings: judgedFindings(config, run, plan) };
+    return { run, plan, findings: judgedFindings(config, run, plan, (changed) => makePlan(resolveRun(changed, defaults, found))) };
   } catch (error) {
     throw placed(error, run, () => judgedFindings(config, run, null));
   }
 }
 
-/** What there is to say about a run and its plan. A launcher's file is judged by its own rules: fixes for terapipe.json would not fit it, and it names no GPU whose memory could be too small. */
-export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null): readonly Finding[] {
-  return isLauncher(run.format) ? config.findings : findingsOf(run, plan);
+/** What there is to say about a run and its plan. A launcher's file is judged by its own rules: fixes for terapipe.json would not fit it, and it names no GPU whose memory could be too small. @param planOf plans the changes that may help a plan which does not fit. */
+export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, planOf?: (run: Run) => Plan): readonly Finding[] {
+  if (isLauncher(run.format)) return config.findings;
+  return findingsOf(run, plan, plan === null || planOf === undefined ? [] : findRemedies(run, plan, planOf));
 }
 
 /** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */

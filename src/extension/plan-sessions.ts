@@ -12,6 +12,7 @@ import { findingsOf } from '../core/planner/findings';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 import type { ResolveDefaults } from '../core/planner/defaults';
+import { remediesFor } from '../core/planner/remedies';
 import { resolveRun } from '../core/planner/resolve';
 import type { NamedProfile } from '../core/profile/profile';
 import type { StandingTimes } from '../core/solver/solve';
@@ -220,10 +221,34 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       throwIfCancelled(signal);
       session.plannedEdits = edits;
       update(session, { elastic, error: null, progress: null });
+      const { plan } = session.state;
+      if (plan !== null && !isLauncher(format) && planToJudge(run, plan) !== null) void offerRemedies(session, run, plan, found, signal);
     } catch (error) {
       fail(session, signal, error, texts);
     }
     return session.state;
+  }
+
+  /** Looks, once the plan is shown, for the smallest changes that fit where it does not; an edit stops it. */
+  async function offerRemedies(session: Session, run: Run, plan: Plan, found: readonly NamedProfile[], signal: AbortSignal): Promise<void> {
+    try {
+      const search = remediesFor(run, plan);
+      let step = search.next();
+      while (step.done !== true) step = search.next(await plannedOrNull(step.value, found, signal));
+      if (step.value.length > 0 && !signal.aborted) update(session, { findings: findingsOf(run, plan, step.value).filter(isTrueOf(run)) });
+    } catch (error) {
+      if (!signal.aborted && !(error instanceof CancelledError)) world.reportBug(error);
+    }
+  }
+
+  async function plannedOrNull(run: Run, found: readonly NamedProfile[], signal: AbortSignal): Promise<Plan | null> {
+    try {
+      const request = resolveRun(run, world.defaults(run.file), found);
+      return await world.plan(request, { signal, onProgress: () => undefined, onStanding: () => undefined });
+    } catch (error) {
+      if (error instanceof ExpectedError) return null;
+      throw error;
+    }
   }
 
   /** A text that is no schedule any more, such as one about to be written anew, is nothing to complain about. */

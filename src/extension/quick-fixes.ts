@@ -15,9 +15,10 @@ export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearch
         return [
           ...state.findings
             .filter(isHere)
-            .flatMap((finding) =>
-              finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context)),
-            ),
+            .flatMap((finding) => [
+              ...finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context)),
+              ...(finding.code === 'memory-over-capacity' ? [searchAction(finding, state, context)] : []),
+            ]),
           ...layouts
             .findingsOf(state.file)
             .filter(isHere)
@@ -41,6 +42,16 @@ function actionOf(fix: Fix, finding: Finding, state: SessionState, context: vsco
   action.diagnostics = diagnosticsFor(finding, state, context);
   action.edit = new vscode.WorkspaceEdit();
   for (const { place, newText } of fix.edits) action.edit.replace(vscode.Uri.parse(place.file), rangeOf(place, state.texts), newText);
+  return action;
+}
+
+/** Where no one change is enough, or another layout is wanted: a search of all of them. */
+function searchAction(finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
+  const title = vscode.l10n.t('Search layouts that fit');
+  const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
+  action.isPreferred = finding.fixes.length === 0;
+  action.diagnostics = diagnosticsFor(finding, state, context);
+  action.command = { title, command: 'terapipe.searchLayout', arguments: [vscode.Uri.parse(state.file)] };
   return action;
 }
 

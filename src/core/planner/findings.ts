@@ -8,6 +8,7 @@ import { memoryFindings } from './findings/memory-rules';
 import { modelFindings } from './findings/model-rules';
 import { trainingFindings } from './findings/training-rules';
 import type { Plan } from './plan';
+import type { Remedy } from './remedies';
 
 export { settingEdits } from './findings/settings';
 
@@ -16,14 +17,15 @@ const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1
 /**
  * Everything worth saying about a run, most severe first: what its files say against each other, and, with a plan, whether it fits. Each is at the value
  * it is about, or at `run.place` when no file gives that value.
+ * @param remedies of a plan that does not fit, as `remediesFor` finds them; they take plans of their own, so that they come after it.
  */
-export function findingsOf(run: Run, plan: Plan | null): Finding[] {
+export function findingsOf(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {
   const findings = [
     ...layoutFindings(run),
     ...expertFindings(run, plan),
     ...modelFindings(run),
     ...trainingFindings(run),
-    ...memoryFindings(run, plan),
+    ...memoryFindings(run, plan, remedies),
     ...(run.remarks ?? []),
   ];
   return findings.sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);

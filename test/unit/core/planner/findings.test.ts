@@ -12,6 +12,8 @@ import { findingCodes } from '../../../../src/core/planner/findings/codes';
 import { configErrorCodes } from '../../../../src/core/config/errors';
 import { divisorsOf, nearest, nearestMultiples } from '../../../../src/core/numbers';
 import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenOf } from '../../../../src/core/planner/plan';
+import { findRemedies, mostTrials, remedyText } from '../../../../src/core/planner/remedies';
 import { resolveRun } from '../../../../src/core/planner/resolve';
 import { errorOf, load, loadFixture, loadObject } from '../config/files';
 
@@ -292,13 +294,54 @@ describe('findingsOf', () => {
 
     const tight = applyOverrides(run, ['cluster.gpu.memoryGB=24']);
     const tightPlan = makePlan(resolveRun(tight, defaults));
-    const [finding] = findingsOf(tight, tightPlan).filter(({ code }) => code === 'memory-over-capacity');
+    let plans = 0;
+    const remedies = findRemedies(tight, tightPlan, (changed) => {
+      plans++;
+      return makePlan(resolveRun(changed, defaults));
+    });
+    assert.ok(plans <= mostTrials && remedies.length > 0);
+    const [finding] = findingsOf(tight, tightPlan, remedies).filter(({ code }) => code === 'memory-over-capacity');
     assert.match(finding!.message, /^Stage \d of 4 needs [\d.]+ GiB, and [\d.]+ GiB are usable: does not fit, [\d.]+ [GM]iB too much$/);
-    assert.match(finding!.remedy, /^set /);
-    const change = /^set (\S+) to (\w+)/.exec(finding!.remedy)!;
-    const mended = applyOverrides(tight, [`${change[1]!}=${change[2]!}`]);
-    const codes = findingsOf(mended, makePlan(resolveRun(mended, defaults))).map(({ code }) => code);
-    assert.ok(!codes.includes('memory-over-capacity'), finding!.remedy);
+    assert.match(finding!.remedy, /: fits, (\+[\d.]+ %|[\d.]+ % faster|as fast)/);
+    const [unhelped] = findingsOf(tight, tightPlan).filter(({ code }) => code === 'memory-over-capacity');
+    assert.match(unhelped!.remedy, /^search layouts that fit/, 'nothing is promised before it was planned');
+    const before = chosenOf(tightPlan);
+    for (const remedy of remedies) {
+      const mended = applyOverrides(
+        tight,
+        remedy.sets.map(([key, value]) => `${key}=${value}`),
+      );
+      const mendedPlan = makePlan(resolveRun(mended, defaults));
+      const after = chosenOf(mendedPlan);
+      assert.deepEqual([after.fits, after.iterationMs], [true, remedy.iterationMs], remedyText(remedy));
+      assert.ok(Math.abs(before.tokensPerSecond / after.tokensPerSecond - 1 - remedy.slower) < 1e-9);
+      assert.ok(!findingsOf(mended, mendedPlan).some(({ code }) => code === 'memory-over-capacity'));
+    }
+  });
+
+  it('offers each change that fits as one edit of the file, which then plans as said', async () => {
+    const config = {
+      model: { layers: 8, hidden: 8192, heads: 64, vocab: 0 },
+      cluster: { gpu: { preset: 'A100-80GB', memoryGB: 24 }, nodes: 1, gpusPerNode: 8 },
+      training: { sequenceLength: 4096, globalBatch: 8, microBatch: 2, precision: 'bf16' },
+      layout: { tensor: 2, pipeline: 4, data: 1 },
+      schedule: 'GPipe',
+    };
+    const text = JSON.stringify(config, null, 2);
+    const run = await load({ 'terapipe.json': text });
+    const plan = makePlan(resolveRun(run, defaults));
+    const remedies = findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults)));
+    const [finding] = findingsOf(run, plan, remedies).filter(({ code }) => code === 'memory-over-capacity');
+    assert.ok(finding);
+    assert.equal(finding.fixes.length, remedies.length);
+    assert.ok(remedies.length > 0);
+    for (const [index, fix] of finding.fixes.entries()) {
+      const edited = [...fix.edits]
+        .sort((a, b) => b.place.range.start - a.place.range.start)
+        .reduce((result, { place: { range }, newText }) => result.slice(0, range.start) + newText + result.slice(range.end), text);
+      const chosen = chosenOf(makePlan(resolveRun(await load({ 'terapipe.json': edited }), defaults)));
+      assert.deepEqual([chosen.fits, chosen.iterationMs], [true, remedies[index]!.iterationMs], fix.title);
+    }
   });
 
   it('turns an unreadable file into one finding, gently for models we do not read', async () => {
