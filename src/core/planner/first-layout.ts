@@ -2,9 +2,10 @@ import type { Given, Run } from '../config/run';
 import type { ClusterSpec } from '../cluster/spec';
 import { defaultConstants } from '../cost/constants';
 import { fitsMemory, usablePeakBytes, verdictOf } from '../memory/verdict';
+import type { Located } from '../located';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../model/spec';
-import { divisorsOf } from '../numbers';
+import { divisorsOf, greatestDivisor } from '../numbers';
 import type { ScheduleName } from '../schedule/schedule';
 import { abilities } from './abilities';
 import type { Layout, PlanRequest, TrainingSpec } from './request';
@@ -55,6 +56,15 @@ const judgedBy: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
   ...{ ZeroBubble: '1F1B', ZeroBubbleV: 'ZBVZeroBubble' },
 };
 
+/** GPUs of the sizes that are given. Where no file gives the replicas, enough of them that the experts are shared out evenly. */
+export function askedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Given<Layout>): number {
+  const replica = (tensor?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
+  const stages = pipeline?.value ?? 1;
+  if (data !== undefined || expert === undefined || stages * replica === 1) return stages * replica;
+  const experts = expert.value * (expertTensor?.value ?? 1);
+  return (stages * replica * experts) / greatestDivisor(replica, experts);
+}
+
 /** The fewest nodes, doubled from one, on which a layout fits with room; else the fewest on which one fits, else on which one comes closest. */
 export function fewestNodes(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, oneNode: ClusterSpec): FoundCluster | null {
   let best: FoundCluster | null = null;
@@ -102,6 +112,25 @@ export function firstLayout(given: LayoutGiven, draft: TrainingDraft, model: Mod
 function requestFor(model: ModelSpec, cluster: ClusterSpec, training: TrainingSpec, layout: Layout): PlanRequest {
   const open = { schedule: null, slicing: { unit: null, scheme: null }, costTable: null, profile: null, assumptions: [] };
   return { title: '', model, cluster, training, layout, constants: defaultConstants, ...open };
+}
+
+/** A run whose sizes that no file gives, but its launcher has by default (`written`), are left open where the model does not fit with them. */
+export function withoutTightDefaults(
+  run: Run,
+  { tensor, pipeline }: Given<Layout>,
+  draft: TrainingDraft,
+  model: ModelSpec,
+  oneNode: ClusterSpec,
+  nodes: number | null,
+): Run {
+  const isDefault = (size: Located<number> | undefined): boolean => size?.source.kind === 'default';
+  if ((!isDefault(tensor) && !isDefault(pipeline)) || run.groups !== undefined) return run;
+  const found = nodes === null ? fewestNodes(run, draft, model, oneNode) : firstLayout(run, draft, model, { ...oneNode, nodes });
+  if (found === null || found.fits) return run;
+  const layout = { ...run.layout };
+  if (isDefault(tensor)) delete layout.tensor;
+  if (isDefault(pipeline)) delete layout.pipeline;
+  return { ...run, layout };
 }
 
 /** What the fullest stage needs, however the layers are cut, at least: the search's bound, under 1F1B with what is saved. */

@@ -13,38 +13,25 @@ import type { ModelSpec } from '../model/spec';
 import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
 import { formatCount } from '../format';
-import { greatestDivisor } from '../numbers';
 import { baseName } from '../text';
 import { schedulesRunBy } from './abilities';
 import { calibrated } from './calibrate';
+import { chooser, type Fallback, type Take } from './chooser';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
-import type { Assumption, Layout, PlanRequest, TrainingSpec } from './request';
-import { defaultGlobalBatch, fewestNodes, firstLayout, mostAssumedNodes, type TrainingDraft } from './first-layout';
+import type { Layout, PlanRequest, TrainingSpec } from './request';
+import {
+  askedGpus,
+  defaultGlobalBatch,
+  fewestNodes,
+  firstLayout,
+  mostAssumedNodes,
+  withoutTightDefaults,
+  type TrainingDraft,
+} from './first-layout';
 import { sequenceLengths } from './lengths';
 import { mixedLayout } from './mixed-layout';
 import { requireStacks, requireStacksOf } from './stack-rules';
 import { requireCut } from './stages';
-
-interface Fallback<T> {
-  readonly value: T;
-  readonly because: string;
-}
-
-/** Collects what had to be assumed while taking what is given. */
-function chooser() {
-  const assumptions: Assumption[] = [];
-  return {
-    assumptions,
-    take: <T>(key: string, given: Located<T> | undefined, fallback: () => Fallback<T>): T => {
-      if (given !== undefined) return given.value;
-      const { value, because } = fallback();
-      assumptions.push({ key, value: typeof value === 'object' ? JSON.stringify(value) : String(value), because });
-      return value;
-    },
-  };
-}
-
-type Take = ReturnType<typeof chooser>['take'];
 
 /**
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by the first that fits memory.
@@ -64,7 +51,14 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const mixed = mixedCluster(run);
   const oneNode = mixed ?? resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
-  const fixing = withoutTightDefaults({ ...run, layout: layoutGiven(run, take) }, run.layout, draft, model, oneNode, defaults);
+  const fixing = withoutTightDefaults(
+    { ...run, layout: layoutGiven(run, take) },
+    run.layout,
+    draft,
+    model,
+    oneNode,
+    run.nodes?.value ?? defaults.nodes,
+  );
   const cluster = mixed ?? { ...oneNode, nodes: resolveNodes(fixing, defaults, draft, model, oneNode, take) };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
   const layout =
@@ -154,25 +148,6 @@ function resolveProfile(run: Run, request: PlanRequest, found: readonly NamedPro
       because: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
     }));
   return chosen;
-}
-
-/** Sizes that no file gives, but the launcher has by default, are left open where the model does not fit with them. */
-function withoutTightDefaults(
-  run: Run,
-  written: Given<Layout>,
-  draft: TrainingDraft,
-  model: ModelSpec,
-  cluster: ClusterSpec,
-  defaults: ResolveDefaults,
-): Run {
-  const { tensor, pipeline, ...others } = run.layout;
-  const open = { tensor: written.tensor?.source.kind === 'default', pipeline: written.pipeline?.source.kind === 'default' };
-  if ((!open.tensor && !open.pipeline) || run.groups !== undefined) return run;
-  const nodes = run.nodes?.value ?? defaults.nodes;
-  const found = nodes === null ? fewestNodes(run, draft, model, cluster) : firstLayout(run, draft, model, { ...cluster, nodes });
-  if (found === null || found.fits) return run;
-  const kept = { ...(tensor && !open.tensor ? { tensor } : {}), ...(pipeline && !open.pipeline ? { pipeline } : {}) };
-  return { ...run, layout: { ...others, ...kept } };
 }
 
 function givenValues<T extends object>(given: Given<T>): Partial<T> {
@@ -281,15 +256,6 @@ function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpe
   if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, because: becauseOfFace(defaults, 'gpu') };
   const known = gpuPresetOf(profile.device.name, profile.device.memoryBytes);
   return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, because: 'the profile was measured on it' };
-}
-
-/** GPUs of the sizes that are given. Where no file gives the replicas, enough of them that the experts are shared out evenly. */
-function askedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Given<Layout>): number {
-  const replica = (tensor?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
-  const stages = pipeline?.value ?? 1;
-  if (data !== undefined || expert === undefined || stages * replica === 1) return stages * replica;
-  const experts = expert.value * (expertTensor?.value ?? 1);
-  return (stages * replica * experts) / greatestDivisor(replica, experts);
 }
 
 function resolveNodes(

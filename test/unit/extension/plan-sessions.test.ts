@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { mostTrials } from '../../../src/core/planner/remedies';
 import { limitSessions } from '../../../src/extension/session-limit';
 import { nextTurn, smallModel, smallRun, testWorld, uri } from './world';
 
@@ -57,6 +58,42 @@ describe('plan sessions', () => {
     standings[0]?.(standing);
     assert.equal(sessions.get(run)?.standing, null);
     await finish();
+  });
+
+  it('look for changes that fit once a plan that does not is shown, in a bounded number of plans, and an edit stops it', async () => {
+    const text = JSON.stringify({
+      model: { layers: 8, hidden: 8192, heads: 64, vocab: 0 },
+      cluster: { gpu: { preset: 'A100-80GB', memoryGB: 24 }, nodes: 1, gpusPerNode: 8 },
+      training: { sequenceLength: 4096, globalBatch: 8, microBatch: 2, precision: 'bf16' },
+      layout: { tensor: 2, pipeline: 4, data: 1 },
+      schedule: 'GPipe',
+    });
+    const { sessions, requests, finish, bugs } = testWorld({ 'terapipe.json': text });
+    const fixes = () =>
+      sessions.get(uri('terapipe.json'))!.findings.flatMap((found) => (found.code === 'memory-over-capacity' ? [found.fixes] : []));
+    const shown = sessions.ensure(uri('terapipe.json'), 'terapipe');
+    await finish();
+    assert.equal((await shown).progress, null, 'the plan is shown before any change is planned');
+    assert.deepEqual(fixes(), [[]]);
+    let answered = 1;
+    while (requests.length > answered) {
+      await finish();
+      answered++;
+      await nextTurn();
+    }
+    assert.ok(answered > 1 && answered <= 1 + mostTrials, String(answered));
+    const [offered = []] = fixes();
+    assert.ok(offered.length > 0 && offered.length <= 3);
+    for (const { title, edits } of offered) {
+      assert.match(title, /: fits, (\+|as fast|.* faster)/);
+      assert.ok(edits.length > 0);
+    }
+    void sessions.replan(uri('terapipe.json'));
+    await finish();
+    await nextTurn();
+    void sessions.replan(uri('terapipe.json'));
+    await nextTurn();
+    assert.deepEqual(bugs, [], 'a search that an edit stopped is no failure');
   });
 
   it('plan again once for many quick edits, and when a referenced file changes', async () => {
