@@ -94,10 +94,10 @@ describe('profiler child', () => {
   });
 
   it('skips a cell that does not fit into memory and measures the next', async () => {
-    // Attention over so many tokens would take a terabyte.
-    const limits = { batch: 1, tokens: 200_000, sequence: 200_000 };
-    const profiler = await openCpu({ ...smallJob, limits });
-    const answer = await profiler.measure('layer', { batch: 1, tokens: 200_000, context: 0 });
+    // Attention of so many heads over so many tokens would take half a terabyte, and all else little.
+    const limits = { batch: 1, tokens: 60_000, sequence: 60_000 };
+    const profiler = await openCpu({ ...smallJob, shape: { ...smallJob.shape, heads: 32, kvHeads: 32, headDim: 2, ffn: 64 }, limits });
+    const answer = await profiler.measure('layer', { batch: 1, tokens: 60_000, context: 0 });
     assert.ok(answer.type === 'skipped' && answer.reason === 'out-of-memory', JSON.stringify(answer));
     assert.match(answer.detail, /needs about .* (GB|TB), .* are free/);
     assert.equal((await profiler.measure('layer', smallCell)).type, 'measured');
