@@ -38,7 +38,10 @@ async function main(): Promise<void> {
   const server = await startCodeServer(tools, { env: { TERAPIPE_BENCH: JSON.stringify(bench) }, settings: { 'terapipe.planDelay': 0 } });
   const browser = await launchBrowser(chromiumPath);
   try {
-    const { page } = await openWorkbench(browser, server.url(workspace), (fresh) => developmentHost(fresh, server.port, root, testsFile));
+    const { page } = await openWorkbench(browser, server.url(workspace), async (fresh) => {
+      fresh.setDefaultTimeout(patienceMs);
+      await developmentHost(fresh, server.port, root, testsFile);
+    });
     let printed = '';
     for (let silentMs = 0; !/^(done|failed)/m.test(printed) && silentMs < patienceMs; silentMs += 500) {
       await page.waitForTimeout(500);
