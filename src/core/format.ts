@@ -44,9 +44,23 @@ const notANumber = '–';
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return notANumber;
   if (Math.abs(value) >= 1e21) return value.toPrecision(3);
-  const rounded = Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
-  return group(rounded);
+  return group(decimal(Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3))));
 }
+
+/** As `formatNumber`, trailing zeros kept, so that the numbers of a column stand under each other: 1.50, 12.0, 245. */
+function columnNumber(value: number): string {
+  if (!Number.isFinite(value) || value === 0 || Math.abs(value) < 1e-6 || Math.abs(Number(value.toPrecision(3))) >= 100) return formatNumber(value);
+  return group(value.toPrecision(3));
+}
+
+/** The formats of this file for the columns of a table: three significant digits each. */
+export const column = {
+  number: columnNumber,
+  duration: (ms: number): string => joined(durationQuantity(ms, columnNumber)),
+  bytes: (bytes: number): string => joined(quantity(bytes, byteUnits, columnNumber)),
+  bytesOf: (usedBytes: number, capacityBytes: number): string => formatBytesOf(usedBytes, capacityBytes, columnNumber),
+  percent: (fraction: number): string => (Number.isFinite(fraction) ? `${columnNumber(fraction * 100)} %` : notANumber),
+} as const;
 
 /** A duration in ms, in the unit that leaves 1 to 999 before it (60 for seconds and minutes): `1.48 s`. */
 export function formatDuration(ms: number): string {
@@ -57,8 +71,8 @@ export function formatDuration(ms: number): string {
 const roundingMs = 1e-9;
 
 /** As `formatDuration`, number and unit apart. */
-export function durationQuantity(ms: number): Quantity {
-  return Math.abs(ms) < roundingMs ? { value: '0', unit: 'ms' } : quantity(ms, durationUnits);
+export function durationQuantity(ms: number, format = formatNumber): Quantity {
+  return Math.abs(ms) < roundingMs ? { value: '0', unit: 'ms' } : quantity(ms, durationUnits, format);
 }
 
 /** Memory in bytes: `9.1 GiB`. */
@@ -76,21 +90,22 @@ export function bytesQuantity(bytes: number): Quantity {
 export function bytesOfQuantity(
   usedBytes: number,
   capacityBytes: number,
+  format = formatNumber,
 ): { readonly used: string; readonly capacity: string; readonly unit: string } {
   const { size, unit } = unitFor(capacityBytes, byteUnits);
-  return { used: formatNumber(usedBytes / size), capacity: formatNumber(capacityBytes / size), unit };
+  return { used: format(usedBytes / size), capacity: format(capacityBytes / size), unit };
 }
 
 /** The same as text: `9.1 / 16 GiB`. */
-export function formatBytesOf(usedBytes: number, capacityBytes: number): string {
-  const { used, capacity, unit } = bytesOfQuantity(usedBytes, capacityBytes);
+export function formatBytesOf(usedBytes: number, capacityBytes: number, format = formatNumber): string {
+  const { used, capacity, unit } = bytesOfQuantity(usedBytes, capacityBytes, format);
   return `${used} / ${capacity} ${unit}`;
 }
 
 /** A count: exact and grouped below 100,000 (`50,257`), with the field's suffix above (`175B`, `1.5M`). */
 export function formatCount(count: number): string {
   if (!Number.isFinite(count)) return notANumber;
-  if (Math.abs(count) < 1e5 && Number.isInteger(count)) return group(count);
+  if (Math.abs(count) < 1e5 && Number.isInteger(count)) return group(decimal(count));
   const { value, unit } = quantity(count, countUnits);
   return value + unit;
 }
@@ -110,9 +125,9 @@ export function plural(count: number, singular: string, many = `${singular}s`): 
   return `${formatCount(count)} ${count === 1 ? singular : many}`;
 }
 
-function quantity(amount: number, units: readonly Unit[]): Quantity {
+function quantity(amount: number, units: readonly Unit[], format = formatNumber): Quantity {
   const { size, unit } = unitFor(amount, units);
-  const value = formatNumber(amount / size);
+  const value = format(amount / size);
   return { value, unit: value === notANumber ? '' : unit };
 }
 
@@ -127,14 +142,14 @@ function unitFor(amount: number, units: readonly Unit[]): Unit {
   return found;
 }
 
-function group(value: number): string {
-  const [whole = '', fraction] = Object.is(value, -0) ? ['0'] : decimal(value).split('.');
+function group(digits: string): string {
+  const [whole = '', fraction] = digits.split('.');
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 
 function decimal(value: number): string {
-  const text = String(value);
+  const text = String(value === 0 ? 0 : value);
   return text.includes('e') ? value.toFixed(20).replace(/\.?0+$/, '') : text;
 }
 

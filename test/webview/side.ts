@@ -21,6 +21,7 @@ export const sideCases: readonly Case[] = [
       const [value = '', unit = ''] = formatDuration(chosen.iterationMs).split(' ');
       assert.ok(text.includes(value) && text.includes(unit), text);
       assert.match(text, /bubble/);
+      assert.match(await page.locator('.limiter').innerText(), /^Bubble costs most: [\d.]+ % of the step\. Stage \d+, the slowest: /);
       assert.match(text, /\/ 14\.3 GiB/);
       assert.match(await page.locator('.figure').first().getAttribute('title').then(String), /Pipeline .*gradient exchange .*optimizer/);
       return undefined;

@@ -84,7 +84,7 @@ export const tabCases: readonly Case[] = [
       const { limits } = plan();
       const inspector = page.locator('.inspector');
       assert.ok(limits !== null && limits.length > 0);
-      assert.match(await inspector.innerText(), /Time of stage \d+, the slowest[\s\S]*limits it/);
+      assert.match(await inspector.innerText(), /Stage \d+, the slowest, per micro-batch[\s\S]*limits it/);
       const first = page.locator('.limits .pair').first();
       const names = {
         math: 'Arithmetic',
@@ -95,6 +95,7 @@ export const tabCases: readonly Case[] = [
         offload: 'Copies',
       };
       assert.ok((await first.innerText()).startsWith(names[limits[0]!.limiter]), await first.innerText());
+      assert.match(await page.locator('.header .limiter').innerText(), /^Bubble costs most: [\d.]+ % of the step\. Stage \d+, the slowest: /);
       await inspector.getByText('Calibrated model', { exact: false }).click();
       await inspector.getByText('Calibrated to a measured step of 2 s, predicted 1.6 s before', { exact: false }).waitFor();
       await page.getByRole('tab', { name: 'Compare' }).click();

@@ -1,4 +1,4 @@
-import { bytesOfQuantity, formatDuration, formatNumber, formatPercent } from '../../src/core/format';
+import { bytesOfQuantity, column } from '../../src/core/format';
 import { verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { isTie, otherRuntime } from '../../src/core/planner/reasons';
@@ -61,9 +61,9 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
         needs === null ? null : h('span', { class: 'compare-needs', title: t('Needs {0}', needs) }, t('another runtime')),
       ),
     ),
-    numeric('compare-step', formatDuration(iterationMs)),
-    numeric('compare-speed-up', `${formatNumber(scale.slowestMs / iterationMs)}×`),
-    numeric('compare-bubble', formatPercent(bubbleRate)),
+    numeric('compare-step', column.duration(iterationMs)),
+    numeric('compare-speed-up', `${column.number(scale.slowestMs / iterationMs)}×`),
+    numeric('compare-bubble', column.percent(bubbleRate)),
     numeric('compare-memory', used, h('span', { class: 'compare-capacity' }, ` / ${capacity}`), ` ${unit}`),
     fitCell(verdict),
     h(

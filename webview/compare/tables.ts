@@ -1,6 +1,6 @@
 import type { PredictedMeasured } from '../../src/core/compare/against-trace';
 import type { PlanComparison, PlanOutcome } from '../../src/core/compare/plans';
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../src/core/format';
+import { column, formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../src/core/format';
 import { verdictWord } from '../../src/core/memory/verdict';
 import type { ComparisonAnswer, ToldComparison } from '../../src/protocol/comparison';
 import { h, type Child } from '../dom';
@@ -96,9 +96,9 @@ function partRows({ parts, a, b }: PlanComparison): Row[] {
         comparedPartName(part),
         h('span', { class: 'compared-bars', 'aria-hidden': 'true' }, bar(aMs, part === 'bubble'), bar(bMs, part === 'bubble')),
       ),
-      formatDuration(Math.max(0, aMs)),
-      formatDuration(Math.max(0, bMs)),
-      signed(bMs - aMs, formatDuration),
+      column.duration(Math.max(0, aMs)),
+      column.duration(Math.max(0, bMs)),
+      signed(bMs - aMs, column.duration),
     ]);
 }
 
@@ -112,9 +112,9 @@ function askedRows({ asked }: PlanComparison): Row[] {
 function measuredRows(told: Exclude<ToldComparison, PlanComparison>): Row[] {
   const row = (name: string, { predictedMs, measuredMs }: PredictedMeasured): Row => [
     name,
-    formatDuration(predictedMs),
-    formatDuration(measuredMs),
-    signed(measuredMs - predictedMs, formatDuration),
+    column.duration(predictedMs),
+    column.duration(measuredMs),
+    signed(measuredMs - predictedMs, column.duration),
   ];
   const bar: Row = [t('Likely within'), `± ${formatNumber(told.errorPercent)} %`, '', ''];
   if (told.kind === 'trace')
@@ -165,7 +165,7 @@ function numeric(title: string, className = ''): Column {
 
 function planStages({ stages }: PlanComparison): StageRows {
   const pair = (of: PlanComparison['stages'][number]['a']): string[] =>
-    of === null ? ['', ''] : [formatDuration(of.busyMs), formatBytes(of.peakBytes)];
+    of === null ? ['', ''] : [column.duration(of.busyMs), column.bytes(of.peakBytes)];
   return {
     stages: stages.map(({ stage }) => stage),
     columns: [
@@ -184,7 +184,7 @@ function planStages({ stages }: PlanComparison): StageRows {
 
 function measuredStages({ stages, straggler }: Exclude<ToldComparison, PlanComparison>): StageRows {
   const both = (times: PredictedMeasured | null): string[] =>
-    times === null ? ['', ''] : [formatDuration(times.predictedMs), formatDuration(times.measuredMs)];
+    times === null ? ['', ''] : [column.duration(times.predictedMs), column.duration(times.measuredMs)];
   return {
     stages: stages.map(({ stage }) => stage),
     columns: [
@@ -204,7 +204,7 @@ function measuredStages({ stages, straggler }: Exclude<ToldComparison, PlanCompa
         formatCount(row.stage),
         row.stage === straggler ? h('span', { class: 'tag compared-straggler' }, t('straggler')) : null,
       );
-      return [name, ...both(row.forward), ...both(row.backward), `${formatNumber(row.ratio)}×`];
+      return [name, ...both(row.forward), ...both(row.backward), `${column.number(row.ratio)}×`];
     },
   };
 }
@@ -222,8 +222,8 @@ export function transferTable({ told }: ComparisonAnswer): TableContent | null {
         .slice(page.first, page.end)
         .map(({ from, to, predictedMs, measuredMs, waits }) => [
           t('{0} to {1}', formatCount(from), formatCount(to)),
-          formatDuration(predictedMs),
-          formatDuration(measuredMs),
+          column.duration(predictedMs),
+          column.duration(measuredMs),
           formatCount(waits),
         ]),
     marked: null,

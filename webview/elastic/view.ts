@@ -1,4 +1,4 @@
-import { bytesPerGiB, formatBytesOf, formatCount, formatNumber } from '../../src/core/format';
+import { bytesPerGiB, column, formatCount, formatNumber } from '../../src/core/format';
 import type { PageElastic } from '../../src/protocol/page';
 import { fill, h } from '../dom';
 import { makePagedTable } from '../paged-table';
@@ -164,10 +164,10 @@ function showTable(
           formatCount(epoch.pipelineLength),
           formatCount(epoch.replicas),
           formatCount(epoch.microBatches),
-          formatNumber(epoch.stepMs),
-          formatNumber(epoch.epochMs / 1e3),
-          epoch.cache.state === 'none' ? '–' : formatNumber(cacheBytes(epoch) / bytesPerGiB),
-          formatBytesOf(peakBytes(epoch), gpu.memoryBytes),
+          column.number(epoch.stepMs),
+          column.number(epoch.epochMs / 1e3),
+          epoch.cache.state === 'none' ? '–' : column.number(cacheBytes(epoch) / bytesPerGiB),
+          column.bytesOf(peakBytes(epoch), gpu.memoryBytes),
           cacheWord(epoch),
         ];
       }),

@@ -105,7 +105,7 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
     [t('Global batch'), t('{0} sequences', formatCount(request.training.globalBatch))],
     [t('Sequence'), lengthsText(request.training)],
   ];
-  return [h('h2', {}, capitalised(candidate.name)), pairs(rows)];
+  return [h('h2', {}, t('{0}, per step', capitalised(candidate.name))), pairs(rows)];
 }
 
 /** What the time of a stage goes to, of the chosen candidate: of the stage looked at, else the slowest. */
@@ -113,7 +113,7 @@ function limitDetails(plan: Plan, { id }: Candidate, looked: number | null): Chi
   const found = id === plan.chosen ? limitedStage(plan, looked) : null;
   if (found === null) return [];
   const { stage, limits } = found;
-  const title = looked === stage ? t('Time of stage {0}', stage) : t('Time of stage {0}, the slowest', stage);
+  const title = looked === stage ? t('Stage {0}, per micro-batch', stage) : t('Stage {0}, the slowest, per micro-batch', stage);
   const rows = limiterShares(limits).map(([name, share], index) =>
     h(
       'div',

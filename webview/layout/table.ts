@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration, formatPercent } from '../../src/core/format';
+import { column, formatCount } from '../../src/core/format';
 import { verdictWord } from '../../src/core/memory/verdict';
 import { h, type Child } from '../dom';
 import type { Column, TableContent } from '../paged-table';
@@ -57,11 +57,11 @@ export function layoutTable(rows: readonly LayoutRow[], total: number, owner: La
 function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget: number | null): Child[] {
   const tag = (text: string): HTMLElement => h('span', { class: 'tag' }, text);
   return [
-    formatDuration(plan.iterationMs),
-    formatBytes(plan.peakBytes),
-    formatPercent(plan.bubbleRate),
+    column.duration(plan.iterationMs),
+    column.bytes(plan.peakBytes),
+    column.percent(plan.bubbleRate),
     formatCount(Math.round(plan.tokensPerSecond)),
-    formatPercent(plan.mfu),
+    column.percent(plan.mfu),
     ...(tokenBudget === null ? [] : [formatCount(Math.round(gpuHoursOf(plan, tokenBudget)))]),
     capitalised(plan.name),
     plan.recompute,

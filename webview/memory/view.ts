@@ -1,4 +1,4 @@
-import { formatBytes, formatNumber, formatPercent } from '../../src/core/format';
+import { column, formatBytes, formatNumber, formatPercent } from '../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../src/core/memory/profile';
 import { limitText, usablePeakBytes, verdictOf, verdictText } from '../../src/core/memory/verdict';
 import { fill, h } from '../dom';
@@ -160,10 +160,10 @@ function showTable(
         .slice(first, end)
         .map((stage) => [
           String(stage.stage),
-          formatBytes(stage.peakBytes),
-          formatBytes(stage.reservedBytes),
-          formatBytes(stage.cardBytes),
-          ...parts.map((part) => formatBytes(stage.parts[part])),
+          column.bytes(stage.peakBytes),
+          column.bytes(stage.reservedBytes),
+          column.bytes(stage.cardBytes),
+          ...parts.map((part) => column.bytes(stage.parts[part])),
           stage.peakOperation,
         ]),
     marked: picked === null ? null : profile.stages.findIndex(({ stage }) => stage === picked),

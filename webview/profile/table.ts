@@ -1,4 +1,4 @@
-import { formatCount, formatNumber } from '../../src/core/format';
+import { column, formatCount } from '../../src/core/format';
 import type { TableContent } from '../paged-table';
 import { t } from '../strings';
 import type { Point } from './points';
@@ -10,8 +10,8 @@ export function sampleTable(rows: readonly SampleRow[], selected: number | null,
   const numeric = (title: string): TableContent['columns'][number] => ({ title, numeric: true });
   const withBatch = hasBatches(rows);
   const pass = ({ measuredMs, fittedMs, errorPercent }: Point): string[] => [
-    formatNumber(measuredMs),
-    fittedMs === null ? '–' : formatNumber(fittedMs),
+    column.number(measuredMs),
+    fittedMs === null ? '–' : column.number(fittedMs),
     errorPercent === null ? '–' : signedPercent(errorPercent),
   ];
   return {

@@ -1,8 +1,8 @@
 import { formatDuration, formatNumber, formatPercent, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/located';
 import type { StageLimits } from '../../src/core/cost/limits';
-import { limiterShares, slowestStage } from '../../src/core/planner/limit-words';
-import type { Plan } from '../../src/core/planner/plan';
+import { limiterShares, slowestStage, stepCosts } from '../../src/core/planner/limit-words';
+import type { Candidate, Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';
 import { h, icon } from '../dom';
 import type { Host } from '../host';
@@ -26,13 +26,17 @@ export function limitedStage(
   return looked === null || found === undefined ? null : { stage: looked, limits: found };
 }
 
-/** What limits the slowest stage, in a line. */
-export function limiterLine(plan: Pick<Plan, 'limits'>): HTMLElement | null {
-  const slowest = limitedStage(plan, null);
-  const [most] = slowest === null ? [] : limiterShares(slowest.limits);
-  if (slowest === null || most === undefined) return null;
-  const [name, share] = most;
-  return h('p', { class: 'limiter' }, t('{0} limits stage {1}, the slowest ({2})', partName(name), slowest.stage, formatPercent(share)));
+/** What costs most of the step, in a line; and what limits the slowest stage, where that is another thing. */
+export function limiterLine(plan: Pick<Plan, 'chosen' | 'limits'>, candidate: Candidate): HTMLElement | null {
+  const [cost] = stepCosts(plan, candidate);
+  if (cost === undefined) return null;
+  const [part, share] = cost;
+  const most = t('{0} costs most: {1} of the step.', part === 'work' ? t('Work') : partName(part), formatPercent(share));
+  const slowest = candidate.id === plan.chosen ? limitedStage(plan, null) : null;
+  const [limiter] = slowest === null ? [] : limiterShares(slowest.limits);
+  if (slowest === null || limiter === undefined || limiter[0] === part) return h('p', { class: 'limiter' }, most);
+  const stage = t('Stage {0}, the slowest: {1} {2} of its work.', slowest.stage, partName(limiter[0]).toLowerCase(), formatPercent(limiter[1]));
+  return h('p', { class: 'limiter' }, `${most} ${stage}`);
 }
 
 /** What a measured step made of the GPU's efficiency, before and since; null without one. */

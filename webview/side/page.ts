@@ -126,7 +126,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
     const assumptions = assumptionList(plan, state, store.host);
     fill(
       foot,
-      limiterLine(plan),
+      limiterLine(plan, chosen),
       reasonList(plan),
       state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
       elastic === null

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../../src/core/format';
+import { column, formatCount, formatDuration, formatPercent, formatTokens, plural } from '../../src/core/format';
 import type { Candidate, Certificate } from '../../src/core/planner/plan';
 import { fill, h, icon } from '../dom';
 import { makePagedTable } from '../paged-table';
@@ -114,8 +114,8 @@ function proofOf(certificate: Certificate | null): HTMLElement[] {
     h(
       'dl',
       { class: 'pairs' },
-      pair(t('Found'), formatDuration(optimumMs)),
-      pair(t('Lower bound'), formatDuration(lowerBoundMs)),
+      pair(t('Found, per step'), formatDuration(optimumMs)),
+      pair(t('Lower bound, per step'), formatDuration(lowerBoundMs)),
       pair(t('Gap'), proved ? '0 %' : formatPercent(gap)),
       pair(t('Judged by'), judgedBy === 'formula' ? t('equation 5') : t('simulation')),
       pair(t('Thresholds solved'), formatCount(evaluations)),
@@ -140,7 +140,7 @@ function showCuts(table: ReturnType<typeof makePagedTable>, rows: readonly CutRo
 }
 
 function showTable(table: ReturnType<typeof makePagedTable>, rows: readonly SliceRow[], stage: number, several: boolean): void {
-  const ms = (value: number | null): string => (value === null ? '–' : formatNumber(value));
+  const ms = (value: number | null): string => (value === null ? '–' : column.number(value));
   table.show({
     caption: t('Slices, timed on stage {0}, the busiest', stage),
     columns: [

@@ -13,7 +13,7 @@ import { makeProfileView } from '../profile/view';
 import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
-import { findingCount, findingList, reasonList } from '../shared/reasons';
+import { findingCount, findingList, limiterLine, reasonList } from '../shared/reasons';
 import { standingText } from '../shared/standing';
 import { makeSchedulePage, type SchedulePage } from '../schedule/page';
 import { makeSlicesView } from '../slices/view';
@@ -211,7 +211,7 @@ function planHeader(store: Store, plan: Plan): Child[] {
       ),
     ),
     figures(plan, candidate),
-    h('div', { class: 'header-reasons' }, reasonList(plan)),
+    h('div', { class: 'header-reasons' }, limiterLine(plan, candidate), reasonList(plan)),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { formatCount } from '../../src/core/format';
+import { column, formatCount } from '../../src/core/format';
 import { h } from '../dom';
 import { makePagedTable, type Column } from '../paged-table';
 import { t } from '../strings';
@@ -53,7 +53,7 @@ function columns({ ofFile }: Operations): Column[] {
 
 function cellsOf(operations: Operations, { operation, idleBeforeMs }: OperationRow): string[] {
   const { unit, startMs, endMs, chunk } = operation;
-  const time = (ms: number): string => timeText(operations, ms);
+  const time = (ms: number): string => (operations.ofFile ? timeText(operations, ms) : column.duration(ms));
   return [
     kindName(operation),
     ...(operations.ofFile ? [String(chunk)] : []),

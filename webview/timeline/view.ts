@@ -303,7 +303,7 @@ function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string 
 
 /** Plans alone are compared. */
 function captionOf({ name, lengthMs, bubbleRate }: Drawn): string {
-  return t('{0} · {1} · bubble {2}', capitalised(name), timeText({ ofFile: false }, lengthMs), formatPercent(bubbleRate));
+  return t('{0} · {1} per step · bubble {2}', capitalised(name), timeText({ ofFile: false }, lengthMs), formatPercent(bubbleRate));
 }
 
 function cachedPath(): (operations: Operations) => Uint32Array {

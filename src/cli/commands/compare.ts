@@ -4,7 +4,7 @@ import type { Measured } from '../../core/compare/measured';
 import { comparePlans, type PlanComparison } from '../../core/compare/plans';
 import { comparisonJson, comparisonSentences, type Comparison } from '../../core/export/comparison-json';
 import { planJson } from '../../core/export/plan-json';
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../core/format';
+import { column, formatBytes, formatCount, formatDuration, formatPercent } from '../../core/format';
 import { chosenOf } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { printedFinding, type Answer, type Texts } from '../answer';
@@ -95,7 +95,7 @@ function plansText({ a, b, asked, parts, stages }: PlanComparison): string {
         .slice(0, printedStages)
         .map(({ stage, a: left, b: right }) => [
           formatCount(stage),
-          ...[left, right].flatMap((of) => (of === null ? ['', ''] : [ms(of.busyMs), formatBytes(of.peakBytes)])),
+          ...[left, right].flatMap((of) => (of === null ? ['', ''] : [ms(of.busyMs), column.bytes(of.peakBytes)])),
         ]),
       ...more(stages.length),
     ]),
@@ -114,7 +114,7 @@ function traceText({ stages, transfers }: TraceComparison): string {
       ['stage', 'forward', '', 'backward', '', 'measured/predicted'],
       ...stages
         .slice(0, printedStages)
-        .map(({ stage, forward, backward, ratio }) => [formatCount(stage), ...both(forward), ...both(backward), formatNumber(ratio)]),
+        .map(({ stage, forward, backward, ratio }) => [formatCount(stage), ...both(forward), ...both(backward), column.number(ratio)]),
       ...more(stages.length),
     ]),
     ...(waited.length === 0
@@ -127,7 +127,7 @@ function timesText({ stages }: TimesComparison): string {
   if (stages.length === 0) return '';
   return section('Mean pass, predicted and measured', [
     ['stage', 'forward', '', 'backward', '', 'measured/predicted'],
-    ...stages.slice(0, printedStages).map(({ stage, forward, backward, ratio }) => [formatCount(stage), ...both(forward), ...both(backward), formatNumber(ratio)]), // prettier-ignore
+    ...stages.slice(0, printedStages).map(({ stage, forward, backward, ratio }) => [formatCount(stage), ...both(forward), ...both(backward), column.number(ratio)]), // prettier-ignore
     ...more(stages.length),
   ]);
 }
@@ -138,7 +138,7 @@ function both(times: PredictedMeasured | null): string[] {
 
 /** A time of a table; what rounding leaves of nothing is nothing. */
 function ms(value: number): string {
-  return formatDuration(Math.abs(value) < 1e-6 ? 0 : value);
+  return column.duration(Math.abs(value) < 1e-6 ? 0 : value);
 }
 
 function difference(byMs: number): string {

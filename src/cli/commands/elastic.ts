@@ -7,7 +7,7 @@ import type { ElasticEpoch, ElasticPlan, VariantId } from '../../core/elastic/pl
 import { resolveElastic } from '../../core/elastic/resolve';
 import { placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
-import { formatBytesOf, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
+import { column, formatCount, formatDuration, plural } from '../../core/format';
 import { toldAssumptions } from '../../core/planner/request';
 import type { ResolveDefaults } from '../../core/planner/defaults';
 import { printable } from '../../core/text';
@@ -54,7 +54,7 @@ function textOf(plan: ElasticPlan): string {
     'cache',
     'units of the stages',
   ];
-  const compared = variants.map(({ id, totalMs, speedup }) => [variantNames[id], formatDuration(totalMs), `${formatNumber(speedup)} x`]);
+  const compared = variants.map(({ id, totalMs, speedup }) => [variantNames[id], column.duration(totalMs), `${column.number(speedup)} x`]);
   const gains = epochs.flatMap((epoch, index) => {
     const before = epochs[index - 1];
     if (before?.frozenLayers === epoch.frozenLayers && before.pipelineLength === epoch.pipelineLength) return [];
@@ -91,9 +91,9 @@ function rowOf({ request }: ElasticPlan, epoch: ElasticEpoch): string[] {
     `${formatCount(epoch.replicas)} x ${plural(epoch.pipelineLength, 'GPU')}`,
     String(epoch.microBatches),
     formatCount(epoch.steps),
-    formatDuration(epoch.stepMs),
-    formatDuration(epoch.epochMs),
-    `${formatBytesOf(Math.max(...stageBytes.map(totalBytes)), request.cluster.gpu.memoryBytes)}${fits ? '' : ', does not fit'}`,
+    column.duration(epoch.stepMs),
+    column.duration(epoch.epochMs),
+    `${column.bytesOf(Math.max(...stageBytes.map(totalBytes)), request.cluster.gpu.memoryBytes)}${fits ? '' : ', does not fit'}`,
     cache.state === 'none' ? '' : cache.state,
     epoch.stageUnits.join(' '),
   ];

@@ -1,5 +1,5 @@
 import { stagesJson, type StageJson } from '../../core/export/plan-json';
-import { formatBytes, formatCount, plural } from '../../core/format';
+import { column, formatBytes, formatCount, plural } from '../../core/format';
 import { limitText, usablePeakBytes, usedText, verdictOf, verdictSentence } from '../../core/memory/verdict';
 import { chosenOf } from '../../core/planner/plan';
 import { printable } from '../../core/text';
@@ -16,14 +16,14 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
   const printed = findings.map((finding) => printedFinding(finding, texts));
   const rows = grouped(stages).map(({ label, stage }) => [
     label,
-    formatBytes(stage.weightsBytes),
-    formatBytes(stage.gradientsBytes),
-    formatBytes(stage.optimizerBytes),
-    formatBytes(stage.activationsBytes),
-    formatBytes(stage.otherBytes),
+    column.bytes(stage.weightsBytes),
+    column.bytes(stage.gradientsBytes),
+    column.bytes(stage.optimizerBytes),
+    column.bytes(stage.activationsBytes),
+    column.bytes(stage.otherBytes),
     usedText({ peakBytes: stage.peakBytes, usableBytes: usablePeakBytes(stage.capacityBytes) }),
-    formatBytes(stage.reservedBytes),
-    formatBytes(stage.cardBytes),
+    column.bytes(stage.reservedBytes),
+    column.bytes(stage.cardBytes),
     `in ${stage.peakOperation}${stage.gpu === undefined ? '' : `, ${stage.gpu}`}`,
   ]);
   const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', 'reserved', 'on the card', ''];

@@ -1,12 +1,12 @@
 import { planJson } from '../../core/export/plan-json';
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory/profile';
 import { usedText, verdictOf, verdictText, verdictWord } from '../../core/memory/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
 import { furtherParameters } from '../../core/model/further-tokens';
 import { lengthsText } from '../../core/planner/lengths';
-import { limitedBy } from '../../core/planner/limit-words';
+import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-words';
 import { isTie } from '../../core/planner/reasons';
 import { toldAssumptions } from '../../core/planner/request';
 import { stageLayersText } from '../../core/planner/search/words';
@@ -58,15 +58,16 @@ function planText(plan: Plan, chosen: Candidate): string {
     ],
     ...stagesLine(request),
     ...placementLines(request),
+    ['costs most', costsText(stepCosts(plan, chosen))],
     ...(limits === null ? [] : [['limited by', limits]]),
     ['schedule', chosen.name],
     ['slices', schemeText(chosen.scheme)],
   ];
   const compared = plan.candidates.map((candidate) => [
     `${candidate.id === plan.chosen ? '*' : isTie(plan, candidate) ? '~' : ' '} ${candidate.name}`,
-    formatDuration(candidate.iterationMs),
-    bubbleText(candidate.bubbleRate),
-    formatBytes(peakBytesOf(candidate)),
+    column.duration(candidate.iterationMs),
+    bubbleText(candidate.bubbleRate, column.percent),
+    column.bytes(peakBytesOf(candidate)),
     candidate.fits ? '' : verdictWord(candidate),
   ]);
   const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
@@ -115,8 +116,8 @@ function placementLines({ cluster, layout }: Plan['request']): string[][] {
 }
 
 /** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */
-function bubbleText(rate: number): string {
-  return rate > 0 && rate < 0.001 ? '< 0.1 %' : formatPercent(rate);
+function bubbleText(rate: number, format = formatPercent): string {
+  return rate > 0 && rate < 0.001 ? '< 0.1 %' : format(rate);
 }
 
 /** What a measured step made of the GPU's efficiency, and what was predicted without it. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
-import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
+import { column, formatBytes, formatCount, formatNumber, plural } from '../../core/format';
 import { resolveRun } from '../../core/planner/resolve';
 import type { Run } from '../../core/config/run';
 import { importTimes } from '../../core/profile/csv';
@@ -159,8 +159,8 @@ function timesTable({ samples }: Profile): string {
     .sort((a, b) => a.tokens - b.tokens)
     .map((sample) => [
       formatCount(sample.tokens),
-      formatDuration(sample.forwardMs),
-      formatDuration(sample.backwardMs),
+      column.duration(sample.forwardMs),
+      column.duration(sample.backwardMs),
       formatCount(tokensPerSecond(sample)),
     ]);
   return table([['tokens', 'forward', 'backward', 'tokens/s'], ...rows], []);

@@ -1,5 +1,5 @@
 import { searchJson } from '../../core/export/search-json';
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/launch/load-config';
 import { usedText, verdictText } from '../../core/memory/verdict';
 import { findingsOf } from '../../core/planner/findings';
@@ -152,9 +152,9 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
 function planTable(plans: readonly FoundPlan[]): string {
   return table(
     plans.map((plan) => [
-      `${plan.tie ? '~' : ' '} ${formatDuration(plan.iterationMs)}`,
-      formatBytes(plan.peakBytes),
-      formatPercent(plan.bubbleRate),
+      `${plan.tie ? '~' : ' '} ${column.duration(plan.iterationMs)}`,
+      column.bytes(plan.peakBytes),
+      column.percent(plan.bubbleRate),
       layoutText(plan.point),
       plan.name,
     ]),

@@ -1,5 +1,5 @@
 import { ExpectedError, placed } from '../../core/errors';
-import { formatDuration, formatNumber, formatPercent } from '../../core/format';
+import { column, formatDuration, formatNumber, formatPercent } from '../../core/format';
 import type { PassMemory, PassTimes } from '../../core/schedule/kind';
 import { busyTimes } from '../../core/schedule/idle';
 import { actionsOf, cellText } from '../../core/schedule/pytorch/actions';
@@ -143,9 +143,9 @@ function textOf({ schedule, makespanMs, bubbleRate, stages }: SimulateAnswer): s
     .slice(0, shownStages)
     .map(({ busyMs, idleMs, peakMemory: peak }, stage) => [
       `stage ${stage}`,
-      formatDuration(busyMs),
-      formatDuration(idleMs),
-      ...(peak === null ? [] : [formatNumber(peak)]),
+      column.duration(busyMs),
+      column.duration(idleMs),
+      ...(peak === null ? [] : [column.number(peak)]),
     ]);
   const more = stages.length > shownStages ? [`  and ${formatNumber(stages.length - shownStages)} more`] : [];
   const header = ['', 'busy', 'idle', ...(typeof stages[0]?.peakMemory !== 'number' ? [] : ['peak'])];

@@ -1,6 +1,7 @@
 import { limiters, type Limiter, type StageLimits } from '../cost/limits';
 import { formatCount, formatPercent } from '../format';
-import { stepPartNames } from './step-parts';
+import type { Candidate, Plan } from './plan';
+import { stepPartNames, type StepPart } from './step-parts';
 
 /** Shares of a stage's time below this are not told. */
 const worthSaying = 0.005;
@@ -17,6 +18,38 @@ export function limiterShares(limits: StageLimits): (readonly [name: Limiter, sh
     .map((name) => [name, limits.ms[name] / whole] as const)
     .filter(([, share]) => share >= worthSaying)
     .sort(([, a], [, b]) => b - a);
+}
+
+/** What the step of a candidate goes to: parts of it as shares, largest first. `work` is the work of a stage where nobody knows what it goes to. */
+export type StepCost = readonly [part: StepPart | 'work', share: number];
+
+/**
+ * What the step goes to on its busiest stage: that stage standing still (the bubble), its work by what limits it, gradient exchange and optimizer. The shares add up to 1 but for what is too little to tell.
+ * Of candidates that were not chosen the work is one part: limits are those of the chosen.
+ */
+export function stepCosts({ chosen, limits }: Pick<Plan, 'chosen' | 'limits'>, candidate: Candidate): StepCost[] {
+  const { id, busyMs, pipelineMs, gradientExchangeMs, optimizerMs, iterationMs } = candidate;
+  const busiest = busyMs.indexOf(Math.max(...busyMs));
+  const busy = busyMs[busiest] ?? 0;
+  const known = id === chosen ? limits?.[busiest] : undefined;
+  const work: readonly (readonly [StepPart | 'work', number])[] =
+    known === undefined ? [['work', busy]] : limiterShares(known).map(([name, share]) => [name, share * busy] as const);
+  const parts = [...work, ['bubble', pipelineMs - busy], ['gradientExchange', gradientExchangeMs], ['optimizer', optimizerMs]] as const;
+  return parts
+    .map(([part, ms]) => [part, ms / iterationMs] as const)
+    .filter(([, share]) => share >= worthSaying)
+    .sort(([, a], [, b]) => b - a);
+}
+
+/** Parts of a step that are told. */
+const shownCosts = 3;
+
+/** `bubble 65.4 % of the step, arithmetic 12.1 %, memory traffic 11.4 %`: the largest parts. */
+export function costsText(costs: readonly StepCost[]): string {
+  return costs
+    .slice(0, shownCosts)
+    .map(([part, share], index) => `${part === 'work' ? 'work' : stepPartNames[part]} ${formatPercent(share)}${index === 0 ? ' of the step' : ''}`)
+    .join(', ');
 }
 
 /** The stage whose micro-batch takes longest; null without stages. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   bytesPerGiB,
+  column,
   durationQuantity,
   formatBytes,
   formatBytesOf,
@@ -27,7 +28,7 @@ describe('format', () => {
     assert.equal(formatDuration(86_400_000 * 1200), '1,200 d');
   });
 
-  it('counts a gigabyte as GPU vendors do', () => {
+  it('tells memory in GiB', () => {
     assert.equal(formatBytes(16 * bytesPerGiB), '16 GiB');
     assert.equal(formatBytes(9.1 * bytesPerGiB), '9.1 GiB');
     assert.equal(formatBytes(1023.9 * 2 ** 20), '1 GiB');
@@ -35,6 +36,16 @@ describe('format', () => {
     assert.equal(formatBytes(0), '0 bytes');
     assert.equal(formatBytesOf(9.1 * bytesPerGiB, 16 * bytesPerGiB), '9.1 / 16 GiB');
     assert.equal(formatBytesOf(0.5 * bytesPerGiB, 80 * bytesPerGiB), '0.5 / 80 GiB');
+  });
+
+  it('keeps trailing zeros in the columns of a table, so that they stand under each other', () => {
+    assert.deepEqual([1.5, 12, 245, 1024, 0, 9.999, 0.5, 1.5e-8].map(column.number), ['1.50', '12.0', '245', '1,024', '0', '10.0', '0.500', '0.000000015']);
+    assert.equal(column.duration(1500), '1.50 s');
+    assert.equal(column.duration(3.3e-14), '0 ms');
+    assert.equal(column.bytes(63 * bytesPerGiB), '63.0 GiB');
+    assert.equal(column.bytesOf(9 * bytesPerGiB, 16 * bytesPerGiB), '9.00 / 16.0 GiB');
+    assert.equal(column.percent(0.052), '5.20 %');
+    for (const text of [column.number(NaN), column.duration(Infinity), column.percent(NaN)]) assert.equal(text, '–');
   });
 
   it('keeps small counts exact and shortens large ones', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Limiter, StageLimits } from '../../../../src/core/cost/limits';
-import { limitedBy, limiterShares, slowestStage } from '../../../../src/core/planner/limit-words';
+import { costsText, limitedBy, limiterShares, slowestStage, stepCosts } from '../../../../src/core/planner/limit-words';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { llama3, request } from '../../../golden/requests';
 
@@ -27,15 +27,30 @@ describe('what limits the stages, in words', () => {
     assert.equal(slowestStage([]), null);
   });
 
-  it('names a limiter for every stage of a plan, the first of its shares', () => {
-    const { limits } = makePlan(
+  it('names a limiter for every stage of a plan, the first of its shares, and what the step goes to, the most first', () => {
+    const plan = makePlan(
       request('A100-80GB', llama3('70b', 8), {
         training: { attention: 'flash', precision: 'bf16', sequenceParallel: true, globalBatch: 8 },
         layout: { tensor: 4, pipeline: 2 },
       }),
     );
+    const { limits, candidates } = plan;
     assert.ok(limits !== null);
     assert.equal(limits.length, 2);
     for (const each of limits) assert.equal(limiterShares(each)[0]?.[0], each.limiter);
+    for (const candidate of candidates) {
+      const costs = stepCosts(plan, candidate);
+      const shares = costs.map(([, share]) => share);
+      assert.deepEqual(shares, shares.toSorted((a, b) => b - a));
+      assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.05, candidate.name);
+      assert.equal(costs.some(([part]) => part === 'work'), candidate.id !== plan.chosen, candidate.name); // prettier-ignore
+    }
+  });
+
+  it('names the bubble first where it costs most', () => {
+    const plan = makePlan(request('A100-80GB', llama3('70b', 8), { training: { globalBatch: 1 }, layout: { tensor: 1, pipeline: 8 } }));
+    const costs = stepCosts(plan, plan.candidates.find(({ id }) => id === 'whole')!);
+    assert.equal(costs[0]?.[0], 'bubble');
+    assert.match(costsText(costs), /^bubble [\d.]+ % of the step, work [\d.]+ %/);
   });
 });
