@@ -126,6 +126,6 @@ function tooLarge(file: string): Error {
 }
 
 function failure(code: ConfigErrorCode, file: string, what: string, remedy: string): Error {
-  const name = file === standardInput ? 'standard input' : printable(path.basename(file));
+  const name = file === standardInput ? 'standard input' : printable(file);
   return configError(code, `${name} ${what}`, remedy, startOf(file));
 }

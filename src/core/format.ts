@@ -49,7 +49,8 @@ export function formatNumber(value: number): string {
 
 /** As `formatNumber`, trailing zeros kept, so that the numbers of a column stand under each other: 1.50, 12.0, 245. */
 function columnNumber(value: number): string {
-  if (!Number.isFinite(value) || value === 0 || Math.abs(value) < 1e-6 || Math.abs(Number(value.toPrecision(3))) >= 100) return formatNumber(value);
+  if (!Number.isFinite(value) || value === 0 || Math.abs(value) < 1e-6 || Math.abs(Number(value.toPrecision(3))) >= 100)
+    return formatNumber(value);
   return group(value.toPrecision(3));
 }
 

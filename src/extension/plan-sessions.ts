@@ -197,7 +197,8 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       if (run !== null) session.reads = tried;
       update(session, { run, launcher, texts, format, findings: judged(null), error: config.noRun });
       if (run === null) {
-        update(session, { plan: null, elastic: null, progress: null });
+        // A launcher that names no sizes has no plan; a terapipe.json that is broken keeps its last one.
+        update(session, launcher === null ? { progress: null } : { plan: null, elastic: null, progress: null });
         return session.state;
       }
       const found = await world.profiles(file);

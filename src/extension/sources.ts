@@ -25,7 +25,8 @@ export async function readText(file: string): Promise<string> {
     return new TextDecoder('utf-8').decode(bytes);
   } catch (error) {
     if (!(error instanceof vscode.FileSystemError)) throw error;
-    if (error.code === 'FileNotFound') throw configError('config-not-found', `There is no file ${name}`, 'mend the path', place);
+    if (error.code === 'FileNotFound')
+      throw configError('config-not-found', `There is no file ${displayPath(file)}`, 'mend the path', place);
     throw configError('config-unreadable', `${name} cannot be read`, 'check its permissions', place);
   }
 }

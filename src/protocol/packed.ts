@@ -101,6 +101,12 @@ export function unpackMessage(value: unknown): unknown {
 /** Other frames and extensions of the browser post to a page, too. */
 function isPacked(value: unknown): value is PackedMessage {
   return (
-    value !== null && typeof value === 'object' && 'type' in value && value.type === 'packed' && 'packed' in value && 'buffer' in value
+    value !== null &&
+    typeof value === 'object' &&
+    'type' in value &&
+    value.type === 'packed' &&
+    'packed' in value &&
+    'buffer' in value &&
+    value.buffer instanceof ArrayBuffer
   );
 }

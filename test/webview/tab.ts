@@ -95,7 +95,10 @@ export const tabCases: readonly Case[] = [
         offload: 'Copies',
       };
       assert.ok((await first.innerText()).startsWith(names[limits[0]!.limiter]), await first.innerText());
-      assert.match(await page.locator('.header .limiter').innerText(), /^Bubble costs most: [\d.]+ % of the step\. Stage \d+, the slowest: /);
+      assert.match(
+        await page.locator('.header .limiter').innerText(),
+        /^Bubble costs most: [\d.]+ % of the step\. Stage \d+, the slowest: /,
+      );
       await inspector.getByText('Calibrated model', { exact: false }).click();
       await inspector.getByText('Calibrated to a measured step of 2 s, predicted 1.6 s before', { exact: false }).waitFor();
       await page.getByRole('tab', { name: 'Compare' }).click();

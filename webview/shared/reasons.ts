@@ -35,7 +35,12 @@ export function limiterLine(plan: Pick<Plan, 'chosen' | 'limits'>, candidate: Ca
   const slowest = candidate.id === plan.chosen ? limitedStage(plan, null) : null;
   const [limiter] = slowest === null ? [] : limiterShares(slowest.limits);
   if (slowest === null || limiter === undefined || limiter[0] === part) return h('p', { class: 'limiter' }, most);
-  const stage = t('Stage {0}, the slowest: {1} {2} of its work.', slowest.stage, partName(limiter[0]).toLowerCase(), formatPercent(limiter[1]));
+  const stage = t(
+    'Stage {0}, the slowest: {1} {2} of its work.',
+    slowest.stage,
+    partName(limiter[0]).toLowerCase(),
+    formatPercent(limiter[1]),
+  );
   return h('p', { class: 'limiter' }, `${most} ${stage}`);
 }
 

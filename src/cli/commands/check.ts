@@ -70,6 +70,7 @@ async function findingsFor(
   try {
     const config = await readConfig(source, reading, texts);
     if (config.launcher !== null) return config.findings;
+    if (config.run === null && config.noRun !== null) return [findingOfError(config.noRun, startOf(source.file)), ...config.findings];
     const run = requireRun(config);
     // A model config alone says nothing of the GPUs it must fit.
     if (run.format === 'huggingface') return findingsOf(run, null);

@@ -9,6 +9,7 @@ import { loadRun, titleOf } from '../config/load';
 import { namedModelOf } from '../config/named-models';
 import { recognise } from '../config/registry';
 import type { ConfigFormat, ReadReferenced, Run } from '../config/run';
+import { readTerapipe } from '../config/terapipe';
 import { crossFindings } from './cross-findings';
 import { launchFindings } from './findings';
 import { scheduleCsvFindings } from './schedule-csv';
@@ -34,8 +35,18 @@ export interface LoadedConfig {
   /** What is planned; null when the model's sizes are nowhere, `noRun` says so. */
   readonly run: Run | null;
   readonly noRun: ExpectedError | null;
-  /** What is wrong in the launch, before anything is planned. */
+  /** What is wrong in the launch, before anything is planned; without a run also in a terapipe.json. */
   readonly findings: readonly Finding[];
+}
+
+/** What there is to say about a terapipe.json by itself, whatever it refers to; nothing where it cannot be read. */
+function ownRemarks(file: string, text: string): readonly Finding[] {
+  try {
+    return readTerapipe(file, text).remarks;
+  } catch (error) {
+    if (error instanceof ExpectedError) return [];
+    throw error;
+  }
 }
 
 /**
@@ -57,8 +68,14 @@ export async function loadConfig(
       startOf(file),
     );
   if (format === null || !isLauncher(format)) {
-    const run = await loadRun(file, text, world.read, options);
-    return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };
+    try {
+      const run = await loadRun(file, text, world.read, options);
+      return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };
+    } catch (error) {
+      const findings = format === 'terapipe' && error instanceof ExpectedError ? ownRemarks(file, text) : [];
+      if (!(error instanceof ExpectedError) || findings.length === 0) throw error;
+      return { format: 'terapipe', launcher: null, model: null, run: null, noRun: error, findings };
+    }
   }
   const launcher = (await readerOf(format, world.shell))(file, text);
   const joined = await joinedModel(launcher, world.read);

@@ -48,7 +48,10 @@ const shownCosts = 3;
 export function costsText(costs: readonly StepCost[]): string {
   return costs
     .slice(0, shownCosts)
-    .map(([part, share], index) => `${part === 'work' ? 'work' : stepPartNames[part]} ${formatPercent(share)}${index === 0 ? ' of the step' : ''}`)
+    .map(
+      ([part, share], index) =>
+        `${part === 'work' ? 'work' : stepPartNames[part]} ${formatPercent(share)}${index === 0 ? ' of the step' : ''}`,
+    )
     .join(', ');
 }
 

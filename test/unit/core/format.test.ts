@@ -39,7 +39,16 @@ describe('format', () => {
   });
 
   it('keeps trailing zeros in the columns of a table, so that they stand under each other', () => {
-    assert.deepEqual([1.5, 12, 245, 1024, 0, 9.999, 0.5, 1.5e-8].map(column.number), ['1.50', '12.0', '245', '1,024', '0', '10.0', '0.500', '0.000000015']);
+    assert.deepEqual([1.5, 12, 245, 1024, 0, 9.999, 0.5, 1.5e-8].map(column.number), [
+      '1.50',
+      '12.0',
+      '245',
+      '1,024',
+      '0',
+      '10.0',
+      '0.500',
+      '0.000000015',
+    ]);
     assert.equal(column.duration(1500), '1.50 s');
     assert.equal(column.duration(3.3e-14), '0 ms');
     assert.equal(column.bytes(63 * bytesPerGiB), '63.0 GiB');

@@ -8,6 +8,22 @@ const run = uri('terapipe.json');
 const model = uri('config.json');
 
 describe('plan sessions', () => {
+  it('tell of a misspelt key although the model is missing, and keep the last plan', async () => {
+    const { sessions, files, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(run, 'terapipe');
+    await finish();
+    const { plan } = await planned;
+    files.set(run, smallRun({ model: 'sub/nowhere.json', layuot: { tensor: 4 } }));
+    sessions.changed(run);
+    const state = await sessions.replan(run);
+    assert.equal(state.error?.code, 'config-not-found');
+    assert.deepEqual(
+      state.findings.map(({ code }) => code),
+      ['unknown-key'],
+    );
+    assert.ok(plan !== null && state.plan === plan);
+  });
+
   it('plan a config with what it refers to', async () => {
     const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(run, 'terapipe');

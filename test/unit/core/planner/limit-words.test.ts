@@ -41,7 +41,10 @@ describe('what limits the stages, in words', () => {
     for (const candidate of candidates) {
       const costs = stepCosts(plan, candidate);
       const shares = costs.map(([, share]) => share);
-      assert.deepEqual(shares, shares.toSorted((a, b) => b - a));
+      assert.deepEqual(
+        shares,
+        shares.toSorted((a, b) => b - a),
+      );
       assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.05, candidate.name);
       assert.equal(costs.some(([part]) => part === 'work'), candidate.id !== plan.chosen, candidate.name); // prettier-ignore
     }
@@ -49,7 +52,10 @@ describe('what limits the stages, in words', () => {
 
   it('names the bubble first where it costs most', () => {
     const plan = makePlan(request('A100-80GB', llama3('70b', 8), { training: { globalBatch: 1 }, layout: { tensor: 1, pipeline: 8 } }));
-    const costs = stepCosts(plan, plan.candidates.find(({ id }) => id === 'whole')!);
+    const costs = stepCosts(
+      plan,
+      plan.candidates.find(({ id }) => id === 'whole')!,
+    );
     assert.equal(costs[0]?.[0], 'bubble');
     assert.match(costsText(costs), /^bubble [\d.]+ % of the step, work [\d.]+ %/);
   });
