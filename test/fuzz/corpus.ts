@@ -1,5 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { profileText } from '../../src/core/profile/file';
+import { profileWith } from '../unit/core/profile/profiles';
 
 /** A config with its name, from its folder on. */
 export interface Fixture {
@@ -7,14 +9,23 @@ export interface Fixture {
   readonly text: string;
 }
 
-const folder = path.resolve(import.meta.dirname, '../fixtures');
+const test = path.resolve(import.meta.dirname, '..');
+const folders = [
+  'fixtures/launchers',
+  'fixtures/configs',
+  'fixtures/traits',
+  'fixtures/schedules',
+  'fixtures/measured',
+  '../media/samples',
+];
 
-/** Every launcher's file and config of our own, of all formats, in the order of their names. */
+/** Every file of our own that something here reads, of all formats, in the order of their names: configs, launchers' files, schedules, measured runs, a profile. */
 export function readCorpus(): readonly Fixture[] {
-  return ['launchers', 'configs']
-    .flatMap((room) => readdirSync(path.join(folder, room), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile())
+  const files = folders
+    .flatMap((folder) => readdirSync(path.join(test, folder), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && entry.name !== 'README.md')
     .map((entry) => path.join(entry.parentPath, entry.name))
     .sort()
-    .map((file) => ({ file: path.relative(folder, file).split(path.sep).join('/'), text: readFileSync(file, 'utf8') }));
+    .map((file) => ({ file: path.relative(test, file).split(path.sep).join('/'), text: readFileSync(file, 'utf8') }));
+  return [...files, { file: 'profile.json', text: profileText(profileWith()) }];
 }

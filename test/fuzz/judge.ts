@@ -1,3 +1,4 @@
+import { readMeasured } from '../../src/core/compare/measured';
 import { configError } from '../../src/core/config/errors';
 import type { LauncherReader } from '../../src/core/config/facts';
 import { ExpectedError } from '../../src/core/errors';
@@ -6,6 +7,8 @@ import { loadConfig, type LoadedConfig } from '../../src/core/launch/load-config
 import { recogniseConfig, recogniseNamedConfig } from '../../src/core/launch/readers';
 import type { Place } from '../../src/core/located';
 import { findingsOf } from '../../src/core/planner/findings';
+import { parseProfile } from '../../src/core/profile/file';
+import { readScheduleFile } from '../../src/core/schedule/pytorch/schedule-file';
 import type { Case } from './cases';
 import type { Fixture } from './corpus';
 
@@ -34,8 +37,31 @@ export async function judge(given: Case, shell: LauncherReader): Promise<Verdict
   }
 }
 
+/** What else than configs is read, by the end of its original's name. */
+const otherReaders: readonly (readonly [name: RegExp, read: (text: string, file: string) => readonly Finding[]])[] = [
+  [/schedules\/.*\.csv$/, (text, file) => readScheduleFile(text, file, file).findings],
+  [/measured\//, (text, file) => (readMeasured(text, file), [])],
+  [/profile\.json$/, (text, file) => (parseProfile(text, file), [])],
+];
+
+/** Reads a file that is no config. */
+function verdictOfOther({ main }: Case, readOther: (typeof otherReaders)[number][1]): Verdict {
+  const texts = new Map([[main.file, main.text]]);
+  try {
+    const findings = readOther(main.text, main.file);
+    for (const finding of findings) checkFinding(finding, texts);
+    return { problem: null, answered: true, findings: findings.length, fixed: false };
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    checkError(error, texts);
+    return { problem: null, answered: false, findings: 0, fixed: false };
+  }
+}
+
 async function verdictOf(given: Case, shell: LauncherReader): Promise<Verdict> {
   const { file, text } = given.main;
+  const other = otherReaders.find(([name]) => name.test(file));
+  if (other !== undefined) return verdictOfOther(given, other[1]);
   recogniseConfig(file, text);
   recogniseNamedConfig(file, text);
   const texts = new Map([given.main, ...(given.beside === null ? [] : [given.beside])].map((fixture) => [fixture.file, fixture.text]));
