@@ -1,5 +1,5 @@
 import { formatCount } from '../format';
-import { lineColumnAt } from '../text';
+import { lineColumnAt, printable, quoted } from '../text';
 import { ExpectedError } from '../errors';
 import { traceError } from './events';
 import { median, quantile, warmUpSteps } from './steady';
@@ -96,7 +96,7 @@ function fromJson(text: string, file: string): MeasuredTimes {
   if (!Array.isArray(steps) || !Array.isArray(stages)) throw traceError('times-syntax', file, 'stepsMs and stages are no lists', 'make lists of them'); // prettier-ignore
   const time = (ms: unknown): number => {
     if (typeof ms === 'number' && Number.isFinite(ms) && ms > 0) return ms;
-    throw traceError('times-value', file, `${JSON.stringify(ms)} is no time`, 'give milliseconds above 0');
+    throw traceError('times-value', file, `${printable((JSON.stringify(ms) ?? 'undefined').slice(0, 60))} is no time`, 'give milliseconds above 0');
   };
   return {
     stepsMs: steps.map(time),
@@ -151,7 +151,7 @@ function fromCsv(text: string, file: string): MeasuredTimes {
       const value = Number(cell) * (columns?.[index]?.unitMs ?? 1);
       if (what === 'stage' ? isStage(value) : Number.isFinite(value) && value > 0) return value;
       const place = { file, range: { start: at, end: at + line.length } };
-      throw new ExpectedError('times-value', `Line ${lineColumnAt(text, at).line} has ${JSON.stringify(cell.slice(0, 40))} for ${what}`, what === 'stage' ? 'give the number of the stage, from 0' : 'give a time above 0', place); // prettier-ignore
+      throw new ExpectedError('times-value', `Line ${lineColumnAt(text, at).line} has ${quoted(cell, 40)} for ${what}`, what === 'stage' ? 'give the number of the stage, from 0' : 'give a time above 0', place); // prettier-ignore
     };
     const [step, stage] = [read('step'), read('stage')];
     if (stage !== null) stages.push({ stage, forwardMs: read('forward'), backwardMs: read('backward') });

@@ -47,6 +47,8 @@ describe('Measured times', () => {
     const { code, place } = refused(bad);
     assert.deepEqual([code, bad.slice(place?.range.start, place?.range.end)], ['times-value', '-3']);
     assert.equal(refused('[1, "2"]').code, 'times-value');
+    for (const text of ['step_ms\n1\u007f2\n', '["\u009b31m"]'])
+      assert.doesNotMatch(refused(text).message, /\p{Cc}/u, 'characters that a terminal would obey');
     assert.equal(refused('[1, 2').code, 'times-syntax');
     assert.equal(refused('step_ms\n').code, 'times-empty');
   });
