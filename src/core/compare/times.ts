@@ -96,7 +96,7 @@ function fromJson(text: string, file: string): MeasuredTimes {
   if (!Array.isArray(steps) || !Array.isArray(stages)) throw traceError('times-syntax', file, 'stepsMs and stages are no lists', 'make lists of them'); // prettier-ignore
   const time = (ms: unknown): number => {
     if (typeof ms === 'number' && Number.isFinite(ms) && ms > 0) return ms;
-    throw traceError('times-value', file, `${printable((JSON.stringify(ms) ?? 'undefined').slice(0, 60))} is no time`, 'give milliseconds above 0');
+    throw traceError('times-value', file, `${printable(JSON.stringify(ms).slice(0, 60))} is no time`, 'give milliseconds above 0');
   };
   return {
     stepsMs: steps.map(time),
