@@ -46,6 +46,26 @@ const inspector = (page: Page): ReturnType<Page['locator']> => page.locator('.in
 
 /** The timeline by mouse, wheel and keys. */
 export const timelineCases: readonly Case[] = [
+  ...[900, 600].map((height): Case => ({
+    name: `timeline: opens with the focus in the lanes, all 96 stages and their memory in view, in 570 x ${height} px`,
+    options: { ...wide, width: 570, height },
+    state,
+    steps: async ({ page }) => {
+      await until('the focus in the lanes', () =>
+        page.evaluate<boolean>(`document.activeElement?.classList.contains('lanes-region') === true`),
+      );
+      const box = (await page.locator('.lanes-overlay').first().boundingBox())!;
+      assert.ok(box.height >= 24 + 96 + 8, `lanes of ${box.height} px`);
+      const memory = (await page.locator('.memory-lane').boundingBox())!;
+      assert.ok(memory.height >= 96 && memory.y + memory.height <= height, `memory of ${memory.height} px from ${memory.y}`);
+      const seen = (await page.locator('.panels').boundingBox())!;
+      assert.ok(memory.y + memory.height <= seen.y + seen.height, 'memory below its panel');
+      await page.keyboard.press('w');
+      const { viewport } = await saved(page);
+      assert.ok(viewport !== null && viewport.scrollPx === 0 && viewport.rowPx * 96 <= box.height - 32 + 1, JSON.stringify(viewport));
+      return undefined;
+    },
+  })),
   {
     name: 'timeline: Ctrl+wheel zooms at the pointer, Shift+wheel pans, wheel scrolls stages',
     options: wide,

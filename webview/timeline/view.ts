@@ -179,6 +179,11 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
     }
   };
   const lanes = h('div', { class: 'lanes-region', role: 'application', tabindex: 0 }, pane.element, otherPane.element);
+  // Keys work at once in a tab that opens; what has the focus elsewhere, in the page or in VS Code, keeps it.
+  const takeFocus = (): void => {
+    if (document.hasFocus() && document.activeElement === document.body && !body.hidden) lanes.focus({ preventScroll: true });
+  };
+  window.addEventListener('focus', takeFocus);
   const press = (event: KeyboardEvent): void => {
     const action = readKey(event);
     if (action === null) return;
@@ -235,6 +240,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
     const before = change?.before ?? null;
     const differs = (...keys: readonly (keyof ViewState)[]): boolean => before === null || keys.some((key) => before[key] !== view[key]);
     const isNew = change === null || change.state || differs('candidate', 'compareWith');
+    if (isNew) takeFocus();
     if (isNew) {
       const other = compared();
       lanes.setAttribute('aria-label', regionLabel(drawn, of));

@@ -14,7 +14,7 @@ export interface Extent {
   readonly heightPx: number;
 }
 
-const minimumRowPx = 2;
+const minimumRowPx = 1;
 /** Rows get no higher than this by themselves. */
 export const maximumFittedRowPx = 32;
 const maximumRowPx = 64;
@@ -24,7 +24,7 @@ export const gapFromPx = 7;
 /** Deeper than this the differences of doubles stop being exact to the pixel. */
 const deepestZoom = 1e-9;
 
-/** The whole step, rows as high as the area allows (2 to 32 px). */
+/** The whole step, rows as high as the area allows (1 to 32 px). */
 export function fitAll(extent: Extent): Viewport {
   const even = extent.heightPx / Math.max(1, extent.rows);
   const rowPx = even >= gapFromPx ? Math.floor(even) : even;

@@ -26,8 +26,8 @@ describe('viewport', () => {
     assert.deepEqual(visibleRows(fitted, extent), { first: 0, end: 96 });
   });
 
-  it('never makes rows thinner than 2 px or, by itself, higher than 32', () => {
-    assert.equal(fitAll({ ...extent, rows: 10_000 }).rowPx, 2);
+  it('never makes rows thinner than 1 px or, by itself, higher than 32', () => {
+    assert.equal(fitAll({ ...extent, rows: 10_000 }).rowPx, 1);
     assert.equal(fitAll({ ...extent, rows: 1 }).rowPx, 32);
   });
 
