@@ -126,7 +126,9 @@ function checkWords(code: string, sentences: readonly string[]): void {
 }
 
 /** Codes of a file that a fix has broken. A key set right may still have a value that is refused. */
-const broken = /syntax|duplicate|empty|unknown-format|forbidden|binary/;
+const broken = /syntax|empty|unknown-format|binary/;
+/** Codes of keys. A section whose name is set right is read for the first time, with the keys that stood twice in it before. */
+const brokenKey = /duplicate|forbidden/;
 
 /** Applies one of the fixes; what it writes must be read as the same format. */
 async function tryFix(
@@ -147,12 +149,19 @@ async function tryFix(
   const after: Case = { main: mended(given.main), beside: given.beside === null ? null : mended(given.beside) };
   const edited = [after.main, ...(after.beside === null ? [] : [after.beside])].map((fixture) => [fixture.file, fixture.text] as const);
   const config = await read(after, new Map([...texts, ...edited]), shell);
-  const isEdited = (place?: Place): boolean => fix.edits.some((edit) => edit.place.file === place?.file);
-  if (config instanceof ExpectedError && broken.test(config.code) && isEdited(config.place))
+  if (config instanceof ExpectedError && isBroken(config, fix, after))
     throw new Defect(`a fix of ${code} breaks the file\n${fix.title}: ${config.message}`);
   if (!(config instanceof ExpectedError) && config.format !== format)
     throw new Defect(`a fix of ${code} makes it another format\n${fix.title}`);
   return true;
+}
+
+/** Whether an edit of the fix is to blame for an error of what it wrote. */
+function isBroken({ code, place }: ExpectedError, { edits }: Fix, { main, beside }: Case): boolean {
+  const own = edits.filter((edit) => edit.place.file === place?.file);
+  const text = [main, beside].find((fixture) => fixture?.file === place?.file)?.text ?? '';
+  const key = text.slice(place?.range.start, place?.range.end);
+  return (broken.test(code) && own.length > 0) || (brokenKey.test(code) && own.some(({ newText }) => newText.includes(key)));
 }
 
 function applied(text: string, edits: readonly TextEdit[]): string {
