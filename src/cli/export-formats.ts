@@ -1,12 +1,14 @@
+import type { LauncherReader } from '../core/config/facts';
 import { chromeTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
 import type { EditableFormat } from '../core/export/launchers/edit-launcher';
 import type { Remark } from '../core/export/launchers/hand-over';
-import { handOverOf } from '../core/export/launchers/hand-over';
-import { newLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
+import { stepOf } from '../core/export/launchers/hand-over';
+import { checkedNewLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
 import { formatCount } from '../core/format';
+import { readerOf } from '../core/launch/readers';
 import { liveCurve } from '../core/memory/curve';
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import { maximumTimelineOperations } from '../core/planner/predict';
@@ -28,7 +30,7 @@ export interface ExportFormat {
    * Of the plan's chosen candidate.
    * @throws ExpectedError where this plan cannot be written so.
    */
-  readonly create: (plan: Plan, findings: readonly PrintedFinding[]) => Exported;
+  readonly create: (plan: Plan, findings: readonly PrintedFinding[], shell: () => Promise<LauncherReader>) => Exported | Promise<Exported>;
   /** Files that `--into` takes for it; empty: none. */
   readonly into: readonly EditableFormat[];
 }
@@ -51,7 +53,7 @@ export type ExportName = keyof typeof exportFormats;
 export const exportNames = Object.keys(exportFormats) as ExportName[];
 
 function launcher(about: string, format: NewFormat, into: readonly EditableFormat[]): ExportFormat {
-  return { about, create: (plan) => newLauncher(handOverOf(plan), format), into };
+  return { about, create: async (plan, _, shell) => checkedNewLauncher(stepOf(plan), format, await readerOf(format, shell)), into };
 }
 
 function notEditable(about: string, create: ExportFormat['create']): ExportFormat {

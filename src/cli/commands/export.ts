@@ -3,7 +3,7 @@ import { startOf } from '../../core/config/json-document';
 import { closest } from '../../core/config/suggest';
 import type { LauncherReader } from '../../core/config/facts';
 import { editLauncher, isEditable, type EditableFormat, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
-import { handOverOf, type Remark } from '../../core/export/launchers/hand-over';
+import { stepOf, type Remark } from '../../core/export/launchers/hand-over';
 import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
@@ -49,7 +49,7 @@ export async function exportAnswer(planned: Planned, options: ExportOptions, wor
   const source = options.into === null ? null : await readNamedFile(options.into);
   if (source !== null) world.texts.set(source.file, source.text);
   const printed = findings.map((finding) => printedFinding(finding, world.texts));
-  const { json, text, remarks } = await (source === null ? newFile(plan, printed, options) : changed(plan, options, source, world));
+  const { json, text, remarks } = await (source === null ? newFile(plan, printed, options, world) : changed(plan, options, source, world));
   for (const line of [...remarks, ...printed.map(findingLine)]) world.err(`${line}\n`);
   const { id, schedule, fits } = chosenOf(plan);
   return { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, fits) };
@@ -62,9 +62,14 @@ interface Said {
   readonly remarks: readonly string[];
 }
 
-async function newFile(plan: Plan, findings: readonly PrintedFinding[], { to, out, write }: ExportOptions): Promise<Said> {
+async function newFile(
+  plan: Plan,
+  findings: readonly PrintedFinding[],
+  { to, out, write }: ExportOptions,
+  { shell }: ExportWorld,
+): Promise<Said> {
   const name = to ?? 'html';
-  const { text, gaps } = exportFormats[name].create(plan, findings);
+  const { text, gaps } = await exportFormats[name].create(plan, findings, shell);
   if (out !== null) await (write ? replaceFile(out, text) : writeNewFile(out, text));
   return {
     json: { to: name, text: out === null ? text : null, written: out, gaps },
@@ -77,7 +82,7 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
   const { file, text } = source;
   const { name, format } = targetOf(source, to);
   const read = await readerOf(format, shell);
-  const edited = editLauncher(handOverOf(plan), read(file, text), format, read);
+  const edited = editLauncher(stepOf(plan), read(file, text), format, read);
   const written = out ?? (write && edited.edits.length > 0 ? file : null);
   if (out !== null) await (write ? replaceFile(out, edited.text) : writeNewFile(out, edited.text));
   else if (written !== null) await editFile(file, text, edited.text);

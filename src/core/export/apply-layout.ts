@@ -8,8 +8,8 @@ import type { FoundPlan, SearchResult } from '../planner/search/result';
 import { requestOf } from '../planner/search/request-of';
 import { stageShapes } from '../planner/stages';
 import { settingAt } from '../planner/findings/settings';
-import { editLauncher, writtenInto, isEditable, type EditedLauncher } from './launchers/edit-launcher';
-import { handOverOfFound, type Remark } from './launchers/hand-over';
+import { requireEdited, writtenInto, isEditable, type EditedLauncher } from './launchers/edit-launcher';
+import { handOverOfFound, stepOfFound, type Remark } from './launchers/hand-over';
 
 /** A config changed to a layout that a search found. */
 export interface AppliedLayout {
@@ -34,7 +34,8 @@ export interface AppliedTo {
 /**
  * Writes a layout into the config that it was searched for: the values that differ, comments kept, nothing else changed.
  * @param launched the layout that the file has now, by which it is told what this file never says; null: unknown.
- * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout, `apply-shared` where a value hangs on a variable that others take.
+ * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout, `apply-shared` where a value hangs on a variable that others take, `export-unsound`
+ * where the file would not run as planned.
  */
 export function applyLayout(
   { run, launcher, read }: AppliedTo,
@@ -45,7 +46,8 @@ export function applyLayout(
   const { format } = run;
   if (format === 'terapipe') return intoJson(run, found, requestOf(result.request, found).layout.stageLayers);
   if (launcher === null || read === null || !isLauncher(format) || !isEditable(format)) throw notThisFile(run);
-  const edited = editLauncher(handOverOfFound(result, found), launcher, format, read);
+  const step = stepOfFound(result, found);
+  const edited = writtenInto(step.plan, launcher, format, read);
   const never = launched === null ? [] : writtenInto(handOverOfFound(result, launched), launcher, format, read).gaps;
   refuseGaps(edited, never);
   if (edited.alongside.length > 0)
@@ -54,6 +56,7 @@ export function applyLayout(
       `The layout would change other settings too, since they take the same variable: ${edited.alongside.join('; ')}`,
       'give them variables of their own first, or export the layout as a new file',
     );
+  requireEdited(step, edited, launcher, format, read);
   const { edits, text, gaps } = edited;
   return { file: launcher.file, before: launcher.text, text, edits, remarks: gaps };
 }

@@ -1,8 +1,10 @@
 import * as vscode from 'vscode';
 import { CancelledError } from '../../core/errors';
+import type { LauncherReader } from '../../core/config/facts';
 import { planHtml } from '../../core/export/html/report';
-import { handOverOf, handOverOfFound } from '../../core/export/launchers/hand-over';
-import { newLauncher, type NewFormat, type NewLauncher } from '../../core/export/launchers/new-launcher';
+import { stepOf, stepOfFound } from '../../core/export/launchers/hand-over';
+import { checkedNewLauncher, type NewFormat, type NewLauncher } from '../../core/export/launchers/new-launcher';
+import { readerOf } from '../../core/launch/readers';
 import type { Plan } from '../../core/planner/plan';
 import { requestOf } from '../../core/planner/search/request-of';
 import type { LayoutPoint } from '../../protocol/layout';
@@ -18,6 +20,7 @@ import { settled, targetOf } from './target';
 
 export interface ExportLayoutCommands extends LayoutCommands {
   readonly plan: PlannerClient['plan'];
+  readonly shell: () => Promise<LauncherReader>;
 }
 
 type Target = NewFormat | 'html';
@@ -39,11 +42,10 @@ export async function exportLayoutCommand(
   const source = await sourceOf(commands, state, point);
   const target = await askTarget();
   if (target === 'html') await report(commands, state, source);
-  else
-    await openUnsaved(
-      newLauncher('plan' in source ? handOverOf(source.plan) : handOverOfFound(source.picked.result, source.picked.found), target),
-      target,
-    );
+  else {
+    const step = 'plan' in source ? stepOf(source.plan) : stepOfFound(source.picked.result, source.picked.found);
+    await openUnsaved(checkedNewLauncher(step, target, await readerOf(target, commands.shell)), target);
+  }
 }
 
 async function sourceOf(commands: ExportLayoutCommands, state: SessionState, point: LayoutPoint | null): Promise<Source> {

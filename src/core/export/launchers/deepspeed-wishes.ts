@@ -19,18 +19,30 @@ export function deepspeedWishes(plan: HandOver): readonly Wish[] {
     // A section of its own, with settings that hang on it.
     { ...offloadWish(plan.offloadOptimizer === true), ways: () => [] },
     ...lacking(
+      'offloadLayers',
       'activations on the host',
       "that hangs on the model's code: activation_checkpointing.cpu_checkpointing",
       (plan.offloadLayers ?? 0) > 0,
     ),
-    ...lacking(`ZeRO ${zeroStage} with a pipeline`, 'DeepSpeed refuses ZeRO 2 and 3 in its pipeline engine', pipeline > 1 && zeroStage > 1),
-    ...lacking(`context parallel size ${context}`, script, context > 1),
-    ...lacking(`expert parallel size ${expert}`, script, expert > 1),
-    ...lacking(plural(virtualStages, 'virtual stage'), 'DeepSpeed has one stage on each GPU', virtualStages > 1),
-    ...lacking('layers of each stage', 'DeepSpeed cuts stages by pipeline.partition_method', new Set(stageLayers).size > 1),
-    ...lacking(`schedule ${plan.schedule}`, "DeepSpeed's pipeline engine runs 1F1B", pipeline > 1 && plan.schedule !== '1F1B'),
-    ...lacking(`sequence length ${formatCount(sequenceLength)}`, script),
     ...lacking(
+      'zeroStage',
+      `ZeRO ${zeroStage} with a pipeline`,
+      'DeepSpeed refuses ZeRO 2 and 3 in its pipeline engine',
+      pipeline > 1 && zeroStage > 1,
+    ),
+    ...lacking('context', `context parallel size ${context}`, script, context > 1),
+    ...lacking(['expert', 'expertTensor'], `expert parallel size ${expert}`, script, expert > 1),
+    ...lacking(
+      ['virtualStages', 'stageLayers'],
+      plural(virtualStages, 'virtual stage'),
+      'DeepSpeed has one stage on each GPU',
+      virtualStages > 1,
+    ),
+    ...lacking('stageLayers', 'layers of each stage', 'DeepSpeed cuts stages by pipeline.partition_method', new Set(stageLayers).size > 1),
+    ...lacking('schedule', `schedule ${plan.schedule}`, "DeepSpeed's pipeline engine runs 1F1B", pipeline > 1 && plan.schedule !== '1F1B'),
+    ...lacking('sequenceLength', `sequence length ${formatCount(sequenceLength)}`, script),
+    ...lacking(
+      'data',
       plural(gpusOf(plan), 'GPU'),
       `the launcher says how many; start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}`,
     ),
@@ -61,7 +73,9 @@ function sizeWish(what: string, fact: 'tensor' | 'pipeline', value: number): Wis
   return { ...wish, ways, because: 'the file does not split the model; the training script does' };
 }
 
-function zeroWish({ zeroStage }: HandOver): Wish {
+/** Beside a pipeline, no more than its engine takes. */
+function zeroWish({ zeroStage: planned, pipeline }: HandOver): Wish {
+  const zeroStage = pipeline > 1 ? Math.min(1, planned) : planned;
   return {
     what: `ZeRO ${zeroStage}`,
     facts: ['zeroStage'],

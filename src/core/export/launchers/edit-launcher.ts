@@ -2,13 +2,13 @@ import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../
 import type { LauncherFormat } from '../../config/run';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
-import { launchFindings } from '../../launch/findings';
 import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
 import { deepspeedWishes } from './deepspeed-wishes';
-import type { HandOver, Remark } from './hand-over';
+import type { HandOver, PlannedStep, Remark } from './hand-over';
 import { jsonSyntax } from './json-syntax';
 import { megatronWishes } from './megatron-wishes';
+import { otherModelWhat, requireAsPlanned } from './planned-again';
 import { shellSyntax } from './shell-syntax';
 import type { Syntax } from './syntax';
 import { titanWishes } from './titan-wishes';
@@ -69,25 +69,24 @@ function syntaxOf(format: EditableFormat): Syntax {
  * Writes a plan into the text of a launcher's file: the fewest settings, each where it stands (in the variable that a flag takes), comments and layout kept. Every change is read back before the next, and
  * one that does not give what it should, or undoes another, is not made and said so.
  * @param read the reader that gave `launcher`.
- * @throws ExpectedError `export-unsound` where the changed file has an error that it did not have.
+ * @throws ExpectedError `export-unsound` where the changed file has an error that it did not have, or would not run as planned.
  */
-export function editLauncher(plan: HandOver, launcher: LauncherFile, format: EditableFormat, read: LauncherReader): EditedLauncher {
-  const edited = writtenInto(plan, launcher, format, read);
-  requireSound(launcher, edited.edits.length === 0 ? launcher : read(launcher.file, edited.text));
+export function editLauncher(step: PlannedStep, launcher: LauncherFile, format: EditableFormat, read: LauncherReader): EditedLauncher {
+  const edited = writtenInto(step.plan, launcher, format, read);
+  requireEdited(step, edited, launcher, format, read);
   return edited;
 }
 
-/** Refuses a file that our own check finds wrong where it found nothing before. @throws ExpectedError `export-unsound`. */
-function requireSound(before: LauncherFile, after: LauncherFile): void {
-  const known = new Set(launchFindings(before).map(({ code }) => code));
-  const fresh = launchFindings(after).find(({ code, severity }) => severity === 'error' && !known.has(code));
-  if (fresh === undefined) return;
-  throw new ExpectedError(
-    'export-unsound',
-    `The changed file would not run as planned: ${fresh.message} [${fresh.code}]`,
-    `${fresh.remedy}; nothing was written`,
-    before.place,
-  );
+/** That a file, changed, runs as planned. @throws ExpectedError `export-unsound`. */
+export function requireEdited(
+  step: PlannedStep,
+  { edits, text, gaps }: EditedLauncher,
+  before: LauncherFile,
+  format: EditableFormat,
+  read: LauncherReader,
+): void {
+  const launcher = edits.length === 0 ? before : read(before.file, text);
+  requireAsPlanned(step, { launcher, format, wishes: wishesFor(step.plan, format), gaps, before });
 }
 
 /** As `editLauncher`, whatever is to be said of the file that comes of it. */
@@ -140,7 +139,7 @@ function otherModel({ model }: HandOver, facts: Facts): Remark[] {
   const because = isAlike
     ? `${sizes.join(', ')}; sizes of the model are left as they are`
     : `the file is of ${facts.encoderLayers === undefined ? 'a decoder, the plan of an encoder-decoder' : 'an encoder-decoder, the plan of a decoder'}`;
-  return [{ what: "the plan's model", because }];
+  return [{ what: otherModelWhat, because }];
 }
 
 interface Work {

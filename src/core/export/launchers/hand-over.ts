@@ -10,6 +10,8 @@ import type { FoundPlan, SearchResult } from '../../planner/search/result';
 import { usualCut } from '../../planner/stages';
 import type { Precision } from '../../cluster/spec';
 import type { NarrowFormat } from '../../model/elements';
+import type { ScheduleName } from '../../schedule/schedule';
+import type { Scheme } from '../../solver/slicing';
 import { printable } from '../../text';
 
 /** How activations are recomputed, in the words of Megatron. */
@@ -67,6 +69,27 @@ export interface HandOver {
   readonly predicted: string;
 }
 
+/** A step as planned, and what a launcher is told of it. */
+export interface PlannedStep {
+  readonly plan: HandOver;
+  readonly request: PlanRequest;
+  readonly schedule: ScheduleName;
+  readonly scheme: Scheme;
+  readonly iterationMs: number;
+}
+
+/** The plan's chosen candidate. @throws ExpectedError as `handOverOf`. */
+export function stepOf(plan: Plan): PlannedStep {
+  const { schedule, scheme, iterationMs } = chosenOf(plan);
+  return { plan: handOverOf(plan), request: plan.request, schedule, scheme, iterationMs };
+}
+
+/** A layout that a search found. */
+export function stepOfFound(result: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): PlannedStep {
+  const { scheme, iterationMs, point } = found;
+  return { plan: handOverOfFound(result, found), request: requestOf(result.request, found), schedule: point.schedule, scheme, iterationMs };
+}
+
 /**
  * What to tell a launcher so that it runs the plan's chosen candidate.
  * @throws ExpectedError `export-groups` for stages on several kinds of nodes: which nodes a stage gets is said to the launcher's scheduler, not in its file.
@@ -116,8 +139,11 @@ interface Predicted extends Pick<FoundPlan, 'scheme' | 'iterationMs' | 'peakByte
 }
 
 function handOver({ title, model, cluster, training, layout }: PlanRequest, predicted: Predicted): HandOver {
-  const { tensor, pipeline, data, context, expert, virtualStages } = layout;
-  const { schedule, scheme, stageLayers, iterationMs, peakBytes, capacityBytes, errorPercent } = predicted;
+  const { tensor, pipeline, data, context, expert } = layout;
+  const isPiped = pipeline > 1;
+  const virtualStages = isPiped ? layout.virtualStages : 1;
+  const { schedule, scheme, iterationMs, peakBytes, capacityBytes, errorPercent } = predicted;
+  const stageLayers = isPiped ? predicted.stageLayers : [model.layers];
   const gpus = tensor * pipeline * data * context;
   const nodes = nodesFor(gpus, cluster.gpusPerNode);
   return {

@@ -26,9 +26,6 @@ import {
 /** The formats of Megatron-LM and of what runs on Megatron Core. */
 export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
 
-/** Schedules that Megatron runs: 1F1B, interleaved where there are virtual stages. */
-const megatronSchedules = /^(1F1B|Interleaved1F1B|Interleaved 1F1B)$/i;
-
 /** What a file of Megatron-LM, NeMo or Megatron-Bridge should say of a plan; sizes first, what hangs on them after. */
 export function megatronWishes(plan: HandOver, format: MegatronFormat): readonly Wish[] {
   const silent = silentSize(format);
@@ -61,7 +58,7 @@ export function megatronWishes(plan: HandOver, format: MegatronFormat): readonly
       () => plan.tensor > 1,
     ),
     recomputeWish(plan),
-    activationOffloadWish(plan, format),
+    ...activationOffloadWishes(plan, format),
     offloadWish(plan.offloadOptimizer === true),
     ...exchangeWishes(plan),
     gpusWish(plan, format),
@@ -276,19 +273,27 @@ function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
 }
 
 /** Whole layers whose activations go to the host: told by their number alone on a command line, by a switch as well in a config. */
-function activationOffloadWish({ offloadLayers = 0 }: HandOver, format: MegatronFormat): Wish {
+function activationOffloadWishes({ offloadLayers = 0, pipeline, recompute }: HandOver, format: MegatronFormat): readonly Wish[] {
+  if (offloadLayers > 0 && (pipeline > 1 || recompute.granularity !== 'none'))
+    return lacking(
+      'offloadLayers',
+      'activations on the host',
+      'Megatron offloads whole layers on one pipeline stage alone, without recompute',
+    );
   const givenOf = ({ cpuOffloading, offloadLayers: layers }: Facts): number => (cpuOffloading?.value === true ? (layers?.value ?? 0) : 0);
-  return {
-    what: offloadLayers === 0 ? 'no activations on the host' : `activations of ${plural(offloadLayers, 'layer')} on the host`,
-    facts: ['cpuOffloading', 'offloadLayers'],
-    isMet: (facts) => givenOf(facts) === offloadLayers,
-    ways: () => {
-      if (offloadLayers === 0) return [gone('cpuOffloading', 'offloadLayers')];
-      const layers: Put = { fact: 'offloadLayers', value: offloadLayers };
-      return format === 'megatron-shell' ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
+  return [
+    {
+      what: offloadLayers === 0 ? 'no activations on the host' : `activations of ${plural(offloadLayers, 'layer')} on the host`,
+      facts: ['cpuOffloading', 'offloadLayers'],
+      isMet: (facts) => givenOf(facts) === offloadLayers,
+      ways: () => {
+        if (offloadLayers === 0) return [gone('cpuOffloading', 'offloadLayers')];
+        const layers: Put = { fact: 'offloadLayers', value: offloadLayers };
+        return format === 'megatron-shell' ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
+      },
+      because: because.never,
     },
-    because: because.never,
-  };
+  ];
 }
 
 /** Exchanges beside compute, where the plan counts on them. */
@@ -335,11 +340,12 @@ function gpusWish(plan: HandOver, format: MegatronFormat): Wish {
   };
 }
 
-function scheduleGaps({ schedule, slices }: HandOver): readonly Wish[] {
+function scheduleGaps({ schedule, slices, virtualStages }: HandOver): readonly Wish[] {
   const isSliced = schedule === 'TeraPipe' || slices > 1;
+  const isLooped = schedule === 'Interleaved1F1B';
   const runs = 'Megatron runs 1F1B, interleaved where there are virtual stages';
   return [
-    ...lacking(`token slices (${schedule})`, `Megatron-LM and NeMo have no token slices; ${runs}`, isSliced),
-    ...lacking(`schedule ${schedule}`, runs, !isSliced && !megatronSchedules.test(schedule)),
+    ...lacking('schedule', `token slices (${schedule})`, `Megatron-LM and NeMo have no token slices; ${runs}`, isSliced),
+    ...lacking('schedule', `schedule ${schedule}`, runs, !isSliced && !(isLooped ? virtualStages > 1 : schedule === '1F1B')),
   ];
 }

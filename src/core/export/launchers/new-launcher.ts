@@ -1,13 +1,14 @@
-import type { FactName } from '../../config/facts';
+import type { FactName, LauncherReader } from '../../config/facts';
 import { ExpectedError } from '../../errors';
 import { plural } from '../../format';
 import { wishesFor } from './edit-launcher';
-import { headerLines, type HandOver, type Remark } from './hand-over';
-import { bridgeKeys, deepspeedKeys, titanKeys, type Spelling } from './spelling';
+import { headerLines, type HandOver, type PlannedStep, type Remark } from './hand-over';
+import { requireAsPlanned } from './planned-again';
+import { bridgeKeys, deepspeedKeys, megatronFlags, titanKeys, type Spelling } from './spelling';
 import { modelGaps } from './megatron-model';
 import { megatronScript } from './megatron-script';
 import { tomlValue } from './toml-syntax';
-import { newFile, type Put, type PutValue, type Wish } from './wish';
+import { newFile, type Put, type PutValue, type Way, type Wish } from './wish';
 import { yamlValue } from './yaml-syntax';
 
 /** Launchers that a file can be written for from nothing. `megatron-bridge` are overrides of a recipe. */
@@ -51,16 +52,39 @@ export function newLauncher(plan: HandOver, format: NewFormat): NewLauncher {
   const { fileName, write } = writers[format];
   const puts = wishes
     .filter(({ facts, isMet }) => !isMet(newFile, '') || !facts.some((fact) => leftOut.includes(fact)))
-    .flatMap(({ ways }) => ways(newFile)[0] ?? [])
+    .flatMap((wish) => wayOf(wish, format) ?? [])
     .filter(({ value }) => value !== undefined);
-  const isWritten = ({ ways, isMet, facts }: Wish): boolean =>
-    ways(newFile).length > 0 || isMet(newFile, '') || (format === 'megatron-shell' && facts.includes('nodes'));
+  const isWritten = (wish: Wish): boolean =>
+    wayOf(wish, format) !== null || wish.isMet(newFile, '') || (format === 'megatron-shell' && wish.facts.includes('nodes'));
   const gaps = wishes.filter((wish) => !isWritten(wish)).map(({ what, because }) => ({ what, because }));
   const model = format === 'megatron-shell' ? modelGaps(plan.model) : [];
   const missing = model.length === 0 ? [] : [{ what: 'parts of the model', because: `Megatron-LM's flags leave out ${model.join(', ')}` }];
   const all = [...missing, ...gaps];
   return { text: write(plan, puts, all), fileName, gaps: all };
 }
+
+/**
+ * As `newLauncher`, of a planned step, read back and planned again before it is offered.
+ * @param read the reader of the format.
+ * @throws ExpectedError `export-unsound` where the file would not run as planned, and as `newLauncher`.
+ */
+export function checkedNewLauncher(step: PlannedStep, format: NewFormat, read: LauncherReader): NewLauncher {
+  const made = newLauncher(step.plan, format);
+  const wishes = wishesFor(step.plan, format);
+  requireAsPlanned(step, { launcher: read(made.fileName, made.text), format, wishes, gaps: made.gaps, before: null });
+  return made;
+}
+
+/** The first way for which the format has words; null: there is none. */
+function wayOf({ ways }: Wish, format: NewFormat): Way | null {
+  const known = spellings[format];
+  const isSpelled = ({ fact, value }: Put): boolean => value === undefined || value === false || fact === 'precision' || fact in known;
+  return ways(newFile).find((way) => way.every(isSpelled)) ?? null;
+}
+
+const spellings: Readonly<Record<NewFormat, Spelling>> = {
+  ...{ 'megatron-shell': megatronFlags, 'megatron-bridge': bridgeKeys, torchtitan: titanKeys, deepspeed: deepspeedKeys },
+};
 
 function settings(
   puts: readonly Put[],

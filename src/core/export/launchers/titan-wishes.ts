@@ -19,7 +19,7 @@ export function titanWishes(plan: HandOver): readonly Wish[] {
     countWish('expert parallel size', 'expert', plan.expert, 1),
     ...(plan.expertTensor === null ? [] : [countWish('expert tensor parallel size', 'expertTensor', plan.expertTensor, 1)]),
     ...dataWishes(plan),
-    ...(plan.pipeline > 1 ? [scheduleWish(plan), stagesWish(plan)] : []),
+    ...(plan.pipeline > 1 ? [...scheduleWishes(plan), stagesWish(plan)] : []),
     countWish('sequence length', 'sequenceLength', plan.sequenceLength, 2048),
     ...batchWishes(plan),
     ...precisionWishes(plan),
@@ -31,9 +31,14 @@ export function titanWishes(plan: HandOver): readonly Wish[] {
     sequenceParallelWish(plan),
     recomputeWish(plan),
     offloadWish(plan.offloadOptimizer === true),
-    ...lacking('activations on the host', 'TorchTitan has no setting for it', (plan.offloadLayers ?? 0) > 0),
-    ...lacking('layers recomputed together', 'TorchTitan recomputes layer by layer', (plan.recompute.group ?? 1) > 1),
-    ...lacking(`token slices (${plan.schedule})`, 'TorchTitan has no token slices', plan.slices > 1 && plan.pipeline > 1),
+    ...lacking('offloadLayers', 'activations on the host', 'TorchTitan has no setting for it', (plan.offloadLayers ?? 0) > 0),
+    ...lacking('recompute', 'layers recomputed together', 'TorchTitan recomputes layer by layer', (plan.recompute.group ?? 1) > 1),
+    ...lacking(
+      'schedule',
+      `token slices (${plan.schedule})`,
+      'TorchTitan has no token slices',
+      (plan.schedule === 'TeraPipe' || plan.slices > 1) && plan.pipeline > 1,
+    ),
   ];
 }
 
@@ -59,21 +64,24 @@ function dataWishes({ data, zeroStage }: HandOver): readonly Wish[] {
   };
   const shards =
     'FSDP2 shards weights, gradients and optimizer alike; with fsdp_reshard_after_forward "never" it keeps gathered weights as ZeRO 2 does';
-  return [wish, ...lacking(`ZeRO ${zeroStage}`, shards, (zeroStage === 1 || zeroStage === 2) && data > 1)];
+  return [wish, ...lacking('zeroStage', `ZeRO ${zeroStage}`, shards, (zeroStage === 1 || zeroStage === 2) && data > 1)];
 }
 
-function scheduleWish({ schedule, virtualStages }: HandOver): Wish {
+/** Its schedule by name; instead of one that TorchTitan does not run, one that runs the virtual stages. */
+function scheduleWishes({ schedule, virtualStages }: HandOver): readonly Wish[] {
   const isLooped = virtualStages > 1;
   const known = isLooped ? looped : single;
   const name = known.find((entry) => entry.toLowerCase() === schedule.toLowerCase()) ?? (isLooped ? 'Interleaved1F1B' : '1F1B');
   const canRun = known.some((entry) => entry.toLowerCase() === schedule.toLowerCase()) || /^(1F1B|TeraPipe)$/.test(schedule);
-  return {
-    what: `schedule ${canRun ? name : schedule}`,
+  const missing = lacking('schedule', `schedule ${schedule}`, `TorchTitan runs ${[...single, ...looped].join(', ')}`, !canRun);
+  const named: Wish = {
+    what: `schedule ${name}`,
     facts: ['schedule', 'scheduleCsv'],
-    isMet: (facts) => canRun && sameSchedule(facts.schedule?.value ?? '1F1B', name) && facts.scheduleCsv === undefined,
-    ways: () => (canRun ? [[...gone('scheduleCsv'), { fact: 'schedule', value: name }]] : []),
-    because: `TorchTitan runs ${[...single, ...looped].join(', ')}`,
+    isMet: (facts) => sameSchedule(facts.schedule?.value ?? '1F1B', name) && facts.scheduleCsv === undefined,
+    ways: () => [[...gone('scheduleCsv'), { fact: 'schedule', value: name }]],
+    because: because.never,
   };
+  return canRun || isLooped ? [...missing, named] : missing;
 }
 
 /** `interleaved_1f1b` was a name of Interleaved1F1B. */
@@ -159,7 +167,7 @@ function batchWishes({ pipeline, data, microBatch, globalBatch }: HandOver): rea
 }
 
 function precisionWishes({ precision }: HandOver): readonly Wish[] {
-  if (precision === 'fp16') return lacking('precision fp16', 'TorchTitan computes in bfloat16 or float32');
+  if (precision === 'fp16') return lacking('precision', 'precision fp16', 'TorchTitan computes in bfloat16 or float32');
   return [
     {
       what: `precision ${precision}`,

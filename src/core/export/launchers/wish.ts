@@ -16,12 +16,23 @@ export interface Put {
 /** Settings that are written together or not at all. */
 export type Way = readonly Put[];
 
+/** What a plan can say to a launcher. */
+export type Said = (typeof allSaid)[number];
+
+export const allSaid = [
+  ...(['tensor', 'pipeline', 'context', 'expert', 'expertTensor', 'data', 'virtualStages', 'stageLayers', 'schedule'] as const),
+  ...(['sequenceLength', 'microBatch', 'globalBatch', 'precision', 'gemmPrecision', 'zeroStage', 'sequenceParallel'] as const),
+  ...(['overlapGradients', 'overlapParameters', 'recompute', 'offloadLayers', 'offloadOptimizer', 'contextExchange'] as const),
+] as const;
+
 /** One thing that a launcher should be told. */
 export interface Wish {
   /** In words and numbers: `tensor parallel size 8`. */
   readonly what: string;
   /** Facts it is read from. */
   readonly facts: readonly FactName[];
+  /** What of the plan it is about, where facts do not tell. */
+  readonly about?: readonly Said[];
   /** Whether a file says so; `text` is its text, for values that facts count only. */
   readonly isMet: (facts: Facts, text: string) => boolean;
   /** What to write, best first; empty where this launcher has no setting for it. Hangs on what a file has already. */
@@ -70,6 +81,7 @@ export function narrowWish(format: NarrowFormat | undefined, written: readonly N
     {
       what: `matrix products in ${format}`,
       facts: ['precision'],
+      about: ['gemmPrecision'],
       isMet: ({ precision }) => precision?.value === format,
       ways: (facts) => (facts === newFile && written.includes(format) ? [[{ fact: 'precision', value: format }]] : []),
       because: how,
@@ -89,8 +101,8 @@ export function offloadWish(offload: boolean): Wish {
 }
 
 /** Something that a launcher has no setting for. Met only where the plan asks for nothing. */
-export function lacking(what: string, because: string, isAsked = true): readonly Wish[] {
-  return isAsked ? [{ what, facts: [], isMet: () => false, ways: () => [], because }] : [];
+export function lacking(about: Said | readonly Said[], what: string, because: string, isAsked = true): readonly Wish[] {
+  return isAsked ? [{ what, about: [about].flat(), facts: [], isMet: () => false, ways: () => [], because }] : [];
 }
 
 /** What a file that is written from nothing says so far. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ExpectedError } from '../../../../src/core/errors';
-import { editLauncher } from '../../../../src/core/export/launchers/edit-launcher';
+import { writtenInto } from '../../../../src/core/export/launchers/edit-launcher';
 import { handOverOf } from '../../../../src/core/export/launchers/hand-over';
 import { newLauncher } from '../../../../src/core/export/launchers/new-launcher';
 import { loadConfig } from '../../../../src/core/launch/load-config';
@@ -54,7 +54,7 @@ describe('a script that trains a T5', () => {
     const { run, launcher, read } = await load('--pipeline-model-parallel-split-rank 1');
     const request = resolveRun(run!, defaults);
     const plan = makePlan({ ...request, layout: { ...request.layout, stageLayers: [6, 6, 6, 6] } });
-    const edited = editLauncher(handOverOf(plan), launcher!, 'megatron-shell', read);
+    const edited = writtenInto(handOverOf(plan), launcher!, 'megatron-shell', read);
     assert.match(edited.text, /--pipeline-model-parallel-split-rank 2/);
     assert.doesNotMatch(edited.text, /pipeline-model-parallel-layout|first-pipeline/);
     assert.deepEqual(edited.gaps, []);

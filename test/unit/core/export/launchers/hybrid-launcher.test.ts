@@ -3,7 +3,7 @@ import type { Facts, LauncherReader } from '../../../../../src/core/config/facts
 import { runOfLauncher } from '../../../../../src/core/config/launcher-run';
 import { readHuggingFace } from '../../../../../src/core/config/huggingface';
 import { modelSpecOf } from '../../../../../src/core/config/written-model';
-import { editLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
+import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
 import { launchFindings } from '../../../../../src/core/launch/findings';
 import { megatronStages } from '../../../../../src/core/launch/stage-layers';
@@ -106,10 +106,10 @@ describe('a hybrid handed to Megatron', () => {
     const { text, fileName } = newLauncher(planWith({ model: nemotron, stageLayers: [8] }), 'megatron-shell');
     const file = read(fileName, text.replace('--hybrid-override-pattern', '--hybrid-layer-pattern').replace(/\s+--num-layers 8/, ''));
     const plan = planWith({ model: nemotron, stageLayers: [1, 3, 2, 2], pipeline: 4, data: 2 });
-    const edited = editLauncher(plan, file, 'megatron-shell', read);
+    const edited = writtenInto(plan, file, 'megatron-shell', read);
     assert.deepEqual(megatronStages(read(fileName, edited.text).facts, 'megatron-shell', 8), [1, 3, 2, 2]);
     const even = planWith({ model: nemotron, stageLayers: [4, 4], pipeline: 2, data: 4 });
-    const whole = editLauncher(even, read(fileName, edited.text), 'megatron-shell', read);
+    const whole = writtenInto(even, read(fileName, edited.text), 'megatron-shell', read);
     assert.deepEqual(megatronStages(read(fileName, whole.text).facts, 'megatron-shell', 8), [4, 4]);
   });
 

@@ -141,7 +141,8 @@ export function deepspeedLayout(facts: Facts, plan: HandOver): ReadLayout {
     ['global batch', facts.globalBatch?.value, globalBatch, /^global/],
     ['micro-batch', facts.microBatch?.value, microBatch, /^micro/],
     ['steps', facts.gradientAccumulation?.value ?? globalBatch / microBatch / data, globalBatch / microBatch / data],
-    ['ZeRO', facts.zeroStage?.value ?? 0, plan.zeroStage, /^ZeRO \d$/],
+    // Its pipeline engine refuses ZeRO 2 and 3.
+    ['ZeRO', facts.zeroStage?.value ?? 0, plan.pipeline > 1 ? Math.min(1, plan.zeroStage) : plan.zeroStage, /^ZeRO \d$/],
     ['tensor', facts.tensor?.value ?? 1, plan.tensor, /^tensor/],
     ['pipeline', facts.pipeline?.value ?? 1, plan.pipeline, /^pipeline/],
     ['precision', facts.precision?.value ?? 'fp32', plan.precision, /^precision/],

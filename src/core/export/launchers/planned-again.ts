@@ -1,0 +1,252 @@
+import type { FactName, Facts, LauncherFile } from '../../config/facts';
+import { completeInline } from '../../config/inline-model';
+import { runOfLauncher } from '../../config/launcher-run';
+import type { Run } from '../../config/run';
+import { megatronDefaults } from '../../config/shell/megatron-defaults';
+import { trainedModelOf } from '../../config/written-model';
+import { ExpectedError } from '../../errors';
+import type { Finding } from '../../findings';
+import { formatDuration } from '../../format';
+import { dataOf } from '../../launch/derived';
+import { launchFindings } from '../../launch/findings';
+import { withStageLayers } from '../../launch/stage-layers';
+import type { Located } from '../../located';
+import { measure, operationCount, pipelineOf } from '../../planner/predict';
+import type { PlanRequest, TrainingSpec } from '../../planner/request';
+import { chunksPerStage, kindFor } from '../../planner/scheduling';
+import { usualCut } from '../../planner/stages';
+import type { ScheduleName } from '../../schedule/schedule';
+import type { EditableFormat } from './edit-launcher';
+import type { PlannedStep, Remark } from './hand-over';
+import { allSaid, type Said, type Wish } from './wish';
+
+/** A step has so many operations at most to be simulated again: the same request takes the same time however long that takes to see. */
+const maximumSimulated = 200_000;
+
+/** The file that was written for a step, and what is known of it. */
+export interface Written {
+  readonly launcher: LauncherFile;
+  readonly format: EditableFormat;
+  /** What the file should say. */
+  readonly wishes: readonly Wish[];
+  /** What it is told of that it cannot. */
+  readonly gaps: readonly Remark[];
+  /** The file it was before; null: it is new, and says of its model what its format can. */
+  readonly before: LauncherFile | null;
+}
+
+/**
+ * Reads a file that was written for a planned step as if it had been opened: it has no error that it did not have, it gives the layout of the step but for what is told that it cannot, and planned again on the same cluster, with the same
+ * assumptions, it takes the same time.
+ * @throws ExpectedError `export-unsound`, which names the first difference.
+ */
+export function requireAsPlanned(step: PlannedStep, written: Written): void {
+  const { launcher, wishes, gaps } = written;
+  requireSound(written.before, launcher);
+  if (gaps.some(({ what }) => what === otherModelWhat)) return;
+  const unmet = wishes.filter(({ isMet }) => !isMet(launcher.facts, launcher.text));
+  const untold = unmet.find(({ what }) => !gaps.some((gap) => gap.what === what));
+  if (untold !== undefined) throw unsound(launcher, `the plan says ${untold.what}, and the file does not`);
+  const open = new Set(unmet.flatMap(saidBy));
+  const told = new Set<Said>((['schedule', ...wishes.flatMap(saidBy)] as const).filter((said) => !open.has(said)));
+  requireSameStep(step, written, told);
+}
+
+/** How the remark begins that a file is of another model than the plan: nothing of the two can be compared then. */
+export const otherModelWhat = "the plan's model";
+
+/** Refuses a file that our own check finds wrong where it found nothing before. @throws ExpectedError `export-unsound`. */
+function requireSound(before: LauncherFile | null, after: LauncherFile): void {
+  const known = new Set(before === null ? [] : errorsOf(before).map(({ code }) => code));
+  const fresh = errorsOf(after).find(({ code }) => !known.has(code));
+  if (fresh !== undefined) throw unsound(after, `${fresh.message} [${fresh.code}]`, fresh.remedy);
+}
+
+function errorsOf(launcher: LauncherFile): readonly Finding[] {
+  return [...launchFindings(launcher), ...launcher.remarks].filter(({ severity }) => severity === 'error');
+}
+
+function unsound({ place }: LauncherFile, difference: string, remedy = 'plan another layout, or report this as a bug'): ExpectedError {
+  return new ExpectedError('export-unsound', `The file would not run as planned: ${difference}`, `${remedy}; nothing was written`, place);
+}
+
+function requireSameStep(step: PlannedStep, written: Written, told: ReadonlySet<Said>): void {
+  const run = runOf(step.request, written.launcher);
+  const [read, wanted] = [saidByFile(step, run, written.launcher), saidByStep(step)];
+  for (const said of allSaid) {
+    if (!told.has(said) || JSON.stringify(read[said]) === JSON.stringify(wanted[said])) continue;
+    throw unsound(written.launcher, `${words[said]} ${textOf(wanted[said])} in the plan and ${textOf(read[said])} in the file`);
+  }
+  const iterationMs = timeOf(
+    step,
+    { ...wanted, ...Object.fromEntries([...told].map((said) => [said, read[said]])) },
+    modelOf(written, run),
+  );
+  if (iterationMs === null || Math.abs(iterationMs - step.iterationMs) <= 1e-9 * step.iterationMs) return;
+  const [planned, again] = [formatDuration(step.iterationMs), formatDuration(iterationMs)];
+  throw unsound(written.launcher, `a step takes ${planned} as planned and ${again} as the file says`);
+}
+
+/** Values as one of them is compared with another; null: none. */
+type SaidValues = ReturnType<typeof saidByStep>;
+
+const words: Readonly<Record<Said, string>> = {
+  ...{ tensor: 'tensor parallel size', pipeline: 'pipeline parallel size', context: 'context parallel size' },
+  ...{ expert: 'expert parallel size', expertTensor: 'expert tensor parallel size', data: 'data parallel size' },
+  ...{ virtualStages: 'virtual stages', stageLayers: 'layers of the stages', schedule: 'schedule' },
+  ...{ sequenceLength: 'sequence length', microBatch: 'micro-batch size', globalBatch: 'global batch size' },
+  ...{ precision: 'precision', gemmPrecision: 'matrix products in', zeroStage: 'ZeRO stage', sequenceParallel: 'sequence parallelism' },
+  ...{ overlapGradients: 'gradient exchange beside backward', overlapParameters: 'gathers of weights beside forward' },
+  ...{ recompute: 'recompute', offloadLayers: 'layers with activations on the host', offloadOptimizer: 'optimizer on the host' },
+  contextExchange: 'exchange of context parallelism',
+};
+
+function textOf(value: SaidValues[Said]): string {
+  return value === null ? 'none' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** What a wish is about: as it says, else what its facts are read for. */
+function saidBy({ about, facts }: Wish): readonly Said[] {
+  return about ?? facts.flatMap((fact) => saidByFact[fact] ?? []);
+}
+
+const ofStages = ['stageLayers', 'virtualStages'] as const;
+const saidByFact: Readonly<Partial<Record<FactName, readonly Said[]>>> = {
+  ...Object.fromEntries(allSaid.map((said) => [said, [said]])),
+  ...Object.fromEntries(
+    [
+      ...(['virtualStages', 'layersPerVirtualStage', 'pipelineLayout', 'hybridPattern', 'splitRank', 'layersPerStage'] as const),
+      ...(['firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer', 'totalStages'] as const),
+    ].map((fact) => [fact, ofStages]),
+  ),
+  ...{ nodes: ['data'], gpusPerNode: ['data'], world: ['data'], dataReplicate: ['data', 'zeroStage'], dataShard: ['data', 'zeroStage'] },
+  ...{ recomputeGranularity: ['recompute'], contextCommunication: ['contextExchange'], distributedOptimizer: ['zeroStage'] },
+  ...{ localBatch: ['microBatch', 'globalBatch'], gradientAccumulation: ['globalBatch'] },
+};
+
+/** What the step says, in the words of `Said`. */
+function saidByStep({ request: { model, training, layout }, schedule }: Pick<PlannedStep, 'request' | 'schedule'>) {
+  const { tensor, pipeline, data, context, expert, virtualStages, expertTensor = tensor } = layout;
+  const { recompute, recomputeLayers, recomputeGroup = 1, recomputeModules } = training;
+  const full = recompute === 'full';
+  return {
+    ...{ tensor, pipeline, data, context, expert, virtualStages: pipeline > 1 ? virtualStages : 1 },
+    expertTensor: model.experts === null ? null : expertTensor,
+    stageLayers: pipeline === 1 ? [model.layers] : (layout.stageLayers ?? usualCut(model, training, pipeline * virtualStages)),
+    // 1F1B on virtual stages is interleaved, whichever name it goes by.
+    schedule: pipeline > 1 ? (schedule === 'Interleaved1F1B' && virtualStages > 1 ? '1F1B' : schedule) : null,
+    ...{ sequenceLength: training.sequenceLength, microBatch: training.microBatch, globalBatch: training.globalBatch },
+    ...{ precision: training.precision, gemmPrecision: training.gemmPrecision ?? null },
+    zeroStage: data > 1 ? training.zeroStage : null,
+    sequenceParallel: tensor > 1 && training.sequenceParallel,
+    overlapGradients: training.overlapGradients ?? false,
+    overlapParameters: training.overlapParameters ?? false,
+    recompute: {
+      granularity: recompute,
+      layers: (full ? recomputeLayers : undefined) ?? null,
+      group: full ? recomputeGroup : 1,
+      modules: (recompute === 'selective' ? recomputeModules : undefined) ?? null,
+    },
+    offloadLayers: training.offloadLayers ?? 0,
+    offloadOptimizer: training.offloadOptimizer ?? false,
+    contextExchange: context > 1 ? (training.contextExchange ?? null) : null,
+  };
+}
+
+/** The run of a file, read as if it had been opened beside the model's config. */
+function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
+  const isMegatron = launcher.format === 'megatron-shell' || launcher.format === 'megatron-yaml';
+  const launched = isMegatron ? { ...launcher, facts: { ...megatronDefaults(launcher.facts), ...launcher.facts } } : launcher;
+  const given = (value: number): Located<number> => ({ value, source: { kind: 'default', because: 'the model of the plan' } });
+  const { layers, hidden, heads } = model;
+  const beside = completeInline({ layers: given(layers), hidden: given(hidden), heads: given(heads) }, launcher.place);
+  return withStageLayers(runOfLauncher(launched, '', { model: beside, texts: new Map() }), launched);
+}
+
+/** What the file says in the words of `Said`, what it leaves out as its launcher takes it. */
+function saidByFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile): SaidValues {
+  const { model } = step.request;
+  const isTitan = format === 'torchtitan';
+  const { value: tensor } = run.layout.tensor ?? { value: 1 };
+  const { value: pipeline } = run.layout.pipeline ?? { value: 1 };
+  const { training } = run;
+  const data = dataOf(facts, format) ?? step.request.layout.data;
+  const microBatch = training.microBatch?.value ?? 1;
+  const given = Object.fromEntries(
+    Object.entries(training).flatMap(([key, located]: [string, Located<unknown>]) => [[key, located.value]]),
+  ) as Partial<PlanRequest['training']>;
+  return saidByStep({
+    request: {
+      ...step.request,
+      layout: {
+        ...{ tensor, pipeline, data, virtualStages: run.layout.virtualStages?.value ?? 1 },
+        context: run.layout.context?.value ?? 1,
+        expert: run.layout.expert?.value ?? 1,
+        expertTensor: run.layout.expertTensor?.value ?? (isTitan ? 1 : tensor),
+        ...(run.layout.stageLayers === undefined ? {} : { stageLayers: run.layout.stageLayers.value }),
+      },
+      training: {
+        ...silent(step.request.training, isTitan),
+        ...given,
+        ...(isTitan ? { zeroStage: shardedAs(facts, step.request.training) } : {}),
+        microBatch,
+        globalBatch: training.globalBatch?.value ?? (run.batchPerReplica?.value ?? microBatch) * data,
+      },
+      model,
+    },
+    schedule: run.schedule?.value ?? '1F1B',
+  });
+}
+
+/** Whether a TorchTitan file shards at all; ZeRO 1 and 2 are told to be 3 there. */
+function shardedAs({ dataShard }: Facts, { zeroStage }: TrainingSpec): TrainingSpec['zeroStage'] {
+  return dataShard?.value === 1 ? 0 : zeroStage === 0 ? 3 : zeroStage;
+}
+
+/** What launchers do where a file is silent. */
+function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
+  const never: readonly string[] = ['gemmPrecision', 'recomputeLayers', 'recomputeGroup', 'recomputeModules'];
+  const others = Object.fromEntries(Object.entries(training).filter(([key]) => !never.includes(key))) as unknown as TrainingSpec;
+  return {
+    ...others,
+    ...{ sequenceLength: 2048, precision: isTitan ? 'bf16' : 'fp32', zeroStage: 0, sequenceParallel: isTitan },
+    ...{ overlapGradients: false, overlapParameters: false, offloadLayers: 0, offloadOptimizer: false },
+    recompute: isTitan ? 'selective' : 'none',
+    contextExchange: 'ring',
+  };
+}
+
+/** The model of a new script, which says all of it that its flags can; else the plan's, which is in a config beside the file. */
+function modelOf({ before, format, gaps }: Written, run: Run): PlanRequest['model'] | null {
+  const isWhole = before === null && format === 'megatron-shell' && !gaps.some(({ what }) => what === 'parts of the model');
+  return isWhole ? trainedModelOf(run) : null;
+}
+
+/** A step that says so, planned anew; null where that takes long. */
+function timeOf({ request, schedule, scheme }: PlannedStep, said: SaidValues, model: PlanRequest['model'] | null): number | null {
+  const { tensor, pipeline, data, context, expert, expertTensor, virtualStages, stageLayers, recompute } = said;
+  const isCut = request.layout.stageLayers !== undefined;
+  const asked: PlanRequest = {
+    ...request,
+    model: model ?? request.model,
+    layout: {
+      ...{ tensor, pipeline, data, context, expert, virtualStages },
+      ...(expertTensor === null ? {} : { expertTensor }),
+      ...(isCut ? { stageLayers } : {}),
+      ...(request.layout.stageGroups === undefined ? {} : { stageGroups: request.layout.stageGroups }),
+    },
+    training: {
+      ...request.training,
+      ...{ sequenceLength: said.sequenceLength, microBatch: said.microBatch, globalBatch: said.globalBatch, precision: said.precision },
+      zeroStage: said.zeroStage ?? request.training.zeroStage,
+      ...{ sequenceParallel: said.sequenceParallel, recompute: recompute.granularity },
+      ...{ overlapGradients: said.overlapGradients, overlapParameters: said.overlapParameters },
+      ...{ offloadLayers: said.offloadLayers, offloadOptimizer: said.offloadOptimizer },
+    },
+  };
+  const kind = kindFor(schedule, asked.layout);
+  const chunks = pipeline * chunksPerStage(kind, asked.layout);
+  if (operationCount(scheme, chunks, kind.splitsBackward ? 3 : 2) > maximumSimulated) return null;
+  const name: ScheduleName = schedule;
+  return measure(pipelineOf(asked), { id: '1f1b', name, schedule: name, scheme, certificate: null }).iterationMs;
+}
