@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import { createPlannerClient } from '../worker/client';
 import { registerCodeLens } from './code-lens';
 import { comparisonWorld } from './comparison-world';
@@ -69,16 +70,19 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   // Nor does a measured run that is read.
   const comparer = keep(createPlannerClient(workerFile));
   const shell = shellReader(context.extensionUri);
+  const defaultsOf = (file: string): ResolveDefaults => planDefaults(vscode.Uri.parse(file), log);
   const sessions: PlanSessions = keep(
     createPlanSessions({
       readText,
       resolvePath,
       shell,
+      resolve: (run, found, options) => planner.resolve({ run, found, defaults: defaultsOf(run.file) }, options),
+      remedies: (run, found, plan, options) => searcher.remedies({ run, found, defaults: defaultsOf(run.file) }, plan, options),
       plan: planner.plan,
       planElastic: planner.planElastic,
       readSchedule: planner.readSchedule,
       profiles: (file) => profiles.found(file),
-      defaults: (file) => planDefaults(vscode.Uri.parse(file), log),
+      defaults: defaultsOf,
       delayMs: planDelayMs,
       reportBug: (error) => reportBug(log, 'planning', error),
     }),

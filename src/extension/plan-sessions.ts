@@ -12,8 +12,7 @@ import { findingsOf } from '../core/planner/findings';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
 import type { ResolveDefaults } from '../core/planner/defaults';
-import { remediesFor } from '../core/planner/remedies';
-import { resolveRun } from '../core/planner/resolve';
+import type { Remedy } from '../core/planner/remedies';
 import type { NamedProfile } from '../core/profile/profile';
 import type { StandingTimes } from '../core/solver/solve';
 import { isScheduleCsv } from '../core/schedule/pytorch/cells';
@@ -59,6 +58,15 @@ export interface SessionWorld {
   readonly resolvePath: (from: string, path: string) => string;
   /** The reader of shell scripts, whose grammar is loaded when one is met. */
   readonly shell: () => Promise<LauncherReader>;
+  /** The run with what its files leave open filled in: off this thread, since layouts are looked for. */
+  readonly resolve: (run: Run, found: readonly NamedProfile[], options: { readonly signal: AbortSignal }) => Promise<PlanRequest>;
+  /** The smallest changes with which a run fits whose plan does not. */
+  readonly remedies: (
+    run: Run,
+    found: readonly NamedProfile[],
+    plan: Plan,
+    options: { readonly signal: AbortSignal },
+  ) => Promise<readonly Remedy[]>;
   readonly plan: (
     request: PlanRequest,
     options: {
@@ -205,7 +213,9 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       throwIfCancelled(signal);
       const isAlsoElastic = isElastic(run);
       if (!isAlsoElastic || run.unplanned === undefined) {
-        const plan = await world.plan(resolveRun(run, world.defaults(file), found), {
+        const request = await world.resolve(run, found, { signal });
+        throwIfCancelled(signal);
+        const plan = await world.plan(request, {
           signal,
           onProgress: (progress) => {
             if (!signal.aborted) update(session, { progress: isAlsoElastic ? progress / 2 : progress });
@@ -233,22 +243,10 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
   /** Looks, once the plan is shown, for the smallest changes that fit where it does not; an edit stops it. */
   async function offerRemedies(session: Session, run: Run, plan: Plan, found: readonly NamedProfile[], signal: AbortSignal): Promise<void> {
     try {
-      const search = remediesFor(run, plan);
-      let step = search.next();
-      while (step.done !== true) step = search.next(await plannedOrNull(step.value, found, signal));
-      if (step.value.length > 0 && !signal.aborted) update(session, { findings: findingsOf(run, plan, step.value).filter(isTrueOf(run)) });
+      const remedies = await world.remedies(run, found, plan, { signal });
+      if (remedies.length > 0 && !signal.aborted) update(session, { findings: findingsOf(run, plan, remedies).filter(isTrueOf(run)) });
     } catch (error) {
       if (!signal.aborted && !(error instanceof CancelledError)) world.reportBug(error);
-    }
-  }
-
-  async function plannedOrNull(run: Run, found: readonly NamedProfile[], signal: AbortSignal): Promise<Plan | null> {
-    try {
-      const request = resolveRun(run, world.defaults(run.file), found);
-      return await world.plan(request, { signal, onProgress: () => undefined, onStanding: () => undefined });
-    } catch (error) {
-      if (error instanceof ExpectedError) return null;
-      throw error;
     }
   }
 

@@ -2,12 +2,16 @@ import * as v from 'valibot';
 import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
+import type { Run } from '../core/config/run';
 import type { Place } from '../core/located';
+import type { ResolveDefaults } from '../core/planner/defaults';
 import type { Plan } from '../core/planner/plan';
+import type { Remedy } from '../core/planner/remedies';
 import type { PlanRequest } from '../core/planner/request';
 import type { SearchAsked, SearchStanding } from '../core/planner/search/answer';
 import type { SearchResult } from '../core/planner/search/result';
 import type { SearchProblem } from '../core/planner/search/space';
+import type { NamedProfile } from '../core/profile/profile';
 import type { ScheduleFile } from '../core/schedule/pytorch/schedule-file';
 import type { StandingTimes } from '../core/solver/solve';
 
@@ -21,9 +25,20 @@ export interface WorkerData {
 export type Against =
   { readonly kind: 'plan'; readonly plan: Plan } | { readonly kind: 'measured'; readonly path: string; readonly file: string };
 
+/** What `resolveRun` takes. */
+export interface ResolveAsked {
+  readonly run: Run;
+  readonly defaults: ResolveDefaults;
+  /** Profiles near the config. */
+  readonly found: readonly NamedProfile[];
+}
+
 /** Client to worker. One at a time: the next only after the last was answered. */
 export type WorkerRequest =
   | { readonly type: 'plan'; readonly id: number; readonly request: PlanRequest }
+  | ({ readonly type: 'resolve'; readonly id: number } & ResolveAsked)
+  /** `plan`, without its timelines, is of `run` and does not fit. */
+  | ({ readonly type: 'remedies'; readonly id: number; readonly plan: Plan } & ResolveAsked)
   | { readonly type: 'elastic'; readonly id: number; readonly request: ElasticRequest }
   | ({ readonly type: 'search'; readonly id: number; readonly problem: SearchProblem } & SearchAsked)
   | { readonly type: 'compare'; readonly id: number; readonly plan: Plan; readonly against: Against }
@@ -46,6 +61,8 @@ export type WorkerReply =
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly standing: StandingTimes | null }
   | { readonly type: 'searching'; readonly id: number; readonly standing: SearchStanding }
   | { readonly type: 'plan'; readonly id: number; readonly plan: Plan }
+  | { readonly type: 'resolve'; readonly id: number; readonly request: PlanRequest }
+  | { readonly type: 'remedies'; readonly id: number; readonly remedies: readonly Remedy[] }
   | { readonly type: 'elastic'; readonly id: number; readonly answer: ElasticAnswer }
   | { readonly type: 'search'; readonly id: number; readonly result: SearchResult }
   | { readonly type: 'compare'; readonly id: number; readonly comparison: Comparison }
@@ -57,6 +74,13 @@ export type WorkerReply =
 const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 const planRequest = v.custom<PlanRequest>((value) =>
   v.is(v.looseObject({ model: v.object({}), training: v.object({}), layout: v.object({}) }), value),
+);
+const run = v.custom<Run>((value) => v.is(v.looseObject({ model: v.object({}), training: v.object({}), layout: v.object({}) }), value));
+const defaults = v.custom<ResolveDefaults>((value) => v.is(v.looseObject({ gpu: v.string() }), value));
+const profile = v.custom<NamedProfile>((value) => v.is(v.looseObject({ file: v.string(), profile: v.object({}) }), value));
+const resolveAsked = { run, defaults, found: v.array(profile) };
+const remedy = v.custom<Remedy>((value) =>
+  v.is(v.looseObject({ label: v.string(), sets: v.array(v.tuple([v.string(), v.unknown()])) }), value),
 );
 const plan = v.custom<Plan>((value) => v.is(v.looseObject({ chosen: v.string(), candidates: v.array(v.object({})) }), value));
 const elasticRequest = v.custom<ElasticRequest>((value) =>
@@ -87,6 +111,8 @@ const failure = v.object({
 const workerData = v.object({ cancelFlag: v.instance(SharedArrayBuffer) });
 const workerRequest = v.variant('type', [
   v.object({ type: v.literal('plan'), id, request: planRequest }),
+  v.object({ type: v.literal('resolve'), id, ...resolveAsked }),
+  v.object({ type: v.literal('remedies'), id, plan, ...resolveAsked }),
   v.object({ type: v.literal('elastic'), id, request: elasticRequest }),
   v.object({ type: v.literal('search'), id, problem, tokenBudget: v.nullable(v.number()), improvements: v.boolean() }),
   v.object({ type: v.literal('compare'), id, plan, against }),
@@ -101,6 +127,8 @@ const workerReply = v.variant('type', [
   }),
   v.object({ type: v.literal('searching'), id, standing }),
   v.object({ type: v.literal('plan'), id, plan }),
+  v.object({ type: v.literal('resolve'), id, request: planRequest }),
+  v.object({ type: v.literal('remedies'), id, remedies: v.array(remedy) }),
   v.object({ type: v.literal('elastic'), id, answer }),
   v.object({ type: v.literal('search'), id, result }),
   v.object({ type: v.literal('compare'), id, comparison }),

@@ -4,6 +4,7 @@ import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
+import type { Remedy } from '../core/planner/remedies';
 import type { PlanRequest } from '../core/planner/request';
 import type { SearchAsked, SearchStanding } from '../core/planner/search/answer';
 import type { SearchResult } from '../core/planner/search/result';
@@ -13,6 +14,7 @@ import type { StandingTimes } from '../core/solver/solve';
 import {
   parseWorkerReply,
   type Against,
+  type ResolveAsked,
   type WorkerData,
   type WorkerFailure,
   type WorkerReply,
@@ -34,6 +36,10 @@ export interface SearchJobOptions extends Partial<SearchAsked> {
 }
 
 export interface PlannerClient {
+  /** `resolveRun` there, since it looks for a layout where the files leave it open. */
+  readonly resolve: (asked: ResolveAsked, options?: Pick<PlanJobOptions, 'signal'>) => Promise<PlanRequest>;
+  /** The smallest changes with which a run fits whose plan does not, as `findRemedies`: it plans several times, so it wants a client of its own where plans are waited for. */
+  readonly remedies: (asked: ResolveAsked, plan: Plan, options?: Pick<PlanJobOptions, 'signal'>) => Promise<readonly Remedy[]>;
   /**
    * Plans on the worker thread; requests wait for each other in order.
    * Rejects with CancelledError (within 200 ms of the signal, also when the client is disposed), with the ExpectedError of the planner, with ExpectedError
@@ -165,6 +171,8 @@ export function createPlannerClient(workerFile: string, { patienceMs = 120 }: Pl
         job.tell(reply);
         return;
       case 'plan':
+      case 'resolve':
+      case 'remedies':
       case 'elastic':
       case 'search':
       case 'compare':
@@ -240,6 +248,12 @@ export function createPlannerClient(workerFile: string, { patienceMs = 120 }: Pl
     });
 
   return {
+    resolve: async ({ run, defaults, found }, { signal } = {}) =>
+      (await ask<'resolve'>({ type: 'resolve', id: ++lastId, run, defaults, found }, signal, () => undefined)).request,
+    remedies: async ({ run, defaults, found }, plan, { signal } = {}) => {
+      const message = { type: 'remedies' as const, id: ++lastId, run, defaults, found, plan: withoutTimelines(plan) };
+      return (await ask<'remedies'>(message, signal, () => undefined)).remedies;
+    },
     plan: async (request, options = {}) =>
       (await ask<'plan'>({ type: 'plan', id: ++lastId, request }, options.signal, planTeller(options))).plan,
     planElastic: async (request, options = {}) =>
@@ -271,7 +285,7 @@ export function createPlannerClient(workerFile: string, { patienceMs = 120 }: Pl
   };
 }
 
-/** Two plans are compared by their figures; their timelines would only be copied. */
+/** What is compared or judged by its figures: timelines would only be copied. */
 function withoutTimelines(plan: Plan): Plan {
   return { ...plan, candidates: plan.candidates.map((candidate) => ({ ...candidate, timeline: null })) };
 }

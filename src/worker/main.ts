@@ -1,6 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { answerElastic } from '../core/elastic/answer';
 import { makePlan } from '../core/planner/make-plan';
+import { findRemedies } from '../core/planner/remedies';
+import { resolveRun } from '../core/planner/resolve';
 import { answerSearch } from '../core/planner/search/answer';
 import { readScheduleFile } from '../core/schedule/pytorch/schedule-file';
 import { makeCompare } from './compare';
@@ -12,6 +14,9 @@ const drawnOperations = 1_500_000;
 
 servePlanner(parentPort, workerData, {
   plan: (request, options) => makePlan(request, { ...options, drawnOperations }),
+  resolve: ({ run, defaults, found }) => resolveRun(run, defaults, found),
+  remedies: ({ run, defaults, found }, plan, signal) =>
+    findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults, found), { signal, drawnOperations: 0 })),
   elastic: (request, { signal }) => answerElastic(request, signal),
   search: answerSearch,
   compare: makeCompare(),

@@ -3,12 +3,20 @@ import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
+import type { Remedy } from '../core/planner/remedies';
 import type { PlanRequest } from '../core/planner/request';
 import type { answerSearch, SearchStanding } from '../core/planner/search/answer';
 import type { StandingTimes } from '../core/solver/solve';
 import type { readScheduleFile } from '../core/schedule/pytorch/schedule-file';
 import type { Compare } from './compare';
-import { parseWorkerData, parseWorkerRequest, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
+import {
+  parseWorkerData,
+  parseWorkerRequest,
+  type ResolveAsked,
+  type WorkerFailure,
+  type WorkerReply,
+  type WorkerRequest,
+} from '../protocol/worker';
 
 interface PlannerOptions {
   readonly signal: CancelSignal;
@@ -19,6 +27,8 @@ interface PlannerOptions {
 /** Planners, one a kind of request, that look at their signal often. Only what waits for a disk is asynchronous. */
 export interface Planners {
   readonly plan: (request: PlanRequest, options: PlannerOptions) => Plan;
+  readonly resolve: (asked: ResolveAsked) => PlanRequest;
+  readonly remedies: (asked: ResolveAsked, plan: Plan, signal: CancelSignal) => readonly Remedy[];
   readonly elastic: (request: ElasticRequest, options: PlannerOptions) => ElasticAnswer;
   readonly search: typeof answerSearch;
   readonly compare: Compare;
@@ -70,6 +80,10 @@ async function answerTo(
   switch (request.type) {
     case 'plan':
       return { type: 'plan', id, plan: planners.plan(request.request, options) };
+    case 'resolve':
+      return { type: 'resolve', id, request: planners.resolve(request) };
+    case 'remedies':
+      return { type: 'remedies', id, remedies: planners.remedies(request, request.plan, signal) };
     case 'elastic':
       return { type: 'elastic', id, answer: planners.elastic(request.request, options) };
     case 'search': {

@@ -7,6 +7,8 @@ import type { ElasticRequest } from '../../../src/core/elastic/request';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/planner/request';
 import { readScheduleFile } from '../../../src/core/schedule/pytorch/schedule-file';
+import { findRemedies } from '../../../src/core/planner/remedies';
+import { resolveRun } from '../../../src/core/planner/resolve';
 import type { StandingTimes } from '../../../src/core/solver/solve';
 import { createPlanSessions, type PlanSessions, type SessionWorld } from '../../../src/extension/plan-sessions';
 
@@ -31,11 +33,15 @@ export function smallRun(more: Readonly<Record<string, unknown>> = {}): string {
   });
 }
 
+const defaults = { gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 } as const;
+
 /** Files in memory under `file:///w/`, a planner whose answers wait until they are let go, and the sessions over both. */
 export interface TestWorld {
   readonly files: Map<string, string>;
   readonly sessions: PlanSessions;
   readonly requests: PlanRequest[];
+  /** What was planned to find the changes with which a plan fits. */
+  readonly trials: readonly PlanRequest[];
   readonly elasticRequests: ElasticRequest[];
   readonly bugs: unknown[];
   /** Tell the best so far of each of `requests`. */
@@ -50,6 +56,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
   const elasticRequests: ElasticRequest[] = [];
   const standings: ((standing: StandingTimes) => void)[] = [];
   const waiting: { request: PlanRequest; resolve: (plan: Plan) => void; reject: (error: unknown) => void }[] = [];
+  const trials: PlanRequest[] = [];
   const bugs: unknown[] = [];
   const world: SessionWorld = {
     readText: (file) => {
@@ -60,6 +67,15 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
       );
     },
     resolvePath: (from, path) => new URL(path, from).href,
+    resolve: (run, found) => Promise.resolve().then(() => resolveRun(run, defaults, found)),
+    remedies: (run, found, plan) =>
+      nextTurn().then(() =>
+        findRemedies(run, plan, (changed) => {
+          const request = resolveRun(changed, defaults, found);
+          trials.push(request);
+          return makePlan(request);
+        }),
+      ),
     plan: (request, { signal, onStanding }) =>
       new Promise((resolve, reject) => {
         requests.push(request);
@@ -72,7 +88,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
       return nextTurn().then(() => answerElastic(request, signal));
     },
     readSchedule: (text, file, name) => nextTurn().then(() => readScheduleFile(text, file, name)),
-    defaults: () => ({ gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 }),
+    defaults: () => defaults,
     profiles: () => Promise.resolve([]),
     shell,
     delayMs: () => delayMs,
@@ -82,6 +98,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
     files: stored,
     sessions: createPlanSessions(world),
     requests,
+    trials,
     elasticRequests,
     standings,
     bugs,

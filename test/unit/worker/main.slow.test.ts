@@ -9,6 +9,9 @@ import type { ExpectedError } from '../../../src/core/errors';
 import { chromeTrace } from '../../../src/core/export/chrome-trace';
 import { chosenOf } from '../../../src/core/planner/plan';
 import { readScheduleFile } from '../../../src/core/schedule/pytorch/schedule-file';
+import { loadRun } from '../../../src/core/config/load';
+import { findRemedies } from '../../../src/core/planner/remedies';
+import { resolveRun } from '../../../src/core/planner/resolve';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/core/elastic/answer';
 import { answerSearch, type SearchStanding } from '../../../src/core/planner/search/answer';
@@ -73,6 +76,28 @@ describe('planner worker', () => {
 
   it('returns the plan that the planner makes', async () => {
     assert.deepEqual(await client.plan(small), makePlan(small));
+  });
+
+  it('fills in what a run leaves open and finds the changes that fit as on this thread, errors and their places included', async () => {
+    const loaded = (config: object) => loadRun('terapipe.json', JSON.stringify(config), () => Promise.reject(new Error('no other file')));
+    const config = {
+      model: { layers: 8, hidden: 8192, heads: 64, vocab: 0 },
+      cluster: { gpu: { preset: 'A100-80GB', memoryGB: 24 }, nodes: 1, gpusPerNode: 8 },
+      training: { sequenceLength: 4096, globalBatch: 8, microBatch: 2, precision: 'bf16' },
+      layout: { tensor: 2, pipeline: 4, data: 1 },
+      schedule: 'GPipe',
+    };
+    const run = await loaded(config);
+    const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
+    const asked = { run, defaults, found: [] };
+    const request = resolveRun(run, defaults);
+    assert.deepEqual(await client.resolve(asked), request);
+    const plan = makePlan(request);
+    const remedies = findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults)));
+    assert.ok(remedies.length > 0);
+    assert.deepEqual(await client.remedies(asked, plan), remedies);
+    const refused = await loaded({ ...config, layout: { stageLayers: [3, 3] } });
+    await assert.rejects(client.resolve({ ...asked, run: refused }), { code: 'plan-stage-layers', place: refused.layout.stageLayers?.source.kind === 'file' ? refused.layout.stageLayers.source.place : null }); // prettier-ignore
   });
 
   it('returns it again, since nothing it keeps went away with the first answer', async () => {

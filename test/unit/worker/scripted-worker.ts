@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { ElasticAnswer } from '../../../src/core/elastic/answer';
@@ -9,6 +10,8 @@ import { servePlanner } from '../../../src/worker/serve';
 /** A planner thread that does what the title of a request says. */
 if (parentPort !== null)
   servePlanner(parentPort, workerData, {
+    resolve: () => assert.fail('not scripted'),
+    remedies: () => [],
     elastic: (request) => ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
     search: ({ request }, asked, watching) => {
       const counts = { families: 2, considered: 1, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };

@@ -12,6 +12,8 @@ export async function run(): Promise<void> {
   const file = vscode.Uri.file(path).toString();
   const sessions = createPlanSessions({
     ...{ readText, resolvePath },
+    resolve: () => Promise.resolve(plan.request),
+    remedies: () => Promise.resolve([]),
     plan: () => Promise.resolve(plan),
     profiles: () => Promise.resolve([]),
     defaults: () => ({ gpu: 'H100-80GB', nodes: null, gpusPerNode: null }),
