@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { formatDuration } from '../../src/core/format';
+import { column } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
 import { scheduleAbouts } from '../../src/core/schedule/about';
 import type { OpenOptions } from './browser';
@@ -140,8 +140,8 @@ export const compareCases: readonly Case[] = [
       const candidate = manySchedules().candidates.find(({ id }) => id === 'Interleaved1F1B')!;
       const details = page.locator('.inspector-selection');
       assert.match(await details.innerText(), /Idle time, mean of all stages[\s\S]*Warm-up[\s\S]*Waits for data[\s\S]*Drain[\s\S]*Idle/);
-      const idleMs = Object.values(candidate.idle).reduce((sum, column) => sum + column.reduce((part, ms) => part + ms, 0), 0) / 8;
-      await details.locator('.pair-sum').getByText(formatDuration(idleMs)).waitFor();
+      const idleMs = Object.values(candidate.idle).reduce((sum, times) => sum + times.reduce((part, ms) => part + ms, 0), 0) / 8;
+      await details.locator('.pair-sum').getByText(column.duration(idleMs)).waitFor();
       const share = await page.evaluate<number>(
         `[...document.querySelectorAll('.idle-part')].reduce((sum, part) => sum + Number.parseFloat(part.style.width), 0)`,
       );

@@ -94,7 +94,7 @@ export const stateCases: readonly Case[] = [
     },
     steps: async ({ page }) => {
       await page.getByText('more operations than are drawn').waitFor();
-      await page.getByText('per step').waitFor();
+      await page.locator('.figures').getByText('per step').waitFor();
       await page.getByRole('tab', { name: 'Slices' }).click();
       await page.getByRole('heading', { name: 'Proved optimal' }).waitFor();
       return undefined;

@@ -1,4 +1,4 @@
-import { formatDuration, formatPercent } from '../../src/core/format';
+import { column, formatDuration } from '../../src/core/format';
 import type { IdleCause, IdleTimes } from '../../src/core/schedule/idle';
 import type { Candidate } from '../../src/core/planner/plan';
 import { h } from '../dom';
@@ -22,8 +22,8 @@ const groupOf: Readonly<Record<IdleCause, Group>> = {
 export function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<Group, number> {
   const sums = new Map<Group, number>(groups.map((group) => [group, 0]));
   for (const [cause, group] of Object.entries(groupOf) as [IdleCause, Group][]) {
-    const column = idle[cause];
-    const ms = stage === null ? column.reduce((sum, each) => sum + each, 0) / Math.max(1, column.length) : (column[stage] ?? 0);
+    const times = idle[cause];
+    const ms = stage === null ? times.reduce((sum, each) => sum + each, 0) / Math.max(1, times.length) : (times[stage] ?? 0);
     sums.set(group, (sums.get(group) ?? 0) + ms);
   }
   return sums;
@@ -47,21 +47,21 @@ export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | nul
       'div',
       { class: 'pair', title: meaning(group) },
       h('dt', {}, h('span', { class: `swatch idle-${group}` }), groupName(group)),
-      h('dd', {}, formatDuration(ms), h('span', { class: 'share' }, shareText(ms / pipelineMs))),
+      h('dd', {}, column.duration(ms), h('span', { class: 'share' }, shareText(ms / pipelineMs))),
     ),
   );
   const sum = h(
     'div',
     { class: 'pair pair-sum' },
     h('dt', {}, t('Idle')),
-    h('dd', {}, formatDuration(idleMs), h('span', { class: 'share' }, formatPercent(idleMs / pipelineMs))),
+    h('dd', {}, column.duration(idleMs), h('span', { class: 'share' }, column.percent(idleMs / pipelineMs))),
   );
   return [h('h2', {}, title), bar, h('dl', { class: 'pairs' }, ...rows, sum)];
 }
 
 /** Less than a model can predict is said so. */
 function shareText(share: number): string {
-  return share < 0.001 ? '< 0.1 %' : formatPercent(share);
+  return share < 0.001 ? '< 0.1 %' : column.percent(share);
 }
 
 function groupName(group: Group): string {

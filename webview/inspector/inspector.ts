@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
+import { column, formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
 import { lengthsText } from '../../src/core/planner/lengths';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { partOf } from '../../src/core/schedule/parts';
@@ -119,7 +119,7 @@ function limitDetails(plan: Plan, { id }: Candidate, looked: number | null): Chi
       'div',
       { class: 'pair' },
       h('dt', {}, partName(name), index === 0 ? h('span', { class: 'tag' }, t('limits it')) : null),
-      h('dd', {}, formatDuration(limits.ms[name]), h('span', { class: 'share' }, formatPercent(share))),
+      h('dd', {}, column.duration(limits.ms[name]), h('span', { class: 'share' }, column.percent(share))),
     ),
   );
   return [h('h2', {}, title), h('dl', { class: 'pairs limits' }, ...rows)];

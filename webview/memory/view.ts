@@ -1,4 +1,4 @@
-import { column, formatBytes, formatNumber, formatPercent } from '../../src/core/format';
+import { column, formatBytes, formatNumber } from '../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../src/core/memory/profile';
 import { limitText, usablePeakBytes, verdictOf, verdictText } from '../../src/core/memory/verdict';
 import { fill, h } from '../dom';
@@ -92,7 +92,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
       'div',
       { class: 'pair' },
       h('dt', {}, h('span', { class: `swatch swatch-${part}` }), partName(part)),
-      h('dd', {}, formatBytes(stage.parts[part]), h('span', { class: 'share' }, formatPercent(stage.parts[part] / stage.peakBytes))),
+      h('dd', {}, column.bytes(stage.parts[part]), h('span', { class: 'share' }, column.percent(stage.parts[part] / stage.peakBytes))),
     ),
   );
   return [
@@ -111,7 +111,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
         'div',
         { class: 'pair pair-sum' },
         h('dt', {}, t('Peak')),
-        h('dd', {}, formatBytes(stage.peakBytes), h('span', { class: 'share' })),
+        h('dd', {}, column.bytes(stage.peakBytes), h('span', { class: 'share' })),
       ),
       ...[
         [
@@ -121,7 +121,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
         ] as const,
         [t('As the card shows it'), stage.cardBytes, t('Reserved, with the CUDA context and the buffers of NCCL (nvidia-smi).')] as const,
       ].map(([name, bytes, about]) =>
-        h('div', { class: 'pair', title: about }, h('dt', {}, name), h('dd', {}, formatBytes(bytes), h('span', { class: 'share' }))),
+        h('div', { class: 'pair', title: about }, h('dt', {}, name), h('dd', {}, column.bytes(bytes), h('span', { class: 'share' }))),
       ),
     ),
     h(
