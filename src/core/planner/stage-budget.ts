@@ -1,5 +1,5 @@
 import type { CostInputs } from '../cost/rates';
-import { momentBytes, unitMemory, type UnitMemory } from '../memory/chunk-memory';
+import { momentBytes, unitMemory } from '../memory/chunk-memory';
 import type { MemoryInputs, StageShape } from '../memory/layer-tensors';
 import { staticBytes, totalBytes } from '../memory/static';
 import { withFurtherLayers } from '../model/further-tokens';
@@ -26,19 +26,18 @@ export function layersTime(inputs: CostInputs): OfStage {
 
 /** Peak of one GPU, bytes, while at most `inFlight` micro-batches, one number a stage, are between forward and backward: as `countMemory` of an order with one chunk a stage and whole backwards. */
 export function layersPeak(inputs: MemoryInputs, inFlight: readonly number[]): OfStage {
-  const held = remembered(inputs, (shape) => ({
-    always: totalBytes(staticBytes(inputs, shape)),
-    unit: unitMemory(inputs, shape, microBatchOf(inputs), false, 1),
-  }));
+  const held = remembered(inputs, (shape) => {
+    const { forward, backward, activations, keysValues, logits } = unitMemory(inputs, shape, microBatchOf(inputs), false, 1);
+    return {
+      always: totalBytes(staticBytes(inputs, shape)),
+      saved: activations + keysValues + logits,
+      busiest: Math.max(momentBytes(forward), momentBytes(backward)),
+    };
+  });
   return (stage, from, to) => {
-    const { always, unit } = held(stage, from, to);
-    const busiest = Math.max(momentBytes(unit.forward), momentBytes(unit.backward));
-    return always + ((inFlight[stage] ?? 1) - 1) * savedBytes(unit) + busiest;
+    const { always, saved, busiest } = held(stage, from, to);
+    return always + ((inFlight[stage] ?? 1) - 1) * saved + busiest;
   };
-}
-
-function savedBytes({ activations, keysValues, logits }: UnitMemory): number {
-  return activations + keysValues + logits;
 }
 
 /** Stages of one shape are worked out once: by their number of layers where all are alike, by their ends otherwise. */
