@@ -4,6 +4,7 @@ import type { ReadReferenced, Run } from '../core/config/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';
+import { launchedMemoryFindings } from '../core/export/launchers/memory-fixes';
 import { isLauncher } from '../core/launch/readers';
 import { loadConfig, type LoadedConfig } from '../core/launch/load-config';
 import { findingsOf } from '../core/planner/findings';
@@ -86,10 +87,10 @@ export function planRun(
   }
 }
 
-/** What there is to say about a run and its plan. A launcher's file is judged by its own rules: fixes for terapipe.json would not fit it, and it names no GPU whose memory could be too small. @param planOf plans the changes that may help a plan which does not fit. */
+/** What there is to say about a run and its plan. A launcher's file is judged by its own rules, and by whether its plan fits. @param planOf plans the changes that may help a plan which does not fit. */
 export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, planOf?: (run: Run) => Plan): readonly Finding[] {
-  if (isLauncher(run.format)) return config.findings;
-  return findingsOf(run, plan, plan === null || planOf === undefined ? [] : findRemedies(run, plan, planOf));
+  const remedies = plan === null || planOf === undefined ? [] : findRemedies(run, plan, planOf);
+  return isLauncher(run.format) ? [...config.findings, ...launchedMemoryFindings(run, plan, remedies)] : findingsOf(run, plan, remedies);
 }
 
 /** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */

@@ -6,8 +6,9 @@ import type { ElasticRequest } from '../core/elastic/request';
 import { resolveElastic } from '../core/elastic/resolve';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../core/errors';
 import type { Finding } from '../core/findings';
-import { loadConfig } from '../core/launch/load-config';
-import { isLauncher, recogniseConfig } from '../core/launch/readers';
+import { loadConfig, type LoadedConfig } from '../core/launch/load-config';
+import { launchedMemoryFindings } from '../core/export/launchers/memory-fixes';
+import { isLauncher, readerOf, recogniseConfig } from '../core/launch/readers';
 import { findingsOf } from '../core/planner/findings';
 import type { Plan } from '../core/planner/plan';
 import type { PlanRequest } from '../core/planner/request';
@@ -201,7 +202,11 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       throwIfCancelled(signal);
       const { run, launcher } = config;
       const judged = (plan: Plan | null): readonly Finding[] =>
-        run === null || isLauncher(format) ? config.findings : findingsOf(run, planToJudge(run, plan)).filter(isTrueOf(run));
+        run === null
+          ? config.findings
+          : isLauncher(format)
+            ? [...config.findings, ...launchedMemoryFindings(run, plan)]
+            : findingsOf(run, planToJudge(run, plan)).filter(isTrueOf(run));
       if (run !== null) session.reads = tried;
       update(session, { run, launcher, texts, format, findings: judged(null), error: config.noRun });
       if (run === null) {
@@ -233,7 +238,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       session.plannedEdits = edits;
       update(session, { elastic, error: null, progress: null });
       const { plan } = session.state;
-      if (plan !== null && !isLauncher(format) && planToJudge(run, plan) !== null) void offerRemedies(session, run, plan, found, signal);
+      if (plan !== null && planToJudge(run, plan) !== null) void offerRemedies(session, config, run, plan, found, signal);
     } catch (error) {
       fail(session, signal, error, texts);
     }
@@ -241,10 +246,25 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
   }
 
   /** Looks, once the plan is shown, for the smallest changes that fit where it does not; an edit stops it. */
-  async function offerRemedies(session: Session, run: Run, plan: Plan, found: readonly NamedProfile[], signal: AbortSignal): Promise<void> {
+  async function offerRemedies(
+    session: Session,
+    config: LoadedConfig,
+    run: Run,
+    plan: Plan,
+    found: readonly NamedProfile[],
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
       const remedies = await world.remedies(run, found, plan, { signal });
-      if (remedies.length > 0 && !signal.aborted) update(session, { findings: findingsOf(run, plan, remedies).filter(isTrueOf(run)) });
+      if (remedies.length === 0) return;
+      const { launcher } = config;
+      const launched =
+        launcher === null || !isLauncher(launcher.format) ? null : { launcher, read: await readerOf(launcher.format, world.shell) };
+      const findings =
+        launched === null
+          ? findingsOf(run, plan, remedies).filter(isTrueOf(run))
+          : [...config.findings, ...launchedMemoryFindings(run, plan, remedies, launched)];
+      if (!signal.aborted) update(session, { findings });
     } catch (error) {
       if (!signal.aborted && !(error instanceof CancelledError)) world.reportBug(error);
     }

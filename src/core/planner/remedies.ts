@@ -25,6 +25,8 @@ export interface Remedy extends Change {
   readonly iterationMs: number;
   /** Time for as many tokens, over that of the plan as it is, less 1: 0.03 is 3 % slower. */
   readonly slower: number;
+  /** The plan with it, its chosen candidate alone and not drawn, since it crosses threads; null: the plan as it is, by another of its candidates. */
+  readonly plan: Plan | null;
 }
 
 /** As many are offered. */
@@ -51,9 +53,13 @@ export function* remediesFor(run: Run, plan: Plan): Generator<Run, readonly Reme
       run,
       change.sets.map(([key, value]) => `${key}=${value}`),
     );
-    if (changed !== null && chosenOf(changed).fits) found.push(remedyOf(change, chosen, chosenOf(changed)));
+    if (changed !== null && chosenOf(changed).fits) found.push(remedyOf(change, chosen, chosenOf(changed), chosenAlone(changed)));
   }
   return found;
+}
+
+function chosenAlone(plan: Plan): Plan {
+  return { ...plan, candidates: [{ ...chosenOf(plan), timeline: null }] };
 }
 
 /** The same on this thread. @param planOf throws ExpectedError where a run cannot be planned. */
@@ -79,8 +85,8 @@ export function remedyText({ label, slower }: Remedy): string {
   return `${label}: fits, ${cost}`;
 }
 
-function remedyOf(change: Change, before: Candidate, { iterationMs, tokensPerSecond }: Candidate): Remedy {
-  return { ...change, iterationMs, slower: before.tokensPerSecond / tokensPerSecond - 1 };
+function remedyOf({ sets, label }: Change, before: Candidate, { iterationMs, tokensPerSecond }: Candidate, plan: Plan | null): Remedy {
+  return { sets, label, iterationMs, slower: before.tokensPerSecond / tokensPerSecond - 1, plan };
 }
 
 /** The fastest other schedule that fits and that the files' launcher, or where they name none a usual one, runs: the plan has it already. */
@@ -90,7 +96,7 @@ function otherSchedule({ request, candidates }: Plan, chosen: Candidate): Remedy
     .sort((a, b) => a.iterationMs - b.iterationMs);
   if (best === undefined || request.slicing.scheme !== null) return [];
   const change = { sets: [['schedule', best.schedule]], label: `Run ${best.schedule} (${formatDuration(best.iterationMs)})` } as const;
-  return [remedyOf(change, chosen, best)];
+  return [remedyOf(change, chosen, best, null)];
 }
 
 /** Whether what the files name runs a candidate, and where they name nothing, whether usual launchers do: a remedy must not need another runtime. */

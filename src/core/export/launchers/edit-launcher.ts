@@ -8,12 +8,12 @@ import { deepspeedWishes } from './deepspeed-wishes';
 import type { HandOver, PlannedStep, Remark } from './hand-over';
 import { jsonSyntax } from './json-syntax';
 import { megatronWishes } from './megatron-wishes';
-import { otherModelWhat, requireAsPlanned } from './planned-again';
+import { otherModelWhat, requireAsPlanned, saidBy } from './planned-again';
 import { shellSyntax } from './shell-syntax';
 import type { Syntax } from './syntax';
 import { titanWishes } from './titan-wishes';
 import { tomlSyntax } from './toml-syntax';
-import type { Put, Way, Wish } from './wish';
+import type { Put, Said, Way, Wish } from './wish';
 import { yamlSyntax } from './yaml-syntax';
 
 /** A launcher's file changed to what a plan says. */
@@ -59,6 +59,11 @@ export function wishesFor(plan: HandOver, format: EditableFormat): readonly Wish
   return format === 'deepspeed' ? deepspeedWishes(plan) : megatronWishes(plan, format);
 }
 
+/** Of what is in `only` alone, where that is given. */
+function wishesAbout(plan: HandOver, format: EditableFormat, only: ReadonlySet<Said> | undefined): readonly Wish[] {
+  return wishesFor(plan, format).filter((wish) => only === undefined || saidBy(wish).some((said) => only.has(said)));
+}
+
 function syntaxOf(format: EditableFormat): Syntax {
   if (format === 'megatron-shell') return shellSyntax;
   if (format === 'torchtitan') return tomlSyntax;
@@ -84,15 +89,26 @@ export function requireEdited(
   before: LauncherFile,
   format: EditableFormat,
   read: LauncherReader,
+  only?: ReadonlySet<Said>,
 ): void {
   const launcher = edits.length === 0 ? before : read(before.file, text);
-  requireAsPlanned(step, { launcher, format, wishes: wishesFor(step.plan, format), gaps, before });
+  const wishes = wishesAbout(step.plan, format, only);
+  requireAsPlanned(step, { launcher, format, wishes, gaps, before });
 }
 
-/** As `editLauncher`, whatever is to be said of the file that comes of it. */
-export function writtenInto(plan: HandOver, launcher: LauncherFile, format: EditableFormat, read: LauncherReader): EditedLauncher {
+/**
+ * As `editLauncher`, whatever is to be said of the file that comes of it.
+ * @param only what of the plan is written; left out: all of it.
+ */
+export function writtenInto(
+  plan: HandOver,
+  launcher: LauncherFile,
+  format: EditableFormat,
+  read: LauncherReader,
+  only?: ReadonlySet<Said>,
+): EditedLauncher {
   const syntax = remembering(syntaxOf(format));
-  const wishes = wishesFor(plan, format);
+  const wishes = wishesAbout(plan, format, only);
   const [set, kept, gaps]: [string[], string[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
   const met: Wish[] = [];
   let current = launcher;

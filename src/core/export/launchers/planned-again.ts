@@ -106,7 +106,7 @@ function textOf(value: SaidValues[Said]): string {
 }
 
 /** What a wish is about: as it says, else what its facts are read for. */
-function saidBy({ about, facts }: Wish): readonly Said[] {
+export function saidBy({ about, facts }: Wish): readonly Said[] {
   return about ?? facts.flatMap((fact) => saidByFact[fact] ?? []);
 }
 

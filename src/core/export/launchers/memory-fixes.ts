@@ -1,0 +1,64 @@
+import type { LauncherFile, LauncherReader } from '../../config/facts';
+import type { Run } from '../../config/run';
+import { ExpectedError } from '../../errors';
+import type { Finding, TextEdit } from '../../findings';
+import { isLauncher } from '../../launch/readers';
+import { memoryFindings } from '../../planner/findings/memory-rules';
+import type { Plan } from '../../planner/plan';
+import type { Remedy } from '../../planner/remedies';
+import { isEditable, requireEdited, writtenInto } from './edit-launcher';
+import { stepOf } from './hand-over';
+import type { Said } from './wish';
+
+/** A launcher's file with its reader. */
+export interface Launched {
+  readonly launcher: LauncherFile;
+  readonly read: LauncherReader;
+}
+
+/**
+ * The finding that the step of a launcher's file does not fit, at the flag that decides most about memory; each of the remedies is a quick fix where the file can say it: the settings that change, and none else, read back and planned again.
+ * @param remedies of the plan, as `remediesFor` finds them. @param launched null: without quick fixes.
+ */
+export function launchedMemoryFindings(
+  run: Run,
+  plan: Plan | null,
+  remedies: readonly Remedy[] = [],
+  launched: Launched | null = null,
+): readonly Finding[] {
+  return memoryFindings(run, plan, remedies, (remedy) => (launched === null ? null : editsFor(remedy, launched)));
+}
+
+function editsFor({ sets, plan }: Remedy, { launcher, read }: Launched): readonly TextEdit[] | null {
+  const { format } = launcher;
+  if (plan === null || !isLauncher(format) || !isEditable(format)) return null;
+  try {
+    const step = stepOf(plan);
+    const only = new Set(sets.flatMap(([key]) => saidOf(key)));
+    const edited = writtenInto(step.plan, launcher, format, read, only);
+    if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;
+    requireEdited(step, edited, launcher, format, read, only);
+    return edited.edits;
+  } catch (error) {
+    if (error instanceof ExpectedError) return null;
+    throw error;
+  }
+}
+
+/** What a launcher is told of a setting of terapipe.json, with what hangs on it. */
+function saidOf(key: string): readonly Said[] {
+  switch (key) {
+    case 'layout.pipeline':
+      return ['pipeline', 'virtualStages', 'stageLayers', 'schedule', 'data'];
+    case 'training.microBatch':
+      return ['microBatch', 'globalBatch'];
+    case 'training.recompute':
+      return ['recompute'];
+    case 'training.zeroStage':
+      return ['zeroStage'];
+    case 'training.sequenceParallel':
+      return ['sequenceParallel'];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import type { LauncherReader } from '../../../../../src/core/config/facts';
+import { applyOverrides } from '../../../../../src/core/config/overrides';
+import type { Run } from '../../../../../src/core/config/run';
+import { ExpectedError } from '../../../../../src/core/errors';
+import { launchedMemoryFindings } from '../../../../../src/core/export/launchers/memory-fixes';
+import type { TextEdit } from '../../../../../src/core/findings';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/launch/load-config';
+import { makePlan } from '../../../../../src/core/planner/make-plan';
+import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
+import { findRemedies, mostTrials, remedyText } from '../../../../../src/core/planner/remedies';
+import { resolveRun } from '../../../../../src/core/planner/resolve';
+import { shellReader } from '../../config/shell/shell-reader';
+
+const script = `#!/bin/bash
+MICRO=4 # sequences
+torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py \\
+  --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --micro-batch-size $MICRO --global-batch-size 32 \\
+  --seq-length 4096 --max-position-embeddings 4096 --num-layers 40 --hidden-size 5120 --num-attention-heads 40 \\
+  --bf16 --use-distributed-optimizer --swiglu --position-embedding-type rope
+`;
+
+describe("a launcher's file whose plan does not fit", () => {
+  let read: LauncherReader;
+
+  before(async () => {
+    read = await shellReader();
+  });
+
+  const load = (text: string): Promise<LoadedConfig> =>
+    loadConfig('train.sh', text, {
+      shell: () => Promise.resolve(read),
+      read: (from) =>
+        Promise.reject(
+          new ExpectedError('config-not-found', 'There is no such file', 'mend the path', { file: from, range: { start: 0, end: 0 } }),
+        ),
+    });
+
+  const planOf = (run: Run): Plan => makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
+
+  const applied = (text: string, edits: readonly TextEdit[]): string =>
+    [...edits].reverse().reduce((now, { place: { range }, newText }) => now.slice(0, range.start) + newText + now.slice(range.end), text);
+
+  it('is told at the pipeline size, as an error where the GPU is given, with the smallest changes that fit as edits', async () => {
+    const { run, launcher } = await load(script);
+    let plans = 0;
+    const plan = planOf(run!);
+    assert.equal(chosenOf(plan).fits, false);
+    const remedies = findRemedies(run!, plan, (changed) => {
+      plans += 1;
+      return planOf(changed);
+    });
+    assert.ok(plans <= mostTrials);
+    const [finding, ...others] = launchedMemoryFindings(run!, plan, remedies, { launcher: launcher!, read });
+    assert.deepEqual(others, []);
+    assert.equal(finding?.code, 'memory-over-capacity');
+    assert.equal(finding.severity, 'information');
+    const { start, end } = finding.place.range;
+    assert.match(script.slice(start - 31, end), /--pipeline-model-parallel-size 2$/);
+    const given = applyOverrides(run!, ['cluster.gpu=H100-80GB']);
+    assert.equal(launchedMemoryFindings(given, planOf(given))[0]?.severity, 'error');
+
+    assert.ok(finding.fixes.length > 0);
+    for (const { title, edits } of finding.fixes) {
+      const text = applied(script, edits);
+      const { run: changed, findings } = await load(text);
+      assert.deepEqual(findings.filter(({ severity }) => severity === 'error'), []); // prettier-ignore
+      const chosen = chosenOf(planOf(changed!));
+      assert.ok(chosen.fits, title);
+      const remedy = remedies.find((each) => remedyText(each) === title);
+      assert.equal(chosen.iterationMs, remedy?.iterationMs, title);
+      assert.match(text, /# sequences/);
+    }
+  });
+
+  it('gets nothing where it fits, nor fixes where its file is not there to be edited', async () => {
+    const small = await load(script.replace('--num-layers 40', '--num-layers 4'));
+    assert.deepEqual(launchedMemoryFindings(small.run!, planOf(small.run!)), []);
+    const { run } = await load(script);
+    assert.deepEqual(launchedMemoryFindings(run!, planOf(run!))[0]?.fixes, []);
+  });
+});
