@@ -30,7 +30,8 @@ export const abilities: Readonly<Record<ConfigFormat, Abilities>> = {
 
 const ofRuntime: Readonly<Record<Runtime, Abilities>> = { megatron, torchtitan, deepspeed };
 
-/** The schedules that the launcher of a run can run, or the runtime that its files name; null where they name neither: any. */
-export function schedulesRunBy({ format, training: { runtime } }: Pick<Run, 'format' | 'training'>): readonly ScheduleName[] | null {
-  return abilities[format].schedules ?? (runtime?.value === undefined ? null : ofRuntime[runtime.value].schedules);
+/** What the launcher of a run can do, or the runtime that its files name where they are of no launcher. */
+export function abilitiesOf({ format, training: { runtime } }: Pick<Run, 'format' | 'training'>): Abilities {
+  const ofFormat = abilities[format];
+  return ofFormat !== anything || runtime?.value === undefined ? ofFormat : ofRuntime[runtime.value];
 }

@@ -13,14 +13,18 @@ export const rounding = 1e-9;
  * @returns undefined where none of the candidates may be chosen.
  */
 export function choose(request: PlanRequest, candidates: readonly Candidate[]): Candidate | undefined {
-  const asked = askedSchedule(request);
-  if (asked !== null) return bestOfSchedule(candidates.filter((candidate) => isOfSchedule(candidate, asked, request)));
-  const { runs } = request;
-  const inPlay = candidates.filter((candidate) => runs?.some((name) => isOfSchedule(candidate, name, request)) ?? true);
-  const names = [...new Set(inPlay.map(({ schedule }) => schedule))];
-  const schedules = names.flatMap((name) => bestOfSchedule(inPlay.filter(({ schedule }) => schedule === name)) ?? []);
+  const schedules = bestPerSchedule(request, candidates);
   const fitting = schedules.filter(({ fits }) => fits);
   return leastMemory(fitting.length === 0 ? schedules : usualFirst(tied(fitting)));
+}
+
+/** The best of each schedule that may be chosen: the one asked for, or those that the launcher runs. */
+export function bestPerSchedule(request: PlanRequest, candidates: readonly Candidate[]): readonly Candidate[] {
+  const asked = askedSchedule(request);
+  const runs = asked === null ? request.runs : [asked];
+  const inPlay = candidates.filter((candidate) => runs?.some((name) => isOfSchedule(candidate, name, request)) ?? true);
+  const names = [...new Set(inPlay.map(({ schedule }) => schedule))];
+  return names.flatMap((name) => bestOfSchedule(inPlay.filter(({ schedule }) => schedule === name)) ?? []);
 }
 
 /** The schedule that was asked for, by name or by giving slices. */

@@ -14,7 +14,7 @@ import { chooseProfile, gpuPresetOf, profileMismatch } from '../profile/match';
 import type { NamedProfile } from '../profile/profile';
 import { formatCount } from '../format';
 import { baseName } from '../text';
-import { schedulesRunBy } from './abilities';
+import { abilitiesOf } from './abilities';
 import { calibrated } from './calibrate';
 import { chooser, type Fallback, type Take } from './chooser';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
@@ -64,7 +64,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const layout =
     mixed === null ? resolveLayout(fixing, draft, model, cluster, take) : resolveMixedLayout(fixing, draft, model, mixed, constants, take);
   const training = trainingOn(run, draft, layout, take);
-  const runs = schedulesRunBy(run);
+  const { schedules: runs } = abilitiesOf(run);
   const request: PlanRequest = {
     title: run.title,
     model,

@@ -2,18 +2,20 @@ import type { CostInputs } from '../../cost/rates';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors';
 import type { Scheme } from '../../solver/slicing';
 import { solveSlicing } from '../../solver/solve';
-import { provenanceOf } from '../make-plan';
+import { makePlan, provenanceOf } from '../make-plan';
+import { chosenOf } from '../plan';
 import { verdictOf } from '../../memory/verdict';
 import type { Measured } from '../predict';
 import { slicingCost } from '../slicing-cost';
 import { stepPartsOf, type StepPart } from '../step-parts';
+import { bestPerSchedule } from '../choose';
 import { cutsFor } from './cuts';
 import { evaluatorOf, familyName, type Evaluator } from './evaluate';
 import { microBatchesOf, type SearchPoint } from './known';
-import { launchedPoints } from './launched';
+import { isLaunched, isRefused, ownPoint } from './launched';
 import { heldToMeasured, measuredChoices } from './measured';
 import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
-import { bestFirst, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
+import { bestFirst, scheduleKey, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
 import { isSliced, unitOf } from './schedules';
 import { gpusOf, type SearchProblem } from './space';
 import { layoutText, whyLost, whyTooLarge } from './words';
@@ -46,9 +48,14 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   const details = describerOf(problem, evaluator, options.tokenBudget ?? null, options.signal);
   const equal = details.plan(leader.point);
   const cost = provenanceOf(problem.request, evaluator.pipeline(leader.point));
-  const launched = launchedPlan(details, problem, evaluator, options.signal);
-  const perSchedule = [...found.perSchedule.values()].map(({ point }) => solved(details, problem, evaluator, point, options.signal));
-  const fastest = perSchedule.reduce((best, plan) => (plan.iterationMs < best.iterationMs ? plan : best), equal);
+  const own = ownPlans(problem, details, options.signal);
+  const fitting = own.filter(({ fits }) => fits);
+  const ownMs = Math.min(...fitting.map(({ iterationMs }) => iterationMs));
+  const searched: readonly FoundPlan[] = [...found.perSchedule.values()].map(({ point }) =>
+    solved(details, problem, evaluator, point, options.signal),
+  );
+  const perSchedule = fitting.filter((plan) => !isRefused(problem, plan)).reduce(withOwn, searched);
+  const fastest = perSchedule.reduce((best, plan) => (!best.fits || plan.iterationMs < best.iterationMs ? plan : best), equal);
   const tied = (plan: FoundPlan): FoundPlan => ({ ...plan, tie: plan.iterationMs <= fastest.iterationMs * (1 + cost.errorPercent / 100) });
   const best = tied(fastest);
   return {
@@ -57,30 +64,56 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     fixed: [...asked.fixed],
     measured: measuredOf(asked),
     best,
-    launched: launched === null ? null : tied(launched),
-    front: found.front.map(({ point }) => tied(details.plan(point))),
+    launched: own[0] === undefined || !isLaunched(problem) ? null : tied(own[0]),
+    front: frontOf([...(best.fits ? [best] : []), ...found.front.map(({ point }) => tied(details.plan(point)))]),
     perSchedule: perSchedule.map(tied).sort((a, b) => a.iterationMs - b.iterationMs),
     runnersUp: runnersUp(found, best, (point) => tied(details.plan(point))),
     notFitting: notFitting(problem, found.excluded, best, evaluator),
     improvements: [],
     cost,
     tokenBudget: options.tokenBudget ?? null,
-    lowerBoundMs: found.best === null ? best.iterationMs : Math.min(found.lowerBoundMs, best.iterationMs),
-    proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs,
+    lowerBoundMs: Math.min(found.best === null ? Infinity : found.lowerBoundMs, best.iterationMs, ownMs),
+    proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs && best.iterationMs <= ownMs,
     counts: found.counts,
   };
 }
 
-/** Files may launch what a search would leave out as too large to simulate, up to so many operations. */
-const mostLaunchedOperations = 1_000_000;
+/**
+ * What a plan of the request as it stands chooses, with the layout that the files launch or the assumed one, and then the best of each schedule that it might choose. They are members of every search, whatever the space leaves
+ * out (cuts, ZeRO stages, tensor parallelism across nodes, slices that are not equal), so that no search answers worse than the plan. Empty where there is no such plan.
+ */
+function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSignal): readonly FoundPlan[] {
+  const { fixed, schedules } = problem;
+  const request = schedules === undefined ? problem.request : { ...problem.request, runs: schedules };
+  try {
+    const plan = makePlan(request, { signal });
+    const chosen = chosenOf(plan);
+    const open = fixed.has('schedule') ? request : { ...request, schedule: null };
+    const others = bestPerSchedule(open, plan.candidates).filter(({ id }) => id !== chosen.id);
+    return [chosen, ...others].map((candidate) => details.found(ownPoint(request, candidate.schedule), candidate));
+  } catch (error) {
+    if (error instanceof ExpectedError) return [];
+    throw error;
+  }
+}
 
-/** Of the layouts that the files launch: the fastest that fits; where none does, the fastest. */
-function launchedPlan(details: Describer, problem: SearchProblem, evaluator: Evaluator, signal?: CancelSignal): FoundPlan | null {
-  const plans = launchedPoints(problem)
-    .filter((point) => evaluator.operations(point) <= mostLaunchedOperations)
-    .map((point) => solved(details, problem, evaluator, point, signal));
-  const [first] = plans.toSorted((a, b) => Number(b.fits) - Number(a.fits) || a.iterationMs - b.iterationMs);
-  return first ?? null;
+/** Fastest first, none both slower and larger than another. */
+function frontOf(plans: readonly FoundPlan[]): FoundPlan[] {
+  let least = Infinity;
+  return plans
+    .toSorted((a, b) => a.iterationMs - b.iterationMs || a.peakBytes - b.peakBytes)
+    .filter(({ peakBytes }) => {
+      const isSmaller = peakBytes < least;
+      least = Math.min(least, peakBytes);
+      return isSmaller;
+    });
+}
+
+/** The plans with `own` in place of that of its schedule, where it is faster or there is none. */
+function withOwn(plans: readonly FoundPlan[], own: FoundPlan): readonly FoundPlan[] {
+  const rival = plans.find(({ point }) => scheduleKey(point) === scheduleKey(own.point));
+  if (rival !== undefined && rival.iterationMs <= own.iterationMs) return plans;
+  return [...plans.filter((plan) => plan !== rival), own];
 }
 
 /** The layout with the least memory, where none fits. */
@@ -100,23 +133,29 @@ function closest(problem: SearchProblem, { signal }: SearchOptions): { readonly 
 
 export interface Describer {
   readonly plan: (point: SearchPoint, scheme?: Scheme) => FoundPlan;
+  /** A point that is predicted already. */
+  readonly found: (point: SearchPoint, candidate: Measured) => FoundPlan;
 }
 
 /** Points with all their numbers. */
 export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null, signal?: CancelSignal): Describer {
-  const gpus = gpusOf(problem);
+  const found = (point: SearchPoint, candidate: Measured): FoundPlan => {
+    const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
+    const verdict = verdictOf(candidate.memory);
+    const { tensor, pipeline, data, context } = point.layout;
+    const gpus = tensor * pipeline * data * context;
+    return {
+      ...{ point, name, scheme, iterationMs, peakBytes: verdict.peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu },
+      gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
+      tie: false,
+      parts: partsOf(problem, evaluator, point, candidate),
+    };
+  };
   return {
+    found,
     plan: (point, given) => {
       throwIfCancelled(signal);
-      const candidate = evaluator.candidate(point, given, signal);
-      const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
-      const verdict = verdictOf(candidate.memory);
-      return {
-        ...{ point, name, scheme, iterationMs, peakBytes: verdict.peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu },
-        gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
-        tie: false,
-        parts: partsOf(problem, evaluator, point, candidate),
-      };
+      return found(point, evaluator.candidate(point, given, signal));
     },
   };
 }

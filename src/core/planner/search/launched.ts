@@ -9,24 +9,27 @@ import type { FoundPlan, SearchResult } from './result';
 import type { SearchProblem } from './space';
 import { layoutText, whyLost } from './words';
 
-/** The layout that a file launches, in the terms of a search: with the schedule that it names, or with each of those that it leaves open. None where the batch does not divide. */
-export function launchedPoints({ request, schedules, launched = false }: SearchProblem): SearchPoint[] {
-  const { model, layout, training, slicing } = request;
-  const { pipeline, data } = layout;
-  const microBatches = training.globalBatch / data / training.microBatch;
-  if (!launched || !Number.isInteger(microBatches) || pipeline > model.layers) return [];
-  const names: readonly ScheduleName[] =
-    request.schedule !== null
-      ? [request.schedule]
-      : slicing.scheme !== null
-        ? ['TeraPipe']
-        : pipeline === 1 || layout.virtualStages > 1
-          ? ['1F1B']
-          : (['1F1B', 'GPipe', 'TeraPipe'] as const).filter((name) => schedules?.includes(name) ?? true);
-  return names.map((schedule) => ({
-    ...{ layout, training, schedule, slices: 1, keys: { time: 'launched', sliced: 'launched', holding: 'launched' } },
+/** Whether the files launch a whole layout, on which the batch divides. */
+export function isLaunched({ request: { training, layout }, launched = false }: SearchProblem): boolean {
+  return launched && Number.isInteger(training.globalBatch / layout.data / training.microBatch);
+}
+
+/** The layout of a request, in the terms of a search, with a schedule that a plan of it compares. */
+export function ownPoint(request: SearchProblem['request'], schedule: ScheduleName): SearchPoint {
+  const { layout, training } = request;
+  return {
+    ...{ layout, training, schedule, slices: 1, keys: { time: 'own', sliced: 'own', holding: 'own' } },
     stageLayers: layout.stageLayers ?? stageLayersOf(request, schedule),
-  }));
+  };
+}
+
+/** Whether a launcher refuses to run a plan: it interleaves as many micro-batches as a multiple of the stages. */
+export function isRefused({ schedules }: Pick<SearchProblem, 'schedules'>, { point: { layout }, scheme }: FoundPlan): boolean {
+  return schedules !== undefined && isUneven(layout, scheme);
+}
+
+function isUneven({ pipeline, virtualStages }: FoundPlan['point']['layout'], scheme: FoundPlan['scheme']): boolean {
+  return virtualStages > 1 && scheme.length % pipeline !== 0;
 }
 
 /** Layers of each stage, as equal as the schedule's chunks allow. */
@@ -63,8 +66,8 @@ export function launchedAgainstBest({ launched, best, request }: SearchResult): 
 
 /** What is plainly wrong with a launched layout. */
 function faults({ point, verdict, scheme }: FoundPlan, { cluster }: SearchResult['request']): string[] {
-  const { tensor, pipeline, virtualStages } = point.layout;
-  const uneven = virtualStages > 1 && scheme.length % pipeline !== 0;
+  const { tensor, pipeline } = point.layout;
+  const uneven = isUneven(point.layout, scheme);
   const faults = [
     ...(uneven
       ? [`interleaving wants a multiple of ${plural(pipeline, 'micro-batch', 'micro-batches')}, not ${formatCount(scheme.length)}`]

@@ -1,5 +1,5 @@
 import type { Run } from '../../config/run';
-import { abilities } from '../abilities';
+import { abilitiesOf } from '../abilities';
 import type { PlanRequest } from '../request';
 import { fixedBy, searchKeys, type SearchKey, type SearchProblem } from './space';
 
@@ -19,7 +19,7 @@ export const freeNames: Readonly<Record<'layout' | 'all', readonly SearchKey[]>>
  * @param free choices that are searched though files fix them. ZeRO 2 and 3 stay all the same: what they exchange in every micro-batch is not timed, so that leaving them would look like a loss.
  */
 export function searchProblemOf(run: Run, request: PlanRequest, free: readonly SearchKey[] = []): SearchProblem {
-  const { schedules, kept } = abilities[run.format];
+  const { schedules, kept } = abilitiesOf(run);
   const released = new Set(free.filter((key) => key !== 'zeroStage' || request.training.zeroStage < 2));
   const fixed = [...fixedBy(run)].filter((key) => !released.has(key));
   return {

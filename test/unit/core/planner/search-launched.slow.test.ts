@@ -64,6 +64,21 @@ describe('a launched layout against the best', () => {
     assert.deepEqual(searchProblemOf(run, request, ['tensor']).fixed, new Set([...kept.fixed].filter((key) => key !== 'tensor')));
   });
 
+  it('chooses of a terapipe.json what its runtime runs, as of the files of that launcher', async () => {
+    for (const [runtime, schedules, kept] of [
+      ['megatron', ['1F1B'], false],
+      ['deepspeed', ['1F1B'], true],
+    ] as const) {
+      const run = await own({ tensor: 2 }, { training: { sequenceLength: 2048, globalBatch: 32, runtime } });
+      const problem = searchProblemOf(run, resolveRun(run, defaults));
+      assert.deepEqual(problem.schedules, schedules);
+      assert.deepEqual(problem.request.runs, schedules);
+      assert.equal(problem.fixed.has('virtualStages'), kept);
+    }
+    const run = await own({ tensor: 2 });
+    assert.equal(searchProblemOf(run, resolveRun(run, defaults)).schedules, undefined);
+  });
+
   it('predicts the launched layout as its plan does', async () => {
     for (const run of [
       await nemo(),
