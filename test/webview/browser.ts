@@ -132,6 +132,8 @@ async function openPage(browser: Browser, server: Server, pages: Map<string, Ope
   });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
+  // A busy machine takes longer to load a page; one that never loads is named by the harness, as any case that hangs.
+  page.setDefaultNavigationTimeout(0);
   const console: string[] = [];
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type()) && !message.text().includes('favicon')) console.push(`console ${message.text()}`);

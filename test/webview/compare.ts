@@ -121,7 +121,7 @@ export const compareCases: readonly Case[] = [
         const { name } = manySchedules().candidates.find((candidate) => candidate.id === id)!;
         await page.getByRole('button', { name, exact: true }).click();
         await page.getByRole('tabpanel', { name: 'Timeline' }).waitFor();
-        await page.getByText(`${name}, not the chosen plan`).waitFor();
+        await page.getByText(`${name}, ${id === manySchedules().chosen ? 'chosen' : 'not the chosen plan'}`).waitFor();
         assert.match(await page.locator('.lane-title').innerText(), /^Memory of stage \d+ · peak [\d.]+ GiB at [\d.]+ m?s/);
         await page.getByRole('tab', { name: 'Compare' }).click();
         assert.equal(await page.locator('tr.marked').getAttribute('data-candidate'), id);
