@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { mostTrials } from '../../../src/core/planner/remedies';
 import { limitSessions } from '../../../src/extension/session-limit';
+import { shellReader } from '../core/config/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testWorld, uri } from './world';
 
 const run = uri('terapipe.json');
@@ -106,6 +107,25 @@ describe('plan sessions', () => {
     void sessions.replan(uri('terapipe.json'));
     await nextTurn();
     assert.deepEqual(bugs, [], 'a search that an edit stopped is no failure');
+  });
+
+  it("offer changes that fit in a launcher's file as edits of it, its own findings kept", async () => {
+    const text = `torchrun --nproc_per_node 4 --nnodes 1 pretrain_gpt.py --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 \\
+  --num-layers 24 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 \\
+  --micro-batch-size 8 --global-batch-size 8 --vocab-size 50257 --bf16 --use-distributed-optimizer
+`;
+    const { sessions, finish, bugs } = testWorld({ 'train.sh': text }, 1, shellReader);
+    const found = () => sessions.get(uri('train.sh'))!.findings;
+    const memory = () => found().find(({ code }) => code === 'memory-over-capacity');
+    const shown = sessions.ensure(uri('train.sh'), 'megatron-shell');
+    await finish();
+    await shown;
+    const others = found().filter((finding) => finding !== memory());
+    assert.deepEqual(memory()?.fixes, []);
+    while (memory()?.fixes.length === 0) await nextTurn();
+    assert.deepEqual(found().filter((finding) => finding !== memory()), others); // prettier-ignore
+    assert.ok(memory()?.fixes.every(({ edits }) => edits.every(({ place }) => place.file === uri('train.sh'))));
+    assert.deepEqual(bugs, []);
   });
 
   it('plan again once for many quick edits, and when a referenced file changes', async () => {
