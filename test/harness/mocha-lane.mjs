@@ -1,6 +1,6 @@
 // @ts-check
 // One lane of the unit tier: runs the test files that its parent names, one after the other, and appends every event to EVENTS-FILE.
-// `node --import tsx test/harness/mocha-lane.mjs EVENTS-FILE` with an IPC channel; answers each `{ file }` with `{ finished: file }`.
+// `node --import ./test/harness/typescript.mjs test/harness/mocha-lane.mjs EVENTS-FILE` with an IPC channel; answers each `{ file }` with `{ finished: file }`.
 import Mocha from 'mocha';
 import process from 'node:process';
 import { eventWriter } from './events.mjs';

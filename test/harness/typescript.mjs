@@ -10,7 +10,7 @@ import { transformSync, version } from 'esbuild';
 
 const root = path.join(import.meta.dirname, '../..');
 /** What was compiled before, by path; the last line of each says of what text. */
-const cache = path.join(root, 'out/typescript');
+const cache = path.join(root, 'out/cache/typescript');
 
 /**
  * @param {string} file

@@ -57,7 +57,7 @@ function startLane(eventsFile, emit, env) {
     if (event.kind === 'pass' || event.kind === 'fail') current = null;
     emit(event);
   });
-  const running = start(process.execPath, ['--import', 'tsx', 'test/harness/mocha-lane.mjs', eventsFile], {
+  const running = start(process.execPath, ['--import', './test/harness/typescript.mjs', 'test/harness/mocha-lane.mjs', eventsFile], {
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
