@@ -51,7 +51,7 @@ function searchAction(finding: Finding, state: SessionState, context: vscode.Cod
   const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
   action.isPreferred = finding.fixes.length === 0;
   action.diagnostics = diagnosticsFor(finding, state, context);
-  action.command = { title, command: 'terapipe.searchLayout', arguments: [vscode.Uri.parse(state.file)] };
+  action.command = commandOf(title, 'terapipe.searchLayout', [vscode.Uri.parse(state.file)]);
   return action;
 }
 
