@@ -29,3 +29,8 @@ export function readCorpus(): readonly Fixture[] {
     .map((file) => ({ file: path.relative(test, file).split(path.sep).join('/'), text: readFileSync(file, 'utf8') }));
   return [...files, { file: 'profile.json', text: profileText(profileWith()) }];
 }
+
+/** Whether a fixture is a config or a launcher's file: schedules, measured runs and profiles are read by readers of their own. */
+export function isConfig({ file }: Fixture): boolean {
+  return !/schedules\/|measured\/|profile\.json$/.test(file);
+}
