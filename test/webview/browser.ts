@@ -6,7 +6,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { pageHtml } from '../../src/extension/page-html';
-import { packMessage, type PackedMessage } from '../../src/protocol/packed';
+import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
 import { themeOf, type PageTheme, type ThemeName } from './themes';
 
@@ -44,8 +44,8 @@ export interface Stage {
 
 interface Harnessed {
   readonly harness: {
-    /** The buffer travels as bytes: playwright makes an empty object of a bare ArrayBuffer. */
-    readonly send: (message: Omit<PackedMessage, 'buffer'> & { readonly bytes: Uint8Array }) => void;
+    /** A packed message as JSON and its buffer as bytes: playwright makes an empty object of a bare ArrayBuffer, and looks at every value of an object several times. */
+    readonly send: (packed: { readonly json: string; readonly bytes: Uint8Array }) => void;
     readonly setTheme: (theme: PageTheme, extraClass: string) => void;
   };
 }
@@ -66,7 +66,7 @@ const harness = `
   window.harness = {
     said, complaints,
     state: () => state,
-    send: ({ bytes, ...message }) => window.postMessage({ ...message, buffer: bytes.buffer }, '*'),
+    send: ({ json, bytes }) => window.postMessage({ ...JSON.parse(json), buffer: bytes.buffer }, '*'),
     setTheme: ({ bodyClass, variables }, extra) => {
       document.documentElement.removeAttribute('style');
       for (const [name, value] of Object.entries(variables)) document.documentElement.style.setProperty(name, value);
@@ -147,7 +147,7 @@ async function openPage(browser: Browser, server: Server, pages: Map<string, Ope
     page,
     send: async (message) => {
       const { buffer, ...packed } = packMessage(message);
-      const sent = { ...packed, bytes: new Uint8Array(buffer) };
+      const sent = { json: JSON.stringify(packed), bytes: new Uint8Array(buffer) };
       await page.evaluate((each) => (globalThis as unknown as Harnessed).harness.send(each), sent);
     },
     messages: () => page.evaluate('window.harness.said'),
