@@ -128,7 +128,10 @@ export const compareCases: readonly Case[] = [
       }
       await page.getByRole('button', { name: 'ZBVZeroBubble' }).click();
       await page.getByRole('tab', { name: 'Compare' }).click();
-      await page.locator('p.hint', { hasText: /ZBVZeroBubble needs a runtime that splits backward/ }).first().waitFor();
+      await page
+        .locator('p.hint', { hasText: /ZBVZeroBubble needs a runtime that splits backward/ })
+        .first()
+        .waitFor();
       return undefined;
     },
   },
