@@ -72,7 +72,7 @@ describe('a plan beside another', () => {
     const own = await write('own.terapipe.json', config());
     const other = await write('other.terapipe.json', config({ schedule: 'GPipe' }));
     const sentences = await compare(own, other);
-    assert.match(sentences?.join(' ') ?? '', /B needs [\d.]+ [KMG]B more memory/);
+    assert.match(sentences?.join(' ') ?? '', /B needs [\d.]+ [KMG]iB more memory/);
     await until('tab', () => (timelineTabs().length === 1 ? true : undefined));
     assert.deepEqual(await compare(own, [own, other]), sentences, 'the two files that are picked in the explorer');
     const same = await compare(own, own);

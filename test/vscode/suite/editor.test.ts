@@ -97,15 +97,16 @@ describe('the editor', () => {
       const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 10);
       return lenses.length > 0 ? lenses : undefined;
     });
-    assert.deepEqual(
-      first.map(({ command, range }) => [command?.title, range.start.line]),
-      [['Planning…', 0]],
-    );
+    const fits = /^(Fits|Does not fit), [\d.]+ [GM]iB (to spare|too much)$/;
+    assert.deepEqual([...new Set(first.map(({ range }) => range.start.line))], [0]);
+    // Whether the plan is there by now is the machine's affair; either way there is an answer.
+    const answers = first.map(({ command }) => command?.title ?? '');
+    assert.ok(answers.join() === 'Planning…' || fits.test(answers[0] ?? ''), answers.join(' | '));
     const [verdict] = await until('a plan', async () => {
       const titles = await lensTitles(document.uri);
       return titles.some((title) => title.includes('/ step')) ? titles : undefined;
     });
-    assert.match(verdict ?? '', /^(Fits|Does not fit), [\d.]+ [GM]iB (to spare|too much)$/);
+    assert.match(verdict ?? '', fits);
   });
 
   it('explains a value on hover', async () => {
