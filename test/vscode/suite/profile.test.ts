@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import * as vscode from 'vscode';
 import type { Profile } from '../../../src/core/profile/profile';
 import { until } from '../until';
@@ -41,20 +41,18 @@ function children(): number[] {
   });
 }
 
-/** Processor time of a process, s. */
+/** Processor time of a process, s; 0 when it is gone. */
 function workedSeconds(pid: number): number {
-  const time = execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-  return time.split(/[:-]/).reduce((sum, part) => 60 * sum + Number(part), 0);
+  const { stdout } = spawnSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout
+    .trim()
+    .split(/[:-]/)
+    .reduce((sum, part) => 60 * sum + Number(part), 0);
 }
 
-async function measuringChild(): Promise<number> {
-  const [pid] = await until('child process that measures', () => {
-    const found = children();
-    return found.length > 0 ? found : undefined;
-  });
-  // Four seconds of its work, however long they take, are enough to have measured something.
-  await until('work of the child', () => (workedSeconds(pid!) >= 4 ? true : undefined), 300_000);
-  return children()[0] ?? pid!;
+/** The child that measures: what tells whether a provider loads is gone after a moment. Four seconds of its work, however long they take, are enough to have measured something. */
+function measuringChild(): Promise<number> {
+  return until('a child process that has measured for a while', () => children().find((pid) => workedSeconds(pid) >= 4), 300_000);
 }
 
 describe('profiling', () => {
