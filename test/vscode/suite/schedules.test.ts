@@ -59,7 +59,10 @@ describe('schedule files in the editor', () => {
           .join('\n') || undefined
       );
     });
-    assert.match(text.replaceAll('\\', ''), /Rank 0 runs the backward of stage 0, micro-batch 0\s+Starts .* waited for the gradient from rank 1/s);
+    assert.match(
+      text.replaceAll('\\', ''),
+      /Rank 0 runs the backward of stage 0, micro-batch 0\s+Starts .* waited for the gradient from rank 1/s,
+    );
   });
 
   it('have their mistakes marked at the cells, until they are mended', async () => {
