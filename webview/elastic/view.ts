@@ -1,3 +1,4 @@
+import { epochVerdict } from '../../src/core/elastic/memory';
 import { bytesPerGiB, column, formatCount, formatNumber } from '../../src/core/format';
 import type { PageElastic } from '../../src/protocol/page';
 import { fill, h } from '../dom';
@@ -11,7 +12,7 @@ import { epochDetail } from './detail';
 import { boxOf, epochCount, spanBoxes, type SpanBox } from './epochs';
 import { elasticFigures, mechanismBars } from './head';
 import { makeStepPane } from './step';
-import { cacheBytes, cacheWord, peakBytes } from './words';
+import { cacheBytes, cacheWord } from './words';
 
 /** What a terapipe.json needs for this tab. */
 const example = '"elastic": { "epochs": 10, "datasetSize": 50000, "alpha": 0.33 }';
@@ -158,6 +159,7 @@ function showTable(
       Array.from({ length: end - first }, (_, index) => {
         const epoch = boxOf(boxes, first + index)?.span.epoch;
         if (epoch === undefined) return [];
+        const { peakBytes, usableBytes } = epochVerdict(epoch.stageBytes, gpu);
         return [
           String(first + index),
           formatCount(epoch.frozenLayers),
@@ -167,7 +169,7 @@ function showTable(
           column.number(epoch.stepMs),
           column.number(epoch.epochMs / 1e3),
           epoch.cache.state === 'none' ? '–' : column.number(cacheBytes(epoch) / bytesPerGiB),
-          column.bytesOf(peakBytes(epoch), gpu.memoryBytes),
+          column.bytesOf(peakBytes, usableBytes),
           cacheWord(epoch),
         ];
       }),

@@ -2,6 +2,7 @@ import { totalBytes } from '../../src/core/elastic/memory';
 import type { ElasticEpoch, VariantId } from '../../src/core/elastic/plan';
 import type { BalanceName } from '../../src/core/elastic/request';
 import { formatBytes, formatBytesOf, formatCount, formatDuration, plural } from '../../src/core/format';
+import { usablePeakBytes } from '../../src/core/memory/verdict';
 import type { PageElastic } from '../../src/protocol/page';
 import { capitalised, sentence } from '../shared/sentence';
 import { t } from '../strings';
@@ -45,11 +46,6 @@ export function cacheWord({ cache: { state } }: ElasticEpoch): string {
 /** Bytes that a node's cache takes in an epoch. */
 export function cacheBytes({ cache: { state, hostBytes, diskBytes } }: ElasticEpoch): number {
   return state === 'none' ? 0 : hostBytes + diskBytes;
-}
-
-/** Highest memory of a stage. */
-export function peakBytes({ stageBytes }: ElasticEpoch): number {
-  return Math.max(...stageBytes.map(totalBytes));
 }
 
 /** What a stage holds: `layer 4, attention of layer 5`. A layer is two units, attention and feed-forward, between which it may be cut. */
@@ -112,7 +108,7 @@ export function tooltipLines(elastic: PageElastic, box: SpanBox, epochIndex: num
         ? t('; the {0} run here too', plural(epoch.frozenLayers, t('frozen layer'), t('frozen layers')))
         : ''),
     t('{0} parameters train', formatCount(epoch.stageParameters[on.stage] ?? 0)),
-    ...(bytes === undefined ? [] : [t('Memory: {0}', formatBytesOf(totalBytes(bytes), request.cluster.gpu.memoryBytes))]),
+    ...(bytes === undefined ? [] : [t('Memory: {0}', formatBytesOf(totalBytes(bytes), usablePeakBytes(request.cluster.gpu.memoryBytes)))]),
     ...timeLines(elastic, epoch),
   ];
 }

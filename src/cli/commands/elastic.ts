@@ -1,7 +1,7 @@
 import { balanceNames } from '../../core/config/elastic-names';
 import type { Run } from '../../core/config/run';
 import { readNamedNorms } from '../../core/elastic/named-norms';
-import { totalBytes } from '../../core/elastic/memory';
+import { epochVerdict } from '../../core/elastic/memory';
 import { planElastic } from '../../core/elastic/make-plan';
 import type { ElasticEpoch, ElasticPlan, VariantId } from '../../core/elastic/plan';
 import { resolveElastic } from '../../core/elastic/resolve';
@@ -84,7 +84,8 @@ function textOf(plan: ElasticPlan): string {
 }
 
 function rowOf({ request }: ElasticPlan, epoch: ElasticEpoch): string[] {
-  const { cache, stageBytes, fits } = epoch;
+  const { cache } = epoch;
+  const { fits, peakBytes, usableBytes } = epochVerdict(epoch.stageBytes, request.cluster.gpu);
   return [
     String(epoch.epoch),
     String(epoch.frozenLayers),
@@ -93,7 +94,7 @@ function rowOf({ request }: ElasticPlan, epoch: ElasticEpoch): string[] {
     formatCount(epoch.steps),
     column.duration(epoch.stepMs),
     column.duration(epoch.epochMs),
-    `${column.bytesOf(Math.max(...stageBytes.map(totalBytes)), request.cluster.gpu.memoryBytes)}${fits ? '' : ', does not fit'}`,
+    `${column.bytesOf(peakBytes, usableBytes)}${fits ? '' : ', does not fit'}`,
     cache.state === 'none' ? '' : cache.state,
     epoch.stageUnits.join(' '),
   ];

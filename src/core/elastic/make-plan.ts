@@ -1,9 +1,11 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../format';
+import { verdictSentence } from '../memory/verdict';
 import type { Timeline } from '../schedule/schedule';
 import { balanceNames } from '../config/elastic-names';
 import { stageSums } from './balance';
 import { alphaPolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
+import { epochVerdict } from './memory';
 import { normsOf } from './norm-table';
 import { simulateStep } from './pipeline';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
@@ -144,7 +146,7 @@ export function elasticTimeline(plan: ElasticPlan, epoch: number): EpochTimeline
   return { timeline: scaled, frozenMs, allReduceMs, optimizerMs };
 }
 
-function reasonsOf({ epochs, balances, variants, speedup, totalMs }: Omit<ElasticPlan, 'reasons'>): string[] {
+function reasonsOf({ request, epochs, balances, variants, speedup, totalMs }: Omit<ElasticPlan, 'reasons'>): string[] {
   const speedupOf = (id: VariantId) => formatNumber(variants.find((variant) => variant.id === id)?.speedup ?? NaN);
   const last = epochs.at(-1);
   const cached = epochs.find(({ cache }) => cache.used);
@@ -165,7 +167,9 @@ function reasonsOf({ epochs, balances, variants, speedup, totalMs }: Omit<Elasti
         ]),
     ...(unfit === undefined
       ? []
-      : [`Does not fit the GPUs' memory in epoch ${formatCount(unfit.epoch)}: give a smaller batch, or recompute`]),
+      : [
+          `Epoch ${formatCount(unfit.epoch)}: ${verdictSentence(epochVerdict(unfit.stageBytes, request.cluster.gpu))}; give a smaller batch, or recompute`,
+        ]),
   ];
 }
 

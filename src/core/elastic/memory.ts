@@ -1,5 +1,7 @@
+import type { GpuSpec } from '../cluster/spec';
 import { elementBytes } from '../model/elements';
 import { type CostInputs } from '../cost/rates';
+import { verdictOfPeak, type MemoryVerdict } from '../memory/verdict';
 import { optimizerBytes } from '../model/optimizer';
 import type { UnitCosts } from './unit-costs';
 import type { Unit } from './units';
@@ -13,9 +15,6 @@ export interface StageBytes {
   /** Frozen layers on the first stage: their weights, and what one pass of them holds. */
   readonly frozen: number;
 }
-
-/** Kept free for the CUDA context and the libraries' buffers: PipeTransformer measured 867 MiB for the context alone. */
-export const contextBytes = 2 ** 30;
 
 /**
  * Bytes that active units `from` to `to - 1` take on their GPU when `batch` samples pass in micro-batches of which all are in flight (GPipe without recompute). Frozen layers have no
@@ -59,4 +58,11 @@ export function frozenBytes(inputs: CostInputs, frozen: readonly Unit[], batch: 
 /** All of it. */
 export function totalBytes({ weights, gradients, optimizer, activations, frozen }: StageBytes): number {
   return weights + gradients + optimizer + activations + frozen;
+}
+
+/** The verdict on the stages of an epoch, whose cards are alike: of the fullest one. */
+export function epochVerdict(stageBytes: readonly StageBytes[], { memoryBytes }: Pick<GpuSpec, 'memoryBytes'>): MemoryVerdict {
+  const totals = stageBytes.map(totalBytes);
+  const peakBytes = Math.max(...totals);
+  return verdictOfPeak({ peakBytes, capacityBytes: memoryBytes, stage: totals.indexOf(peakBytes), stages: totals.length });
 }

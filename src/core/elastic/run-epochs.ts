@@ -7,7 +7,7 @@ import { placePipelines, type Placement } from './auto-dp';
 import { compressedLength } from './auto-pipe';
 import { calibrationOf, type Calibration } from './calibrate';
 import type { ElasticEpoch } from './plan';
-import { contextBytes, totalBytes } from './memory';
+import { epochVerdict } from './memory';
 import type { ElasticRequest } from './request';
 import { activeUnits, cutUnits, frozenForwardMs, modelledStep, stageBytesOf, type StepQuestion, type Workshop } from './workshop';
 import { stageSums } from './balance';
@@ -145,7 +145,6 @@ function epochOf(shop: Workshop, calibration: Calibration, { epoch, setting, cac
     step,
   });
   const trainMs = steps * times.stepMs;
-  const largestBytes = Math.max(...stageBytes.map(totalBytes));
   return {
     ...placement,
     ...{ epoch, frozenLayers, batch, steps, stageUnits, stageBytes, transitionMs, trainMs },
@@ -154,7 +153,7 @@ function epochOf(shop: Workshop, calibration: Calibration, { epoch, setting, cac
       active.map(({ parameters }) => parameters),
       stageUnits,
     ),
-    fits: largestBytes + contextBytes <= shop.request.cluster.gpu.memoryBytes,
+    fits: epochVerdict(stageBytes, shop.request.cluster.gpu).fits,
     ...times,
     bubbleRate: step.bubbleRate,
     cache: { ...cache, state },

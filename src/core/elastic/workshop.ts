@@ -1,11 +1,12 @@
 import { elementBytes } from '../model/elements';
 import { allReduceSeconds } from '../cost/collectives';
 import { type CostInputs } from '../cost/rates';
+import { usablePeakBytes } from '../memory/verdict';
 import { optimizerBytes } from '../model/optimizer';
 import { busyTimes } from '../schedule/idle';
 import { tableMicroBatches, searchedMicroBatches, type Cut } from './auto-pipe';
 import { exactBalance, greedyBalance, stageSums, type StageUnits } from './balance';
-import { activeBytes, contextBytes, frozenBytes, totalBytes, type StageBytes } from './memory';
+import { activeBytes, frozenBytes, totalBytes, type StageBytes } from './memory';
 import { simulateStep, stageTimes } from './pipeline';
 import type { BalanceName, ElasticRequest } from './request';
 import { analyticCosts, profiledCosts, type UnitCosts } from './unit-costs';
@@ -84,10 +85,10 @@ function timedCut(shop: Workshop, active: readonly Unit[], frozenLayers: number,
   const milliseconds = prefixSums(active.map((_, index) => sumOf(stageTimes(active, cost, index, index + 1))));
   const heldBytes = prefixSums(active.map((_, index) => totalBytes(activeBytes(inputs, costs, active, [index, index + 1], batch))));
   const prefixBytes = frozenBytes(inputs, shop.units.slice(0, frozenUnits(frozenLayers)), batch);
-  const capacity = inputs.cluster.gpu.memoryBytes - contextBytes;
+  const usable = usablePeakBytes(inputs.cluster.gpu.memoryBytes);
   const held = (from: number, to: number) => (heldBytes[to] ?? 0) - (heldBytes[from] ?? 0) + (from === 0 ? prefixBytes : 0);
   const units = exactBalance(active.length, stages, (from, to) =>
-    held(from, to) > capacity ? Infinity : (milliseconds[to] ?? 0) - (milliseconds[from] ?? 0),
+    held(from, to) > usable ? Infinity : (milliseconds[to] ?? 0) - (milliseconds[from] ?? 0),
   );
   if (units === null) return null;
   let from = 0;

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { elasticTimeline, planElastic } from '../../../../src/core/elastic/make-plan';
-import { totalBytes } from '../../../../src/core/elastic/memory';
-import type { ElasticPlan, VariantId } from '../../../../src/core/elastic/plan';
+import { balanceNames } from '../../../../src/core/config/elastic-names';
+import { epochVerdict, totalBytes } from '../../../../src/core/elastic/memory';
+import { fitsMemory, verdictOfPeak } from '../../../../src/core/memory/verdict';
+import type { ElasticEpoch, ElasticPlan, VariantId } from '../../../../src/core/elastic/plan';
 import type { ElasticRequest, Throughput } from '../../../../src/core/elastic/request';
 import { operationKind } from '../../../../src/core/schedule/schedule';
 import { bertLarge, requestOf, trainingOf } from './models';
@@ -116,6 +118,50 @@ describe('an elastic run', () => {
     assert.ok(sum(half, 'activations') < 0.51 * sum(first, 'activations'));
     assert.ok(first.stageBytes.every((stage) => stage.frozen === 0) && (half.stageBytes[0]?.frozen ?? 0) > 4 * frozen);
     assert.ok(epochs.every(({ fits, stageBytes }) => fits && stageBytes.every((stage) => totalBytes(stage) > 0)));
+  });
+
+  it('has the limit of every plan: what a card has less what is kept free', () => {
+    const request = requestOf({ freezing: { kind: 'given', frozenLayers: [0] }, epochs: 1 });
+    const { gpu } = request.cluster;
+    for (const balance of balanceNames) {
+      const epochsOn = (memoryBytes: number): readonly ElasticEpoch[] =>
+        planElastic({ ...request, balance, cluster: { ...request.cluster, gpu: { ...gpu, memoryBytes } } }).epochs;
+      const peakBytes = Math.max(...(epochsOn(gpu.memoryBytes)[0]?.stageBytes ?? []).map(totalBytes));
+      const least = 1.05 * peakBytes + 2 ** 30;
+      // In the last, a card has room for the context and the tensors alone, which was the limit once.
+      for (const [fits, memoryBytes] of [
+        [true, 1.0001 * least],
+        [false, 0.9999 * least],
+        [false, 1.001 * (peakBytes + 2 ** 30)],
+      ] as const) {
+        const [epoch] = epochsOn(memoryBytes);
+        assert.ok(epoch !== undefined);
+        const stages = epoch.stageBytes.map((stage) => ({ peakBytes: totalBytes(stage), capacityBytes: memoryBytes }));
+        assert.equal(epoch.fits, fitsMemory({ stages }));
+        if (balance !== 'time') assert.equal(epoch.fits, fits);
+        else if (fits) assert.ok(epoch.fits);
+        const { stage, ...verdict } = epochVerdict(epoch.stageBytes, { memoryBytes });
+        assert.deepEqual({ stage, ...verdict }, verdictOfPeak({ ...(stages[stage] ?? assert.fail()), stage, stages: stages.length }));
+        assert.ok(stages.every((other) => other.peakBytes <= verdict.peakBytes));
+      }
+    }
+  });
+
+  it('cuts by time only where every stage has room, and says what the fullest one lacks', () => {
+    const request = requestOf({ freezing: { kind: 'given', frozenLayers: [0] }, epochs: 1, balance: 'time' });
+    const planOn = (memoryBytes: number): ElasticPlan =>
+      planElastic({ ...request, cluster: { ...request.cluster, gpu: { ...request.cluster.gpu, memoryBytes } } });
+    const { stageBytes = [] } = planOn(request.cluster.gpu.memoryBytes).epochs[0] ?? {};
+    const widest = Math.max(...stageBytes.map(totalBytes));
+    const waysOn = (memoryBytes: number): readonly string[] => planOn(memoryBytes).balances[0]?.map(({ name }) => name) ?? [];
+    assert.ok(waysOn(1.0001 * (1.05 * widest + 2 ** 30)).includes('time'));
+    assert.ok(!waysOn(1.001 * (widest + 2 ** 30)).includes('time'));
+    const { reasons } = planOn(2 ** 30 + 2 ** 29);
+    const [said] = reasons.filter((reason) => reason.includes('does not fit'));
+    assert.match(
+      said ?? '',
+      /^Epoch 0: Stage \d of 8 needs [\d.]+ GiB, and 488 MiB are usable: does not fit, [\d.]+ GiB too much; give a smaller batch, or recompute$/,
+    );
   });
 
   it('runs nothing backward below the lowest layer that trains', () => {
