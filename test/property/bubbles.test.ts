@@ -47,7 +47,7 @@ const equal = ({ f }: Passes): Passes => ({ f, i: f, w: f });
 /** Forward as long as the input gradient, weight gradient not longer. */
 const shortWeight = ({ f, w }: Passes): Passes => ({ f, i: f, w: Math.min(f, w) });
 
-// The table of schedules in the project facts; B = I + W.
+// docs/model/schedules.md, Kinds; B = I + W.
 const laws: readonly Law[] = [
   {
     name: 'GPipe',

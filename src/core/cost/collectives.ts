@@ -15,7 +15,7 @@ export function networkBandwidth(links: LinkSpec): number {
 
 /**
  * Seconds of a ring all-reduce of `bytes` over `ranks`: 2 (r-1)/r bytes / bandwidth + lat0 + lat1 log2 r. A group larger than a node runs at the node's network
- * bandwidth with twice the latency. Source: straight-line fits to NCCL tables (facts on step time, section 3).
+ * bandwidth with twice the latency. Source: straight-line fits to NCCL tables (docs/model/time.md, Collectives).
  */
 export function allReduceSeconds(bytes: number, ranks: number, { links, gpusPerNode }: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
   if (ranks <= 1) return 0;

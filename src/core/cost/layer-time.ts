@@ -26,8 +26,8 @@ export interface LayerSeconds {
 }
 
 /**
- * Time of one layer for a slice of `tokens` tokens of each of `batch` sequences after `context` earlier ones. The operations, their bytes and the floor are those of
- * "An analytic step-time model", section 3 (cube-root form). Split in a part that does not depend on `context`, cached by (batch, tokens), and attention, which does.
+ * Time of one layer for a slice of `tokens` tokens of each of `batch` sequences after `context` earlier ones. Operations, bytes and the floor:
+ * docs/model/time.md, Layer operations. Split in a part that does not depend on `context`, cached by (batch, tokens), and attention, which does.
  *
  * @param kind of the layer; absent: that of most layers.
  * @returns a function of (batch, tokens, context); all >= 1 but context >= 0, integers.

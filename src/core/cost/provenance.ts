@@ -8,8 +8,8 @@ import type { CostProvenance } from './slice-cost';
 
 /**
  * Where the analytic times come from and how far to trust them: +-10 % after a measured step of the same machine, +-15 % with a fitted GEMM efficiency and under 20 % of layer time on the issue floor, +-20 % when the floor takes
- * more or tensor parallelism crosses nodes, +-35 % for a GPU without its own efficiency, Ethernet-class links, or experts on several nodes, which those facts have no run of. Source:
- * project facts on step time, section 8.
+ * more or tensor parallelism crosses nodes, +-35 % for a GPU without its own efficiency, Ethernet-class links, or experts on several nodes, of which no measured run is known. See
+ * docs/model/time.md, Error bars.
  */
 export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
   const { gpu, links, gpusPerNode, nodes } = inputs.cluster;
@@ -78,7 +78,7 @@ export function tableProvenance(points: number): CostProvenance {
   };
 }
 
-/** Least half width of the error bar of a step from measured slices, percent: what one calibrated run reaches (project facts on step time, section 8). */
+/** Least half width of the error bar of a step from measured slices, percent: what one calibrated run reaches (docs/model/time.md, Error bars). */
 const calibratedPercent = 10;
 /** The same when exchanges inside a layer are analytic, and when the plan asks for what was not measured and has to be extrapolated. */
 const exchangedPercent = 15;

@@ -47,7 +47,7 @@ export interface CostProvenance {
   readonly kind: 'roofline' | 'table' | 'profile';
   /** One sentence. */
   readonly description: string;
-  /** Half width of the error bar in percent (facts/time section 8), and why that wide. */
+  /** Half width of the error bar in percent (docs/model/time.md, Error bars), and why that wide. */
   readonly errorPercent: number;
   readonly errorBecause: string;
 }

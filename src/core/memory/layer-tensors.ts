@@ -11,7 +11,7 @@ import type { WorkUnit } from '../schedule/schedule';
 import { stateSaved, stateSizes, stateWorkingSet, type StateSizes } from './state-tensors';
 
 /*
- * Tensors of one layer under Megatron-LM with Transformer Engine, counted one by one. Source: "What a measured peak is made of" (project facts on memory), refined against all 8-GPU B200 runs;
+ * Tensors of one layer under Megatron-LM with Transformer Engine, counted one by one. See docs/model/memory.md, Saved for backward; refined against all 8-GPU B200 runs.
  * 34 s b h of unfused attention with dropout is Korthikanti et al. 2022 (arXiv 2205.05198), equation 1. What a mixture of experts and latent attention keep was read from Megatron-LM core 0.15:
  * `moe_layer`, `token_dispatcher` (all-to-all), `moe_utils` and `multi_latent_attention`. Tokens are taken to be balanced over the experts.
  */

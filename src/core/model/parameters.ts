@@ -219,7 +219,7 @@ export function paddedVocab(vocab: number, tensor: number): number {
 
 /**
  * FLOPs the model needs for one sequence, forward and backward, no recompute: 6 per GEMM weight that a token meets (of the experts, the active ones) and token plus attention scores and
- * context over the causal half, or the window (PaLM appendix B, with the causal half as in facts on model FLOP utilisation), and three times what a state takes forward; of the depths that predict further
+ * context over the causal half, or the window (PaLM appendix B, with the causal half: docs/model/time.md, Throughput and MFU), and three times what a state takes forward; of the depths that predict further
  * tokens their layer, projection and head.
  */
 export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number): number {

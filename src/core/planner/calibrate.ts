@@ -13,7 +13,7 @@ const steps = 20;
 
 /**
  * The request with the GPU's GEMM efficiency changed so that the step that its files describe, as launched (its layout, its schedule or 1F1B, its micro-batches or slices), takes the time that was measured. Plans with
- * other layouts on the same machine follow. Source: project facts on step time, section 8: one measured iteration is the first input to ask for.
+ * other layouts on the same machine follow. See docs/model/time.md, Calibration.
  *
  * @param iterationMs of one measured step.
  * @throws ExpectedError `calibration-unreachable` when no efficiency gives that time, `calibration-batch` when the batch is no whole number of micro-batches.

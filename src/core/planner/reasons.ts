@@ -4,7 +4,7 @@ import type { ScheduleName } from '../schedule/schedule';
 import type { Scheme } from '../solver/slicing';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 
-/** Of schedules this close in time the one with the least memory is chosen: choosing by a smaller predicted difference gains nothing on average (project facts on step time, section 8). */
+/** Of schedules this close in time the one with the least memory is chosen: choosing by a smaller predicted difference gains nothing on average (docs/model/search.md, Choosing one). */
 export const tie = 1.05;
 
 /** Whether a plan's candidate is closer to the chosen one than the error bar. The chosen one is no tie with itself. */

@@ -48,7 +48,7 @@ export function transfersOf(
   const column = (step: 1 | -1): Float64Array => {
     const ms = new Float64Array(stageOfChunk.length * units.length);
     stageOfChunk.forEach((stage, chunk) => {
-      // The ends have one boundary, which stands for the other (facts in eq. 5).
+      // The ends have one boundary, which stands for the other: docs/model/schedules.md, Transfers.
       const other = stageOfChunk[chunk + step] ?? stageOfChunk[chunk - step] ?? stage;
       units.forEach((unit, index) => (ms[chunk * units.length + index] = sendMs(pipeline, name, stage, other, unit)));
     });

@@ -27,7 +27,7 @@ export interface LinkTimes {
  * the mode says of them:
  * - `edge`: the receiver may start only that much later; the sender is free and sends are overlapped.
  * - `sending`: as `edge`, but the sender is busy while its send takes the link (`link`).
- * - `blocking`: it is busy time of the operation, on every stage alike, the ends included (TeraPipe's runtime and cost grid; facts in eq. 5).
+ * - `blocking`: it is busy time of the operation, on every stage alike, the ends included (TeraPipe's runtime and cost grid: docs/model/schedules.md, Transfers).
  * - `fill-and-drain`: as `edge`, but only for the first forward and the last backward of stage 0, and of these only between the first chunks of the stages, the others being hidden behind other work (Megatron's 1F1B).
  *
  * `link` is left out where links are wide; under the last two modes it adds to the latency.

@@ -1,5 +1,5 @@
 /**
- * Pipelines whose stages differ by a factor: slice i takes `factors[s] * ms[i]` on stage s. Slices go through all stages in one order (a permutation flow shop), so the
+ * docs/model/slicing.md, Stages that differ. Pipelines whose stages differ by a factor: slice i takes `factors[s] * ms[i]` on stage s. Slices go through all stages in one order (a permutation flow shop), so the
  * time of a whole plan is its longest path: along the slices on one stage, over to the next stages at some slice, on along the slices, and so on.
  */
 

@@ -55,7 +55,7 @@ const sameLatency = 1e-12;
 const tabulateShare = 0.5;
 
 /**
- * The exact optimum over batch slices and token slices (TeraPipe eq. 5 to 9 and section 3.4): every threshold on the slowest slice that could matter is solved
+ * The exact optimum over batch slices and token slices (TeraPipe eq. 5 to 9 and section 3.4; docs/model/slicing.md, Why the answer is optimal): every threshold on the slowest slice that could matter is solved
  * or ruled out by a bound, so the answer carries its own proof. Costs are not assumed to be monotone. Of equally fast schemes one with the fewest slices.
  * Without `contextKinks` every slice time is asked for (8 bytes each, `sliceTimeCount` of them); with it, three per length. Deterministic.
  * @throws RangeError for sizes that are no positive integers or a cost that is negative, NaN or not of the structure declared; ExpectedError `slicing-infeasible` when

@@ -4,7 +4,7 @@ import type { ScheduleKind } from '../../schedule/kind';
 import { operationKind } from '../../schedule/schedule';
 
 /*
- * Bounds for any schedule whose order does not depend on times. What a stage's order says by itself (which passes come before its first backward, before its last forward, after its last input gradient) holds
+ * docs/model/search.md, Bounds of a point. Bounds for any schedule whose order does not depend on times. What a stage's order says by itself (which passes come before its first backward, before its last forward, after its last input gradient) holds
  * whatever passes take, and gives chains of operations that run one after another.
  */
 

@@ -2,7 +2,7 @@ import { originsOf } from './times';
 import type { Pipeline } from './pipeline';
 
 /**
- * A time, ms, that the longest stage span of no order can go below, whatever the order:
+ * docs/model/schedules.md, Planned orders. A time, ms, that the longest stage span of no order can go below, whatever the order:
  * - a stage has its own work to do;
  * - before its first input gradient (in a V, before the first forward of its second chunk) a stage can run no more forwards than the memory limit lets it hold;
  * - what a micro-batch holds on a stage, for as long as it must at the least, is a share of the limit times the span;

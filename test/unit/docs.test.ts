@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { describe, it } from 'mocha';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Folders whose paths a document may name; what is built or downloaded lies elsewhere. */
+const rooms = /^(?:src|test|webview|docs|media|l10n|\.ci|\.github|\.vscode)\/[\w./@-]+$/;
+
+interface Document {
+  readonly file: string;
+  /** Without its fenced code. */
+  readonly text: string;
+  readonly headings: readonly string[];
+}
+
+const documents: readonly Document[] = [...filesUnder('docs', '.md'), 'README.md', 'CONTRIBUTING.md'].map((file) => {
+  const text = read(file).replace(/^( *)```[\s\S]*?^\1```/gm, '');
+  return { file, text, headings: [...text.matchAll(/^#+ +(.+)$/gm)].map(([, heading = '']) => heading.trim()) };
+});
+
+describe('documents', () => {
+  it('name no file or folder that is not there', () => {
+    const named = documents.flatMap(({ file, text }) =>
+      codeSpans(text).flatMap((span) => (rooms.test(span) ? [{ file, path: span }] : [])),
+    );
+    assert.ok(named.length > 100, `${named.length} paths: are they still written in backticks?`);
+    const missing = named.filter(({ path }) => !existsSync(join(root, path)));
+    assert.deepEqual(missing, []);
+  });
+
+  it('name nothing as in a file that the file does not have', () => {
+    const said = documents.flatMap(({ file, text }) =>
+      [...text.matchAll(/`([\w.]+)`(?:,? and `([\w.]+)`)? in `([\w./-]+\.ts)`/g)].flatMap(([, first = '', second, path = '']) =>
+        [first, ...(second === undefined ? [] : [second])].map((name) => ({ file, name, path })),
+      ),
+    );
+    assert.ok(said.length > 40, `${said.length} names in files`);
+    const wrong = said.filter(({ name, path }) => !name.split('.').every((part) => new RegExp(`\\b${part}\\b`).test(read(path))));
+    assert.deepEqual(wrong, []);
+  });
+
+  it('link to files and headings that are there', () => {
+    const links = documents.flatMap(({ file, text }) =>
+      [...text.matchAll(/\]\((?!https?:)([^()\s]+)\)/g)].map(([, target = '']) => ({ file, target })),
+    );
+    const broken = links.filter(({ file, target }) => {
+      const [path = '', anchor] = target.split('#');
+      const found =
+        path === ''
+          ? file
+          : relative(root, resolve(root, dirname(file), path))
+              .split(sep)
+              .join('/');
+      if (!existsSync(join(root, found))) return true;
+      const headings = documents.find((document) => document.file === found)?.headings ?? [];
+      return anchor !== undefined && !headings.map(anchorOf).includes(anchor);
+    });
+    assert.deepEqual(broken, []);
+  });
+
+  it('are cited in code by headings that are there', () => {
+    const cited = ['src', 'webview', 'test'].flatMap((folder) =>
+      filesUnder(folder, '.ts').flatMap((file) => {
+        if (file === 'test/unit/docs.test.ts') return [];
+        // A comment may go on in the next line.
+        const text = read(file).replace(/\s*\n\s*(?:\*(?!\/)|\/\/)\s*/g, ' ');
+        return [...text.matchAll(/\b(docs\/[\w/-]+\.md)(?:, (.{1,80}))?/g)].map(([, path = '', heading]) => ({ file, path, heading }));
+      }),
+    );
+    const wrong = cited.filter(({ path, heading }) => {
+      const document = documents.find((one) => one.file === path);
+      if (document === undefined) return true;
+      return heading !== undefined && /^[A-Z]/.test(heading) && !document.headings.some((known) => heading.startsWith(known));
+    });
+    assert.deepEqual(wrong, []);
+  });
+});
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8');
+}
+
+function filesUnder(folder: string, extension: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(extension))
+    .map((name) => join(folder, name).split(sep).join('/'));
+}
+
+function codeSpans(text: string): string[] {
+  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
+}
+
+/** As GitHub makes them: lower case, spaces to hyphens, without punctuation. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
