@@ -7,7 +7,29 @@ import type { Place } from '../core/located';
 export interface Answer {
   readonly json: object;
   readonly text: string;
+  /** The pieces of a text that may be too long for one, taken once: printed in place of `text`, and in JSON as its `text`. */
+  readonly pieces?: Iterable<string>;
   readonly exitCode: 0 | 1;
+}
+
+/** What an answer prints, piece by piece, its last line broken. */
+export function* printedPieces({ json, text, pieces }: Answer, asJson: boolean): Generator<string> {
+  if (pieces === undefined) yield asJson ? `${JSON.stringify(json)}\n` : text === '' ? '' : `${text}\n`;
+  else if (asJson) yield* jsonPieces(json, pieces);
+  else yield* withLastBreak(pieces);
+}
+
+function* withLastBreak(pieces: Iterable<string>): Generator<string> {
+  let last = '';
+  for (const piece of pieces) yield (last = piece);
+  if (!last.endsWith('\n')) yield '\n';
+}
+
+/** The JSON of an object that has a long `text` besides. A piece of a string is a piece of its JSON: even half a character is escaped. */
+function* jsonPieces(json: object, pieces: Iterable<string>): Generator<string> {
+  yield `${JSON.stringify(json).slice(0, -1)},"text":"`;
+  for (const piece of pieces) yield JSON.stringify(piece).slice(1, -1);
+  yield '"}\n';
 }
 
 /** Texts by file, for turning offsets into lines. */

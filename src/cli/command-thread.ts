@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { abandonWrites } from '../files/write-whole';
 import { runCommand } from './run-command';
 import { shellReaderIn } from './shell-reader';
-import type { ThreadData, ThreadSays } from './thread-messages';
+import type { ThreadData, ThreadHears, ThreadSays } from './thread-messages';
 
 if (parentPort === null) throw new Error('a command runs on a thread of its own');
 const port = parentPort;
@@ -13,7 +13,16 @@ const say = (message: ThreadSays): void => {
   port.postMessage(message);
 };
 const interrupted = new AbortController();
-port.once('message', () => {
+/** Texts that may be on their way to whoever reads them slowly. */
+const mostUnderway = 4;
+let underway = 0;
+let wake: () => void = () => undefined;
+port.on('message', (told: ThreadHears) => {
+  if (told === 'out') {
+    underway -= 1;
+    if (underway < mostUnderway) wake();
+    return;
+  }
   say({ type: 'interrupted' });
   // What a command writes because it hears of the interrupt is written.
   abandonWrites();
@@ -22,7 +31,11 @@ port.once('message', () => {
 
 say({ type: 'status', text: 'working' });
 void runCommand(args, {
-  out: (text) => say({ type: 'out', text }),
+  out: (text) => {
+    underway += 1;
+    say({ type: 'out', text });
+  },
+  drained: () => (underway < mostUnderway ? Promise.resolve() : new Promise((resolve) => (wake = resolve))),
   err: (text) => say({ type: 'err', text }),
   clock: () => performance.now(),
   now: () => new Date().toISOString(),

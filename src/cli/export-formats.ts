@@ -1,5 +1,5 @@
 import type { LauncherReader } from '../core/config/facts';
-import { chromeTrace } from '../core/export/chrome-trace';
+import { candidateTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
 import type { EditableFormat } from '../core/export/launchers/edit-launcher';
 import type { Remark } from '../core/export/launchers/hand-over';
@@ -9,7 +9,6 @@ import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
 import { formatCount } from '../core/format';
 import { readerOf } from '../core/launch/readers';
-import { liveCurve } from '../core/memory/curve';
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import { maximumTimelineOperations } from '../core/planner/predict';
 import { writeScheduleCsv } from '../core/schedule/pytorch/write';
@@ -18,7 +17,8 @@ import type { PrintedFinding } from './answer';
 
 /** A file made of a plan. */
 export interface Exported {
-  readonly text: string;
+  /** Of its text, in order: what a long one is made of is never whole in memory. Taken once. */
+  readonly pieces: Iterable<string>;
   /** What the format has no word for. */
   readonly gaps: readonly Remark[];
 }
@@ -53,7 +53,11 @@ export type ExportName = keyof typeof exportFormats;
 export const exportNames = Object.keys(exportFormats) as ExportName[];
 
 function launcher(about: string, format: NewFormat, into: readonly EditableFormat[]): ExportFormat {
-  return { about, create: async (plan, _, shell) => checkedNewLauncher(stepOf(plan), format, await readerOf(format, shell)), into };
+  const create: ExportFormat['create'] = async (plan, _, shell) => {
+    const { text, gaps } = checkedNewLauncher(stepOf(plan), format, await readerOf(format, shell));
+    return { pieces: [text], gaps };
+  };
+  return { about, create, into };
 }
 
 function notEditable(about: string, create: ExportFormat['create']): ExportFormat {
@@ -62,10 +66,13 @@ function notEditable(about: string, create: ExportFormat['create']): ExportForma
 
 function report(plan: Plan, findings: readonly PrintedFinding[]): Exported {
   const shown = findings.map((finding) => ({ ...finding, where: `${finding.file}:${finding.line}:${finding.column}` }));
-  return { text: planHtml(plan, shown), gaps: [] };
+  return { pieces: [planHtml(plan, shown)], gaps: [] };
 }
 
-function ofTimeline(about: string, write: (timeline: Timeline, candidate: Candidate, plan: Plan) => string): ExportFormat {
+function ofTimeline(
+  about: string,
+  write: (timeline: Timeline, candidate: Candidate, plan: Plan) => string | Iterable<string>,
+): ExportFormat {
   return notEditable(about, (plan) => {
     const candidate = chosenOf(plan);
     if (candidate.timeline === null)
@@ -74,7 +81,8 @@ function ofTimeline(about: string, write: (timeline: Timeline, candidate: Candid
         `This schedule has more than ${formatCount(maximumTimelineOperations)} operations, too many to write one by one`,
         'export html for its numbers, or raise training.microBatch or lower training.globalBatch',
       );
-    return { text: write(candidate.timeline, candidate, plan), gaps: [] };
+    const text = write(candidate.timeline, candidate, plan);
+    return { pieces: typeof text === 'string' ? [text] : text, gaps: [] };
   });
 }
 
@@ -82,10 +90,8 @@ function titleOf(plan: Plan, { name }: Candidate): string {
   return `${plan.request.title}: ${name}`;
 }
 
-function trace(timeline: Timeline, candidate: Candidate, plan: Plan): string {
-  const { chunks, stages } = candidate.memory;
-  const memory = stages.map(({ stage, staticBytes }) => liveCurve(timeline, chunks, stage, staticBytes));
-  return [...chromeTrace(timeline, { title: titleOf(plan, candidate), memory })].join('');
+function trace(timeline: Timeline, candidate: Candidate, plan: Plan): Iterable<string> {
+  return candidateTrace(candidate, timeline, titleOf(plan, candidate));
 }
 
 /** Light, as for a page of paper; the report follows the reader's theme. */

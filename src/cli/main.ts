@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { ExpectedError, messageOf } from '../core/errors';
 import { errorJson, errorLine } from './answer';
 import { openOutput, outputError } from './output';
-import { interruptMessage, type ThreadData, type ThreadSays } from './thread-messages';
+import type { ThreadData, ThreadHears, ThreadSays } from './thread-messages';
 
 /*
  * The command runs on a thread of its own, whatever it does there and for however long: this one stays free to print, to show how far it is, and to end everything when a signal comes.
@@ -44,7 +44,8 @@ command.on('message', (said: ThreadSays) => {
   } else if (said.type === 'ended') end(said.exitCode);
   else {
     progress.clear();
-    (said.type === 'out' ? output : process.stderr).write(said.text);
+    if (said.type === 'out') output.write(said.text, () => tell('out'));
+    else process.stderr.write(said.text);
   }
 });
 command.on('error', (error: NodeJS.ErrnoException) => {
@@ -67,7 +68,7 @@ for (const [signal, status] of Object.entries(interrupts))
   process.on(signal, () => {
     if (exitCode !== null) process.exit(exitCode);
     exitCode = status;
-    command.postMessage(interruptMessage);
+    tell('interrupt');
     hearing = setTimeout(() => process.exit(status), hearingMs);
   });
 
@@ -84,6 +85,10 @@ function fail(error: ExpectedError, status: 2 | 3): void {
   if (args.includes('--json')) output.write(`${JSON.stringify(errorJson(error, texts))}\n`);
   process.stderr.write(`${errorLine(error, texts)}\n`);
   end(status);
+}
+
+function tell(message: ThreadHears): void {
+  command.postMessage(message);
 }
 
 /** Ends the process when all that was said is written; the status of an interrupt goes before others. */

@@ -5,7 +5,7 @@ import { applyOverrides } from '../core/config/overrides';
 import type { Run } from '../core/config/run';
 import { printable } from '../core/text';
 import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
-import { errorJson, errorLine, type Answer } from './answer';
+import { errorJson, errorLine, printedPieces, type Answer } from './answer';
 import { helpText, isSearchedSide, parseCommand, type Command, type CommandName } from './arguments';
 import { checkAnswer } from './commands/check';
 import { comparedPlansAnswer, comparedRunAnswer } from './commands/compare';
@@ -33,6 +33,8 @@ import { isScheduleFile } from './walk';
 /** Where a command line speaks to. */
 export interface Terminal {
   readonly out: (text: string) => void;
+  /** Resolves when what was said is out but for a few pieces: whoever says more than a page waits for it between pieces. Left out: at once. */
+  readonly drained?: () => Promise<void>;
   readonly err: (text: string) => void;
   /** Milliseconds since some moment. */
   readonly clock: () => number;
@@ -65,7 +67,11 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
     }
     json = command.json;
     const answer = await answerTo(command, texts, terminal);
-    if (json || answer.text !== '') terminal.out(`${json ? JSON.stringify(answer.json) : answer.text}\n`);
+    for (const piece of printedPieces(answer, json)) {
+      if (piece === '') continue;
+      terminal.out(piece);
+      await terminal.drained?.();
+    }
     return answer.exitCode;
   } catch (error) {
     if (error instanceof CancelledError) {

@@ -11,5 +11,5 @@ export type ThreadSays =
   | { readonly type: 'interrupted' }
   | { readonly type: 'ended'; readonly exitCode: number };
 
-/** What the command's thread is told: that the user interrupts. */
-export const interruptMessage = 'interrupt';
+/** What the command's thread is told: that the user interrupts, and that one text of its `out` is out. */
+export type ThreadHears = 'interrupt' | 'out';

@@ -3,13 +3,16 @@ import { ExpectedError } from '../core/errors';
 import { notWritten, systemCode } from '../files/system-reason';
 import { writeWhole } from '../files/write-whole';
 
+/** A text, or its pieces in order. */
+type Content = string | Iterable<string>;
+
 /**
  * Writes a new file; one that is there stays as it is.
  * @throws ExpectedError `export-exists`, `export-not-saved`.
  */
-export async function writeNewFile(file: string, text: string): Promise<void> {
+export async function writeNewFile(file: string, content: Content): Promise<void> {
   try {
-    await writeWhole(file, text, { replace: false });
+    await writeWhole(file, content, { replace: false });
   } catch (error) {
     if (systemCode(error) === 'EEXIST')
       throw new ExpectedError('export-exists', `${file} is there already`, 'name another file, or give --write to replace it');
@@ -21,8 +24,8 @@ export async function writeNewFile(file: string, text: string): Promise<void> {
  * Writes a file in place of an old one, or a new one, as `writeWhole`.
  * @throws ExpectedError `export-not-saved`.
  */
-export async function replaceFile(file: string, text: string): Promise<void> {
-  await writeWhole(file, text, { replace: true }).catch((error: unknown) => {
+export async function replaceFile(file: string, content: Content): Promise<void> {
+  await writeWhole(file, content, { replace: true }).catch((error: unknown) => {
     throw notWritten('export-not-saved', file, error);
   });
 }

@@ -49,16 +49,20 @@ export async function exportAnswer(planned: Planned, options: ExportOptions, wor
   const source = options.into === null ? null : await readNamedFile(options.into);
   if (source !== null) world.texts.set(source.file, source.text);
   const printed = findings.map((finding) => printedFinding(finding, world.texts));
-  const { json, text, remarks } = await (source === null ? newFile(plan, printed, options, world) : changed(plan, options, source, world));
+  const { json, text, pieces, remarks } = await (source === null
+    ? newFile(plan, printed, options, world)
+    : changed(plan, options, source, world));
   for (const line of [...remarks, ...printed.map(findingLine)]) world.err(`${line}\n`);
   const { id, schedule, fits } = chosenOf(plan);
-  return { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, fits) };
+  const said = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, fits) };
+  return pieces === undefined ? said : { ...said, pieces };
 }
 
 /** What one way to export says: its part of the JSON, its words, and lines beside them. */
 interface Said {
   readonly json: object;
   readonly text: string;
+  readonly pieces?: Iterable<string>;
   readonly remarks: readonly string[];
 }
 
@@ -69,13 +73,11 @@ async function newFile(
   { shell }: ExportWorld,
 ): Promise<Said> {
   const name = to ?? 'html';
-  const { text, gaps } = await exportFormats[name].create(plan, findings, shell);
-  if (out !== null) await (write ? replaceFile(out, text) : writeNewFile(out, text));
-  return {
-    json: { to: name, text: out === null ? text : null, written: out, gaps },
-    text: out === null ? withoutLastBreak(text) : `Wrote ${printable(out)}`,
-    remarks: gapLines(plan, gaps),
-  };
+  const { pieces, gaps } = await exportFormats[name].create(plan, findings, shell);
+  const remarks = gapLines(plan, gaps);
+  if (out === null) return { json: { to: name, written: null, gaps }, text: '', pieces, remarks };
+  await (write ? replaceFile(out, pieces) : writeNewFile(out, pieces));
+  return { json: { to: name, text: null, written: out, gaps }, text: `Wrote ${printable(out)}`, remarks };
 }
 
 async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportWorld): Promise<Said> {

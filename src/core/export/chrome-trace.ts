@@ -1,3 +1,5 @@
+import { liveCurve } from '../memory/curve';
+import type { Candidate } from '../planner/plan';
 import { operationKind, type Timeline } from '../schedule/schedule';
 
 /** Bytes in use on each stage over time, as steps: from `timeMs[i]` on `bytes[i]`. */
@@ -45,6 +47,14 @@ export function* chromeTrace(timeline: Timeline, { title, memory = [] }: ChromeT
   }
   if (piece.length > 0) yield flush();
   yield '\n]}\n';
+}
+
+/** The trace of a candidate's timeline with the memory of its stages, in the pieces of `chromeTrace`. */
+export function candidateTrace({ memory: { chunks, stages } }: Candidate, timeline: Timeline, title: string): Generator<string> {
+  return chromeTrace(timeline, {
+    title,
+    memory: stages.map(({ stage, staticBytes }) => liveCurve(timeline, chunks, stage, staticBytes)),
+  });
 }
 
 function* eventsOf(timeline: Timeline, title: string, memory: readonly StageCounter[]): Generator<object> {

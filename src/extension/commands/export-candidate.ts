@@ -1,10 +1,8 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
-import { chromeTrace } from '../../core/export/chrome-trace';
-import { liveCurve } from '../../core/memory/curve';
-import type { Candidate, CandidateId } from '../../core/planner/plan';
+import { candidateTrace } from '../../core/export/chrome-trace';
+import type { CandidateId } from '../../core/planner/plan';
 import { writeScheduleCsv } from '../../core/schedule/pytorch/write';
-import type { Timeline } from '../../core/schedule/schedule';
 import type { ExportFormat } from '../../protocol/page';
 import type { SessionState } from '../plan-sessions';
 import { saveText } from './save';
@@ -21,12 +19,7 @@ export async function exportCandidate(
   const name = `${plan.request.title} ${candidate.name}`;
   const beside = vscode.Uri.parse(file);
   if (format === 'chrome-trace')
-    await saveText(
-      beside,
-      `${name} trace.json`,
-      { JSON: ['json'] },
-      chromeTrace(timeline, { title: name, memory: memoryOf(candidate, timeline) }),
-    );
+    await saveText(beside, `${name} trace.json`, { JSON: ['json'] }, candidateTrace(candidate, timeline, name));
   else
     await saveText(
       beside,
@@ -34,8 +27,4 @@ export async function exportCandidate(
       { CSV: ['csv'] },
       writeScheduleCsv(timeline, format === 'pytorch-csv' ? 'compute_only' : 'compute_comms'),
     );
-}
-
-function memoryOf({ memory: { chunks, stages } }: Candidate, timeline: Timeline): ReturnType<typeof liveCurve>[] {
-  return stages.map(({ stage, staticBytes }) => liveCurve(timeline, chunks, stage, staticBytes));
 }

@@ -68,5 +68,9 @@ export async function saveText(
 
 async function write(target: vscode.Uri, text: string | Iterable<string>): Promise<void> {
   if (target.scheme === 'file') await writeWhole(target.fsPath, text, { replace: true });
-  else await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(typeof text === 'string' ? text : Array.from(text).join('')));
+  else
+    await vscode.workspace.fs.writeFile(
+      target,
+      Buffer.concat(Array.from(typeof text === 'string' ? [text] : text, (piece) => Buffer.from(piece, 'utf8'))),
+    );
 }

@@ -57,6 +57,44 @@ describe('terapipe export of schedules', () => {
     assert.match((await run('--to', 'svg')).out, /^<svg .*<\/svg>\s*$/s);
   });
 
+  it('prints a trace in pieces as its reader takes them, in JSON too, and the same text into a file', async () => {
+    const long = ['export', sample, '--set', 'layout.pipeline=8', '--set', 'training.globalBatch=512', '--to', 'chrome-trace'];
+    const said: string[] = [];
+    let taken = Infinity;
+    let stall: (how: 'waits') => void = () => undefined;
+    const stalled = new Promise<'waits'>((resolve) => (stall = resolve));
+    const never = new Promise<void>(() => undefined);
+    const terminal = {
+      ...{ out: (text: string) => void said.push(text), err: () => undefined, progress: () => undefined, status: () => undefined },
+      drained: () => {
+        if (said.length < taken) return Promise.resolve();
+        stall('waits');
+        return never;
+      },
+      ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
+      ...{ profilerFile: '', shell: () => Promise.reject(new Error('no shell here')), debug: false },
+    };
+    const printed = async (...more: readonly string[]): Promise<string> => {
+      said.length = 0;
+      assert.equal(await runCommand([...long, ...more], terminal), 0);
+      return said.join('');
+    };
+    const text = await printed();
+    const largest = Math.max(...said.map((piece) => piece.length));
+    assert.ok(largest < 300_000 && text.length > 10 * largest, `the largest piece of ${text.length} has ${largest} characters`);
+    const json = await printed('--json');
+    assert.ok(Math.max(...said.map((piece) => piece.length)) < 400_000);
+    assert.equal((JSON.parse(json) as { text: string }).text, text);
+    const file = path.join(folder, 'trace.json');
+    await printed('--out', file);
+    assert.equal(readFileSync(file, 'utf8'), text);
+    // A reader that takes three pieces and no more: nothing is made that it does not take.
+    said.length = 0;
+    taken = 3;
+    const ended = await Promise.race([runCommand(long, terminal), stalled]);
+    assert.deepEqual([ended, said.length], ['waits', taken]);
+  });
+
   it('writes a new file, never over one, and says the same in JSON', async () => {
     const file = path.join(folder, 'order.csv');
     const { out } = await run('--to', 'pytorch-csv');
