@@ -3,55 +3,9 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
 import ts from 'typescript';
+import { coreRooms, houses, webviewRooms, type CoreRoom } from './rooms';
 
 const root = resolve(import.meta.dirname, '../..');
-
-/** Rooms of src/core and what each may import from the others: at run time, and (after the bar) as types alone. Everybody may use core's own files. */
-const coreRooms: Readonly<Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>> = {
-  cluster: { values: [], types: [] },
-  model: { values: [], types: [] },
-  solver: { values: [], types: ['cost'] },
-  schedule: { values: [], types: ['solver'] },
-  profile: { values: ['model', 'cluster'], types: ['planner'] },
-  cost: { values: ['model', 'cluster', 'profile'], types: ['planner'] },
-  memory: { values: ['schedule', 'model'], types: ['planner'] },
-  config: { values: ['model', 'cluster', 'schedule', 'profile'], types: ['cost', 'solver', 'planner'] },
-  launch: { values: ['config', 'model', 'cluster', 'schedule'], types: ['planner'] },
-  planner: { values: ['solver', 'schedule', 'memory', 'cost', 'profile', 'model', 'cluster', 'config'], types: [] },
-  compare: { values: ['planner', 'schedule', 'memory', 'cluster', 'config'], types: [] },
-  export: {
-    values: ['compare', 'planner', 'elastic', 'solver', 'schedule', 'memory', 'cost', 'profile', 'model', 'cluster', 'config', 'launch'],
-    types: [],
-  },
-  elastic: { values: ['planner', 'solver', 'schedule', 'memory', 'cost', 'model', 'cluster', 'config'], types: [] },
-};
-
-/** What the faces use of the profiler: none of it loads ONNX Runtime. */
-const profilerFaces = ['src/profiler/profile-run', 'src/profiler/store', 'src/profiler/onnx-file/run-of-onnx'];
-
-/** What the houses may import from each other, and which packages they may name. A trailing slash stands for everything in a folder. */
-const houses: Readonly<Record<string, { readonly files: readonly string[]; readonly packages: readonly string[] }>> = {
-  'src/core/': {
-    files: ['src/core/'],
-    packages: ['jsonc-parser', 'valibot', 'fastest-levenshtein', 'papaparse', 'yaml', 'toml-eslint-parser', 'web-tree-sitter'],
-  },
-  'src/protocol/': { files: ['src/protocol/', 'src/core/'], packages: ['valibot'] },
-  'src/worker/': { files: ['src/worker/', 'src/protocol/', 'src/core/'], packages: ['node:'] },
-  'src/files/': { files: ['src/files/', 'src/core/errors'], packages: ['node:'] },
-  'src/profiler/': {
-    files: ['src/profiler/', 'src/files/', 'src/protocol/', 'src/core/'],
-    packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
-  },
-  'src/cli/': {
-    files: ['src/cli/', 'src/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/'],
-    packages: ['node:', 'jsonc-parser', 'valibot'],
-  },
-  'src/extension/': {
-    files: ['src/extension/', 'src/worker/client', ...profilerFaces, 'src/files/', 'src/protocol/', 'src/core/'],
-    packages: ['node:', 'vscode', 'jsonc-parser', 'valibot'],
-  },
-  'webview/': { files: ['webview/', 'src/protocol/', 'src/core/'], packages: ['@vscode/webview-ui-toolkit'] },
-};
 
 interface Import {
   readonly from: string;
@@ -80,9 +34,20 @@ describe('architecture', () => {
       const [here, there] = [coreRoomOf(from), coreRoomOf(to)];
       if (!ours || there === null || here === there) return false;
       if (!from.startsWith('src/core/')) return false;
-      const rules = here === null ? { values: [], types: [] } : coreRooms[here];
+      const rules: Pick<CoreRoom, 'values' | 'types'> | undefined = here === null ? { values: [], types: [] } : coreRooms[here];
       assert.ok(rules, `src/core/${here} is no room: add it to the table`);
       return !(rules.values.includes(there) || (typeOnly && rules.types.includes(there)));
+    });
+    assert.deepEqual(offences.map(arrow), []);
+  });
+
+  it('lets each room of the page import only what it may', () => {
+    const offences = imports.filter(({ from, to, ours }) => {
+      const [here, there] = [webviewRoomOf(from), webviewRoomOf(to)];
+      if (!ours || here === null || there === null || here === there) return false;
+      const room = webviewRooms[here];
+      assert.ok(room, `webview/${here} is no room: add it to the table`);
+      return there !== '' && !room.imports.includes(there);
     });
     assert.deepEqual(offences.map(arrow), []);
   });
@@ -195,6 +160,16 @@ function target(from: string, specifier: string): string {
 
 function coreRoomOf(file: string): string | null {
   return /^src\/core\/([^/]+)\//.exec(file)?.[1] ?? null;
+}
+
+/** Folder of the page; empty: a file of the page itself, which everybody may use; null: no file of the page. */
+function webviewRoomOf(file: string): string | null {
+  return (
+    /^webview\/(?:([^/]+)\/)?[^/]+$/
+      .exec(file)
+      ?.slice(1)
+      .map((room: string | undefined) => room ?? '')[0] ?? null
+  );
 }
 
 /** A property, key or type of that name is no use of the global. */

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
+import { generatedDocuments } from '../docs/generated';
+import { unpadded } from '../docs/markdown';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -21,6 +23,11 @@ const documents: readonly Document[] = [...filesUnder('docs', '.md'), 'README.md
 });
 
 describe('documents', () => {
+  for (const { file, text } of generatedDocuments)
+    it(`${file} is what \`npm run docs -- --write\` writes`, () => {
+      assert.equal(unpadded(read(file)), unpadded(text()));
+    });
+
   it('name no file or folder that is not there', () => {
     const named = documents.flatMap(({ file, text }) =>
       codeSpans(text).flatMap((span) => (rooms.test(span) ? [{ file, path: span }] : [])),

@@ -1,0 +1,9 @@
+import { configurationText } from './configuration';
+import { sourceText, webviewText } from './rooms-text';
+
+/** Documents that are written by `npm run docs -- --write`, and their text as it should be, but for what a formatter adds. */
+export const generatedDocuments: readonly { readonly file: string; readonly text: () => string }[] = [
+  { file: 'docs/configuration.md', text: configurationText },
+  { file: 'src/README.md', text: sourceText },
+  { file: 'webview/README.md', text: webviewText },
+];

@@ -1,0 +1,52 @@
+import { coreRooms, houses, webviewRooms, type House } from '../unit/rooms';
+import { markdownTable } from './markdown';
+
+const names = (rooms: readonly string[]): string => (rooms.length === 0 ? 'none' : rooms.map((room) => `\`${room}\``).join(', '));
+
+/** The text of src/README.md. */
+export function sourceText(): string {
+  const others = ([folder, { files }]: readonly [string, House]): string => names(files.filter((file) => file !== folder));
+  return [
+    '# Where things are',
+    '',
+    'Written by `npm run docs -- --write` from `test/unit/rooms.ts`, which `test/unit/architecture.test.ts` enforces. [docs/architecture.md](../docs/architecture.md) draws how the parts work together.',
+    '',
+    'Imports go one way. A path without a slash at its end is the one file that may be imported.',
+    '',
+    ...markdownTable(
+      ['folder', 'what is in it', 'may import of ours', 'may import of packages'],
+      Object.entries(houses).map(([folder, house]) => [`\`${folder}\``, house.about, others([folder, house]), names(house.packages)]),
+    ),
+    '',
+    '## Rooms of `src/core`',
+    '',
+    'Everybody may use the files of `src/core` itself. Types may also be borrowed from the rooms of the last column.',
+    '',
+    ...markdownTable(
+      ['room', 'what is in it', 'may import', 'as types alone'],
+      Object.entries(coreRooms).map(([room, { about, values, types }]) => [`\`${room}\``, about, names(values), names(types)]),
+    ),
+    '',
+  ].join('\n');
+}
+
+/** The text of webview/README.md. */
+export function webviewText(): string {
+  const { '': own, ...rooms } = webviewRooms;
+  return [
+    '# The page',
+    '',
+    'The page that VS Code shows: one bundle for the side view and the editor tab, plain DOM and canvas. The only folder that touches the DOM. Written by `npm run docs -- --write` from `test/unit/rooms.ts`, which `test/unit/architecture.test.ts` enforces.',
+    '',
+    `- The page's own files: ${own?.about ?? ''}.`,
+    '- The toolkit (`@vscode/webview-ui-toolkit`) is end of life: its maintainers archived it in January 2025. Moving to another library is a change of `ui.ts`. `without-style-probe.mjs` keeps it from breaking the strict Content-Security-Policy.',
+    '- `styles/` uses the colours of VS Code as variables. Strings come through `t`, by their English text.',
+    '- Pure files (no DOM) are tested in `test/unit/webview`, everything else in `test/webview` in a real Chromium.',
+    '',
+    ...markdownTable(
+      ['room', 'what is in it', 'may import'],
+      Object.entries(rooms).map(([room, { about, imports }]) => [`\`${room}/\``, about, names(imports)]),
+    ),
+    '',
+  ].join('\n');
+}
