@@ -4,19 +4,23 @@ import { join, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { generatedDocuments } from './generated';
 import { unpadded } from './markdown';
+import { documentsOfOutput, withOutputs } from './printed';
 
 const root = resolve(import.meta.dirname, '../..');
 
 async function main(): Promise<void> {
-  for (const { file, text } of generatedDocuments) {
-    const target = join(root, file);
-    const wanted = text();
-    if (unpadded(readFileSync(target, 'utf8')) === unpadded(wanted)) continue;
-    if (process.argv.includes('--write'))
-      writeFileSync(target, await format(wanted, { ...(await resolveConfig(target)), parser: 'markdown' }));
-    else process.exitCode = 1;
-    console.log(`${process.argv.includes('--write') ? 'wrote' : 'differs:'} ${file}`);
-  }
+  for (const { file, text } of generatedDocuments) await settle(file, text(), (written) => unpadded(written));
+  for (const file of documentsOfOutput) await settle(file, await withOutputs(readFileSync(join(root, file), 'utf8')), (written) => written);
+}
+
+/** Writes a document where it differs, or says so. */
+async function settle(file: string, wanted: string, plain: (text: string) => string): Promise<void> {
+  const target = join(root, file);
+  const formatted = await format(wanted, { ...(await resolveConfig(target)), parser: 'markdown' });
+  if (plain(readFileSync(target, 'utf8')) === plain(formatted)) return;
+  if (process.argv.includes('--write')) writeFileSync(target, formatted);
+  else process.exitCode = 1;
+  console.log(`${process.argv.includes('--write') ? 'wrote' : 'differs:'} ${file}`);
 }
 
 void main();

@@ -43,16 +43,25 @@ function table(header: readonly string[], texts: number, rows: readonly (readonl
   return [header, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`);
 }
 
-/** README's table of mean and worst errors, one string per line. */
-export function accuracyTable(): string[] {
-  const rows = accuracyRows().map(([title, compared]) => {
+/** Rows of README's table, of those of docs/accuracy.md. */
+const readmeTitles = /^(?:vTrain|PTD-P|Llama 3|TeraPipe on V100, with|peak memory of every rank of the dense)/;
+
+/** README's table of mean and worst errors: a few rows of that of docs/accuracy.md. */
+export function readmeTable(): string[] {
+  return accuracyTable(([title]) => readmeTitles.test(title));
+}
+
+/** The table of mean and worst errors in docs/accuracy.md, one string per line. */
+export function accuracyTable(isShown: (row: ReturnType<typeof accuracyRows>[number]) => boolean = () => true): string[] {
+  const shown = accuracyRows().filter(isShown);
+  const rows = shown.map(([title, compared]) => {
     const { mean, worst } = errors(compared);
     return [title, String(compared.length), percent(mean), percent(worst)];
   });
   return table(['measured runs', 'rows', 'mean', 'worst'], 1, rows);
 }
 
-/** README's table of TeraPipe's ten settings, one string per line: measured latency beside our prediction, seconds, whole and sliced as published; and our own plan. */
+/** The table of TeraPipe's ten settings in docs/accuracy.md, one string per line: measured latency beside our prediction, seconds, whole and sliced as published; and our own plan. */
 export function terapipeTable(): string[] {
   const plans = terapipePlanTimes();
   const rows = terapipeRows().map(({ setting: { data, pipeline, tensor }, whole, sliced }, index) => {
@@ -69,8 +78,8 @@ function range(rows: readonly Compared[], side: (ratio: number) => number): stri
   return `${Math.min(...found)} to ${Math.max(...found)} %`;
 }
 
-/** Sentences of README that hold figures of their own. */
-export function readmeClaims(): readonly string[] {
+/** Sentences of docs/accuracy.md that hold figures of their own. */
+export function accuracyClaims(): readonly string[] {
   const dense = nemoRows().filter(({ system, mixture }) => system === 'DGX-H100' && !mixture);
   const nemotron = nemoRows().filter(({ name }) => name.includes('Nemotron_3_Nano'));
   const replicated = terapipeRows().filter(({ setting: { data, tensor } }) => data === 2 && tensor === 8);
@@ -95,23 +104,23 @@ export function cellsOf(line: string): string[] {
 /** Where the table whose first line has these cells stands in a text, by lines; throws where it does not. */
 function placeOf(lines: readonly string[], header: string): { readonly start: number; readonly end: number } {
   const start = lines.findIndex((line) => cellsOf(line).join('|') === cellsOf(header).join('|'));
-  if (start < 0) throw new Error(`README has no table with the columns ${header}`);
+  if (start < 0) throw new Error(`There is no table with the columns ${header}`);
   const length = lines.slice(start).findIndex((line) => !line.startsWith('|'));
   return { start, end: length < 0 ? lines.length : start + length };
 }
 
-/** The lines of README's table that has the same columns. */
-export function tableIn(readme: string, table: readonly string[]): readonly string[] {
-  const lines = readme.split('\n');
+/** The lines of a document's table that has the same columns. */
+export function tableIn(document: string, table: readonly string[]): readonly string[] {
+  const lines = document.split('\n');
   const { start, end } = placeOf(lines, table[0] ?? '');
   return lines.slice(start, end);
 }
 
-/** README with its tables as they are now, for a formatter to pad. */
-export function withTables(readme: string, tables: readonly (readonly string[])[]): string {
+/** A document with its tables as they are now, for a formatter to pad. */
+export function withTables(document: string, tables: readonly (readonly string[])[]): string {
   return tables.reduce((text, table) => {
     const lines = text.split('\n');
     const { start, end } = placeOf(lines, table[0] ?? '');
     return [...lines.slice(0, start), ...table, ...lines.slice(end)].join('\n');
-  }, readme);
+  }, document);
 }

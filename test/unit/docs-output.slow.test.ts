@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, it } from 'mocha';
+import { documentsOfOutput, printedBy, shapeOf, shownIn } from '../docs/printed';
+
+const root = resolve(import.meta.dirname, '../..');
+
+describe('documents of output (npm run docs -- --write writes their examples)', () => {
+  const examples = documentsOfOutput.flatMap((file) =>
+    shownIn(readFileSync(join(root, file), 'utf8')).map((example) => ({ file, ...example })),
+  );
+
+  it('show every command that prints JSON by itself', () => {
+    const commands = new Set(examples.filter(({ args }) => args.includes('--json')).map(({ args }) => args[0]));
+    assert.deepEqual([...commands].sort(), ['check', 'elastic', 'export', 'inspect', 'memory', 'plan', 'simulate', 'solve']);
+  });
+
+  for (const { file, args, output } of examples)
+    it(`${file}: terapipe ${args.join(' ')}`, async () => {
+      const printed = await printedBy(args);
+      if (args.includes('--json')) assert.deepEqual(shapeOf(JSON.parse(output)), shapeOf(JSON.parse(printed)));
+      else assert.equal(output, printed);
+    });
+});
