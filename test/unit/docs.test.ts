@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
+import { parse } from 'yaml';
 import { generatedDocuments } from '../docs/generated';
 import { unpadded } from '../docs/markdown';
 
@@ -72,6 +73,29 @@ describe('documents', () => {
       return anchor !== undefined && !headings.map(anchorOf).includes(anchor);
     });
     assert.deepEqual(broken, []);
+  });
+
+  it('has a workflow that runs the commands of README', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
+    const { jobs } = parse(read('.github/workflows/check.yml')) as {
+      readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
+    };
+    const run = Object.values(jobs).flatMap(({ steps }) =>
+      steps.flatMap((step) => [...(step.run ?? '').matchAll(/\bnpm (?:run )?([\w:]+)/g)].map(([, name = '']) => name)),
+    );
+    assert.deepEqual(run, ['test', 'demo']);
+    const said = [...read('README.md').matchAll(/^ {4}npm (?:run )?(\w+) /gm)].map(([, name = '']) => name);
+    assert.deepEqual(said, ['demo', 'test']);
+    for (const name of [...run, ...said]) assert.ok(name in scripts, name);
+  });
+
+  it('ask for issues in forms that GitHub reads', () => {
+    const forms = readdirSync(join(root, '.github/ISSUE_TEMPLATE'));
+    assert.equal(forms.length, 3);
+    for (const form of forms) {
+      const { name, description, body } = parse(read(`.github/ISSUE_TEMPLATE/${form}`)) as Readonly<Record<string, unknown>>;
+      assert.ok(typeof name === 'string' && typeof description === 'string' && Array.isArray(body) && body.length > 0, form);
+    }
   });
 
   it('are cited in code by headings that are there', () => {
