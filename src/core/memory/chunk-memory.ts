@@ -59,79 +59,120 @@ export function chunkMemories(
   factorOf: (chunk: number) => number = () => 1,
 ): ChunkMemory[] {
   const perShape = new Map<string, ChunkMemory>();
+  const kinds = unitKinds(units);
   return shapes.map((shape, chunk) => {
     const factor = factorOf(chunk);
     const key = `${shapeKey(shape)},${factor}`;
     let memory = perShape.get(key);
-    if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, units, shape, factor)));
+    if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, kinds, shape, factor)));
     return memory;
   });
 }
 
-function chunkMemory(inputs: MemoryInputs, units: readonly WorkUnit[], chunk: StageShape, activationFactor: number): ChunkMemory {
+/** Units that hold the same on any chunk: one of each kind, and the kind of each unit. */
+interface UnitKinds {
+  readonly alike: readonly { readonly unit: WorkUnit; readonly sliced: boolean }[];
+  readonly kindOf: Uint32Array;
+}
+
+function unitKinds(units: readonly WorkUnit[]): UnitKinds {
   const known = new Map<string, number>();
-  const alike: UnitMemory[] = [];
+  const alike: { unit: WorkUnit; sliced: boolean }[] = [];
   const kindOf = Uint32Array.from(units, (unit, index) => {
     const sliced = unit.slice > 0 || units[index + 1]?.microBatch === unit.microBatch;
     const key = `${unit.batch},${unit.tokens},${unit.context},${sliced}`;
     let kind = known.get(key);
     if (kind === undefined) {
       known.set(key, (kind = alike.length));
-      alike.push(unitMemory(inputs, chunk, unit, sliced, activationFactor));
+      alike.push({ unit, sliced });
     }
     return kind;
   });
   return { alike, kindOf };
 }
 
+function chunkMemory(inputs: MemoryInputs, { alike, kindOf }: UnitKinds, chunk: StageShape, activationFactor: number): ChunkMemory {
+  // a column of its own for each: they go to other threads
+  return { alike: alike.map(({ unit, sliced }) => unitMemory(inputs, chunk, unit, sliced, activationFactor)), kindOf: kindOf.slice() };
+}
+
+/** What one unit holds where its backward is whole. */
+export type WholeUnitMemory = Pick<UnitMemory, 'activations' | 'keysValues' | 'logits' | 'forward' | 'backward'>;
+
+const nothingHeld = { activations: 0, keysValues: 0, logits: 0, keptForWeights: 0 };
+
 /** What one unit holds; `sliced` where it is one of several slices of its sequences. */
 export function unitMemory(inputs: MemoryInputs, chunk: StageShape, unit: WorkUnit, sliced: boolean, activationFactor: number): UnitMemory {
-  const saved = savedBytes(inputs, chunk, unit, sliced);
-  const activations = activationFactor * saved.activations;
+  const whole = wholeUnitMemory(inputs, chunk, unit, sliced, activationFactor);
+  const { activations, keysValues, logits } = whole;
   const kept = keptForWeights(inputs, chunk, unit);
   const keptForAll = kept.layers + kept.head;
   const embedding = embeddingBackwardBytes(inputs, chunk);
-  const nothing = { activations: 0, keysValues: 0, logits: 0, keptForWeights: 0 };
-  const start = { activations, keysValues: saved.keysValues, logits: saved.logits, keptForWeights: 0 };
+  const start = { activations, keysValues, logits, keptForWeights: 0 };
+  const head = headMoments(inputs, chunk, unit, start);
+  return {
+    ...whole,
+    keyValueGradients: sliced ? stageKeyValueBytes(inputs, chunk, unit) : 0,
+    keptForWeights: keptForAll,
+    backwardInput: busiest([
+      ...head,
+      ...inputGradientMoments(inputs, chunk, unit, kept.head, activationFactor).map((moment) => ({ ...start, logits: 0, ...moment })),
+      {
+        ...nothingHeld,
+        keptForWeights: keptForAll,
+        operation: embedding > 0 ? 'embedding backward' : 'input gradient',
+        working: embedding,
+      },
+    ]),
+    backwardWeight: {
+      ...nothingHeld,
+      keptForWeights: keptForAll,
+      operation: head.length > 0 ? 'weight gradient of the head' : 'weight gradient',
+      working: 0,
+    },
+  };
+}
 
-  const head = headBackward(inputs, chunk, unit);
-  const atHead = head.bytes > 0 ? [{ ...start, operation: head.name, working: head.bytes }] : [];
+/** The part of `unitMemory` that orders with whole backwards need. */
+export function wholeUnitMemory(
+  inputs: MemoryInputs,
+  chunk: StageShape,
+  unit: WorkUnit,
+  sliced: boolean,
+  activationFactor: number,
+): WholeUnitMemory {
+  const saved = savedBytes(inputs, chunk, unit, sliced);
+  const activations = activationFactor * saved.activations;
+  const embedding = embeddingBackwardBytes(inputs, chunk);
+  const start = { activations, keysValues: saved.keysValues, logits: saved.logits, keptForWeights: 0 };
   const operations = layerOperations(inputs, chunk, unit);
   const forward = largest(operations.forward);
   const backward = largest(operations.backward);
-  const after = (operation: string, keptNow: number): BusiestMoment => ({
-    ...nothing,
-    keptForWeights: keptNow,
-    operation: embedding > 0 ? 'embedding backward' : operation,
-    working: embedding,
-  });
   return {
     activations,
     keysValues: saved.keysValues,
     logits: saved.logits,
-    keyValueGradients: sliced ? stageKeyValueBytes(inputs, chunk, unit) : 0,
-    keptForWeights: keptForAll,
     forward: busiest([
       { ...start, operation: 'forward', working: 0 },
       { ...start, logits: 0, operation: forward.name, working: forward.bytes },
     ]),
     backward: busiest([
-      ...atHead,
+      ...headMoments(inputs, chunk, unit, start),
       { ...start, logits: 0, operation: backward.name, working: backward.bytes },
-      ...(embedding > 0 ? [after('', 0)] : []),
+      ...(embedding > 0 ? [{ ...nothingHeld, operation: 'embedding backward', working: embedding }] : []),
     ]),
-    backwardInput: busiest([
-      ...atHead,
-      ...inputGradientMoments(inputs, chunk, unit, kept.head, activationFactor).map((moment) => ({ ...start, logits: 0, ...moment })),
-      after('input gradient', keptForAll),
-    ]),
-    backwardWeight: {
-      ...nothing,
-      keptForWeights: keptForAll,
-      operation: head.bytes > 0 ? 'weight gradient of the head' : 'weight gradient',
-      working: 0,
-    },
   };
+}
+
+/** The head's backward, where there is one. */
+function headMoments(
+  inputs: MemoryInputs,
+  chunk: StageShape,
+  unit: WorkUnit,
+  start: Omit<BusiestMoment, 'operation' | 'working'>,
+): BusiestMoment[] {
+  const { name, bytes } = headBackward(inputs, chunk, unit);
+  return bytes > 0 ? [{ ...start, operation: name, working: bytes }] : [];
 }
 
 type LayerMoment = Pick<BusiestMoment, 'activations' | 'keptForWeights' | 'operation' | 'working'>;

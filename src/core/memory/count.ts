@@ -7,7 +7,7 @@ import { runtimeOf } from '../model/runtimes';
 import type { MemoryInputs, StageShape } from './layer-tensors';
 import { interleavingFactor } from './runtime';
 import { staticBytes, totalBytes } from './static';
-import { contextBytes, fragmentation, marginBecause, usablePeakBytes } from './verdict';
+import { contextBytes, fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
 
 /**
  * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of it that frees them, and each backward operation
@@ -19,15 +19,8 @@ import { contextBytes, fragmentation, marginBecause, usablePeakBytes } from './v
  * @throws RangeError for another number of shapes.
  */
 export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], cards: Cards): MemoryProfile {
-  if (shapes.length !== schedule.stageOfChunk.length)
-    throw new RangeError(`${shapes.length} shapes for a schedule of ${schedule.stageOfChunk.length} chunks`);
-  const whole = schedule.stageOfChunk.length === schedule.stages;
-  const chunks = chunkMemories(inputs, schedule.units, shapes, (chunk) =>
-    whole ? interleavingFactor(inputs.layout, chunk, schedule.units.length) : 1,
-  );
-  const stages = stageShapesOf(schedule.stages, schedule.stageOfChunk, shapes).map((shape, stage) =>
-    stageMemory(inputs, schedule, stage, shape, chunks, cards),
-  );
+  const { chunks, stageAt } = counting(inputs, schedule, shapes, cards);
+  const stages = Array.from({ length: schedule.stages }, (_, stage) => stageAt(stage));
   const capacityBytes = tightestOf(stages)?.capacityBytes ?? 0;
   return {
     runtime: runtimeOf(inputs.training).name,
@@ -37,6 +30,30 @@ export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: re
     marginBytes: capacityBytes - usablePeakBytes(capacityBytes),
     marginBecause,
   };
+}
+
+/** Whether every stage stays within its card: `fitsMemory` of `countMemory`, which stops at the first stage that does not. */
+export function fitsCards(inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], cards: Cards): boolean {
+  const { stageAt } = counting(inputs, schedule, shapes, cards);
+  for (let stage = 0; stage < schedule.stages; stage++) if (!stageFits(stageAt(stage))) return false;
+  return true;
+}
+
+function counting(
+  inputs: MemoryInputs,
+  schedule: Schedule,
+  shapes: readonly StageShape[],
+  cards: Cards,
+): { readonly chunks: readonly ChunkMemory[]; readonly stageAt: (stage: number) => StageMemory } {
+  if (shapes.length !== schedule.stageOfChunk.length)
+    throw new RangeError(`${shapes.length} shapes for a schedule of ${schedule.stageOfChunk.length} chunks`);
+  const whole = schedule.stageOfChunk.length === schedule.stages;
+  const chunks = chunkMemories(inputs, schedule.units, shapes, (chunk) =>
+    whole ? interleavingFactor(inputs.layout, chunk, schedule.units.length) : 1,
+  );
+  const stageShapes = stageShapesOf(schedule.stages, schedule.stageOfChunk, shapes);
+  const none: StageShape = { layers: 0, first: false, last: false };
+  return { chunks, stageAt: (stage) => stageMemory(inputs, schedule, stage, stageShapes[stage] ?? none, chunks, cards) };
 }
 
 /**

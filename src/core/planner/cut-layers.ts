@@ -41,6 +41,11 @@ export function cutLayers(problem: CutProblem): LayerCut | null {
   return { stageLayers, slowestMs, totalMs };
 }
 
+/** Whether there is a cut that `cutLayers` could give, by one of the many looks that it takes. */
+export function canCut(problem: CutProblem): boolean {
+  return cutUnder(boundedOf(problem), (ms) => ms < Infinity) !== null;
+}
+
 /** Where each stage ends: layers up to it, its own included. */
 type Ends = Int32Array;
 type IsAllowed = (ms: number) => boolean;

@@ -3,7 +3,7 @@ import type { Given } from '../config/run';
 import { ExpectedError } from '../errors';
 import { formatNumber } from '../format';
 import type { Located } from '../located';
-import { mixedLayout } from './mixed-layout';
+import { fittingLayout } from './mixed-layout';
 import { placeStages } from './place-stages';
 import type { Layout, PlanRequest } from './request';
 
@@ -21,9 +21,9 @@ export function groupsAlone(request: PlanRequest): string[] {
     const given = kept({ context, expert, ...(expertTensor === undefined ? {} : { expertTensor }) });
     const trainingOn = ({ tensor }: Layout) => ({ ...training, sequenceParallel: tensor > 1 });
     try {
-      const { fits, stepMs } = mixedLayout({ given, model, cluster: alone, constants, schedule, trainingOn });
-      const times = (stepMs * training.globalBatch) / together;
-      return `${clusterText(group)} alone ${fits ? `would take ${formatNumber(times)}x the time` : 'would not fit it'}`;
+      const found = fittingLayout({ given, model, cluster: alone, constants, schedule, trainingOn });
+      const times = found === null ? null : (found.stepMs * training.globalBatch) / together;
+      return `${clusterText(group)} alone ${times === null ? 'would not fit it' : `would take ${formatNumber(times)}x the time`}`;
     } catch (error) {
       if (error instanceof ExpectedError) return `${clusterText(group)} alone cannot run it`;
       throw error;

@@ -9,8 +9,9 @@ import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../model/spec';
 import { divisorsOf, greatestDivisor } from '../numbers';
 import type { ScheduleName } from '../schedule/schedule';
-import { isBetter, placeStages, type Placement } from './place-stages';
+import { isBetter, moreStagesThanLayers, placeStagesWithin, type Placement, type PlacementProblem, type Standing } from './place-stages';
 import type { Layout, TrainingSpec } from './request';
+import type { Counter } from './stage-budget';
 
 /** What a layout on nodes of several kinds is looked for with. */
 export interface MixedProblem {
@@ -21,6 +22,7 @@ export interface MixedProblem {
   readonly schedule: ScheduleName | null;
   /** The training on a layout of these sizes. */
   readonly trainingOn: (layout: Layout) => TrainingSpec;
+  readonly counter?: Counter;
 }
 
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
@@ -32,7 +34,24 @@ type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
  *
  * @throws ExpectedError `layout-groups`, placed where a file says it, when the groups do not make whole stages with what is fixed.
  */
-export function mixedLayout({ given, model, cluster, constants, schedule, trainingOn }: MixedProblem): Placement {
+export function mixedLayout(problem: MixedProblem): Placement {
+  const sizes = sizesToPlace(problem);
+  const best = bestOf(problem, sizes);
+  if (best !== null) return best;
+  const [first] = sizes;
+  throw first === undefined ? noSizes(problem.given, problem.cluster, problem.given.context?.value ?? 1) : moreStagesThanLayers(first);
+}
+
+/** The same, of layouts that fit; null where none does. */
+export function fittingLayout(problem: MixedProblem): Placement | null {
+  return bestOf(problem, sizesToPlace(problem), { fits: true, stepMs: Infinity, fullest: 1 });
+}
+
+/** A layout's sizes with the training on them, to be placed. */
+type SizesToPlace = PlacementProblem['inputs'];
+
+/** Layouts to be placed, least model parallelism first. */
+function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedProblem): SizesToPlace[] {
   const groups = cluster.groups ?? [];
   const stageGroups = given.stageGroups?.value;
   const context = given.context?.value ?? 1;
@@ -50,12 +69,22 @@ export function mixedLayout({ given, model, cluster, constants, schedule, traini
     return { model, training: trainingOn(layout), layout, cluster, constants };
   });
   const whole = all.filter(({ training, layout }) => training.globalBatch % (layout.data * training.microBatch) === 0);
-  return (whole.length > 0 ? whole : all)
-    .map((inputs) => {
-      const placement = placeStages({ inputs, schedule });
-      return { ...placement, stepMs: placement.stepMs / inputs.training.globalBatch };
-    })
-    .reduce((best, other) => (isBetter(other, best) ? other : best));
+  return whole.length > 0 ? whole : all;
+}
+
+/** The best of some sizes, the first of those that are equal; null where none is as good as what is known. Most model parallelism goes first: it is what fits, and few others are then worth more than a look. */
+function bestOf({ schedule, counter }: MixedProblem, sizes: readonly SizesToPlace[], known?: Standing): Placement | null {
+  let best: Placement | null = null;
+  for (const inputs of sizes.toReversed()) {
+    const { globalBatch } = inputs.training;
+    const against = best ?? known;
+    const scaled = against === undefined ? undefined : { ...against, stepMs: against.stepMs * globalBatch };
+    const placement = placeStagesWithin({ inputs, schedule, ...(counter === undefined ? {} : { counter }) }, scaled);
+    if (placement === null) continue;
+    const other = { ...placement, stepMs: placement.stepMs / globalBatch };
+    if (against === undefined || !isBetter(against, other)) best = other;
+  }
+  return best;
 }
 
 /** Longest pipeline that is assumed; longer ones can be asked for. */

@@ -8,10 +8,10 @@ import { usablePeakBytes } from '../memory/verdict';
 import { maximumUnitsInFlight } from '../memory/curve';
 import { generateSchedule, placeChunks, problemOf } from '../schedule/registry';
 import type { ScheduleName } from '../schedule/schedule';
-import { cutLayers } from './cut-layers';
+import { canCut, cutLayers } from './cut-layers';
 import type { Layout } from './request';
 import { chunksPerStage, kindFor } from './scheduling';
-import { layersPeak, layersTime, microBatchOf, type OfStage } from './stage-budget';
+import { layersPeak, layersTime, microBatchOf, type Counter, type OfStage } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';
 import { cutShapes, dealtToChunks } from './stages';
 
@@ -25,11 +25,12 @@ export interface PlacementProblem {
   readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
   /** What the stages are cut for; null: 1F1B. */
   readonly schedule: ScheduleName | null;
+  /** Counts stages whose time or memory is worked out. */
+  readonly counter?: Counter;
 }
 
-/** Stages on groups with their layers, and whether those fit. */
-export interface Placement {
-  readonly layout: Layout;
+/** What a placement is compared by. */
+export interface Standing {
   readonly fits: boolean;
   /** Of 1F1B over the step's micro-batches: all stages once, the slowest once more for every further micro-batch, sends of the fill and drain, gradient exchange and optimizer. */
   readonly stepMs: number;
@@ -37,21 +38,48 @@ export interface Placement {
   readonly fullest: number;
 }
 
+/** Stages on groups with their layers, and whether those fit. */
+export interface Placement extends Standing {
+  readonly layout: Layout;
+}
+
+/** Worse than every placement. */
+const worst: Standing = { fits: false, stepMs: Infinity, fullest: Infinity };
+
 /**
  * The best order of the groups and cut of the layers for a layout's sizes. Every group takes stages in a row, as many as its GPUs make; every replica runs over the same groups in the same order. Layers are cut
  * so that the slowest stage is fastest within each GPU's memory (`cutLayers`), times being those of a whole micro-batch; of the orders the one with the least step. What the layout fixes (`stageGroups`,
  * `stageLayers`) stays. Where nothing fits, the placement that comes nearest.
  */
 export function placeStages(problem: PlacementProblem): Placement {
+  const best = placeStagesWithin(problem);
+  if (best === null) throw moreStagesThanLayers(problem.inputs);
+  return best;
+}
+
+export function moreStagesThanLayers({ model, layout }: CostInputs): ExpectedError {
+  return new ExpectedError(
+    'plan-more-stages-than-layers',
+    `${plural(layout.pipeline, 'stage')} for ${plural(model.layers, 'layer')} leaves stages empty`,
+    'use larger layout.tensor or layout.data, or fewer GPUs',
+  );
+}
+
+/** The same; null where one look at each order, of the many that the best cut takes, says that none is as good as a placement that is known. */
+export function placeStagesWithin(problem: PlacementProblem, known: Standing = worst): Placement | null {
   const { cluster, layout } = problem.inputs;
   const orders = layout.stageGroups === undefined ? groupOrders(cluster.groups ?? [], layout) : [layout.stageGroups];
   const budgets = budgetsOf(problem);
-  const placements = orders.map((stageGroups) => placed(problem, budgets, stageGroups));
-  return placements.reduce((found, other) => (isBetter(other, found) ? other : found));
+  let best: Placement | null = null;
+  for (const stageGroups of orders) {
+    const other = placed(problem, budgets, stageGroups, best !== null && isBetter(best, known) ? best : known);
+    if (other !== null && (best === null || isBetter(other, best))) best = other;
+  }
+  return best;
 }
 
 /** What fits before what does not, the faster of the first and the one nearest to fitting of the others. */
-export function isBetter(a: Placement, b: Placement): boolean {
+export function isBetter(a: Standing, b: Standing): boolean {
   if (a.fits !== b.fits) return a.fits;
   return a.fits ? a.stepMs < b.stepMs : a.fullest < b.fullest;
 }
@@ -79,11 +107,11 @@ interface Budgets {
   readonly peakBytes: OfStage;
 }
 
-function budgetsOf({ inputs, schedule }: PlacementProblem): Budgets {
+function budgetsOf({ inputs, schedule, counter }: PlacementProblem): Budgets {
   const { cluster, layout } = inputs;
   return {
-    timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group })),
-    peakBytes: layersPeak(inputs, inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs))),
+    timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }, counter)),
+    peakBytes: layersPeak(inputs, () => inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs)), counter),
   };
 }
 
@@ -117,13 +145,20 @@ function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number):
   }
 }
 
-function placed({ inputs, schedule }: PlacementProblem, budgets: Budgets, stageGroups: readonly number[]): Placement {
+/** The best cut for an order of groups; null where it is worse than what is known. */
+function placed(
+  { inputs, schedule }: PlacementProblem,
+  budgets: Budgets,
+  stageGroups: readonly number[],
+  known: Standing,
+): Placement | null {
   const { cluster, layout } = inputs;
   const groups = cluster.groups ?? [];
   const usable = stageGroups.map((group) => usablePeakBytes(groupAt(groups, group).gpu.memoryBytes));
   const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageGroups[stage] ?? 0]?.(stage, from, to) ?? Infinity;
   const fullness: OfStage = (stage, from, to) => budgets.peakBytes(stage, from, to) / (usable[stage] ?? 0);
-  const cut = layout.stageLayers === undefined ? bestCut(inputs, timeMs, fullness) : stageTotals(layout, layout.stageLayers);
+  const cut = layout.stageLayers === undefined ? bestCut(inputs, timeMs, fullness, known) : stageTotals(layout, layout.stageLayers);
+  if (cut === null) return null;
   const fullest = Math.max(...ofStages(cut, fullness));
   const times = ofStages(cut, timeMs);
   const placedLayout = { ...layout, stageGroups, stageLayers: layout.stageLayers ?? dealt(cut, layout, schedule) };
@@ -138,18 +173,35 @@ function placed({ inputs, schedule }: PlacementProblem, budgets: Budgets, stageG
   };
 }
 
-/** The cut with the fastest slowest stage that fits, or the one that comes nearest to fitting. */
-function bestCut({ model, layout }: CostInputs, timeMs: OfStage, fullness: OfStage): readonly number[] {
+/** Added to what is known where cuts are held against it, for sums that are rounded otherwise. */
+const rounding = 1 + 1e-9;
+
+/** The cut with the fastest slowest stage that fits, or the one that comes nearest to fitting; null where neither can be as good as what is known, or there is none. */
+function bestCut(inputs: CostInputs, timeMs: OfStage, fullness: OfStage, known: Standing): readonly number[] | null {
+  const { model, layout } = inputs;
   const mayBeEmpty = (stage: number): boolean => model.vocab > 0 && (stage === 0 || stage === layout.pipeline - 1);
   const problem = { layers: model.layers, stages: layout.pipeline, mayBeEmpty };
-  const within: OfStage = (stage, from, to) => (fullness(stage, from, to) <= 1 ? timeMs(stage, from, to) : Infinity);
-  const found = cutLayers({ ...problem, timeMs: within }) ?? cutLayers({ ...problem, timeMs: fullness });
-  if (found !== null) return found.stageLayers;
-  throw new ExpectedError(
-    'plan-more-stages-than-layers',
-    `${plural(layout.pipeline, 'stage')} for ${plural(model.layers, 'layer')} leaves stages empty`,
-    'use larger layout.tensor or layout.data, or fewer GPUs',
-  );
+  // the slowest stage runs every micro-batch
+  const mostMs = known.fits ? (rounding * known.stepMs) / microBatchesOf(inputs) : Infinity;
+  const mostFull = known.fits ? 1 : Math.max(1, rounding * known.fullest);
+  const within =
+    (ms: number, share: number): OfStage =>
+    (stage, from, to) => {
+      // whichever is asked first spares the other
+      if (ms === Infinity && fullness(stage, from, to) > share) return Infinity;
+      const own = timeMs(stage, from, to);
+      return own <= ms && (ms === Infinity || fullness(stage, from, to) <= share) ? own : Infinity;
+    };
+  if (known !== worst) {
+    const asGood = within(mostMs, mostFull);
+    // some stage has as many layers as they have on average
+    const average = Math.ceil(model.layers / layout.pipeline);
+    const isRoom = Array.from({ length: layout.pipeline }, (_, stage) => stage).some((stage) => asGood(stage, 0, average) < Infinity);
+    if ((model.layerKinds === undefined && !isRoom) || !canCut({ ...problem, timeMs: asGood })) return null;
+  }
+  const fitting = cutLayers({ ...problem, timeMs: within(Infinity, 1) });
+  if (fitting !== null || known.fits) return fitting?.stageLayers ?? null;
+  return cutLayers({ ...problem, timeMs: fullness })?.stageLayers ?? null;
 }
 
 /** A value for every stage of a cut. */

@@ -1,6 +1,6 @@
 import { ExpectedError, type CancelSignal } from '../errors';
 import { formatCount, plural } from '../format';
-import { countMemory, passMemory } from '../memory/count';
+import { countMemory, fitsCards, passMemory } from '../memory/count';
 import type { Cards, MemoryProfile } from '../memory/profile';
 import type { ModelSpec } from '../model/spec';
 import type { MemoryInputs, StageShape } from '../memory/runtime';
@@ -129,13 +129,28 @@ const maximumJudgedOperations = 2 ** 20;
 
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there, or has too many operations to look. */
 export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, cards: Cards): MemoryProfile | null {
+  return judged(inputs, schedule, scheme, cards, countMemory);
+}
+
+/** Whether that fits; false where it is null. */
+export function fitsOn(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, cards: Cards): boolean {
+  return judged(inputs, schedule, scheme, cards, fitsCards) ?? false;
+}
+
+function judged<T>(
+  inputs: MemoryInputs,
+  schedule: ScheduleName,
+  scheme: Scheme,
+  cards: Cards,
+  judge: (inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], cards: Cards) => T,
+): T | null {
   const kind = kindFor(schedule, inputs.layout);
   const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
   const { pipeline } = inputs.layout;
   if (3 * units * pipeline * chunksPerStage(kind, inputs.layout) > maximumJudgedOperations) return null;
   try {
     const made = makeSchedule(inputs, kind, scheme, cards);
-    return countMemory(memoryInputs(inputs, chunksPerStage(kind, inputs.layout)), made.schedule, made.shapes, cards);
+    return judge(memoryInputs(inputs, chunksPerStage(kind, inputs.layout)), made.schedule, made.shapes, cards);
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
     throw error;

@@ -2,7 +2,6 @@ import { analyticKinks, profileKinks } from '../cost/context-kinks';
 import { tableKinks } from '../cost/table';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { formatDuration, formatNumber, formatPercent, plural } from '../format';
-import { fitsMemory } from '../memory/verdict';
 import type { LayerGroup } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import type { ModelSpec } from '../model/spec';
@@ -13,7 +12,7 @@ import type { Scheme } from '../solver/slicing';
 import { solveSlicing, type SlicingSolution, type StandingTimes } from '../solver/solve';
 import type { Certificate, Cut } from './plan';
 import type { CandidateSpec, Pipeline } from './predict';
-import { memoryOf } from './scheduling';
+import { fitsOn } from './scheduling';
 import { slicingStages, type SlicingStages } from './slicing-cost';
 import { slicedStepTime } from './slicing-time';
 import { cardsOf } from './stage-inputs';
@@ -142,10 +141,7 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const judgedBy = isKnown ? solution.judgedBy : 'simulation';
   const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs };
   const cards = cardsOf(request.cluster, request.layout);
-  const fits = (scheme: Scheme): boolean => {
-    const memory = memoryOf(pipeline.inputs, 'TeraPipe', scheme, cards);
-    return memory !== null && fitsMemory(memory);
-  };
+  const fits = (scheme: Scheme): boolean => fitsOn(pipeline.inputs, 'TeraPipe', scheme, cards);
   if (isOptimum && fits(solution.scheme)) return { ...solved, bestMs: solvedMs };
   const ranked = knownCuts(request, pipeline, batch, first, ear)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))

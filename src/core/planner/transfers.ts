@@ -1,4 +1,5 @@
 import type { CostInputs } from '../cost/rates';
+import { cachedBySlice } from '../cost/layer-time';
 import { megatronBoundary, terapipeBoundary } from '../cost/stage-time';
 import type { StageShape } from '../memory/layer-tensors';
 import { headTokens } from '../model/stacks';
@@ -50,7 +51,8 @@ export function transfersOf(
     stageOfChunk.forEach((stage, chunk) => {
       // The ends have one boundary, which stands for the other: docs/model/schedules.md, Transfers.
       const other = stageOfChunk[chunk + step] ?? stageOfChunk[chunk - step] ?? stage;
-      units.forEach((unit, index) => (ms[chunk * units.length + index] = sendMs(pipeline, name, stage, other, unit)));
+      const send = cachedBySlice((batch, tokens) => sendMs(pipeline, name, stage, other, { batch, tokens }));
+      units.forEach(({ batch, tokens }, index) => (ms[chunk * units.length + index] = send(batch, tokens)));
     });
     return ms;
   };
