@@ -3,8 +3,12 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
+import { gpuPresets } from '../../src/core/cluster/presets';
+import { defaultConstants } from '../../src/core/cost/constants';
+import { optimizerBytes } from '../../src/core/model/optimizer';
 import { generatedDocuments } from '../docs/generated';
 import { unpadded } from '../docs/markdown';
+import { coreRooms, houses } from './rooms';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -75,6 +79,54 @@ describe('documents', () => {
     assert.deepEqual(broken, []);
   });
 
+  it('draw only imports that the tables of rooms.ts allow', () => {
+    const drawings = [...read('docs/architecture.md').matchAll(/```mermaid\n([\s\S]*?)```/g)].map(([, drawing = '']) => drawing);
+    let arrows = 0;
+    for (const drawing of drawings) {
+      const folders = new Map([...drawing.matchAll(/^ *(\w+)\["([\w/]+)<br>/gm)].map(([, id = '', folder = '']) => [id, folder]));
+      for (const [, from = '', targets = ''] of drawing.matchAll(/^ *(\w+) --> ([\w &]+)$/gm))
+        for (const target of targets.split(' & ')) {
+          const [here = '', there = ''] = [folders.get(from), folders.get(target)];
+          assert.ok(existsSync(join(root, here)) && existsSync(join(root, there)), `${from} --> ${target}: ${here} --> ${there}`);
+          assert.ok(mayImport(here, there), `${here} --> ${there}`);
+          arrows += 1;
+        }
+    }
+    assert.ok(arrows > 30, `${arrows} arrows`);
+  });
+
+  it('give the constants of the model as the code has them', () => {
+    const cellsBeside = (file: string, name: string): string => {
+      const row = read(file)
+        .split('\n')
+        .find((line) => line.startsWith('|') && line.includes(name));
+      assert.ok(row, `${file} has no row of ${name}`);
+      return row;
+    };
+    const { gemmHalfSize, issueFloorUs, memoryEfficiency } = defaultConstants;
+    const { 'A100-80GB': a100, 'V100-16GB': v100, 'H100-80GB': h100, B200: b200 } = gpuPresets;
+    for (const [name, value] of [
+      ['| `gemmHalfSize`', gemmHalfSize],
+      ['| `issueFloorUs`', issueFloorUs],
+      ['| `memoryEfficiency`', memoryEfficiency],
+      ['| `gemmEfficiency` ($\\eta$), A100', a100.gpu.gemmEfficiency],
+      ['| `gemmEfficiency`, V100', v100.gpu.gemmEfficiency],
+      ['| `gemmEfficiency`, H100', h100.gpu.gemmEfficiency],
+      ['| `gemmEfficiency`, B200', b200.gpu.gemmEfficiency],
+      ['| `nicEfficiency`', a100.links.nicEfficiency],
+      ['| Adam, mixed precision', optimizerBytes.adam.step],
+      ['| Adam, bf16 moments', optimizerBytes['adam-bf16'].step],
+      ['| Adam, 8-bit moments', optimizerBytes['adam-8bit'].step],
+      ['| SGD with momentum', optimizerBytes.sgd.step],
+    ] as const) {
+      const row = cellsBeside('docs/model/time.md', name);
+      assert.match(row, new RegExp(`\\| +${String(value).replace('.', '\\.')}\\b`), row);
+    }
+    const { adam, sgd } = optimizerBytes;
+    const states = `Adam ${adam.state}, with bf16 moments ${optimizerBytes['adam-bf16'].state}, with 8-bit moments ${optimizerBytes['adam-8bit'].state}, SGD ${sgd.state}`;
+    assert.ok(read('docs/model/memory.md').includes(states), states);
+  });
+
   it('has a workflow that runs the commands of README', () => {
     const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
     const { jobs } = parse(read('.github/workflows/check.yml')) as {
@@ -124,6 +176,13 @@ function filesUnder(folder: string, extension: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith(extension))
     .map((name) => join(folder, name).split(sep).join('/'));
+}
+
+/** Whether a folder may import another at run time: one of src/core, or a house. */
+function mayImport(from: string, to: string): boolean {
+  const [, room = ''] = /^src\/core\/(\w+)$/.exec(from) ?? [];
+  if (room !== '') return coreRooms[room]?.values.includes(to.slice('src/core/'.length)) === true;
+  return houses[`${from}/`]?.files.some((file) => file.startsWith(`${to}/`)) === true;
 }
 
 function codeSpans(text: string): string[] {
