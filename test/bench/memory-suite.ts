@@ -1,17 +1,23 @@
-// Loaded inside the extension host by test/bench/memory.ts: edits a config, opens and closes its panel, and writes a line of figures after each round.
-import { appendFileSync } from 'node:fs';
+// Loaded inside the extension host by test/bench/memory.ts: opens a file, edits it, opens and closes its panel, and writes a line of figures after each round.
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import workerThreads, { type Worker } from 'node:worker_threads';
 import * as vscode from 'vscode';
 import { until } from '../vscode/until';
 
-const mib = 2 ** 20;
+const megabyte = 1e6;
 
-/** Rounds and what is done in each; figures are taken between them. */
+/** What is done in one extension host. */
 export interface MemoryBench {
   readonly file: string;
+  /** Lines of figures, and at last `done` or `failed: why`. */
   readonly resultFile: string;
+  /** Made here when the panel is open, removed by the bench when its page has drawn. */
+  readonly openFile: string;
+  /** Whether TeraPipe runs in the host; without it nothing is planned or opened. */
+  readonly hasExtension: boolean;
+  /** Rounds and what is done in each; figures are taken between them. */
   readonly rounds: number;
   readonly editsARound: number;
   readonly openingsARound: number;
@@ -22,38 +28,33 @@ const plannedEvery = 10;
 
 /** Called by VS Code. */
 export async function run(): Promise<void> {
-  const { file, resultFile, rounds, editsARound, openingsARound } = JSON.parse(process.env['TERAPIPE_BENCH'] ?? '{}') as MemoryBench;
+  const bench = JSON.parse(process.env['TERAPIPE_BENCH'] ?? '{}') as MemoryBench;
+  const { file, resultFile, hasExtension, rounds, editsARound, openingsARound } = bench;
   const say = (text: string): void => appendFileSync(resultFile, `${text}\n`);
-  const workers = recordedWorkers();
-  const collect = garbageCollector();
-  const figures = async (what: string): Promise<void> => {
-    collect();
-    const { rss, heapUsed, arrayBuffers } = process.memoryUsage();
-    const heaps = await Promise.all(workers.map(heapOf));
-    const parts = [rss, heapUsed, arrayBuffers, ...heaps].map((bytes) => (bytes === null ? '-' : (bytes / mib).toFixed(0)));
-    say(`${what}: process ${parts[0]} MiB; host heap ${parts[1]}, array buffers ${parts[2]}; worker heaps ${parts.slice(3).join(', ')}`);
-  };
+  const figures = figuresOf(recordedWorkers());
   try {
     const uri = vscode.Uri.file(file);
-    await figures('nothing open');
+    forgetPeak();
+    say(`nothing open: ${await figures()}`);
     const document = await vscode.workspace.openTextDocument(uri);
     await vscode.window.showTextDocument(document, { preview: false });
-    await planned(uri);
-    await figures('first plan');
-    let edits = 0;
-    for (let round = 1; round <= rounds; round += 1) {
-      for (let edit = 0; edit < editsARound; edit += 1) {
-        edits += 1;
-        await retype(document, 64 + 8 * (edits % 97));
-        if (edits % plannedEvery === 0) await planned(uri);
+    if (hasExtension) await openAndClose(bench);
+    else await pause();
+    say(`opened: ${await figures()}`);
+    if (editsARound > 0)
+      for (let round = 1; round <= rounds; round += 1) {
+        for (let edit = 1; edit <= editsARound; edit += 1) {
+          const edits = (round - 1) * editsARound + edit;
+          await retype(document, 64 + 8 * (edits % 97));
+          if (hasExtension && (edits % plannedEvery === 0 || edit === editsARound)) await planned(uri);
+        }
+        say(`${round * editsARound} edits: ${await figures()}`);
       }
-      await planned(uri);
-      await figures(`${edits} edits`);
-    }
-    for (let round = 1; round <= rounds; round += 1) {
-      for (let opening = 0; opening < openingsARound; opening += 1) await openAndClose(uri);
-      await figures(`${round * openingsARound} openings`);
-    }
+    if (hasExtension && openingsARound > 0)
+      for (let round = 1; round <= rounds; round += 1) {
+        for (let opening = 0; opening < openingsARound; opening += 1) await openAndClose(bench);
+        say(`${round * openingsARound} openings: ${await figures()}`);
+      }
     say('done');
   } catch (error) {
     say(`failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
@@ -61,26 +62,78 @@ export async function run(): Promise<void> {
   }
 }
 
+interface Recorded {
+  /** Those that run. */
+  readonly running: Set<Worker>;
+  started: number;
+}
+
 /** The workers that are started from now on: the extension's planners. */
-function recordedWorkers(): readonly Worker[] {
-  const workers: Worker[] = [];
+function recordedWorkers(): Recorded {
+  const recorded: Recorded = { running: new Set(), started: 0 };
   const { Worker: Real } = workerThreads;
   workerThreads.Worker = class extends Real {
     constructor(...args: ConstructorParameters<typeof Real>) {
       super(...args);
-      workers.push(this);
-      this.once('exit', () => workers.splice(workers.indexOf(this), 1));
+      recorded.started += 1;
+      recorded.running.add(this);
+      this.once('exit', () => recorded.running.delete(this));
     }
   };
-  return workers;
+  return recorded;
 }
 
-/** Bytes of a worker's heap; null where this Node.js does not tell. */
+/** A line of what the process takes now, garbage collected, and took at most since the line before. */
+function figuresOf(recorded: Recorded): () => Promise<string> {
+  const collect = garbageCollector();
+  const inMegabytes = (bytes: number | null): string => (bytes === null ? '-' : (bytes / megabyte).toFixed(0));
+  return async () => {
+    const { peak } = residentBytes();
+    collect();
+    // Freed memory is given back by threads of their own.
+    await pause();
+    const { now, anonymous } = residentBytes();
+    const { heapUsed, external, arrayBuffers } = process.memoryUsage();
+    const heaps = await Promise.all([...recorded.running].map(heapOf));
+    forgetPeak();
+    const [process_, most, own, heap, outside, arrays] = [now, peak, anonymous, heapUsed, external, arrayBuffers].map(inMegabytes);
+    const workers = `${recorded.started} workers started, heaps ${heaps.map(inMegabytes).join(' + ') || 'none'}`;
+    return `process ${process_} MB (peak ${most}, without files mapped ${own}); host heap ${heap}, external ${outside}, array buffers ${arrays} of it; ${workers}`;
+  };
+}
+
+interface Resident {
+  readonly now: number;
+  /** Since `forgetPeak`; null where the system does not tell. */
+  readonly peak: number | null;
+  /** Without the program itself and other mapped files, which processes share. */
+  readonly anonymous: number | null;
+}
+
+const statusFile = '/proc/self/status';
+
+function residentBytes(): Resident {
+  if (!existsSync(statusFile)) return { now: process.memoryUsage().rss, peak: null, anonymous: null };
+  const status = readFileSync(statusFile, 'utf8');
+  const bytes = (name: string): number => 1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
+  return { now: bytes('VmRSS'), peak: bytes('VmHWM'), anonymous: bytes('RssAnon') };
+}
+
+/** From now on the peak is that of what follows: Linux takes this for its own processes. */
+function forgetPeak(): void {
+  const file = '/proc/self/clear_refs';
+  if (existsSync(file)) writeFileSync(file, '5');
+}
+
+/** Bytes of a worker's heap; null where this Node.js does not tell, or the worker is about to end. */
 async function heapOf(
   worker: Worker & { readonly getHeapStatistics?: () => Promise<{ readonly used_heap_size: number }> },
 ): Promise<number | null> {
-  const statistics = await worker.getHeapStatistics?.();
-  return statistics?.used_heap_size ?? null;
+  try {
+    return (await worker.getHeapStatistics?.())?.used_heap_size ?? null;
+  } catch {
+    return null;
+  }
 }
 
 function garbageCollector(): () => void {
@@ -106,16 +159,19 @@ async function retype(document: vscode.TextDocument, globalBatch: number): Promi
   await vscode.workspace.applyEdit(edit);
 }
 
-const shownMs = 300;
-
-async function openAndClose(uri: vscode.Uri): Promise<void> {
-  await vscode.commands.executeCommand('terapipe.openTimeline', uri);
+/** Opens the panel, waits until its page has drawn the plan or says why there is none, and closes it. */
+async function openAndClose({ file, openFile }: MemoryBench): Promise<void> {
+  await vscode.commands.executeCommand('terapipe.openTimeline', vscode.Uri.file(file));
   const tab = await until('tab of the panel', () =>
     vscode.window.tabGroups.all
       .flatMap(({ tabs }) => tabs)
       .find(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith('terapipe.timeline')),
   );
-  // The page draws the plan that it is sent.
-  await new Promise((resolve) => setTimeout(resolve, shownMs));
+  writeFileSync(openFile, '');
+  await until('plan on the page', () => !existsSync(openFile) || undefined);
   await vscode.window.tabGroups.close(tab);
+}
+
+async function pause(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 500));
 }

@@ -1,27 +1,81 @@
-// Prints what memory the extension host and its workers take over 1,000 edits and 200 openings of the panel in a real VS Code: `npm run bench:memory`, or with `-- ROUNDS EDITS OPENINGS` of each round.
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// Prints what memory the extension host and its workers take in a real VS Code, over 1,000 edits and 200 openings of the panel and with the largest files: `npm run bench:memory`, or with
+// `-- ROUNDS EDITS OPENINGS` of each round, and behind them a word of the hosts to start.
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as esbuild from 'esbuild';
+import type { Page } from 'playwright-core';
 import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { ensureBuild, ensureChromium, root } from '../harness/setup.mjs';
-import { ensureTools } from '../harness/tools.mjs';
+import { ensureTools, type Tools } from '../harness/tools.mjs';
 import { developmentHost, launchBrowser, openWorkbench } from '../vscode/workbench';
 import type { MemoryBench } from './memory-suite';
 
 /** Without an answer for so long the bench gives up. */
 const patienceMs = 300_000;
-const [rounds = 10, editsARound = 100, openingsARound = 20] = process.argv.slice(2).map(Number);
+const pollMs = 200;
+const [rounds = 10, editsARound = 100, openingsARound = 20] = process.argv.slice(2, 5).map(Number);
+const wanted = process.argv[5] ?? '';
+
+/** What is done in one extension host, started for it alone. */
+interface BenchedHost extends Pick<MemoryBench, 'hasExtension' | 'rounds' | 'editsARound' | 'openingsARound'> {
+  readonly title: string;
+  /** Text of the file that is opened; left out: the sample's config. */
+  readonly text?: () => string;
+  readonly name?: string;
+}
+
+const once = { rounds: 1, editsARound: 0, openingsARound: 0 };
+
+const hosts: readonly BenchedHost[] = [
+  { title: 'edits without TeraPipe', hasExtension: false, rounds, editsARound, openingsARound: 0 },
+  { title: 'edits and openings', hasExtension: true, rounds, editsARound, openingsARound },
+  { title: '10,000 layers on 10,000 stages, 1,000 micro-batches', hasExtension: true, ...once, text: deepConfig },
+  { title: 'a config of 5 MB', hasExtension: true, ...once, text: largeConfig },
+  { title: 'a config of 5 MB without TeraPipe', hasExtension: false, ...once, text: largeConfig },
+  { title: 'a schedule of a million cells', hasExtension: true, ...once, text: largeSchedule, name: 'million.csv' },
+  { title: 'a schedule of a million cells without TeraPipe', hasExtension: false, ...once, text: largeSchedule, name: 'million.csv' },
+];
+
+function deepConfig(): string {
+  return JSON.stringify({
+    model: { layers: 10_000, hidden: 1024, heads: 16, vocab: 50304 },
+    cluster: { gpu: 'H100-80GB', nodes: 1250, gpusPerNode: 8 },
+    training: { sequenceLength: 1024, globalBatch: 1000 },
+    layout: { tensor: 1, pipeline: 10_000, data: 1 },
+  });
+}
+
+/** Just below the largest size that is read, nearly all of it values: what a parser's tree takes most memory for. */
+function largeConfig(): string {
+  return JSON.stringify({
+    model: { layers: 96, hidden: 12_288, heads: 96, vocab: 50_257 },
+    cluster: { gpu: 'A100-80GB', nodes: 48, gpusPerNode: 8 },
+    training: { sequenceLength: 2048, globalBatch: 192 },
+    layout: { tensor: 8, pipeline: 48, data: 1 },
+    notes: Array.from({ length: 2.6e6 }, () => 0),
+  });
+}
+
+/** 1F1B of 64 ranks: each cell has an action. */
+function largeSchedule(): string {
+  const [ranks, microBatches] = [64, 7_813];
+  const rows = Array.from({ length: ranks }, (_, rank) => {
+    const warmUp = Math.min(ranks - rank, microBatches);
+    const cells = Array.from({ length: warmUp }, (__, batch) => `${rank}F${batch}`);
+    for (let batch = 0; batch < microBatches; batch += 1) {
+      cells.push(`${rank}B${batch}`);
+      if (warmUp + batch < microBatches) cells.push(`${rank}F${warmUp + batch}`);
+    }
+    return cells.join();
+  });
+  return `${rows.join('\n')}\n`;
+}
 
 async function main(): Promise<void> {
   const tools = await ensureTools();
   const chromiumPath = await ensureChromium();
-  await ensureBuild();
+  await ensureBuild({ production: true });
   const folder = temporaryFolder('terapipe-memory');
-  const workspace = path.join(folder, 'workspace');
-  mkdirSync(workspace);
-  cpSync(path.join(root, 'media/samples/llama3-8b'), workspace, { recursive: true });
-  const resultFile = path.join(folder, 'figures.txt');
-  writeFileSync(resultFile, '');
   const testsFile = path.join(folder, 'memory-suite.js');
   await esbuild.build({
     absWorkingDir: root,
@@ -34,31 +88,86 @@ async function main(): Promise<void> {
     external: ['vscode'],
     logLevel: 'warning',
   });
-  const bench: MemoryBench = { file: path.join(workspace, 'terapipe.json'), resultFile, rounds, editsARound, openingsARound };
+  for (const [index, host] of hosts.entries()) {
+    if (!host.title.includes(wanted)) continue;
+    console.log(`\n${host.title}`);
+    const own = path.join(folder, String(index));
+    mkdirSync(own);
+    await benchHost(tools, chromiumPath, { host, folder: own, testsFile });
+  }
+}
+
+async function benchHost(
+  tools: Tools,
+  chromiumPath: string,
+  { host, folder, testsFile }: { readonly host: BenchedHost; readonly folder: string; readonly testsFile: string },
+): Promise<void> {
+  const workspace = path.join(folder, 'workspace');
+  cpSync(path.join(root, 'media/samples/llama3-8b'), workspace, { recursive: true });
+  const file = path.join(workspace, host.name ?? 'terapipe.json');
+  if (host.text !== undefined) writeFileSync(file, host.text());
+  const bench: MemoryBench = { ...host, file, resultFile: path.join(folder, 'figures.txt'), openFile: path.join(folder, 'open') };
+  writeFileSync(bench.resultFile, '');
   const server = await startCodeServer(tools, { env: { TERAPIPE_BENCH: JSON.stringify(bench) }, settings: { 'terapipe.planDelay': 0 } });
   const browser = await launchBrowser(chromiumPath);
   try {
     const { page } = await openWorkbench(browser, server.url(workspace), async (fresh) => {
       fresh.setDefaultTimeout(patienceMs);
-      await developmentHost(fresh, server.port, root, testsFile);
+      await developmentHost(fresh, server.port, host.hasExtension ? root : nothingIn(folder), testsFile);
     });
-    let printed = '';
-    for (let silentMs = 0; !/^(done|failed)/m.test(printed) && silentMs < patienceMs; silentMs += 500) {
-      await page.waitForTimeout(500);
-      const said = existsSync(resultFile) ? readFileSync(resultFile, 'utf8') : '';
-      if (said === printed) continue;
-      process.stdout.write(said.slice(printed.length));
-      printed = said;
-      silentMs = 0;
-    }
-    if (!/^done/m.test(printed)) {
+    try {
+      await follow(page, bench);
+    } catch (error) {
       await page.screenshot({ path: path.join(root, 'out/bench-memory-failed.png') });
-      throw new Error(`the extension host did not end: ${server.log().slice(-1000)}`);
+      throw new Error(`the extension host did not end: ${server.log().slice(-1000)}`, { cause: error });
     }
   } finally {
     await browser.close();
     await server.stop();
   }
+}
+
+/** The folder of an extension that does nothing. */
+function nothingIn(folder: string): string {
+  const nothing = path.join(folder, 'nothing');
+  mkdirSync(nothing);
+  const manifest = { name: 'nothing', publisher: 'terapipe-test', version: '0.0.1', engines: { vscode: '^1.90.0' } };
+  writeFileSync(path.join(nothing, 'package.json'), JSON.stringify(manifest));
+  return nothing;
+}
+
+/** Prints what the host writes, and tells it when its page has drawn, until it is done. */
+async function follow(page: Page, { resultFile, openFile }: MemoryBench): Promise<void> {
+  let printed = '';
+  for (let silentMs = 0; !/^(done|failed)/m.test(printed); silentMs += pollMs) {
+    if (silentMs > patienceMs) throw new Error(`nothing for ${patienceMs / 1000} s`);
+    await page.waitForTimeout(pollMs);
+    if (existsSync(openFile) && (await hasDrawn(page))) {
+      rmSync(openFile);
+      silentMs = 0;
+    }
+    const said = readFileSync(resultFile, 'utf8');
+    if (said === printed) continue;
+    process.stdout.write(said.slice(printed.length).replace(/^done\n/m, ''));
+    printed = said;
+    silentMs = 0;
+  }
+  if (!/^done/m.test(printed)) throw new Error('it failed');
+}
+
+/** Whether the panel's page shows a plan, or why there is none. */
+async function hasDrawn(page: Page): Promise<boolean> {
+  for (const frame of page.frames()) {
+    const counts = ['dl.figures dd:visible', '.notice-error:visible', 'progress.progress:visible'].map((selector) =>
+      frame
+        .locator(`body[data-page="tab"] ${selector}`)
+        .count()
+        .catch(() => 0),
+    );
+    const [figures = 0, errors = 0, busy = 0] = await Promise.all(counts);
+    if (figures + errors > 0 && busy === 0) return true;
+  }
+  return false;
 }
 
 void main();
