@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../core/errors';
 import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
@@ -15,11 +14,11 @@ import {
   parseWorkerReply,
   type Against,
   type ResolveAsked,
-  type WorkerData,
   type WorkerFailure,
   type WorkerReply,
   type WorkerRequest,
 } from '../protocol/worker';
+import { memoryLimitMb, startPlannerProcess, type PlannerProcess } from './process';
 
 export interface PlanJobOptions {
   readonly signal?: AbortSignal | undefined;
@@ -41,9 +40,9 @@ export interface PlannerClient {
   /** The smallest changes with which a run fits whose plan does not, as `findRemedies`: it plans several times, so it wants a client of its own where plans are waited for. */
   readonly remedies: (asked: ResolveAsked, plan: Plan, options?: Pick<PlanJobOptions, 'signal'>) => Promise<readonly Remedy[]>;
   /**
-   * Plans on the worker thread; requests wait for each other in order.
+   * Plans in the worker's process; requests wait for each other in order.
    * Rejects with CancelledError (within 200 ms of the signal, also when the client is disposed), with the ExpectedError of the planner, with ExpectedError
-   * `worker-crashed` when the thread stopped (the next request gets a fresh one), or with the planner's own error, its stack kept, for a bug.
+   * `worker-crashed` when it stopped (the next request gets a fresh one), or with the planner's own error, its stack kept, for a bug.
    */
   readonly plan: (request: PlanRequest, options?: PlanJobOptions) => Promise<Plan>;
   /** The same for a run that freezes layers. */
@@ -59,7 +58,7 @@ export interface PlannerClient {
     name: string,
     options?: { readonly signal?: AbortSignal | undefined },
   ) => Promise<ScheduleFile>;
-  /** Stops the thread and cancels what is left. */
+  /** Stops the process and cancels what is left. */
   readonly dispose: () => Promise<void>;
 }
 
@@ -78,58 +77,42 @@ interface Job {
 }
 
 export interface PlannerClientOptions {
-  /** How long a cancelled thread may take to notice before it is stopped, ms. */
+  /** How long a cancelled planner may take to notice before its process is stopped, ms. */
   readonly patienceMs?: number;
+  /** Without a request for so long the process is stopped, ms: what it takes of memory is given back. */
+  readonly restMs?: number;
 }
 
-/** Most memory of the thread's objects, MB; typed arrays come on top, and the planner counts them before it makes them. */
-const memoryLimitMb = 1024;
-/** Half of what Node.js gives new objects by itself: some 30 MB less are resident, and plans take as long. */
-const youngMb = 24;
+/** What a process may take to start, ms: one that is about to answer is not replaced. */
+const startMs = 5_000;
+const longestTimerMs = 2 ** 31 - 1;
 
-/** A planner on a worker thread that starts with the first request. While it plans it keeps the process alive, idle it does not. */
-export function createPlannerClient(workerFile: string, { patienceMs = 120 }: PlannerClientOptions = {}): PlannerClient {
-  const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+/** A planner in a process of its own that starts with the first request. While it plans it keeps ours alive, idle it does not. */
+export function createPlannerClient(workerFile: string, options: PlannerClientOptions = {}): PlannerClient {
+  const { patienceMs = 120, restMs = 60_000 } = options;
   const waiting: Job[] = [];
   let running: Job | null = null;
-  let worker: Worker | null = null;
+  let worker: PlannerProcess | null = null;
   let patience: NodeJS.Timeout | undefined;
+  let rest: NodeJS.Timeout | undefined;
   let lastId = 0;
   let disposed = false;
-
-  const startWorker = (): Worker => {
-    const data: WorkerData = { cancelFlag: cancelFlag.buffer };
-    const resourceLimits = { maxOldGenerationSizeMb: memoryLimitMb, maxYoungGenerationSizeMb: youngMb };
-    const started = new Worker(workerFile, { workerData: data, resourceLimits });
-    const whileCurrent =
-      <T>(handle: (value: T) => void) =>
-      (value: T): void => {
-        if (worker === started) handle(value);
-      };
-    started.on('message', whileCurrent(onMessage));
-    started.on('messageerror', whileCurrent(crash));
-    started.on('error', whileCurrent(crash));
-    started.on(
-      'exit',
-      whileCurrent((code: number) => {
-        crash(new Error(`exit code ${code}`));
-      }),
-    );
-    return started;
-  };
 
   const startNext = (): void => {
     if (running !== null) return;
     const job = waiting.shift();
     if (job === undefined) {
-      worker?.unref();
+      worker?.hold(false);
+      clearTimeout(rest);
+      if (!disposed) rest = setTimeout(() => void stopWorker(), restMs).unref();
       return;
     }
     running = job;
+    clearTimeout(rest);
     try {
-      worker ??= startWorker();
-      worker.ref();
-      worker.postMessage(job.message);
+      worker ??= startPlannerProcess(workerFile, { onReply, onEnd: crash });
+      worker.hold(true);
+      worker.send(job.message);
     } catch (error) {
       finish((failed) => {
         failed.reject(asError(error));
@@ -145,10 +128,10 @@ export function createPlannerClient(workerFile: string, { patienceMs = 120 }: Pl
     startNext();
   };
 
-  const stopWorker = (): Promise<number> | undefined => {
+  const stopWorker = (): Promise<void> | undefined => {
     const stopped = worker;
     worker = null;
-    return stopped?.terminate();
+    return stopped?.stop();
   };
 
   const crash = (cause: Error): void => {
@@ -158,7 +141,7 @@ export function createPlannerClient(workerFile: string, { patienceMs = 120 }: Pl
     });
   };
 
-  const onMessage = (message: unknown): void => {
+  const onReply = (message: unknown): void => {
     let reply: WorkerReply;
     try {
       reply = parseWorkerReply(message);
@@ -179,15 +162,9 @@ export function createPlannerClient(workerFile: string, { patienceMs = 120 }: Pl
       case 'elastic':
       case 'search':
       case 'compare':
-      case 'schedule': {
-        const cancelled = Atomics.load(cancelFlag, 0) === job.message.id;
-        finish(() => {
-          // Finished in the moment it was given up: whoever gave it up expects no plan.
-          if (cancelled) job.reject(new CancelledError());
-          else job.resolve(reply);
-        });
+      case 'schedule':
+        finish(() => job.resolve(reply));
         return;
-      }
       case 'cancelled':
         finish(() => {
           job.reject(new CancelledError());
@@ -209,14 +186,15 @@ export function createPlannerClient(workerFile: string, { patienceMs = 120 }: Pl
       job.reject(new CancelledError());
       return;
     }
-    Atomics.store(cancelFlag, 0, job.message.id);
+    // Should it be finished in this moment, whoever gave it up expects no plan.
+    job.reject(new CancelledError());
+    worker?.send({ type: 'give-up', id: job.message.id });
     clearTimeout(patience);
-    patience = setTimeout(() => {
+    const stop = (): void => {
       void stopWorker();
-      finish(() => {
-        job.reject(new CancelledError());
-      });
-    }, patienceMs);
+      finish(() => undefined);
+    };
+    patience = setTimeout(stop, Math.min(longestTimerMs, patienceMs + (worker?.hasAnswered() === true ? 0 : startMs)));
   };
 
   const ask = <T extends WorkerRequest['type']>(
@@ -278,6 +256,7 @@ export function createPlannerClient(workerFile: string, { patienceMs = 120 }: Pl
       (await ask<'schedule'>({ type: 'schedule', id: ++lastId, text, file, name }, signal, () => undefined)).schedule,
     dispose: async () => {
       disposed = true;
+      clearTimeout(rest);
       for (const job of waiting.splice(0)) job.reject(new CancelledError());
       const stopping = stopWorker();
       finish((job) => {

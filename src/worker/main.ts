@@ -6,19 +6,21 @@ import { resolveRun } from '../core/planner/resolve';
 import { answerSearch } from '../core/planner/search/answer';
 import { readScheduleFile } from '../core/schedule/pytorch/schedule-file';
 import { makeCompare } from './compare';
+import { relayPlanner } from './relay';
 import { servePlanner } from './serve';
 
-if (parentPort === null) throw new Error('the planner runs on a worker thread');
 /** Operations of a plan's timelines that are sent: some 50 MB. */
 const drawnOperations = 1_500_000;
 
-servePlanner(parentPort, workerData, {
-  plan: (request, options) => makePlan(request, { ...options, drawnOperations }),
-  resolve: ({ run, defaults, found }) => resolveRun(run, defaults, found),
-  remedies: ({ run, defaults, found }, plan, signal) =>
-    findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults, found), { signal, drawnOperations: 0 })),
-  elastic: (request, { signal }) => answerElastic(request, signal),
-  search: answerSearch,
-  compare: makeCompare(),
-  schedule: readScheduleFile,
-});
+if (parentPort === null) relayPlanner(__filename);
+else
+  servePlanner(parentPort, workerData, {
+    plan: (request, options) => makePlan(request, { ...options, drawnOperations }),
+    resolve: ({ run, defaults, found }) => resolveRun(run, defaults, found),
+    remedies: ({ run, defaults, found }, plan, signal) =>
+      findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults, found), { signal, drawnOperations: 0 })),
+    elastic: (request, { signal }) => answerElastic(request, signal),
+    search: answerSearch,
+    compare: makeCompare(),
+    schedule: readScheduleFile,
+  });

@@ -1,8 +1,8 @@
 // Loaded inside the extension host by test/bench/memory.ts: opens a file, edits it, opens and closes its panel, and writes a line of figures after each round.
+import childProcess, { type ChildProcess } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import v8 from 'node:v8';
 import vm from 'node:vm';
-import workerThreads, { type Worker } from 'node:worker_threads';
 import * as vscode from 'vscode';
 import { until } from '../vscode/until';
 
@@ -31,7 +31,7 @@ export async function run(): Promise<void> {
   const bench = JSON.parse(process.env['TERAPIPE_BENCH'] ?? '{}') as MemoryBench;
   const { file, resultFile, hasExtension, rounds, editsARound, openingsARound } = bench;
   const say = (text: string): void => appendFileSync(resultFile, `${text}\n`);
-  const figures = figuresOf(recordedWorkers());
+  const figures = figuresOf(recordedProcesses());
   try {
     const uri = vscode.Uri.file(file);
     forgetPeak();
@@ -64,29 +64,28 @@ export async function run(): Promise<void> {
 
 interface Recorded {
   /** Those that run. */
-  readonly running: Set<Worker>;
+  readonly running: Set<ChildProcess>;
   started: number;
 }
 
-/** The workers that are started from now on: the extension's planners. */
-function recordedWorkers(): Recorded {
+/** The processes that are started from now on: the extension's planners. */
+function recordedProcesses(): Recorded {
   const recorded: Recorded = { running: new Set(), started: 0 };
-  const { Worker: Real } = workerThreads;
-  workerThreads.Worker = class extends Real {
-    constructor(...args: ConstructorParameters<typeof Real>) {
-      super(...args);
-      recorded.started += 1;
-      recorded.running.add(this);
-      this.once('exit', () => recorded.running.delete(this));
-    }
+  const { fork } = childProcess;
+  const recording = (...args: Parameters<typeof fork>): ChildProcess => {
+    const child = fork(...args);
+    recorded.started += 1;
+    recorded.running.add(child);
+    child.once('exit', () => recorded.running.delete(child));
+    return child;
   };
+  Object.assign(childProcess, { fork: recording });
   return recorded;
 }
 
-/** A line of what the process takes now, garbage collected, and took at most since the line before. */
+/** A line of what the host takes now, garbage collected, and took at most since the line before; the same of the planners' processes. */
 function figuresOf(recorded: Recorded): () => Promise<string> {
   const collect = garbageCollector();
-  const inMegabytes = (bytes: number | null): string => (bytes === null ? '-' : (bytes / megabyte).toFixed(0));
   return async () => {
     const { peak } = residentBytes();
     collect();
@@ -94,46 +93,41 @@ function figuresOf(recorded: Recorded): () => Promise<string> {
     await pause();
     const { now, anonymous } = residentBytes();
     const { heapUsed, external, arrayBuffers } = process.memoryUsage();
-    const heaps = await Promise.all([...recorded.running].map(heapOf));
-    forgetPeak();
-    const [process_, most, own, heap, outside, arrays] = [now, peak, anonymous, heapUsed, external, arrayBuffers].map(inMegabytes);
-    const workers = `${recorded.started} workers started, heaps ${heaps.map(inMegabytes).join(' + ') || 'none'}`;
-    return `process ${process_} MB (peak ${most}, without files mapped ${own}); host heap ${heap}, external ${outside}, array buffers ${arrays} of it; ${workers}`;
+    const planners = [...recorded.running].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+    const planned = planners.map((pid) => residentBytes(pid)).map((each) => `${inMegabytes(each.now)} (peak ${inMegabytes(each.peak)})`);
+    for (const pid of ['self' as const, ...planners]) forgetPeak(pid);
+    return [
+      `host ${inMegabytes(now)} MB (peak ${inMegabytes(peak)}, without files mapped ${inMegabytes(anonymous)})`,
+      `its heap ${inMegabytes(heapUsed)}, external ${inMegabytes(external)}, of it array buffers ${inMegabytes(arrayBuffers)}`,
+      `${recorded.started} planners started, now ${planned.join(' + ') || 'none'}`,
+    ].join('; ');
   };
 }
 
+function inMegabytes(bytes: number | null): string {
+  return bytes === null ? '-' : (bytes / megabyte).toFixed(0);
+}
+
 interface Resident {
-  readonly now: number;
+  readonly now: number | null;
   /** Since `forgetPeak`; null where the system does not tell. */
   readonly peak: number | null;
   /** Without the program itself and other mapped files, which processes share. */
   readonly anonymous: number | null;
 }
 
-const statusFile = '/proc/self/status';
-
-function residentBytes(): Resident {
-  if (!existsSync(statusFile)) return { now: process.memoryUsage().rss, peak: null, anonymous: null };
-  const status = readFileSync(statusFile, 'utf8');
+function residentBytes(pid: number | 'self' = 'self'): Resident {
+  const file = `/proc/${pid}/status`;
+  if (!existsSync(file)) return { now: pid === 'self' ? process.memoryUsage().rss : null, peak: null, anonymous: null };
+  const status = readFileSync(file, 'utf8');
   const bytes = (name: string): number => 1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
   return { now: bytes('VmRSS'), peak: bytes('VmHWM'), anonymous: bytes('RssAnon') };
 }
 
 /** From now on the peak is that of what follows: Linux takes this for its own processes. */
-function forgetPeak(): void {
-  const file = '/proc/self/clear_refs';
+function forgetPeak(pid: number | 'self' = 'self'): void {
+  const file = `/proc/${pid}/clear_refs`;
   if (existsSync(file)) writeFileSync(file, '5');
-}
-
-/** Bytes of a worker's heap; null where this Node.js does not tell, or the worker is about to end. */
-async function heapOf(
-  worker: Worker & { readonly getHeapStatistics?: () => Promise<{ readonly used_heap_size: number }> },
-): Promise<number | null> {
-  try {
-    return (await worker.getHeapStatistics?.())?.used_heap_size ?? null;
-  } catch {
-    return null;
-  }
 }
 
 function garbageCollector(): () => void {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { PlanRequest } from '../../../src/core/planner/request';
 import type { SearchStanding } from '../../../src/core/planner/search/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
+import { until } from '../../vscode/until';
 import { bundleWorker, type BundledWorker } from './bundle';
 
 /** The scripted worker reads the title alone. */
@@ -13,20 +14,31 @@ function titled(title: string): PlanRequest {
 /** The longest that a timer takes: what is cancelled ends only when the thread itself gives it up, however busy the machine is. */
 const endless = { patienceMs: 2 ** 31 - 1 };
 
+function isGone(pid: number): boolean {
+  try {
+    return !process.kill(pid, 0);
+  } catch {
+    return true;
+  }
+}
+
 describe('planner client', () => {
   let worker: BundledWorker;
   let client: PlannerClient;
 
   before(async () => {
     worker = await bundleWorker(join(__dirname, 'scripted-worker.ts'));
-  });
-  after(() => worker.remove());
-  beforeEach(() => {
     client = createPlannerClient(worker.file);
   });
-  afterEach(() => client.dispose());
+  after(async () => {
+    await client.dispose();
+    await worker.remove();
+  });
 
   const threadOf = async (asked: PlannerClient): Promise<string> => (await asked.plan(titled('names its thread'))).request.title;
+  const processOf = async (asked: PlannerClient): Promise<{ readonly pid: number }> => ({
+    pid: Number((await threadOf(asked)).split(' ')[0]),
+  });
 
   /** Resolves once the request is running. */
   function running(
@@ -150,14 +162,35 @@ describe('planner client', () => {
     await lost.dispose();
   });
 
-  it('cancels what is left when it is disposed', async () => {
-    const { started, done } = running('heeds cancel');
-    const queued = client.plan(titled('small'));
+  it('cancels what is left when it is disposed, and leaves no process behind', async () => {
+    const disposed = createPlannerClient(worker.file);
+    const { pid } = await processOf(disposed);
+    const { started, done } = running('heeds cancel', undefined, disposed);
+    const queued = disposed.plan(titled('small'));
     queued.catch(() => undefined);
     await started;
-    await client.dispose();
+    await disposed.dispose();
     await assert.rejects(done, { name: 'CancelledError' });
     await assert.rejects(queued, { name: 'CancelledError' });
-    await assert.rejects(client.plan(titled('small')), { name: 'CancelledError' });
+    await assert.rejects(disposed.plan(titled('small')), { name: 'CancelledError' });
+    assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+  });
+
+  it('plans in a process of its own, which it gives back when it rests', async () => {
+    const resting = createPlannerClient(worker.file, { restMs: 0 });
+    const { pid } = await processOf(resting);
+    assert.notEqual(pid, process.pid);
+    await until('end of the process', () => isGone(pid) || undefined);
+    assert.notEqual((await processOf(resting)).pid, pid);
+    await resting.dispose();
+  });
+
+  it('replaces a process that was killed', async () => {
+    const { pid } = await processOf(client);
+    const { started, done } = running('heeds cancel');
+    await started;
+    process.kill(pid, 'SIGKILL');
+    await assert.rejects(done, { code: 'worker-crashed', message: /SIGKILL/ });
+    assert.notEqual((await processOf(client)).pid, pid);
   });
 });

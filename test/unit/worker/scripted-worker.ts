@@ -5,10 +5,12 @@ import type { ElasticAnswer } from '../../../src/core/elastic/answer';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/planner/request';
 import type { SearchResult } from '../../../src/core/planner/search/result';
+import { relayPlanner } from '../../../src/worker/relay';
 import { servePlanner } from '../../../src/worker/serve';
 
 /** A planner thread that does what the title of a request says. */
-if (parentPort !== null)
+if (parentPort === null) relayPlanner(__filename);
+else
   servePlanner(parentPort, workerData, {
     resolve: () => assert.fail('not scripted'),
     remedies: () => [],
@@ -37,7 +39,7 @@ if (parentPort !== null)
         case 'dies':
           return process.exit(7);
         case 'names its thread':
-          return { ...planOf(request), request: { ...request, title: String(threadId) } };
+          return { ...planOf(request), request: { ...request, title: `${process.pid} ${threadId}` } };
         case 'refuses':
           throw new ExpectedError('plan-too-large', 'The step is too large', 'Make it smaller');
         case 'has a bug':
