@@ -10,6 +10,7 @@ import type { SearchResult } from '../core/planner/search/result';
 import type { SearchProblem } from '../core/planner/search/space';
 import type { ScheduleFile } from '../core/schedule/pytorch/schedule-file';
 import type { StandingTimes } from '../core/solver/solve';
+import { unpackMessage } from '../protocol/packed';
 import {
   parseWorkerReply,
   type Against,
@@ -144,7 +145,7 @@ export function createPlannerClient(workerFile: string, options: PlannerClientOp
   const onReply = (message: unknown): void => {
     let reply: WorkerReply;
     try {
-      reply = parseWorkerReply(message);
+      reply = parseWorkerReply(unpackMessage(message) ?? message);
     } catch (error) {
       crash(asError(error));
       return;

@@ -34,8 +34,7 @@ export interface PlannerProcess {
 }
 
 /**
- * Starts a planner's bundle in a process of its own, since the memory of a thread is that of its process: the extension host's, which all extensions share and which gives little of it back. Views in its
- * replies share one buffer, so they are never transferred.
+ * Starts a planner's bundle in a process of its own, since the memory of a thread is that of its process: the extension host's, which all extensions share and which gives little of it back.
  */
 export function startPlannerProcess(file: string, { onReply, onEnd }: ProcessEar): PlannerProcess {
   // Each arena of glibc keeps what was freed in it; VS Code's own Node.js is Electron.

@@ -9,6 +9,7 @@ import type { answerSearch, SearchStanding } from '../core/planner/search/answer
 import type { StandingTimes } from '../core/solver/solve';
 import type { readScheduleFile } from '../core/schedule/pytorch/schedule-file';
 import type { Compare } from './compare';
+import { packMessage } from '../protocol/packed';
 import {
   parseWorkerData,
   parseWorkerRequest,
@@ -36,13 +37,15 @@ export interface Planners {
 }
 
 /**
- * Answers requests on `port` with `planners`, one after the other. Typed arrays of the answers are moved, not copied.
+ * Answers requests on `port` with `planners`, one after the other. Answers are packed: their typed arrays travel in one buffer.
  * @throws ValiError when `data` is not `WorkerData`.
  */
 export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planners: Planners): void {
   const cancelFlag = new Int32Array(parseWorkerData(data).cancelFlag);
-  const reply = (answer: WorkerReply, transfer: ArrayBuffer[] = []): void => {
-    port.postMessage(answer, transfer);
+  const reply = (told: WorkerReply): void => port.postMessage(told);
+  const answered = (answer: WorkerReply): void => {
+    const packed = packMessage(answer);
+    port.postMessage(packed, [packed.buffer]);
   };
   port.on('message', (message: unknown) => {
     const request = parseWorkerRequest(message);
@@ -53,7 +56,7 @@ export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data
       },
     };
     void answerTo(request, planners, signal, reply)
-      .then((answer) => reply(answer, answer.type === 'search' ? [] : buffersIn(answer)))
+      .then(answered)
       .catch((error: unknown) =>
         reply(error instanceof CancelledError ? { type: 'cancelled', id } : { type: 'error', id, error: failureOf(error) }),
       );
@@ -106,19 +109,4 @@ function failureOf(error: unknown): WorkerFailure {
     };
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   return { expected: false, code: 'internal', message, remedy: '', place: null, stack: stack ?? null };
-}
-
-/** The distinct buffers under all typed arrays of a tree of plain data. */
-function buffersIn(value: unknown): ArrayBuffer[] {
-  const buffers = new Set<ArrayBuffer>();
-  const visit = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return;
-    if (ArrayBuffer.isView(node)) {
-      if (node.buffer instanceof ArrayBuffer) buffers.add(node.buffer);
-      return;
-    }
-    for (const child of Object.values(node)) visit(child);
-  };
-  visit(value);
-  return [...buffers];
 }

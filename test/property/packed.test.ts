@@ -61,6 +61,19 @@ describe('a packed message', () => {
     assert.equal(arrived.kind.buffer, arrived.rows.buffer);
   });
 
+  it('stores a long column in as few bytes as hold every number exactly', () => {
+    const long = (value: number): Float64Array => new Float64Array(5000).fill(1).fill(value, 4999);
+    const values = [255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 0.5, -0, -1, NaN, Infinity];
+    const times = long(7);
+    const sent = { times, again: times, columns: values.map(long), units: Uint32Array.from(long(300)), kind: Uint8Array.from(long(3)) };
+    const packed = packMessage(sent);
+    const bytesEach = [1, ...[1, 2, 2, 4, 4, 8, 8, 8, 8, 8, 8], 2, 1];
+    assert.equal(packed.buffer.byteLength, 5000 * bytesEach.reduce((sum, bytes) => sum + bytes, 0));
+    const arrived = unpackMessage(travelled(packed)) as typeof sent;
+    assert.deepEqual(arrived, sent);
+    assert.equal(arrived.times, arrived.again);
+  });
+
   it('is nothing else that is posted to a page', () => {
     for (const other of [null, 'packed', { type: 'packed' }, { type: 'state', state: {} }, []]) assert.equal(unpackMessage(other), null);
   });

@@ -1,4 +1,5 @@
-import { createScanner, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
+import { createScanner, parseTree, printParseErrorCode, type JSONScanner, type Node, type ParseError } from 'jsonc-parser';
+import { formatCount } from '../format';
 import type { Place } from '../located';
 import { quoted } from '../text';
 import { configError } from './errors';
@@ -8,8 +9,11 @@ export const maximumConfigSize = 5 * 2 ** 20;
 
 const maximumDepth = 100;
 
+/** Keys, values, lists and objects of a config at most: each takes some hundred bytes in the tree, and 5 MB hold millions. */
+export const maximumConfigNodes = 500_000;
+
 /** jsonc-parser's `SyntaxKind`, a const enum that isolated modules cannot name. */
-const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, colon: 6, string: 10, endOfFile: 17 } as const;
+const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, comma: 5, colon: 6, string: 10, endOfFile: 17 } as const;
 
 /** A parsed file: the tree keeps offsets, so that every value can say where it stands. */
 export interface JsonDocument {
@@ -36,7 +40,7 @@ export type JsonDialect = 'json' | 'jsonc';
 export function parseDocument(file: string, text: string, dialect: JsonDialect): JsonDocument {
   const clean = text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text;
   refuseUnfit(file, clean);
-  refuseDeep(file, clean);
+  refuseDeepAndMany(file, clean);
   const errors: ParseError[] = [];
   const root = parseTree(clean, errors, {
     disallowComments: dialect === 'json',
@@ -141,20 +145,28 @@ function looksBinary(text: string): boolean {
   return odd.length > head.length / 10;
 }
 
-function refuseDeep(file: string, text: string): void {
+function refuseDeepAndMany(file: string, text: string): void {
   const scanner = createScanner(text, true);
   let depth = 0;
+  let nodes = 0;
   for (let kind = numberOf(scanner.scan()); kind !== token.endOfFile; kind = numberOf(scanner.scan())) {
-    if (kind === token.openBrace || kind === token.openBracket) depth += 1;
-    else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
-    if (depth > maximumDepth) {
-      const start = scanner.getTokenOffset();
-      throw configError('config-too-deep', `Nested more than ${maximumDepth} levels deep`, 'name a config file', {
-        file,
-        range: { start, end: start + 1 },
-      });
+    if (kind === token.openBrace || kind === token.openBracket) {
+      depth += 1;
+      nodes += 1;
+    } else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
+    else if (kind !== token.comma && kind !== token.colon) nodes += 1;
+    if (depth > maximumDepth)
+      throw configError('config-too-deep', `Nested more than ${maximumDepth} levels deep`, 'name a config file', tokenPlace(file, scanner));
+    if (nodes > maximumConfigNodes) {
+      const message = `The file has more than ${formatCount(maximumConfigNodes)} values, too many for a config`;
+      throw configError('config-too-large', message, 'name the config file itself', tokenPlace(file, scanner));
     }
   }
+}
+
+function tokenPlace(file: string, scanner: JSONScanner): Place {
+  const start = scanner.getTokenOffset();
+  return { file, range: { start, end: start + 1 } };
 }
 
 function numberOf(kind: number): number {

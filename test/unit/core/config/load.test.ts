@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { loadRun } from '../../../../src/core/config/load';
+import { maximumConfigNodes } from '../../../../src/core/config/json-document';
 import { recognise } from '../../../../src/core/config/registry';
 import { valuesOf } from '../../../../src/core/located';
 import { errorOf, fixtures, load, loadFixture, loadObject, pointedAt, readerOf } from './files';
@@ -157,6 +158,12 @@ describe('bad configs', () => {
   it('refuses deep nesting before parsing it', async () => {
     const [code] = await terapipe(`{"model": ${'['.repeat(100_000)}`);
     assert.equal(code, 'config-too-deep');
+  });
+
+  it('refuses more values than a config can have before parsing it', async () => {
+    const values = (count: number): string => `{${model}, "notes": [${Array.from({ length: count }, () => 0).join()}]}`;
+    const [code] = await terapipe(values(maximumConfigNodes));
+    assert.equal(code, 'config-too-large');
   });
 
   it('points at values of the wrong type or size', async () => {
