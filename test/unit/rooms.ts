@@ -71,7 +71,8 @@ export const houses: Readonly<Record<string, House>> = {
     packages: ['valibot'],
   },
   'src/worker/': {
-    about: 'the planner in a process of its own, so that the memory it takes goes back, and its client; there `relay` stands between the client and the thread that plans (`serve`)',
+    about:
+      'the planner in a process of its own, so that the memory it takes goes back, and its client; there `relay` stands between the client and the thread that plans (`serve`)',
     files: ['src/worker/', 'src/protocol/', 'src/core/'],
     packages: ['node:'],
   },
