@@ -6,7 +6,7 @@ import { usualCut } from '../../src/core/planner/stages';
 import type { PlanRequest, TrainingSpec } from '../../src/core/planner/request';
 import { uniformScheme } from '../../src/core/solver/baselines';
 import { ExpectedError } from '../../src/core/errors';
-import { kindFor, isPlanned, runsVirtualStages } from '../../src/core/planner/scheduling';
+import { fewestLayers, kindFor, isPlanned, runsVirtualStages } from '../../src/core/planner/scheduling';
 import { namedSchedules } from '../../src/core/schedule/schedule';
 import type { Scheme } from '../../src/core/solver/slicing';
 
@@ -196,6 +196,7 @@ function fewerLayers(run: PlanRequest): PlanRequest | null {
   const { layers, layerKinds } = run.model;
   const { pipeline, virtualStages } = run.layout;
   if (layerKinds === undefined) return layers <= pipeline * virtualStages ? null : withModel(run, { layers: layers - 1 });
+  if (layers <= fewestLayers(run.model, kindFor(run.schedule ?? '1F1B', run.layout), run.layout)) return null;
   const cut = usualCut(run.model, run.training, pipeline);
   const last = cut.at(-1) ?? 1;
   if (last < 2 || virtualStages > 1) return null;

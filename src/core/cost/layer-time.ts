@@ -207,23 +207,25 @@ export function exchangeSeconds(
 /**
  * Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around each mixer and around a feed-forward network that all tokens pass. Without sequence parallelism an
  * all-reduce each way. With it a gather and a scatter in forward; in backward a gather before the last projection, while the gather of the first projection's input runs beside its first GEMM and the
- * scatter of its gradient beside the second, as Megatron-LM and Transformer Engine order them: only what is longer than the GEMM counts. In a narrow format Transformer Engine casts before it gathers.
+ * scatter of its gradient beside the second, as Megatron-LM and Transformer Engine order them: only what is longer than the GEMM counts; of latent attention those are the up projections, which tensor-parallel ranks share. In a narrow format Transformer Engine casts before it gathers.
  */
 function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: LayerKind): { forward: number; backward: number } {
   const { model, training, layout, cluster } = inputs;
   if (layout.tensor <= 1) return { forward: 0, backward: 0 };
   const bytes = elementBytes(training) * localTokens * model.hidden;
-  const { query, key, value, gate } = attentionWidths(model, layout.tensor);
   const experts = expertsOf(model, kind);
   const state = stateOf(model, kind);
   const ffn = experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0);
-  const widths = [
-    ...(hasAttention(kind) ? [query + key + value + gate] : []),
-    ...(state === null ? [] : [stateWidths(state, layout.tensor).projected]),
-    ...(ffn > 0 ? [(upProjections(model) * ffn) / layout.tensor] : []),
+  const { before, up } = projections(inputs, localTokens);
+  const fromHidden = (width: number): Product => [localTokens, width, model.hidden];
+  /** What each exchange runs beside: products that the layer has, or a faster GPU could take longer. */
+  const beside: (readonly Product[])[] = [
+    ...(hasAttention(kind) ? [model.latent ? up : before] : []),
+    ...(state === null ? [] : [[fromHidden(stateWidths(state, layout.tensor).projected)]]),
+    ...(ffn > 0 ? [[fromHidden((upProjections(model) * ffn) / layout.tensor)]] : []),
   ];
   if (!training.sequenceParallel) {
-    const exchange = widths.length * allReduceSeconds(bytes, layout.tensor, cluster);
+    const exchange = beside.length * allReduceSeconds(bytes, layout.tensor, cluster);
     return { forward: exchange, backward: exchange };
   }
   const { linear, floor } = deviceRates(inputs);
@@ -232,12 +234,12 @@ function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: La
   const scatter = gatherSeconds(bytes, layout.tensor, cluster);
   const gather = gatherSeconds((bytes * inputBytes(training)) / elementBytes(training), layout.tensor, cluster);
   let backward = 0;
-  for (const width of widths) {
-    const inputGradient = product(localTokens, model.hidden, width);
-    const weightGradient = product(model.hidden, width, localTokens);
+  for (const products of beside) {
+    const inputGradient = products.reduce((sum, [rows, columns, inner]) => sum + product(rows, inner, columns), 0);
+    const weightGradient = products.reduce((sum, [rows, columns, inner]) => sum + product(inner, columns, rows), 0);
     backward += gather + Math.max(0, gather - inputGradient) + Math.max(0, scatter - weightGradient);
   }
-  return { forward: widths.length * (gather + scatter), backward };
+  return { forward: beside.length * (gather + scatter), backward };
 }
 
 function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {
