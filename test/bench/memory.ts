@@ -30,8 +30,10 @@ const hosts: readonly BenchedHost[] = [
   { title: 'edits without TeraPipe', hasExtension: false, rounds, editsARound, openingsARound: 0 },
   { title: 'edits and openings', hasExtension: true, rounds, editsARound, openingsARound },
   { title: '10,000 layers on 10,000 stages, 1,000 micro-batches', hasExtension: true, ...once, text: deepConfig },
-  { title: 'a config of 5 MB', hasExtension: true, ...once, text: largeConfig },
-  { title: 'a config of 5 MB without TeraPipe', hasExtension: false, ...once, text: largeConfig },
+  { title: 'a config of 5 MB', hasExtension: true, ...once, text: () => configWith(2.6e6) },
+  { title: 'a config of 5 MB without TeraPipe', hasExtension: false, ...once, text: () => configWith(2.6e6) },
+  { title: 'a config of 200,000 values', hasExtension: true, ...once, text: () => configWith(199_000) },
+  { title: 'a timeline of a million operations', hasExtension: true, ...once, text: millionConfig },
   { title: 'a schedule of a million cells', hasExtension: true, ...once, text: largeSchedule, name: 'million.csv' },
   { title: 'a schedule of a million cells without TeraPipe', hasExtension: false, ...once, text: largeSchedule, name: 'million.csv' },
 ];
@@ -45,14 +47,25 @@ function deepConfig(): string {
   });
 }
 
-/** Just below the largest size that is read, nearly all of it values: what a parser's tree takes most memory for. */
-function largeConfig(): string {
+/** 64 stages, 8,192 micro-batches, forward and backward of each: 1,048,576 operations a schedule. */
+function millionConfig(): string {
+  return JSON.stringify({
+    model: { layers: 64, hidden: 4096, heads: 32, vocab: 50_257 },
+    cluster: { gpu: 'H100-80GB', nodes: 32, gpusPerNode: 8 },
+    training: { sequenceLength: 2048, globalBatch: 8192, microBatch: 1 },
+    layout: { tensor: 4, pipeline: 64, data: 1 },
+    schedule: '1F1B',
+  });
+}
+
+/** Nearly all of it values, what a parser's tree takes most memory for: of 2.6 million it is just below the largest size that is read. */
+function configWith(values: number): string {
   return JSON.stringify({
     model: { layers: 96, hidden: 12_288, heads: 96, vocab: 50_257 },
     cluster: { gpu: 'A100-80GB', nodes: 48, gpusPerNode: 8 },
     training: { sequenceLength: 2048, globalBatch: 192 },
     layout: { tensor: 8, pipeline: 48, data: 1 },
-    notes: Array.from({ length: 2.6e6 }, () => 0),
+    notes: Array.from({ length: values }, () => 0),
   });
 }
 

@@ -11,6 +11,8 @@ import { runsStacks } from './stack-rules';
 
 /** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
 export const maximumOperations = 8_000_000;
+/** The same of more pieces (micro-batches, or slices of them): each is an object in every candidate, so that two million on two stages took 2 GB where eight million operations of few pieces take less than one. */
+export const maximumUnits = 200_000;
 /** Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual ones. */
 const maximumOtherOperations = 100_000;
 /** The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as simulating. */
@@ -25,7 +27,7 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, ear: Sl
   const { training, layout, slicing } = request;
   const batch = training.globalBatch / layout.data;
   const { sequenceLength } = training;
-  const affordableUnits = maximumOperations / 2 / layout.pipeline;
+  const affordableUnits = Math.min(maximumUnits, maximumOperations / 2 / layout.pipeline);
   const specs: CandidateSpec[] = [];
   if (slicing.scheme !== null) {
     requireComplete(slicing.scheme, batch, sequenceLength);

@@ -8,7 +8,7 @@ import type { CostProvenance } from '../cost/slice-cost';
 import { parameterCount } from '../model/parameters';
 import { scheduleKind } from '../schedule/registry';
 import type { ScheduleName, WorkUnit } from '../schedule/schedule';
-import { candidateSpecs, maximumOperations, otherSpecs } from './candidates';
+import { candidateSpecs, maximumOperations, maximumUnits, otherSpecs } from './candidates';
 import { askedSchedule, choose } from './choose';
 import { groupsAlone } from './groups-alone';
 import { offloadReason, offloadWaits } from './offload';
@@ -99,6 +99,7 @@ function outcomeOf(
   signal: CancelSignal | undefined,
 ): Candidate | ExpectedError | null {
   const kind = kindFor(spec.schedule, layout);
+  if (operationCount(spec.scheme, 1, 1) > maximumUnits) return null;
   if (operationCount(spec.scheme, layout.pipeline * chunksPerStage(kind, layout), kind.splitsBackward ? 3 : 2) > maximumOperations)
     return null;
   try {
@@ -176,13 +177,14 @@ function nothingToPlan({ training, layout }: PlanRequest): ExpectedError {
 function requireCountable({ training, layout, slicing }: PlanRequest): void {
   const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
   const units = slicing.scheme === null ? microBatches : Math.min(microBatches, slicing.scheme.length);
+  if (units > maximumUnits) throw tooLarge(plural(maximumUnits, 'micro-batch', 'micro-batches'));
   if (2 * units * layout.pipeline * layout.virtualStages > maximumOperations) throw tooLarge();
 }
 
-function tooLarge(): ExpectedError {
+function tooLarge(most = `${formatCount(maximumOperations)} operations`): ExpectedError {
   return new ExpectedError(
     'plan-too-large',
-    `The step has more than ${formatCount(maximumOperations)} operations`,
+    `The step has more than ${most}`,
     'raise training.microBatch or lower training.globalBatch',
   );
 }

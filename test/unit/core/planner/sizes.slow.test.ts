@@ -22,6 +22,10 @@ const hostile: Readonly<Record<string, readonly [object, string | null]>> = {
     },
     'plan-too-large',
   ],
+  'two million micro-batches on two stages': [
+    { training: { ...training, globalBatch: 1_999_000 }, layout: { tensor: 4, pipeline: 2, data: 1 } },
+    'plan-too-large',
+  ],
   'a million layers': [{ model: { ...model, layers: 1_000_000 } }, null],
   'a vocabulary of a billion': [{ model: { ...model, vocab: 1e9 } }, null],
   'a batch of a trillion': [{ training: { ...training, globalBatch: 1e12 } }, null],
