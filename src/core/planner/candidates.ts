@@ -10,9 +10,9 @@ import { slicedSpecs, type SlicingEar } from './sliced';
 import { runsStacks } from './stack-rules';
 
 /** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
-export const maximumOperations = 8_000_000;
-/** The same of more pieces (micro-batches, or slices of them): each is an object in every candidate, so that two million on two stages took 2 GB where eight million operations of few pieces take less than one. */
-export const maximumUnits = 200_000;
+export const maximumOperations = 7_000_000;
+/** The same of more pieces (micro-batches, or slices of them): each is an object in every candidate, so that two million on two stages took 2 GB where seven million operations of few pieces take less than one. */
+export const maximumUnits = 100_000;
 /** Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual ones. */
 const maximumOtherOperations = 100_000;
 /** The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as simulating. */

@@ -182,11 +182,7 @@ function requireCountable({ training, layout, slicing }: PlanRequest): void {
 }
 
 function tooLarge(most = `${formatCount(maximumOperations)} operations`): ExpectedError {
-  return new ExpectedError(
-    'plan-too-large',
-    `The step has more than ${most}`,
-    'raise training.microBatch or lower training.globalBatch',
-  );
+  return new ExpectedError('plan-too-large', `The step has more than ${most}`, 'raise training.microBatch or lower training.globalBatch');
 }
 
 function requireRunnable(request: PlanRequest): void {
