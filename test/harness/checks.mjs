@@ -18,7 +18,7 @@ export function checkCommands(cache) {
   });
   const prettier = [module('prettier/bin/prettier.cjs'), '--check', '.'];
   return [
-    { name: 'lint', args: [module('eslint/bin/eslint.js'), '.', '--max-warnings=0'] },
+    { name: 'lint', args: [path.join(root, 'test/harness/lint.mjs'), path.join(cache, 'lint.json')] },
     types('tsconfig.json', 'types'),
     types('webview/tsconfig.json', 'types of the page'),
     { name: 'format', args: [...prettier, '--cache', '--cache-location', path.join(cache, 'prettier'), '--cache-strategy', 'content'] },

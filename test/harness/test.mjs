@@ -49,9 +49,8 @@ async function tierOf(name, { fast, full }) {
     // The GPU path of the profiler runs on the software driver that Chromium brings; without one its test skips itself.
     await ensureChromium().catch(() => undefined);
     const files = testFiles(['test/unit', 'test/property', ...(full ? ['test/full'] : [])], { fast });
-    const env = { ...process.env, ...(full ? { TERAPIPE_TESTS: 'full' } : {}) };
     const durationsFile = path.join(cache, `durations${full ? '-full' : ''}.json`);
-    return { name, quietMinutes: full ? 60 : 6, ...unitTier({ files, lanes, folder: path.join(out, 'unit'), durationsFile, env }) };
+    return { name, quietMinutes: full ? 60 : 6, ...unitTier({ files, lanes, folder: path.join(out, 'unit'), durationsFile }) };
   }
   const tools = name === 'webview' ? { node: '', codeServer: '' } : await ensureTools();
   const chromiumPath = await ensureChromium();
@@ -88,6 +87,7 @@ function cleanOut() {
 await runMain(async () => {
   const startMs = performance.now();
   const { names, ...kind } = wanted();
+  if (kind.full) process.env['TERAPIPE_TESTS'] = 'full';
   cleanOut();
   await ensureDependencies();
   // Side by side: the tiers that mostly wait for a browser, and those that compute.

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type BrowserContext, type Page } from 'playwright-core';
 import { pageHtml } from '../../src/extension/page-html';
 import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
@@ -81,15 +81,21 @@ export async function openStage(chromiumPath: string): Promise<Stage> {
   const pages = new Map<string, OpenOptions>();
   const server = createServer((request, response) => {
     void answer(server, pages, request.url ?? '/').then(
-      ({ type, text }) => response.setHeader('content-type', type).end(text),
+      ({ type, text }) => response.setHeader('content-type', type).setHeader('cache-control', 'max-age=3600').end(text),
       () => response.writeHead(404).end(),
     );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({ executablePath: chromiumPath, args: isRoot ? ['--no-sandbox'] : [] });
+  const contexts = new Map<number, Promise<BrowserContext>>();
+  const contextOf = (deviceScaleFactor: number): Promise<BrowserContext> => {
+    const context = contexts.get(deviceScaleFactor) ?? browser.newContext({ deviceScaleFactor });
+    contexts.set(deviceScaleFactor, context);
+    return context;
+  };
   return {
-    open: (options) => openPage(browser, server, pages, options),
+    open: async (options) => openPage(await contextOf(options.scale ?? 1), server, pages, options),
     close: async () => {
       await browser.close();
       await new Promise((resolve) => server.close(resolve));
@@ -121,16 +127,14 @@ async function answer(server: Server, pages: ReadonlyMap<string, OpenOptions>, u
   }
   if (url === '/webview.js') return { type: 'text/javascript', text: await readFile(path.join(root, 'dist/webview.js'), 'utf8') };
   if (url === '/page.css') return { type: 'text/css', text: await readFile(path.join(root, 'dist/page.css'), 'utf8') };
+  if (url === '/favicon.ico') return { type: 'image/x-icon', text: '' };
   throw new Error('not found');
 }
 
-async function openPage(browser: Browser, server: Server, pages: Map<string, OpenOptions>, options: OpenOptions): Promise<OpenPage> {
-  const context = await browser.newContext({
-    viewport: { width: options.width, height: options.height ?? 900 },
-    deviceScaleFactor: options.scale ?? 1,
-    reducedMotion: options.reducedMotion === true ? 'reduce' : 'no-preference',
-  });
+async function openPage(context: BrowserContext, server: Server, pages: Map<string, OpenOptions>, options: OpenOptions): Promise<OpenPage> {
   const page = await context.newPage();
+  await page.setViewportSize({ width: options.width, height: options.height ?? 900 });
+  await page.emulateMedia({ reducedMotion: options.reducedMotion === true ? 'reduce' : 'no-preference' });
   page.setDefaultTimeout(60_000);
   // A busy machine takes longer to load a page; one that never loads is named by the harness, as any case that hangs.
   page.setDefaultNavigationTimeout(0);
@@ -141,7 +145,6 @@ async function openPage(browser: Browser, server: Server, pages: Map<string, Ope
   page.on('pageerror', (error) => console.push(`error ${error.message}`));
   const url = `/page-${pages.size}`;
   pages.set(url, options);
-  await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
   await page.goto(origin(server) + url);
   return {
     page,
@@ -155,6 +158,6 @@ async function openPage(browser: Browser, server: Server, pages: Map<string, Ope
       await page.evaluate((theme) => (globalThis as unknown as Harnessed).harness.setTheme(theme, ''), themeOf(name));
     },
     complaints: async () => [...console, ...(await page.evaluate<string[]>('window.harness.complaints'))],
-    close: () => context.close(),
+    close: () => page.close(),
   };
 }

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import type { Stage } from './browser';
 import { comparedState, comparisonOf, plansCompared, traceCompared } from './comparisons';
+import type { PageState } from '../../src/protocol/page';
 import { elasticOf, elasticState } from './elastic';
 import { findings, planOf, stateOf } from './fixtures';
 import { layoutOf, layoutState, usualSearch } from './layouts';
@@ -10,74 +11,86 @@ import type { ThemeName } from './themes';
 
 const themes: readonly ThemeName[] = ['dark', 'light', 'high-contrast', 'high-contrast-light'];
 
-/** Takes pictures of both pages in every theme and width into a folder, for people to look at. Resolves to what went wrong. */
-export async function takePictures(stage: Stage, folder: string): Promise<string[]> {
+/** A page to take pictures of. */
+interface Scene {
+  readonly name: string;
+  readonly kind: 'side' | 'tab';
+  readonly width: number;
+  readonly height: number;
+  readonly state: PageState;
+  readonly savedState?: unknown;
+  readonly act?: (page: Page) => Promise<void>;
+}
+
+function scenes(): readonly Scene[] {
   const plan = planOf({ unit: 56 });
   const profiles = profilesOf([known(profileOf())]);
+  const side = stateOf('side', plan, { findings: findings.slice(1) });
+  const tab = stateOf('tab', plan, { findings: findings.slice(1), profile: profiles });
+  const elastic = elasticState(elasticOf());
+  const layouts = layoutState(layoutOf(usualSearch()));
+  const compared = (answer: ReturnType<typeof plansCompared>): PageState => comparedState(comparisonOf(answer));
+  const tabNamed =
+    (name: string) =>
+    async (page: Page): Promise<void> =>
+      page.getByRole('tab', { name }).click();
+  const tall = { kind: 'tab', height: 1500 } as const;
+  return [
+    ...[280, 400].map((width): Scene => ({ name: `side-${width}`, kind: 'side', width, height: 760, state: side })),
+    ...[900, 1600].map((width): Scene => ({ name: `tab-${width}`, kind: 'tab', width, height: 900, state: tab })),
+    ...['Memory', 'Slices', 'Compare', 'Profile'].map((name): Scene => ({
+      name: name.toLowerCase(),
+      kind: 'tab',
+      width: 1440,
+      height: 900,
+      state: tab,
+      act: tabNamed(name),
+    })),
+    { name: 'zoomed', kind: 'tab', width: 1440, height: 900, state: tab, act: (page) => page.mouse.dblclick(600, 520) },
+    ...[480, 1440].map((width): Scene => ({
+      ...tall,
+      name: `elastic-${width}`,
+      width,
+      state: elastic,
+      act: (page) => page.locator('.epoch-chart').press('PageDown'),
+    })),
+    ...[280, 720, 1440].map((width): Scene => ({
+      ...tall,
+      name: `layout-${width}`,
+      width,
+      state: layouts,
+      savedState: { tab: 'layout' },
+      act: (page) => page.locator('.layout-canvas').last().press('ArrowLeft'),
+    })),
+    { ...tall, name: 'compared-plans-1440', width: 1440, state: compared(plansCompared()), savedState: { tab: 'compare' } },
+    ...[480, 1440].map((width): Scene => ({
+      ...tall,
+      name: `compared-trace-${width}`,
+      width,
+      state: compared(traceCompared()),
+      savedState: { tab: 'compare' },
+    })),
+  ];
+}
+
+/**
+ * Takes pictures of both pages in every theme and width into a folder, for people to look at; a page is opened once and changes its theme as when a person
+ * chooses another. Resolves to what went wrong.
+ */
+export async function takePictures(stage: Stage, folder: string): Promise<string[]> {
   const failures: string[] = [];
-  const picture = async (
-    name: string,
-    size: { readonly kind: 'side' | 'tab'; readonly width: number; readonly height: number; readonly theme: ThemeName },
-    act: (page: Page) => Promise<void> = () => Promise.resolve(),
-  ): Promise<void> => {
-    const open = await stage.open({ ...size, scale: size.kind === 'side' ? 2 : 1, reducedMotion: true });
-    await open.send({
-      type: 'state',
-      state: stateOf(size.kind, plan, { findings: findings.slice(1), profile: size.kind === 'tab' ? profiles : null }),
-    });
-    await open.page.locator('.figures').waitFor();
-    await act(open.page);
-    await open.page.waitForTimeout(150);
-    await open.page.screenshot({ path: path.join(folder, `${name}.png`) });
+  for (const { name, kind, width, height, state, savedState, act } of scenes()) {
+    const open = await stage.open({ kind, width, height, theme: 'dark', scale: kind === 'side' ? 2 : 1, reducedMotion: true, savedState });
+    await open.send({ type: 'state', state });
+    await open.page.locator('.page:visible').waitFor();
+    await act?.(open.page);
+    for (const theme of themes) {
+      await open.setTheme(theme);
+      await open.page.waitForTimeout(150);
+      await open.page.screenshot({ path: path.join(folder, `${name}-${theme}.png`) });
+    }
     failures.push(...(await open.complaints()).map((complaint) => `picture ${name}: ${complaint}`));
     await open.close();
-  };
-  const elastic = elasticState(elasticOf());
-  const elasticPicture = async (width: number, theme: ThemeName): Promise<void> => {
-    const open = await stage.open({ kind: 'tab', width, height: 1400, theme, reducedMotion: true });
-    await open.send({ type: 'state', state: elastic });
-    await open.page.locator('.epoch-chart').press('PageDown');
-    await open.page.waitForTimeout(150);
-    await open.page.screenshot({ path: path.join(folder, `elastic-${width}-${theme}.png`) });
-    failures.push(...(await open.complaints()).map((complaint) => `picture of the elastic tab: ${complaint}`));
-    await open.close();
-  };
-  const layouts = layoutState(layoutOf(usualSearch()));
-  const layoutPicture = async (width: number, theme: ThemeName): Promise<void> => {
-    const open = await stage.open({ kind: 'tab', width, height: 1400, theme, reducedMotion: true, savedState: { tab: 'layout' } });
-    await open.send({ type: 'state', state: layouts });
-    await open.page.locator('.layout-canvas').last().press('ArrowLeft');
-    await open.page.waitForTimeout(150);
-    await open.page.screenshot({ path: path.join(folder, `layout-${width}-${theme}.png`) });
-    failures.push(...(await open.complaints()).map((complaint) => `picture of the layout tab: ${complaint}`));
-    await open.close();
-  };
-  const comparedPicture = async (
-    name: string,
-    answer: ReturnType<typeof plansCompared>,
-    width: number,
-    theme: ThemeName,
-  ): Promise<void> => {
-    const open = await stage.open({ kind: 'tab', width, height: 1500, theme, reducedMotion: true, savedState: { tab: 'compare' } });
-    await open.send({ type: 'state', state: comparedState(comparisonOf(answer)) });
-    await open.page.waitForTimeout(150);
-    await open.page.screenshot({ path: path.join(folder, `compared-${name}-${width}-${theme}.png`) });
-    failures.push(...(await open.complaints()).map((complaint) => `picture of a comparison: ${complaint}`));
-    await open.close();
-  };
-  const ofTheme = async (theme: ThemeName): Promise<void> => {
-    for (const width of [280, 400]) await picture(`side-${width}-${theme}`, { kind: 'side', width, height: 760, theme });
-    for (const width of [900, 1600]) await picture(`tab-${width}-${theme}`, { kind: 'tab', width, height: 900, theme });
-    for (const name of ['Memory', 'Slices', 'Compare', 'Profile'])
-      await picture(`${name.toLowerCase()}-${theme}`, { kind: 'tab', width: 1440, height: 900, theme }, (page) =>
-        page.getByRole('tab', { name }).click(),
-      );
-    for (const width of [480, 1440]) await elasticPicture(width, theme);
-    for (const width of [280, 720, 1440]) await layoutPicture(width, theme);
-    await comparedPicture('plans', plansCompared(), 1440, theme);
-    for (const width of [480, 1440]) await comparedPicture('trace', traceCompared(), width, theme);
-    await picture(`zoomed-${theme}`, { kind: 'tab', width: 1440, height: 900, theme }, (page) => page.mouse.dblclick(600, 520));
-  };
-  await Promise.all(themes.map(ofTheme));
+  }
   return failures;
 }

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import type { Emit } from '../harness/events.mjs';
+import { isFullRun } from '../property/cases';
 import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
 import { compareCases } from './compare';
@@ -17,7 +18,7 @@ import { stateCases } from './states';
 import { tabCases } from './tab';
 import { timelineCases } from './timeline';
 
-/** Runs every case in a real Chromium on the built page, under the CSP of the extension, and leaves pictures of all looks in `screenshotsDir`. */
+/** Runs every case in a real Chromium on the built page, under the CSP of the extension; in a full run it leaves pictures of all looks in `screenshotsDir` too. */
 export async function runWebviewTests({
   chromiumPath,
   screenshotsDir,
@@ -36,7 +37,7 @@ export async function runWebviewTests({
     ...[...scheduleCases, ...profileCases, ...elasticCases, ...layoutCases],
   ].filter(asked);
   const alone = performanceCases.filter(asked);
-  const pictures = only === undefined;
+  const pictures = isFullRun && only === undefined;
   const run = async (oneCase: Case): Promise<void> => {
     emit({ kind: 'start', name: oneCase.name });
     const { failure, note } = await runCase(stage, oneCase, screenshotsDir);
