@@ -1,4 +1,4 @@
-// Makes README's small pictures of those that the webview tier took: `npm test -- --only webview`, then `npm run docs:pictures`.
+// Makes the small pictures of README from those of `npm run pictures`: run that first, then `npm run docs:pictures`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const browser = await chromium.launch({ executablePath: await ensureChromium(), args: ['--no-sandbox'] });
   for (const { from, to, width, height, shownWidth } of cuts) {
     const source = path.join(root, 'out/screenshots', `${from}.png`);
-    if (!existsSync(source)) throw new Error(`${source} is not there: run npm test -- --only webview`);
+    if (!existsSync(source)) throw new Error(`${source} is not there: run npm run pictures`);
     const scale = shownWidth / width;
     const page = await browser.newPage({ viewport: { width: shownWidth, height: Math.round(height * scale) } });
     const data = readFileSync(source).toString('base64');

@@ -6,7 +6,7 @@ import { start } from './processes.mjs';
 import { lastWords, root } from './setup.mjs';
 
 /**
- * @param {string} name of a tier in tier.ts
+ * @param {string} name of a tier in tiers.ts
  * @param {import('./tier-result').TierInput} input
  * @param {string} eventsFile
  * @returns {Pick<import('./supervise.mjs').Tier, 'start'>}
@@ -15,7 +15,7 @@ export function drivenTier(name, input, eventsFile) {
   return {
     start(emit) {
       const stopFollowing = followEvents(eventsFile, emit);
-      const running = start(process.execPath, ['--import', 'tsx', 'test/harness/tier.ts', name, JSON.stringify(input), eventsFile], {
+      const running = start(process.execPath, ['--import', './test/harness/typescript.mjs', 'test/harness/tier.mjs', name, JSON.stringify(input), eventsFile], {
         cwd: root,
       });
       let output = '';

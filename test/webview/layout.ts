@@ -156,7 +156,7 @@ export const layoutCases: readonly Case[] = [
       const { answer } = found();
       const smallest = answer!.plans.toSorted((a, b) => a.peakBytes - b.peakBytes)[0]!;
       assert.ok((await tooltip.innerText()).includes(formatDuration(smallest.iterationMs)), await tooltip.innerText());
-      assert.ok((await textOf(open, '.layout-detail')).includes(formatDuration(smallest.iterationMs)));
+      await page.locator('.layout-detail', { hasText: formatDuration(smallest.iterationMs) }).waitFor();
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('ArrowLeft');
       await page.keyboard.press('Enter');
@@ -166,7 +166,7 @@ export const layoutCases: readonly Case[] = [
       const box = (await plot.boundingBox())!;
       await page.mouse.click(box.x + box.width - 4, box.y + 4);
       const best = answer!.plans[answer!.best]!;
-      assert.ok((await textOf(open, '.layout-detail')).includes(formatDuration(best.iterationMs)));
+      await page.locator('.layout-detail', { hasText: formatDuration(best.iterationMs) }).waitFor();
       return undefined;
     },
   },

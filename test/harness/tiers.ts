@@ -1,4 +1,4 @@
-// One tier in a process of its own: `node --import tsx test/harness/tier.ts NAME INPUT-JSON EVENTS-FILE`.
+// One tier, in a process that tier.mjs starts: NAME INPUT-JSON EVENTS-FILE.
 import { runPackageTests } from '../vscode/package';
 import { runVscodeTests } from '../vscode/run';
 import { runWebviewTests } from '../webview/run';
@@ -13,7 +13,7 @@ const tiers: Readonly<Record<string, (run: TierRun) => Promise<void>>> = {
 
 const [name = '', inputJson = '', eventsFile = ''] = process.argv.slice(2);
 const tier = tiers[name];
-if (tier === undefined || eventsFile === '') throw new Error(`usage: tier.ts ${Object.keys(tiers).join('|')} INPUT-JSON EVENTS-FILE`);
+if (tier === undefined || eventsFile === '') throw new Error(`usage: tier.mjs ${Object.keys(tiers).join('|')} INPUT-JSON EVENTS-FILE`);
 void tier({ ...(JSON.parse(inputJson) as TierInput), emit: eventWriter(eventsFile) }).then(
   () => process.exit(),
   (error: unknown) => {
