@@ -15,9 +15,13 @@ export function drivenTier(name, input, eventsFile) {
   return {
     start(emit) {
       const stopFollowing = followEvents(eventsFile, emit);
-      const running = start(process.execPath, ['--import', './test/harness/typescript.mjs', 'test/harness/tier.mjs', name, JSON.stringify(input), eventsFile], {
-        cwd: root,
-      });
+      const running = start(
+        process.execPath,
+        ['--import', './test/harness/typescript.mjs', 'test/harness/tier.mjs', name, JSON.stringify(input), eventsFile],
+        {
+          cwd: root,
+        },
+      );
       let output = '';
       for (const stream of [running.child.stdout, running.child.stderr])
         stream?.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => (output = (output + chunk).slice(-5000)));
