@@ -10,7 +10,9 @@ import type { ScheduleName } from '../schedule/schedule';
 import { abilities } from './abilities';
 import type { Layout, PlanRequest, TrainingSpec } from './request';
 import { memoryOf } from './scheduling';
+import { usualCut } from './stages';
 import { boundsOf, type Bounds } from './search/bounds';
+import type { KeyedFamily } from './search/known';
 
 /** Training before its layout is known. */
 export type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
@@ -33,6 +35,8 @@ export interface FoundLayout {
   readonly peakBytes: number;
   /** Layouts whose memory was counted, the others being ruled out by a bound. */
   readonly evaluations: number;
+  /** Layouts whose time was bounded. */
+  readonly estimates: number;
 }
 
 export interface FoundCluster extends FoundLayout {
@@ -43,6 +47,14 @@ export interface FoundCluster extends FoundLayout {
 const room = 0.1;
 /** Layouts of one number of nodes whose memory is counted at most; a count and no time, so that every machine gives the same answer. */
 export const mostEvaluations = 24;
+/** Layouts that are looked at for a faster one, where one was found at once. */
+export const leastSecondLooks = 2;
+/** Layouts of one number of nodes whose time is bounded at most. */
+export const mostEstimates = 256;
+/** Longest pipeline that is assumed because it is fast. */
+const mostUsualStages = 16;
+/** Share of the time that makes a layout worth more model parallelism: the bound is no better. */
+const leastGain = 0.02;
 /** Most nodes that are assumed. */
 export const mostAssumedNodes = 256;
 /** Longest pipeline that is assumed; longer ones can be asked for. */
@@ -68,45 +80,107 @@ export function askedGpus({ tensor, pipeline, data, context, expert, expertTenso
 /** The fewest nodes, doubled from one, on which a layout fits with room; else the fewest on which one fits, else on which one comes closest. */
 export function fewestNodes(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, oneNode: ClusterSpec): FoundCluster | null {
   let best: FoundCluster | null = null;
-  let evaluations = 0;
+  let [evaluations, estimates] = [0, 0];
   for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2) {
     const found = firstLayout(given, draft, model, { ...oneNode, nodes });
     evaluations += found?.evaluations ?? 0;
+    estimates += found?.estimates ?? 0;
     if (found !== null && (best === null || isBetter(found, best))) best = { ...found, nodes };
     if (best?.hasRoom === true) break;
   }
-  return best === null ? null : { ...best, evaluations };
+  return best === null ? null : { ...best, evaluations, estimates };
 }
 
-function isBetter(a: FoundLayout, b: FoundLayout): boolean {
+function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
   if (a.hasRoom || b.hasRoom || a.fits !== b.fits) return a.hasRoom || (a.fits && !b.fits);
   return !a.fits && a.peakBytes < b.peakBytes;
 }
 
 /**
- * The layout with the least model parallelism that fits with room, else that fits, else that comes closest; null when none uses all GPUs. Those that the search's bound on memory rules out are not counted.
+ * A layout for a number of nodes; null when none uses all GPUs. The one with the least model parallelism that fits with room, else that fits, else that comes closest. Where one fits with room, the fastest by the
+ * search's bound on time that does, of those that launchers usually run: stages as equal as its own, no pipeline deeper than `mostUsualStages` unless its own is.
+ *
+ * The memory of at most `mostEvaluations` layouts is counted to find one, and of as many again, `leastSecondLooks` at least, to find a faster one; times of at most `mostEstimates` are bounded. What the search's bound on memory rules out is not counted.
  */
 export function firstLayout(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): FoundLayout | null {
-  const wanted = given.schedule?.value ?? '1F1B';
-  const schedule = judgedBy[wanted] ?? wanted;
-  const usableBytes = usablePeakBytes(cluster.gpu.memoryBytes);
-  let best: FoundLayout | null = null;
-  let evaluations = 0;
-  let bounds: Bounds | null = null;
-  for (const layout of possibleLayouts(given, draft, model, cluster)) {
-    const training = { ...draft, sequenceParallel: layout.tensor > 1, globalBatch: defaultGlobalBatch(layout, draft.microBatch) };
-    bounds ??= boundsOf(requestFor(model, cluster, training, layout));
-    const least = leastBytes(bounds, schedule, training, layout);
-    const isRuledOut = least > usableBytes || evaluations >= mostEvaluations;
-    const counted = isRuledOut ? null : peakOf({ model, training, layout }, schedule, cluster.gpu.memoryBytes);
-    if (counted !== null) evaluations++;
-    const peakBytes = counted?.peakBytes ?? (isRuledOut ? least : Infinity);
-    const fits = counted?.fits ?? false;
-    const found = { layout, fits, hasRoom: fits && peakBytes <= (1 - room) * usableBytes, peakBytes, evaluations };
+  const judge = judgeOf(given, draft, model, cluster);
+  const layouts = possibleLayouts(given, draft, model, cluster);
+  let best: JudgedLayout | null = null;
+  for (const layout of layouts) {
+    const found = judge.look(layout, mostEvaluations);
     if (best === null || isBetter(found, best)) best = found;
     if (found.hasRoom) break;
   }
-  return best === null ? null : { ...best, evaluations };
+  if (best === null) return null;
+  if (best.hasRoom) best = fasterLayout(best, [...layouts, ...withWholeExperts(layouts, given, model)], judge, given, model);
+  return { ...best, ...judge.counts };
+}
+
+/** A layout faster than `first`, where one of those that are worth a look has room too; else `first`. */
+function fasterLayout(first: JudgedLayout, layouts: readonly Layout[], judge: Judge, given: LayoutGiven, model: ModelSpec): JudgedLayout {
+  if (layouts.length === 1) return first;
+  const { pipeline } = first.layout;
+  const isUsual = (layout: Layout): boolean =>
+    layout.pipeline <= Math.max(pipeline, mostUsualStages) &&
+    (abilities[given.format].schedules === null || model.layers % pipeline > 0 || model.layers % layout.pipeline === 0);
+  const firstMs = judge.estimate(first.layout).sequenceMs;
+  const faster = layouts
+    .filter((layout) => layout !== first.layout && isUsual(layout))
+    .slice(0, mostEstimates - 1)
+    .map((layout) => ({ layout, ...judge.estimate(layout) }))
+    .filter(({ sequenceMs, mayHaveRoom }) => mayHaveRoom && sequenceMs < (1 - leastGain) * firstMs)
+    .sort((a, b) => a.sequenceMs - b.sequenceMs);
+  const most = judge.counts.evaluations + Math.max(judge.counts.evaluations, leastSecondLooks);
+  for (const { layout } of faster) {
+    const found = judge.look(layout, most);
+    if (found.hasRoom) return found;
+  }
+  return first;
+}
+
+type JudgedLayout = Omit<FoundLayout, 'evaluations' | 'estimates'>;
+
+interface Judge {
+  /** By its memory; counted only while fewer than `most` were. */
+  readonly look: (layout: Layout, most: number) => JudgedLayout;
+  /** A step for each sequence of its batch, at least, and whether memory may leave room: the search's bounds under 1F1B. */
+  readonly estimate: (layout: Layout) => { readonly sequenceMs: number; readonly mayHaveRoom: boolean };
+  readonly counts: { evaluations: number; estimates: number };
+}
+
+function judgeOf(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): Judge {
+  const wanted = given.schedule?.value ?? '1F1B';
+  const schedule = judgedBy[wanted] ?? wanted;
+  const usableBytes = usablePeakBytes(cluster.gpu.memoryBytes);
+  const counts = { evaluations: 0, estimates: 0 };
+  const trainingOf = (layout: Layout): TrainingSpec => ({
+    ...draft,
+    sequenceParallel: layout.tensor > 1,
+    globalBatch: defaultGlobalBatch(layout, draft.microBatch),
+  });
+  let known: Bounds | null = null;
+  const boundsFor = (layout: Layout): Bounds => (known ??= boundsOf(requestFor(model, cluster, trainingOf(layout), layout)));
+  return {
+    counts,
+    look: (layout, most) => {
+      const training = trainingOf(layout);
+      const least = leastBytes(boundsFor(layout), schedule, training, layout);
+      const isRuledOut = least > usableBytes || counts.evaluations >= most;
+      const counted = isRuledOut ? null : peakOf({ model, training, layout }, schedule, cluster.gpu.memoryBytes);
+      if (counted !== null) counts.evaluations++;
+      const peakBytes = counted?.peakBytes ?? (isRuledOut ? least : Infinity);
+      const fits = counted?.fits ?? false;
+      return { layout, fits, hasRoom: fits && peakBytes <= (1 - room) * usableBytes, peakBytes };
+    },
+    estimate: (layout) => {
+      counts.estimates++;
+      const training = trainingOf(layout);
+      const stageLayers = layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages);
+      const point = { ...familyOf(training, layout), schedule: '1F1B' as const, slices: 1, stageLayers };
+      const { iterationMs, peakBytes } = boundsFor(layout).pointBound(point);
+      return { sequenceMs: iterationMs / training.globalBatch, mayHaveRoom: peakBytes <= (1 - room) * usableBytes };
+    },
+  };
 }
 
 function requestFor(model: ModelSpec, cluster: ClusterSpec, training: TrainingSpec, layout: Layout): PlanRequest {
@@ -135,11 +209,14 @@ export function withoutTightDefaults(
 
 /** What the fullest stage needs, however the layers are cut, at least: the search's bound, under 1F1B with what is saved. */
 function leastBytes(bounds: Bounds, schedule: ScheduleName, training: TrainingSpec, layout: Layout): number {
+  const family = familyOf(training, layout);
+  return schedule === '1F1B' ? bounds.familyBound({ ...family, schedule, slices: 1 }).peakBytes : bounds.heldBytes(family);
+}
+
+function familyOf(training: TrainingSpec, layout: Layout): KeyedFamily {
   const { tensor, context, expert, expertTensor } = layout;
   const time = [tensor, context, expert, expertTensor].join();
-  const keys = { time, sliced: time, holding: Object.values(layout).join() };
-  const family = { layout, training, keys };
-  return schedule === '1F1B' ? bounds.familyBound({ ...family, schedule, slices: 1 }).peakBytes : bounds.heldBytes(family);
+  return { layout, training, keys: { time, sliced: time, holding: Object.values(layout).join() } };
 }
 
 function peakOf(
@@ -175,17 +252,36 @@ function possibleLayouts(given: LayoutGiven, draft: TrainingDraft, model: ModelS
   return dividing.length > 0 ? dividing : layouts;
 }
 
+/** The same with experts that tensor parallelism does not split, as launchers run many small ones, where nothing says how they are split. */
+function withWholeExperts(layouts: readonly Layout[], given: LayoutGiven, model: ModelSpec): Layout[] {
+  const { expert, expertTensor } = given.layout;
+  if (model.experts === null || expert !== undefined || expertTensor !== undefined || areExpertsDecided(given)) return [];
+  const { count } = model.experts;
+  const unshared = layouts.filter((layout) => layout.tensor > 1 && layout.expert === 1);
+  return unshared.flatMap((layout) => {
+    const ranks = layout.data * layout.context * layout.tensor;
+    return divisorsOf(count)
+      .filter((size) => size <= mostAssumedExpert && ranks % size === 0)
+      .map((size) => ({ ...layout, expert: size, expertTensor: 1 }));
+  });
+}
+
 /** Expert sizes: as given, 1 where a launcher's file or whole sizes leave it out, else whatever divides the experts and their replicas. */
 function expertSizes(
-  { layout, format }: LayoutGiven,
-  { experts }: ModelSpec,
+  given: LayoutGiven,
+  model: ModelSpec,
   { data, context, tensor }: Pick<Layout, 'data' | 'context' | 'tensor'>,
 ): number[] {
+  const { layout } = given;
   if (layout.expert !== undefined) return [layout.expert.value];
-  const isDecided = abilities[format].schedules !== null || (layout.tensor !== undefined && layout.pipeline !== undefined);
-  if (experts === null || isDecided) return [1];
+  if (model.experts === null || areExpertsDecided(given)) return [1];
   const replicas = (data * context * tensor) / (layout.expertTensor?.value ?? tensor);
-  return divisorsOf(experts.count).filter((size) => size <= mostAssumedExpert && replicas % size === 0);
+  return divisorsOf(model.experts.count).filter((size) => size <= mostAssumedExpert && replicas % size === 0);
+}
+
+/** A launcher's file decides by what it leaves out, and whole sizes do. */
+function areExpertsDecided({ layout, format }: LayoutGiven): boolean {
+  return abilities[format].schedules !== null || (layout.tensor !== undefined && layout.pipeline !== undefined);
 }
 
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;

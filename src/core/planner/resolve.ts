@@ -16,6 +16,7 @@ import { formatCount } from '../format';
 import { baseName } from '../text';
 import { abilitiesOf } from './abilities';
 import { calibrated } from './calibrate';
+import { requireCutGiven, resolveLayout } from './resolve-layout';
 import { chooser, type Fallback, type Take } from './chooser';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
 import type { Layout, PlanRequest, TrainingSpec } from './request';
@@ -23,15 +24,15 @@ import {
   askedGpus,
   defaultGlobalBatch,
   fewestNodes,
-  firstLayout,
   mostAssumedNodes,
   withoutTightDefaults,
+  type FoundCluster,
+  type FoundLayout,
   type TrainingDraft,
 } from './first-layout';
 import { sequenceLengths } from './lengths';
 import { mixedLayout } from './mixed-layout';
 import { requireStacks, requireStacksOf } from './stack-rules';
-import { requireCut } from './stages';
 
 /**
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by the first that fits memory.
@@ -59,10 +60,13 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     oneNode,
     run.nodes?.value ?? defaults.nodes,
   );
-  const cluster = mixed ?? { ...oneNode, nodes: resolveNodes(fixing, defaults, draft, model, oneNode, take) };
+  const assumed = mixed === null ? resolveNodes(fixing, defaults, draft, model, oneNode, take) : null;
+  const cluster = mixed ?? { ...oneNode, nodes: assumed?.nodes ?? 1 };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
   const layout =
-    mixed === null ? resolveLayout(fixing, draft, model, cluster, take) : resolveMixedLayout(fixing, draft, model, mixed, constants, take);
+    mixed === null
+      ? resolveLayout(fixing, draft, model, cluster, assumed?.found ?? null, take)
+      : resolveMixedLayout(fixing, draft, model, mixed, constants, take);
   const training = trainingOn(run, draft, layout, take);
   const { schedules: runs } = abilitiesOf(run);
   const request: PlanRequest = {
@@ -258,6 +262,7 @@ function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpe
   return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, because: 'the profile was measured on it' };
 }
 
+/** The nodes, and the layout that was found where they are assumed. */
 function resolveNodes(
   run: Run,
   defaults: ResolveDefaults,
@@ -265,12 +270,13 @@ function resolveNodes(
   model: ModelSpec,
   oneNode: ClusterSpec,
   take: Take,
-): number {
-  return take('cluster.nodes', run.nodes, () => {
+): { readonly nodes: number; readonly found: FoundLayout | null } {
+  let found: FoundCluster | null = null;
+  const nodes = take('cluster.nodes', run.nodes, () => {
     if (defaults.nodes !== null) return { value: defaults.nodes, because: becauseOfFace(defaults, 'nodes') };
     const asked = askedGpus(run.layout);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
-    const found = fewestNodes(run, draft, model, oneNode);
+    found = fewestNodes(run, draft, model, oneNode);
     if (found?.fits === true)
       return { value: found.nodes, because: `the fewest on which the model fits${found.hasRoom ? ' with room to spare' : ''}` };
     return {
@@ -278,6 +284,7 @@ function resolveNodes(
       because: `the model comes closest to fitting; it does on no more than ${formatCount(mostAssumedNodes)}`,
     };
   });
+  return { nodes, found };
 }
 
 function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatch: number): Fallback<number> {
@@ -340,46 +347,4 @@ function narrowProducts({ gemmPrecision }: Run['training'], cluster: ClusterSpec
   if (without === undefined) return { gemmPrecision: value };
   take('training.gemmPrecision', undefined, () => ({ value: 'none', because: `${without.gpu.name} has no rate for products in ${value}` }));
   return {};
-}
-
-function resolveLayout(run: Run, training: TrainingDraft, model: ModelSpec, cluster: ClusterSpec, take: Take): Layout {
-  const given = run.layout;
-  const world = cluster.nodes * cluster.gpusPerNode;
-  requireCutGiven(given, model);
-  const found = firstLayout(run, training, model, cluster);
-  if (found === null) {
-    throw new ExpectedError(
-      'layout-world-size',
-      `No tensor, pipeline and data sizes use all ${formatCount(world)} GPUs with what is fixed`,
-      `leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
-    );
-  }
-  const { tensor, pipeline, data, context, expert, expertTensor, virtualStages, stageLayers } = found.layout;
-  const parameters = formatCount(parameterCount(model));
-  const because = `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${parameters} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
-  return {
-    tensor: take('layout.tensor', given.tensor, () => ({ value: tensor, because })),
-    pipeline: take('layout.pipeline', given.pipeline, () => ({ value: pipeline, because })),
-    data: take('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
-    context: take('layout.context', given.context, () => ({ value: context, because: 'no context parallelism asked for' })),
-    expert:
-      model.experts === null
-        ? expert
-        : take('layout.expert', given.expert, () => ({
-            value: expert,
-            because: expert > 1 ? 'the least that fits' : 'no expert parallelism asked for',
-          })),
-    ...(expertTensor === undefined ? {} : { expertTensor }),
-    virtualStages,
-    ...(stageLayers === undefined ? {} : { stageLayers }),
-  };
-}
-
-/** Refuses a cut that does not fit the stages and the model where it is written. */
-function requireCutGiven({ stageLayers, pipeline, virtualStages }: Given<Layout>, model: ModelSpec): void {
-  if (stageLayers?.value === undefined) return;
-  const { value, source } = stageLayers;
-  const virtual = virtualStages?.value ?? 1;
-  const layout = { pipeline: pipeline?.value ?? value.length / virtual, virtualStages: virtual, stageLayers: value };
-  requireCut(layout, model, source.kind === 'file' ? source.place : undefined);
 }
