@@ -75,7 +75,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     cluster,
     training,
     layout,
-    schedule: run.schedule?.value ?? null,
+    schedule: scheduleOf(run, layout),
     ...(runs === null ? {} : { runs }),
     slicing: { unit: run.unit?.value ?? null, scheme: run.scheme?.value ?? null },
     constants,
@@ -86,6 +86,12 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   requireStacks(request);
   const profile = resolveProfile(run, request, found, take);
   return calibratedTo(run, { ...request, profile }, take);
+}
+
+/** The schedule that the files name; on one stage launchers run none, whatever their files name for later. */
+function scheduleOf({ schedule, format }: Run, { pipeline }: Layout): PlanRequest['schedule'] {
+  const isOwn = format === 'terapipe' || format === 'huggingface' || format === 'onnx';
+  return schedule === undefined || (pipeline === 1 && !isOwn) ? null : schedule.value;
 }
 
 /** The training on a layout: what depends on its sizes. */

@@ -55,7 +55,9 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     solved(details, problem, evaluator, point, options.signal),
   );
   const perSchedule = fitting.filter((plan) => !isRefused(problem, plan)).reduce(withOwn, searched);
-  const fastest = perSchedule.reduce((best, plan) => (!best.fits || plan.iterationMs < best.iterationMs ? plan : best), equal);
+  const nearest = own.find((plan) => !isRefused(problem, plan) && plan.peakBytes < equal.peakBytes);
+  const start = found.best === null && nearest !== undefined ? nearest : equal;
+  const fastest = perSchedule.reduce((best, plan) => (!best.fits || plan.iterationMs < best.iterationMs ? plan : best), start);
   const tied = (plan: FoundPlan): FoundPlan => ({ ...plan, tie: plan.iterationMs <= fastest.iterationMs * (1 + cost.errorPercent / 100) });
   const best = tied(fastest);
   return {

@@ -97,6 +97,24 @@ describe('a launched layout against the best', () => {
     }
   });
 
+  it('plans no schedule where a launcher has one stage, and none that needs more memory where nothing fits', async () => {
+    const run = await launcher('../traits/torchtitan/interleaved-one-stage.toml');
+    assert.equal(run.schedule?.value, 'Interleaved1F1B');
+    const request = resolveRun(run, defaults);
+    assert.equal(request.schedule, null);
+    const plan = makePlan(request);
+    const chosen = chosenOf(plan);
+    assert.equal(chosen.name, '1F1B');
+    assert.deepEqual(
+      plan.reasons.filter((reason) => reason.includes('Interleaved1F1B needs')),
+      [],
+    );
+    const { best, launched, proved } = searched(run, []);
+    assert.equal(best.point.layout.virtualStages, 1);
+    assert.ok(!best.fits && !chosen.fits && !proved && best.peakBytes <= peakBytesOf(chosen));
+    assert.equal(launched?.iterationMs, chosen.iterationMs);
+  });
+
   it('finds a launcher the best of what it can run, on the same GPUs', async () => {
     const run = await nemo();
     const result = searched(run);
