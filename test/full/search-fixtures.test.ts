@@ -32,7 +32,7 @@ async function opened(file: string) {
   };
   try {
     const { run } = await loadConfig(file, readFileSync(file, 'utf8'), { read, shell: shellReader });
-    if (run === null || run === undefined) return null;
+    if (run === null) return null;
     const request = resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
     return { problem: searchProblemOf(run, request), chosen: chosenOf(makePlan(request)) };
   } catch (error) {

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { ExpectedError } from '../../src/core/errors';
 import { bestPerSchedule } from '../../src/core/planner/choose';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { chosenOf, peakBytesOf, type Plan } from '../../src/core/planner/plan';
+import { sameMemory, tie } from '../../src/core/planner/reasons';
 import { searchLayouts } from '../../src/core/planner/search/assemble';
 import type { SearchResult } from '../../src/core/planner/search/result';
 import { searchKeys, type SearchProblem } from '../../src/core/planner/search/space';
@@ -34,6 +35,16 @@ const problems = fc
       : { request, fixed, withoutPlanned: true };
   });
 
+/** The best of all candidates in play is what is chosen: one that fits where any does, and of those one that ties with the fastest; else one with about the least memory. */
+function requireFreeChoice({ request }: SearchProblem, plan: Plan): void {
+  const chosen = chosenOf(plan);
+  const inPlay = bestPerSchedule(request, plan.candidates);
+  assert.ok(inPlay.includes(chosen));
+  const fitting = inPlay.filter(({ fits }) => fits);
+  if (fitting.length > 0) assert.ok(chosen.fits && chosen.iterationMs <= tie * Math.min(...fitting.map(({ iterationMs }) => iterationMs)));
+  else assert.ok(peakBytesOf(chosen) <= sameMemory * Math.min(...inPlay.map(peakBytesOf)));
+}
+
 describe('a search beside the plan of the same run', () => {
   it(`is never slower than what the plan compares, or says of no best that it is proved, on ${runs} random runs`, function () {
     this.timeout(0);
@@ -48,6 +59,7 @@ describe('a search beside the plan of the same run', () => {
           throw error;
         }
         const chosen = chosenOf(plan);
+        requireFreeChoice(problem, plan);
         const known = bestPerSchedule(
           { ...problem.request, ...(problem.fixed.has('schedule') ? {} : { schedule: null }) },
           plan.candidates,
