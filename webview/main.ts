@@ -1,10 +1,10 @@
 import { sidePage } from './side/page';
-import { connect } from './host';
-import { makeStore, type Store } from './store';
-import { useStrings } from './strings';
+import { connect } from './base/host';
+import { makeStore, type Store } from './base/store';
+import { useStrings } from './base/strings';
 import { tabPage } from './tab/page';
-import { watchTheme } from './theme';
-import { registerUi } from './ui';
+import { watchTheme } from './base/theme';
+import { registerUi } from './base/ui';
 
 /** Starts the page that the host's document asks for. */
 function start(): void {

@@ -1,18 +1,17 @@
-import type { LauncherReader } from '../core/config/facts';
+import type { LauncherReader } from '../core/formats/facts';
 import { candidateTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
-import type { EditableFormat } from '../core/export/launchers/edit-launcher';
-import type { Remark } from '../core/export/launchers/hand-over';
-import { stepOf } from '../core/export/launchers/hand-over';
+import type { EditableFormat } from '../core/export/launchers/editable-format';
+import { type Remark, stepOf } from '../core/export/launchers/launch-settings';
 import { checkedNewLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
 import { formatCount } from '../core/format';
-import { readerOf } from '../core/launch/readers';
+import { readerOf } from '../core/load/readers';
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import { maximumTimelineOperations } from '../core/planner/predict';
-import { writeScheduleCsv } from '../core/schedule/pytorch/write';
-import type { Timeline } from '../core/schedule/schedule';
+import { writeScheduleCsv } from '../core/schedules/pytorch-csv/write';
+import type { Timeline } from '../core/schedules/schedule';
 import type { PrintedFinding } from './answer';
 
 /** A file made of a plan. */

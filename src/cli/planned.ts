@@ -1,20 +1,20 @@
-import { applyOverrides } from '../core/config/overrides';
-import type { LauncherReader } from '../core/config/facts';
-import type { ReadReferenced, Run } from '../core/config/run';
+import { applyOverrides } from '../core/formats/overrides';
+import type { LauncherReader } from '../core/formats/facts';
+import type { ReadReferenced, Run } from '../core/formats/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';
 import { launchedMemoryFindings } from '../core/export/launchers/memory-fixes';
-import { isLauncher } from '../core/launch/readers';
-import { loadConfig, type LoadedConfig } from '../core/launch/load-config';
-import { findingsOf } from '../core/planner/findings';
+import { isLauncher } from '../core/load/readers';
+import { loadConfig, type LoadedConfig } from '../core/load/load-config';
+import { findingsOf } from '../core/rules/plan/findings';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
-import type { ResolveDefaults } from '../core/planner/defaults';
-import { findRemedies } from '../core/planner/remedies';
-import { resolveRun } from '../core/planner/resolve';
-import { parseProfile } from '../core/profile/file';
-import type { NamedProfile } from '../core/profile/profile';
+import type { ResolveDefaults } from '../core/resolve/defaults';
+import { findRemedies } from '../core/rules/plan/remedies';
+import { resolveRun } from '../core/resolve/resolve';
+import { parseProfile } from '../core/slice-times/file';
+import type { NamedProfile } from '../core/spec/profile';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
 
 /** A run with its plan and what there is to say about both. */

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { traceError } from '../core/compare/events';
 import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
 import { steadySteps } from '../core/compare/times';
-import { maximumConfigSize } from '../core/config/json-document';
+import { maximumConfigSize } from '../core/formats/json-document';
 import type { CancelSignal } from '../core/errors';
 import { readMeasuredFile } from '../worker/measured-file';
 import { isScheduleFile } from './walk';

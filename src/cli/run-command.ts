@@ -1,8 +1,9 @@
+import type { Terminal } from './terminal';
 import { CancelledError, ExpectedError, messageOf } from '../core/errors';
 import { formatDuration, formatPercent } from '../core/format';
-import type { Standing } from '../core/solver/solve';
-import { applyOverrides } from '../core/config/overrides';
-import type { Run } from '../core/config/run';
+import type { Standing } from '../core/slicing/solve';
+import { applyOverrides } from '../core/formats/overrides';
+import type { Run } from '../core/formats/run';
 import { printable } from '../core/text';
 import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import { errorJson, errorLine, printedPieces, type Answer } from './answer';
@@ -23,36 +24,11 @@ import { runSolve } from './commands/solve';
 import { solvedAnswer } from './commands/solve-text';
 import { profilesFolder, readProfiles } from '../profiler/store';
 import { comparisonAnswer, importAnswer, profileAnswer } from './commands/profile';
-import type { LauncherReader } from '../core/config/facts';
-import type { LoadedConfig } from '../core/launch/load-config';
+import type { LoadedConfig } from '../core/load/load-config';
 import { planRun, readConfig, requireRun, withProfile, type Planned } from './planned';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
 import { measuredStepMs, readOther } from './read-measured';
 import { isScheduleFile } from './walk';
-
-/** Where a command line speaks to. */
-export interface Terminal {
-  readonly out: (text: string) => void;
-  /** Resolves when what was said is out but for a few pieces: whoever says more than a page waits for it between pieces. Left out: at once. */
-  readonly drained?: () => Promise<void>;
-  readonly err: (text: string) => void;
-  /** Milliseconds since some moment. */
-  readonly clock: () => number;
-  /** ISO 8601. */
-  readonly now: () => string;
-  /** Shows how far long work is; each line replaces the one before. */
-  readonly progress: (line: string) => void;
-  /** Shows what goes on, on a terminal alone. */
-  readonly status: (line: string) => void;
-  /** Aborted when the user interrupts. */
-  readonly signal: AbortSignal;
-  /** The bundled child that measures slices. */
-  readonly profilerFile: string;
-  /** The reader of shell scripts. */
-  readonly shell: () => Promise<LauncherReader>;
-  /** Print stacks of internal errors. */
-  readonly debug: boolean;
-}
 
 /** Runs a command line and returns the exit status: 0 fine, 1 findings of severity error, 2 bad input, 3 internal error. Never throws. */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {

@@ -1,4 +1,4 @@
-import type { Scheme } from '../core/solver/slicing';
+import type { Scheme } from '../core/spec/scheme';
 
 /** A scheme in the paper's notation with repeats counted: `(1, [120 x 4, 112]) x 2`. */
 export function schemeText(scheme: Scheme): string {

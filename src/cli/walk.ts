@@ -1,13 +1,13 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { configEndings, hasLauncherEnding, recogniseConfig } from '../core/launch/readers';
-import { configError } from '../core/config/errors';
-import { startOf } from '../core/config/json-document';
+import { configEndings, hasLauncherEnding, recogniseConfig } from '../core/load/readers';
+import { configError } from '../core/formats/errors';
+import { startOf } from '../core/formats/json-document';
 import { ExpectedError, messageOf } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatCount } from '../core/format';
-import { findingOfError } from '../core/planner/findings';
-import { isScheduleCsv } from '../core/schedule/pytorch/cells';
+import { findingOfError } from '../core/rules/plan/findings';
+import { isScheduleCsv } from '../core/schedules/pytorch-csv/cells';
 import { systemCode } from '../files/system-reason';
 import { readRegularFile, type SourceText } from './read-file';
 

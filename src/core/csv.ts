@@ -1,7 +1,7 @@
 import Papa from 'papaparse';
 import { ExpectedError } from './errors';
 import { formatCount } from './format';
-import type { TextRange } from './located';
+import type { TextRange } from './spec/located';
 
 /** UTF-16 units; 100,000 rows of five numbers stay below. */
 const maximumSize = 16 * 2 ** 20;

@@ -1,4 +1,4 @@
-import type { Place } from './located';
+import type { Place } from './spec/located';
 
 /** A failure that the user can understand and mend: a stable code, one sentence, what to do, and where. */
 export class ExpectedError extends Error {

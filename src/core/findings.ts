@@ -1,4 +1,4 @@
-import type { Place } from './located';
+import type { Place } from './spec/located';
 
 export type Severity = 'error' | 'warning' | 'information';
 

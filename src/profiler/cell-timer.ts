@@ -1,6 +1,6 @@
 import { messageOf } from '../core/errors';
 import { formatBytes } from '../core/format';
-import type { Cell, ProfileDevice, ProviderName } from '../core/profile/profile';
+import type { Cell, ProfileDevice, ProviderName } from '../core/spec/profile';
 import type { ProfilerJob, ProfilerReply, TimedPart, WithoutId } from '../protocol/profiler';
 import type { AttentionOperator } from './graph/emit';
 import { failureKind, runBytes, sessionBytes, usableShare, type Direction, type Limits } from './memory';

@@ -1,4 +1,4 @@
-import type { ProviderName } from '../core/profile/profile';
+import type { ProviderName } from '../core/spec/profile';
 import { providerTitles } from './providers';
 
 /** Why a provider is not used, and what to do about it. */

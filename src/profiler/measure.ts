@@ -1,18 +1,9 @@
 import { CancelledError, ExpectedError } from '../core/errors';
 import { formatCount, formatNumber, plural } from '../core/format';
-import {
-  cellMs,
-  firstCells,
-  isSettled,
-  nextCells,
-  noiseWarnings,
-  shuffled,
-  snapped,
-  stopReason,
-  type Domain,
-} from '../core/profile/design';
-import { fitErrors, fitPart } from '../core/profile/fit';
-import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/profile/profile';
+import { cellMs, firstCells, isSettled, nextCells, noiseWarnings, shuffled, snapped, stopReason } from '../core/slice-times/design';
+import type { Domain } from '../core/slice-times/domain';
+import { fitErrors, fitPart } from '../core/slice-times/fit';
+import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/spec/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 import type { OpenProfiler } from './client';
 

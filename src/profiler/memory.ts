@@ -1,6 +1,5 @@
-import type { Precision } from '../core/cluster/spec';
-import type { Cell } from '../core/profile/profile';
-import type { LayerShape } from '../core/profile/shape';
+import type { Precision } from '../core/spec/cluster';
+import type { Cell, LayerShape } from '../core/spec/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 
 export type Direction = 'forward' | 'backward';

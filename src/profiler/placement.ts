@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ProfilePart } from '../core/profile/profile';
+import type { ProfilePart } from '../core/spec/profile';
 import type { PlacedOperator } from '../protocol/profiler';
 
 /** Operators whose work grows with the widths whatever tensor they see. The rest is heavy when it makes floats by the row, and not when it computes shapes. */

@@ -1,8 +1,8 @@
 import { ExpectedError } from '../core/errors';
 import { plural } from '../core/format';
-import { defaultUnit, type PlanRequest } from '../core/planner/request';
-import { providerNames, type Profile, type ProviderName } from '../core/profile/profile';
-import { layerShapeOf, unlikeOneLayer } from '../core/profile/shape';
+import { defaultUnit, type PlanRequest } from '../core/spec/request';
+import { providerNames, type Profile, type ProviderName } from '../core/spec/profile';
+import { layerShapeOf, unlikeOneLayer } from '../core/slice-times/shape';
 import { openProfiler, type OpenProfiler, type Refusal } from './client';
 import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureWorld } from './measure';
 import { requireWritable, writeProfile } from './store';

@@ -3,7 +3,7 @@ import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Cell, ProviderName } from '../core/profile/profile';
+import type { Cell, ProviderName } from '../core/spec/profile';
 import { fetchedOutput } from './graph/slice-graph';
 
 /** onnxruntime-node, which is loaded late: there are platforms where loading it fails. */

@@ -3,8 +3,8 @@ import type { TraceComparison } from '../core/compare/against-trace';
 import type { PlanComparison } from '../core/compare/plans';
 import { comparisonSentences, type Comparison } from '../core/export/comparison-json';
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
-import type { Timeline } from '../core/schedule/schedule';
-import type { PageError } from './page';
+import type { Timeline } from '../core/schedules/schedule';
+import type { PageError } from './page-error';
 
 /*
  * The comparison's part of the protocol: a config's plan beside another one, or beside a measured run. An answer holds timelines, so it travels once: afterwards its id stands for it.

@@ -1,15 +1,15 @@
-import { usablePeakBytes, verdictOf, type MemoryVerdict } from '../core/memory/verdict';
-import { lengthsText } from '../core/planner/lengths';
+import { usablePeakBytes, verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
+import { lengthsText } from '../core/resolve/sequence-lengths';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
-import type { Assumption, Layout, TrainingSpec } from '../core/planner/request';
-import type { SearchStanding } from '../core/planner/search/answer';
-import { launchedAgainstBest } from '../core/planner/search/launched';
-import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/planner/search/plans';
-import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/planner/search/result';
-import type { SearchCounts, SearchProgress } from '../core/planner/search/search';
-import type { SearchKey } from '../core/planner/search/space';
-import { layoutText, recomputeText, stageLayersText } from '../core/planner/search/words';
-import type { PageError } from './page';
+import type { Assumption, Layout, TrainingSpec } from '../core/spec/request';
+import type { SearchStanding } from '../core/layout-search/answer';
+import { launchedAgainstBest } from '../core/layout-search/launched';
+import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layout-search/plans';
+import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
+import type { SearchCounts, SearchProgress } from '../core/layout-search/search';
+import type { SearchKey } from '../core/layout-search/search-problem';
+import { layoutText, recomputeText, stageLayersText } from '../core/layout-search/labels';
+import type { PageError } from './page-error';
 
 /*
  * The Layout view's part of the protocol. The host keeps the `SearchResult` with an id of its own for each, and the page gets `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that

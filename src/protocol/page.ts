@@ -1,12 +1,13 @@
+import type { PageError } from './page-error';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticPlan } from '../core/elastic/plan';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Finding } from '../core/findings';
 import type { CandidateId, Plan } from '../core/planner/plan';
-import type { Profile } from '../core/profile/profile';
-import type { Place } from '../core/located';
-import type { SteppedSchedule } from '../core/schedule/pytorch/schedule-file';
-import type { StandingTimes } from '../core/solver/solve';
+import type { Profile } from '../core/spec/profile';
+import type { Place } from '../core/spec/located';
+import type { SteppedSchedule } from '../core/schedules/pytorch-csv/schedule-file';
+import type { StandingTimes } from '../core/slicing/solve';
 import type { PageComparison } from './comparison';
 import type { LayoutPoint, LayoutState } from './layout';
 
@@ -15,16 +16,6 @@ export type PageKind = 'side' | 'tab';
 
 export const tabs = ['timeline', 'memory', 'slices', 'compare', 'layout', 'profile', 'elastic'] as const;
 export type TabId = (typeof tabs)[number];
-
-/** An expected error as a page shows it; `place` makes it clickable. */
-export interface PageError {
-  readonly code: string;
-  readonly message: string;
-  readonly remedy: string;
-  readonly place: Place | null;
-  /** `file:line:column` for the eye, when there is a place. */
-  readonly placeText: string | null;
-}
 
 /** A profile file and what becomes of it in this plan. */
 export interface KnownProfile {

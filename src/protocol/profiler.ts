@@ -1,7 +1,6 @@
 import * as v from 'valibot';
-import type { Precision } from '../core/cluster/spec';
-import { providerNames, type ProfileDevice, type ProfilePart, type ProviderName } from '../core/profile/profile';
-import type { LayerShape } from '../core/profile/shape';
+import type { Precision } from '../core/spec/cluster';
+import { providerNames, type ProfileDevice, type ProfilePart, type ProviderName, type LayerShape } from '../core/spec/profile';
 
 /** What the child is to build and time. */
 export interface ProfilerJob {

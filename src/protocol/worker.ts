@@ -2,18 +2,18 @@ import * as v from 'valibot';
 import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
-import type { Run } from '../core/config/run';
-import type { Place } from '../core/located';
-import type { ResolveDefaults } from '../core/planner/defaults';
+import type { Run } from '../core/formats/run';
+import type { Place } from '../core/spec/located';
+import type { ResolveDefaults } from '../core/resolve/defaults';
 import type { Plan } from '../core/planner/plan';
-import type { Remedy } from '../core/planner/remedies';
-import type { PlanRequest } from '../core/planner/request';
-import type { SearchAsked, SearchStanding } from '../core/planner/search/answer';
-import type { SearchResult } from '../core/planner/search/result';
-import type { SearchProblem } from '../core/planner/search/space';
-import type { NamedProfile } from '../core/profile/profile';
-import type { ScheduleFile } from '../core/schedule/pytorch/schedule-file';
-import type { StandingTimes } from '../core/solver/solve';
+import type { Remedy } from '../core/rules/plan/remedies';
+import type { PlanRequest } from '../core/spec/request';
+import type { SearchAsked, SearchStanding } from '../core/layout-search/answer';
+import type { SearchResult } from '../core/layout-search/result';
+import type { SearchProblem } from '../core/layout-search/search-problem';
+import type { NamedProfile } from '../core/spec/profile';
+import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
+import type { StandingTimes } from '../core/slicing/solve';
 
 /** What a planner thread is started with. */
 export interface WorkerData {

@@ -3,14 +3,14 @@ import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
-import type { Remedy } from '../core/planner/remedies';
-import type { PlanRequest } from '../core/planner/request';
-import type { SearchAsked, SearchStanding } from '../core/planner/search/answer';
-import type { SearchResult } from '../core/planner/search/result';
-import type { SearchProblem } from '../core/planner/search/space';
-import type { ScheduleFile } from '../core/schedule/pytorch/schedule-file';
-import type { StandingTimes } from '../core/solver/solve';
-import { isPackedPart, makeUnpacker } from '../protocol/packed';
+import type { Remedy } from '../core/rules/plan/remedies';
+import type { PlanRequest } from '../core/spec/request';
+import type { SearchAsked, SearchStanding } from '../core/layout-search/answer';
+import type { SearchResult } from '../core/layout-search/result';
+import type { SearchProblem } from '../core/layout-search/search-problem';
+import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
+import type { StandingTimes } from '../core/slicing/solve';
+import { unpackMessage } from '../protocol/packed';
 import {
   parseWorkerReply,
   type Against,
@@ -94,7 +94,6 @@ export function createPlannerClient(workerFile: string, options: PlannerClientOp
   const waiting: Job[] = [];
   let running: Job | null = null;
   let worker: PlannerProcess | null = null;
-  let unpacked = makeUnpacker();
   let patience: NodeJS.Timeout | undefined;
   let rest: NodeJS.Timeout | undefined;
   let lastId = 0;
@@ -133,7 +132,6 @@ export function createPlannerClient(workerFile: string, options: PlannerClientOp
   const stopWorker = (): Promise<void> | undefined => {
     const stopped = worker;
     worker = null;
-    unpacked = makeUnpacker();
     return stopped?.stop();
   };
 
@@ -147,9 +145,7 @@ export function createPlannerClient(workerFile: string, options: PlannerClientOp
   const onReply = (message: unknown): void => {
     let reply: WorkerReply;
     try {
-      const whole = isPackedPart(message) ? unpacked(message) : message;
-      if (whole === null) return;
-      reply = parseWorkerReply(whole);
+      reply = parseWorkerReply(unpackMessage(message) ?? message);
     } catch (error) {
       crash(asError(error));
       return;

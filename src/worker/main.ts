@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { answerElastic } from '../core/elastic/answer';
 import { makePlan } from '../core/planner/make-plan';
-import { findRemedies } from '../core/planner/remedies';
-import { resolveRun } from '../core/planner/resolve';
-import { answerSearch } from '../core/planner/search/answer';
-import { readScheduleFile } from '../core/schedule/pytorch/schedule-file';
+import { findRemedies } from '../core/rules/plan/remedies';
+import { resolveRun } from '../core/resolve/resolve';
+import { answerSearch } from '../core/layout-search/answer';
+import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import { makeCompare } from './compare';
 import { relayPlanner } from './relay';
 import { servePlanner } from './serve';

@@ -4,7 +4,7 @@ import { traceError } from '../core/compare/events';
 import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
 import { isLogLine, readTimes } from '../core/compare/times';
 import { makeTraceReader } from '../core/compare/trace';
-import { maximumConfigSize } from '../core/config/json-document';
+import { maximumConfigSize } from '../core/formats/json-document';
 import { throwIfCancelled, type CancelSignal, type ExpectedError } from '../core/errors';
 
 /** A file of a measured run larger than this is refused: reading it would take minutes. */

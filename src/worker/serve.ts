@@ -3,13 +3,13 @@ import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
-import type { Remedy } from '../core/planner/remedies';
-import type { PlanRequest } from '../core/planner/request';
-import type { answerSearch, SearchStanding } from '../core/planner/search/answer';
-import type { StandingTimes } from '../core/solver/solve';
-import type { readScheduleFile } from '../core/schedule/pytorch/schedule-file';
+import type { Remedy } from '../core/rules/plan/remedies';
+import type { PlanRequest } from '../core/spec/request';
+import type { answerSearch, SearchStanding } from '../core/layout-search/answer';
+import type { StandingTimes } from '../core/slicing/solve';
+import type { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { Compare } from './compare';
-import { packedParts, transferOf } from '../protocol/packed';
+import { packMessage } from '../protocol/packed';
 import {
   parseWorkerData,
   parseWorkerRequest,
@@ -37,14 +37,15 @@ export interface Planners {
 }
 
 /**
- * Answers requests on `port` with `planners`, one after the other. Answers are packed, and what is large travels in pieces.
+ * Answers requests on `port` with `planners`, one after the other. Answers are packed: their typed arrays travel in one buffer.
  * @throws ValiError when `data` is not `WorkerData`.
  */
 export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planners: Planners): void {
   const cancelFlag = new Int32Array(parseWorkerData(data).cancelFlag);
   const reply = (told: WorkerReply): void => port.postMessage(told);
   const answered = (answer: WorkerReply): void => {
-    for (const part of packedParts(answer)) port.postMessage(part, [transferOf(part)]);
+    const packed = packMessage(answer);
+    port.postMessage(packed, [packed.buffer]);
   };
   port.on('message', (message: unknown) => {
     const request = parseWorkerRequest(message);

@@ -1,9 +1,9 @@
 // Prints what a search of the layout costs: `node --import tsx test/bench/search.ts`. Cold, in this process: the first search of each model is the one that counts.
-import { searchLayouts } from '../../src/core/planner/search/assemble';
-import { whatIfs } from '../../src/core/planner/search/improvements';
-import type { SearchProgress } from '../../src/core/planner/search/search';
-import type { SearchProblem } from '../../src/core/planner/search/space';
-import { layoutText } from '../../src/core/planner/search/words';
+import { searchLayouts } from '../../src/core/layout-search/assemble';
+import { whatIfs } from '../../src/core/layout-search/improvements';
+import type { SearchProgress } from '../../src/core/layout-search/search';
+import type { SearchProblem } from '../../src/core/layout-search/search-problem';
+import { layoutText } from '../../src/core/layout-search/labels';
 import { deepseek, llama3, request } from '../golden/requests';
 
 const training = {

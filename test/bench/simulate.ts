@@ -1,7 +1,8 @@
 // Prints how many operations a second the simulator runs: part of `npm run bench`. Beside it, in the same run, the plainest program that computes the same event times.
-import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
-import { operationKind, type Schedule } from '../../src/core/schedule/schedule';
-import { noTransfers, simulate, type Durations, type Transfers } from '../../src/core/schedule/simulate';
+import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { operationKind, type Schedule } from '../../src/core/schedules/schedule';
+import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
+import type { Durations, Transfers } from '../../src/core/schedules/simulate/transfers';
 
 const goalPerSecond = 10e6;
 /** Operations of the schedules that are timed. */

@@ -2,8 +2,8 @@
 import process from 'node:process';
 import { pipelineOf } from '../../src/core/planner/predict';
 import { slicingCost } from '../../src/core/planner/slicing-cost';
-import type { SliceMs, SlicingProblem } from '../../src/core/solver/problem';
-import { solveSlicing, type SlicingSolution } from '../../src/core/solver/solve';
+import type { SliceMs, SlicingProblem } from '../../src/core/slicing/problem';
+import { solveSlicing, type SlicingSolution } from '../../src/core/slicing/solve';
 import { terapipeRequest, terapipeSettings } from '../golden/terapipe';
 import { epsilonScan, gridOf, type ScanOptions } from './published';
 

@@ -1,9 +1,9 @@
 // Prints what typing costs: `npm run bench`. Work of one keystroke, from the text to the findings, beside JSON.parse of as much text in the same run.
-import { configError } from '../../src/core/config/errors';
-import type { LauncherReader } from '../../src/core/config/facts';
-import { loadConfig } from '../../src/core/launch/load-config';
-import { recogniseConfig } from '../../src/core/launch/readers';
-import { shellReader } from '../unit/core/config/shell/shell-reader';
+import { configError } from '../../src/core/formats/errors';
+import type { LauncherReader } from '../../src/core/formats/facts';
+import { loadConfig } from '../../src/core/load/load-config';
+import { recogniseConfig } from '../../src/core/load/readers';
+import { shellReader } from '../unit/core/formats/shell/shell-reader';
 import { longShell, longYaml, others } from './texts';
 
 const lines = 2000;

@@ -1,4 +1,4 @@
-import { coreRooms, houses, webviewRooms, type House } from '../unit/rooms';
+import { coreRooms, extensionRooms, houses, webviewRooms, type House } from '../unit/rooms';
 import { markdownTable } from './markdown';
 
 const names = (rooms: readonly string[]): string => (rooms.length === 0 ? 'none' : rooms.map((room) => `\`${room}\``).join(', '));
@@ -20,11 +20,18 @@ export function sourceText(): string {
     '',
     '## Rooms of `src/core`',
     '',
-    'Everybody may use the files of `src/core` itself. Types may also be borrowed from the rooms of the last column.',
+    'Everybody may use the files of `src/core` itself. A room imports only from rooms above it, types included.',
     '',
     ...markdownTable(
-      ['room', 'what is in it', 'may import', 'as types alone'],
-      Object.entries(coreRooms).map(([room, { about, values, types }]) => [`\`${room}\``, about, names(values), names(types)]),
+      ['room', 'what is in it', 'may import'],
+      Object.entries(coreRooms).map(([room, { about, imports }]) => [`\`${room}\``, about, names(imports)]),
+    ),
+    '',
+    '## Folders of `src/extension`',
+    '',
+    ...markdownTable(
+      ['folder', 'what is in it'],
+      Object.entries(extensionRooms).map(([room, about]) => [`\`${room}\``, about]),
     ),
     '',
   ].join('\n');
@@ -38,8 +45,8 @@ export function webviewText(): string {
     '',
     'The page that VS Code shows: one bundle for the side view and the editor tab, plain DOM and canvas. The only folder that touches the DOM. Written by `npm run docs -- --write` from `test/unit/rooms.ts`, which `test/unit/architecture.test.ts` enforces.',
     '',
-    `- The page's own files: ${own?.about ?? ''}.`,
-    '- The toolkit (`@vscode/webview-ui-toolkit`) is end of life: its maintainers archived it in January 2025. Moving to another library is a change of `ui.ts`. `without-style-probe.mjs` keeps it from breaking the strict Content-Security-Policy.',
+    `- Of its own files ${own?.about ?? ''}.`,
+    '- The toolkit (`@vscode/webview-ui-toolkit`) is end of life: its maintainers archived it in January 2025. Moving to another library is a change of `base/ui.ts`. `without-style-probe.mjs` keeps it from breaking the strict Content-Security-Policy.',
     '- `styles/` uses the colours of VS Code as variables. Strings come through `t`, by their English text.',
     '- Pure files (no DOM) are tested in `test/unit/webview`, everything else in `test/webview` in a real Chromium.',
     '',

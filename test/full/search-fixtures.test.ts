@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ExpectedError } from '../../src/core/errors';
-import { loadConfig } from '../../src/core/launch/load-config';
+import { loadConfig } from '../../src/core/load/load-config';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../src/core/planner/plan';
-import { resolveRun } from '../../src/core/planner/resolve';
-import { searchLayouts } from '../../src/core/planner/search/assemble';
-import { searchProblemOf } from '../../src/core/planner/search/problem';
-import { shellReader } from '../unit/core/config/shell/shell-reader';
+import { resolveRun } from '../../src/core/resolve/resolve';
+import { searchLayouts } from '../../src/core/layout-search/assemble';
+import { searchProblemOf } from '../../src/core/layout-search/problem';
+import { shellReader } from '../unit/core/formats/shell/shell-reader';
 
 const fixtures = path.join(import.meta.dirname, '../fixtures');
 const near = 1e-9;

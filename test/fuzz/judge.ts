@@ -1,14 +1,14 @@
 import { readMeasured } from '../../src/core/compare/measured';
-import { configError } from '../../src/core/config/errors';
-import type { LauncherReader } from '../../src/core/config/facts';
+import { configError } from '../../src/core/formats/errors';
+import type { LauncherReader } from '../../src/core/formats/facts';
 import { ExpectedError } from '../../src/core/errors';
 import type { Finding, Fix, TextEdit } from '../../src/core/findings';
-import { loadConfig, type LoadedConfig } from '../../src/core/launch/load-config';
-import { recogniseConfig, recogniseNamedConfig } from '../../src/core/launch/readers';
-import type { Place } from '../../src/core/located';
-import { findingsOf } from '../../src/core/planner/findings';
-import { parseProfile } from '../../src/core/profile/file';
-import { readScheduleFile } from '../../src/core/schedule/pytorch/schedule-file';
+import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
+import { recogniseConfig, recogniseNamedConfig } from '../../src/core/load/readers';
+import type { Place } from '../../src/core/spec/located';
+import { findingsOf } from '../../src/core/rules/plan/findings';
+import { parseProfile } from '../../src/core/slice-times/file';
+import { readScheduleFile } from '../../src/core/schedules/pytorch-csv/schedule-file';
 import type { Case } from './cases';
 import type { Fixture } from './corpus';
 

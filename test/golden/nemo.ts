@@ -1,9 +1,9 @@
-import { readHuggingFace } from '../../src/core/config/huggingface';
-import { modelSpecOf } from '../../src/core/config/written-model';
-import { type NarrowFormat } from '../../src/core/model/elements';
+import { readHuggingFace } from '../../src/core/formats/huggingface/reader';
+import { modelSpecOf } from '../../src/core/formats/written-model';
+import type { NarrowFormat } from '../../src/core/spec/number-formats';
 import { gpuPresets } from '../../src/core/cluster/presets';
-import type { ClusterSpec, GpuSpec } from '../../src/core/cluster/spec';
-import type { ModelSpec } from '../../src/core/model/spec';
+import type { ClusterSpec, GpuSpec } from '../../src/core/spec/cluster';
+import type { ModelSpec } from '../../src/core/spec/model';
 import { deepseek, llama3, request } from './requests';
 import { predictOneF1B, type Row } from './rows';
 import { goldenRows, once } from './data';

@@ -1,6 +1,6 @@
 import { predict, pipelineOf } from '../../src/core/planner/predict';
 import type { Candidate } from '../../src/core/planner/plan';
-import type { PlanRequest } from '../../src/core/planner/request';
+import type { PlanRequest } from '../../src/core/spec/request';
 import { goldenRows, once } from './data';
 import { gpt, request } from './requests';
 

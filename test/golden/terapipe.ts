@@ -1,8 +1,8 @@
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
 import { pipelineOf, predict } from '../../src/core/planner/predict';
-import type { PlanRequest } from '../../src/core/planner/request';
-import type { Scheme } from '../../src/core/solver/slicing';
+import type { PlanRequest } from '../../src/core/spec/request';
+import type { Scheme } from '../../src/core/spec/scheme';
 import { goldenRows, once } from './data';
 import { gpt, request } from './requests';
 import type { Row } from './rows';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { busyTimes } from '../../src/core/schedule/idle';
+import { busyTimes } from '../../src/core/schedules/simulate/idle';
 import { equalTimes, peaks, rowMemory, timelineOf, wholeProblem } from '../property/planned';
 import { goldenRows } from './data';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { busyTimes } from '../../src/core/schedule/idle';
-import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
-import { noTransfers, simulate } from '../../src/core/schedule/simulate';
+import { busyTimes } from '../../src/core/schedules/simulate/idle';
+import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import { cases } from './cases';
 
 const seed = 20261124;

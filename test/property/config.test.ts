@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ExpectedError } from '../../src/core/errors';
 import type { Finding } from '../../src/core/findings';
-import { findingsOf } from '../../src/core/planner/findings';
-import { load } from '../unit/core/config/files';
+import { findingsOf } from '../../src/core/rules/plan/findings';
+import { load } from '../unit/core/formats/files';
 import { cases } from './cases';
 
 const terapipe = `{

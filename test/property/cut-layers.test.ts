@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { cutLayers } from '../../src/core/planner/cut-layers';
+import { cutLayers } from '../../src/core/partition/cut-layers';
 import { cases } from './cases';
 
 /** All ways to deal layers to stages in a row, stages that may not be empty with one or more. */

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { readDeepSpeed } from '../../src/core/config/deepspeed/reader';
-import type { LauncherReader } from '../../src/core/config/facts';
-import { loadRun } from '../../src/core/config/load';
-import { readTorchTitan } from '../../src/core/config/torchtitan/reader';
-import { yamlReaders } from '../../src/core/config/yaml';
+import { readDeepSpeed } from '../../src/core/formats/deepspeed/reader';
+import type { LauncherReader } from '../../src/core/formats/facts';
+import { loadRun } from '../../src/core/formats/load';
+import { readTorchTitan } from '../../src/core/formats/torchtitan/reader';
+import { yamlReaders } from '../../src/core/formats/yaml';
 import { ExpectedError } from '../../src/core/errors';
 import { editLauncher } from '../../src/core/export/launchers/edit-launcher';
-import { stepOf, type PlannedStep } from '../../src/core/export/launchers/hand-over';
+import { stepOf, type PlannedStep } from '../../src/core/export/launchers/launch-settings';
 import { checkedNewLauncher, type NewFormat } from '../../src/core/export/launchers/new-launcher';
 
 import { makePlan } from '../../src/core/planner/make-plan';
 import type { Plan } from '../../src/core/planner/plan';
-import { resolveRun } from '../../src/core/planner/resolve';
-import { shellReader } from '../unit/core/config/shell/shell-reader';
+import { resolveRun } from '../../src/core/resolve/resolve';
+import { shellReader } from '../unit/core/formats/shell/shell-reader';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn, type Drawn } from './random-runs';
 

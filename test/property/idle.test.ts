@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { criticalPath, linkKind } from '../../src/core/schedule/critical-path';
-import { busyTimes, idleCauses, idleTimes } from '../../src/core/schedule/idle';
-import { simulate } from '../../src/core/schedule/simulate';
+import { criticalPath, linkKind } from '../../src/core/schedules/simulate/critical-path';
+import { busyTimes, idleCauses, idleTimes } from '../../src/core/schedules/simulate/idle';
+import { simulate } from '../../src/core/schedules/simulate/simulate';
 import { cases } from './cases';
 import { anyCase } from './random-schedule';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { marked } from 'marked';
 import { describe, it } from 'mocha';
-import { escapeMarkdown, markdownParagraphs } from '../../src/extension/markdown-text';
+import { escapeMarkdown, markdownParagraphs } from '../../src/extension/language/markdown-text';
 
 /** Pieces that Markdown, GitHub's flavour of it or HTML make something of. */
 const markup = fc.constantFrom(

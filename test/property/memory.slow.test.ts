@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { chunkMemories, type BusiestMoment, type ChunkMemory } from '../../src/core/memory/chunk-memory';
-import { countMemory } from '../../src/core/memory/count';
-import { liveCurve, maximumUnitsInFlight, stagePeak } from '../../src/core/memory/curve';
-import { memoryParts } from '../../src/core/memory/profile';
-import type { MemoryInputs } from '../../src/core/memory/runtime';
-import { stageShapes } from '../../src/core/planner/stages';
-import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../../src/core/schedule/registry';
-import { operationKind, type Schedule, type Timeline } from '../../src/core/schedule/schedule';
-import { noTransfers, simulate } from '../../src/core/schedule/simulate';
-import type { Scheme } from '../../src/core/solver/slicing';
-import { bytesAt } from '../../webview/memory/curve';
+import { chunkMemories, type BusiestMoment, type ChunkMemory } from '../../src/core/memory-model/chunk-memory';
+import { countMemory } from '../../src/core/memory-model/count';
+import { liveCurve, maximumUnitsInFlight, stagePeak } from '../../src/core/memory-model/curve';
+import { memoryParts } from '../../src/core/memory-model/profile';
+import type { MemoryInputs } from '../../src/core/memory-model/memory-inputs';
+import { stageShapes } from '../../src/core/partition/stages';
+import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../../src/core/schedules/registry';
+import { operationKind, type Schedule, type Timeline } from '../../src/core/schedules/schedule';
+import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
+import type { Scheme } from '../../src/core/spec/scheme';
+import { bytesAt } from '../../webview/tabs/memory/curve';
 import { gpt, llama3, mixtral, request } from '../golden/requests';
 import { cases } from './cases';
 

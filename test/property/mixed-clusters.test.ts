@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { gpusOfGroup } from '../../src/core/cluster/groups';
-import { loadRun } from '../../src/core/config/load';
+import { loadRun } from '../../src/core/formats/load';
 import { ExpectedError } from '../../src/core/errors';
-import { findingsOf } from '../../src/core/planner/findings';
+import { findingsOf } from '../../src/core/rules/plan/findings';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { resolveRun } from '../../src/core/planner/resolve';
+import { resolveRun } from '../../src/core/resolve/resolve';
 import { cases } from './cases';
 
 const group = fc.record({

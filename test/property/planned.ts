@@ -1,8 +1,8 @@
-import type { PassMemory, PassTimes, ScheduleProblem } from '../../src/core/schedule/kind';
-import { busyTimes } from '../../src/core/schedule/idle';
-import { generateSchedule, problemOf, scheduleKind } from '../../src/core/schedule/registry';
-import { operationKind, type Schedule, type Timeline } from '../../src/core/schedule/schedule';
-import { simulate } from '../../src/core/schedule/simulate';
+import type { PassMemory, PassTimes, ScheduleProblem } from '../../src/core/schedules/kind';
+import { busyTimes } from '../../src/core/schedules/simulate/idle';
+import { generateSchedule, problemOf, scheduleKind } from '../../src/core/schedules/registry';
+import { operationKind, type Schedule, type Timeline } from '../../src/core/schedules/schedule';
+import { simulate } from '../../src/core/schedules/simulate/simulate';
 
 /** Memory of a micro-batch in the reference rows: 34 from forward on, 32 of it until the weight gradient. */
 export function rowMemory(limitInForwards: number): PassMemory {

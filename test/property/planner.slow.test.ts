@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { liveCurve } from '../../src/core/memory/curve';
+import { liveCurve } from '../../src/core/memory-model/curve';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { peakBytesOf, type Candidate } from '../../src/core/planner/plan';
-import { scheduleKind } from '../../src/core/schedule/registry';
-import { namedSchedules, operationKind, type Timeline } from '../../src/core/schedule/schedule';
+import { scheduleKind } from '../../src/core/schedules/registry';
+import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
+import { namedSchedules } from '../../src/core/spec/schedule-names';
 import { gpt, request } from '../golden/requests';
 import { cases } from './cases';
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ExpectedError } from '../../src/core/errors';
-import { importTimes } from '../../src/core/profile/csv';
-import { firstCells, nextCells, type Domain } from '../../src/core/profile/design';
-import { parseProfile, profileText } from '../../src/core/profile/file';
-import { fitMs, fitPart, timeFunction } from '../../src/core/profile/fit';
-import type { Cell, Profile, Sample, SkippedCell, TimeFit } from '../../src/core/profile/profile';
-import { profileWith } from '../unit/core/profile/profiles';
+import { importTimes } from '../../src/core/slice-times/csv';
+import { firstCells, nextCells } from '../../src/core/slice-times/design';
+import type { Domain } from '../../src/core/slice-times/domain';
+import { parseProfile, profileText } from '../../src/core/slice-times/file';
+import { fitMs, fitPart, timeFunction } from '../../src/core/slice-times/fit';
+import type { Cell, Profile, Sample, SkippedCell, TimeFit } from '../../src/core/spec/profile';
+import { profileWith } from '../unit/core/slice-times/profiles';
 import { cases } from './cases';
 
 const seed = 20261121;

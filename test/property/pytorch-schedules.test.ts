@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { busyTimes } from '../../src/core/schedule/idle';
-import { readScheduleCsv } from '../../src/core/schedule/pytorch/read';
-import { writeScheduleCsv } from '../../src/core/schedule/pytorch/write';
-import { placeChunks, problemOf, scheduleKind } from '../../src/core/schedule/registry';
-import type { Schedule } from '../../src/core/schedule/schedule';
-import { noTransfers, simulate } from '../../src/core/schedule/simulate';
-import { cellsOf, scheduleOf } from '../unit/core/schedule/pytorch/schedules';
+import { busyTimes } from '../../src/core/schedules/simulate/idle';
+import { readScheduleCsv } from '../../src/core/schedules/pytorch-csv/read';
+import { writeScheduleCsv } from '../../src/core/schedules/pytorch-csv/write';
+import { placeChunks, problemOf, scheduleKind } from '../../src/core/schedules/registry';
+import type { Schedule } from '../../src/core/schedules/schedule';
+import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
+import { cellsOf, scheduleOf } from '../unit/core/schedules/pytorch-csv/schedules';
 import { cases } from './cases';
 
 const seed = 20261121;

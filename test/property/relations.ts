@@ -1,14 +1,14 @@
-import type { ClusterSpec, GpuSpec, LinkSpec, Precision } from '../../src/core/cluster/spec';
+import type { ClusterSpec, GpuSpec, LinkSpec, Precision } from '../../src/core/spec/cluster';
 import { hostGBps } from '../../src/core/cluster/host-link';
-import type { ModelSpec } from '../../src/core/model/spec';
+import type { ModelSpec } from '../../src/core/spec/model';
 import { measure, pipelineOf, type CandidateSpec, type Measured } from '../../src/core/planner/predict';
-import { usualCut } from '../../src/core/planner/stages';
-import type { PlanRequest, TrainingSpec } from '../../src/core/planner/request';
-import { uniformScheme } from '../../src/core/solver/baselines';
+import { usualCut } from '../../src/core/partition/stages';
+import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
+import { uniformScheme } from '../../src/core/slicing/baselines';
 import { ExpectedError } from '../../src/core/errors';
-import { fewestLayers, kindFor, isPlanned, runsVirtualStages } from '../../src/core/planner/scheduling';
-import { namedSchedules } from '../../src/core/schedule/schedule';
-import type { Scheme } from '../../src/core/solver/slicing';
+import { fewestLayers, kindFor, isPlanned, runsVirtualStages } from '../../src/core/partition/scheduling';
+import { namedSchedules } from '../../src/core/spec/schedule-names';
+import type { Scheme } from '../../src/core/spec/scheme';
 
 /** A change whose direction is known. */
 export interface Relation {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { maximumUnitsInFlight } from '../../src/core/memory/curve';
-import { busyTimes, gapsOf } from '../../src/core/schedule/idle';
-import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
-import { operationKind, plannedSchedules, type Timeline } from '../../src/core/schedule/schedule';
-import { noTransfers, simulate, wholeBackward, type Durations, type Transfers } from '../../src/core/schedule/simulate';
-import type { Scheme } from '../../src/core/solver/slicing';
+import { maximumUnitsInFlight } from '../../src/core/memory-model/curve';
+import { busyTimes, gapsOf } from '../../src/core/schedules/simulate/idle';
+import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
+import { plannedSchedules } from '../../src/core/spec/schedule-names';
+import { noTransfers, simulate, wholeBackward } from '../../src/core/schedules/simulate/simulate';
+import type { Durations, Transfers } from '../../src/core/schedules/simulate/transfers';
+import type { Scheme } from '../../src/core/spec/scheme';
 import { cases } from './cases';
 
 const seed = 20261121;

@@ -5,9 +5,9 @@ import { bestPerSchedule } from '../../src/core/planner/choose';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf, type Plan } from '../../src/core/planner/plan';
 import { sameMemory, tie } from '../../src/core/planner/reasons';
-import { searchLayouts } from '../../src/core/planner/search/assemble';
-import type { SearchResult } from '../../src/core/planner/search/result';
-import { searchKeys, type SearchProblem } from '../../src/core/planner/search/space';
+import { searchLayouts } from '../../src/core/layout-search/assemble';
+import type { SearchResult } from '../../src/core/layout-search/result';
+import { searchKeys, type SearchProblem } from '../../src/core/layout-search/search-problem';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn } from './random-runs';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { faultsOf } from '../../src/core/schedule/complete';
-import { noTransfers, simulate, stuckAt } from '../../src/core/schedule/simulate';
+import { faultsOf } from '../../src/core/schedules/simulate/complete';
+import { noTransfers, simulate, stuckAt } from '../../src/core/schedules/simulate/simulate';
 import { cases } from './cases';
 import { anyCase, timesByDefinition } from './random-schedule';
 

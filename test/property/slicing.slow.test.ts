@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { candidateSpecs } from '../../src/core/planner/candidates';
 import { measure, pipelineOf } from '../../src/core/planner/predict';
-import type { PlanRequest } from '../../src/core/planner/request';
+import type { PlanRequest } from '../../src/core/spec/request';
 import { slicedStepTime } from '../../src/core/planner/slicing-time';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn } from './random-runs';

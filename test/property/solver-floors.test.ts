@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { affineRows } from '../../src/core/solver/affine-rows';
-import type { SlicingProblem } from '../../src/core/solver/problem';
-import type { SliceRows } from '../../src/core/solver/slice-rows';
-import { tabulatedRows } from '../../src/core/solver/tabulated-rows';
-import { cheapestCut, tokenScratch } from '../../src/core/solver/token-program';
+import { affineRows } from '../../src/core/slicing/affine-rows';
+import type { SlicingProblem } from '../../src/core/slicing/problem';
+import type { SliceRows } from '../../src/core/slicing/slice-rows';
+import { tabulatedRows } from '../../src/core/slicing/tabulated-rows';
+import { cheapestCut, tokenScratch } from '../../src/core/slicing/token-program';
 import { cases } from './cases';
 
 const seed = 20261121;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { bruteForce } from '../../src/core/solver/brute-force';
-import { latencyOf, unitOf, type SlicingProblem } from '../../src/core/solver/problem';
-import { solveSlicing } from '../../src/core/solver/solve';
+import { bruteForce } from './brute-force';
+import { latencyOf, unitOf, type SlicingProblem } from '../../src/core/slicing/problem';
+import { solveSlicing } from '../../src/core/slicing/solve';
 import { cases } from './cases';
 
 const seed = 20261121;

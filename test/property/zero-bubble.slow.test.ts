@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { PassMemory, PassTimes, ScheduleProblem } from '../../src/core/schedule/kind';
-import { generateSchedule } from '../../src/core/schedule/registry';
-import { operationKind, type Schedule } from '../../src/core/schedule/schedule';
-import { boundMs } from '../../src/core/schedule/zero-bubble/bound';
-import { improve } from '../../src/core/schedule/zero-bubble/improve';
-import { fits, pipelineOf, wordsOf, type Pipeline } from '../../src/core/schedule/zero-bubble/pipeline';
-import { plannedOrder } from '../../src/core/schedule/zero-bubble/planned';
-import { measure, measureTails, timesOf } from '../../src/core/schedule/zero-bubble/times';
-import { queueOf, update } from '../../src/core/schedule/zero-bubble/update';
+import type { PassMemory, PassTimes, ScheduleProblem } from '../../src/core/schedules/kind';
+import { generateSchedule } from '../../src/core/schedules/registry';
+import { operationKind, type Schedule } from '../../src/core/schedules/schedule';
+import { boundMs } from '../../src/core/schedules/zero-bubble/bound';
+import { improve } from '../../src/core/schedules/zero-bubble/improve';
+import { fits, pipelineOf, wordsOf, type Pipeline } from '../../src/core/schedules/zero-bubble/pipeline';
+import { plannedOrder } from '../../src/core/schedules/zero-bubble/planned';
+import { measure, measureTails, timesOf } from '../../src/core/schedules/zero-bubble/times';
+import { queueOf, update } from '../../src/core/schedules/zero-bubble/update';
 import { cases } from './cases';
 import { equalTimes, longestSpanMs, peaks, rowMemory, simulateWith, timelineOf, wholeProblem } from './planned';
 

@@ -4,8 +4,8 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { gpuPresets } from '../../src/core/cluster/presets';
-import { defaultConstants } from '../../src/core/cost/constants';
-import { optimizerBytes } from '../../src/core/model/optimizer';
+import { defaultConstants } from '../../src/core/spec/cost-constants';
+import { optimizerBytes } from '../../src/core/spec/optimizer';
 import { generatedDocuments } from '../docs/generated';
 import { unpadded } from '../docs/markdown';
 import { coreRooms, houses } from './rooms';
@@ -83,7 +83,7 @@ describe('documents', () => {
     const drawings = [...read('docs/architecture.md').matchAll(/```mermaid\n([\s\S]*?)```/g)].map(([, drawing = '']) => drawing);
     let arrows = 0;
     for (const drawing of drawings) {
-      const folders = new Map([...drawing.matchAll(/^ *(\w+)\["([\w/]+)<br>/gm)].map(([, id = '', folder = '']) => [id, folder]));
+      const folders = new Map([...drawing.matchAll(/^ *(\w+)\["([\w/-]+)<br>/gm)].map(([, id = '', folder = '']) => [id, folder]));
       for (const [, from = '', targets = ''] of drawing.matchAll(/^ *(\w+) --> ([\w &]+)$/gm))
         for (const target of targets.split(' & ')) {
           const [here = '', there = ''] = [folders.get(from), folders.get(target)];
@@ -180,8 +180,8 @@ function filesUnder(folder: string, extension: string): string[] {
 
 /** Whether a folder may import another at run time: one of src/core, or a house. */
 function mayImport(from: string, to: string): boolean {
-  const [, room = ''] = /^src\/core\/(\w+)$/.exec(from) ?? [];
-  if (room !== '') return coreRooms[room]?.values.includes(to.slice('src/core/'.length)) === true;
+  const [, room = ''] = /^src\/core\/([\w-]+)$/.exec(from) ?? [];
+  if (room !== '') return coreRooms[room]?.imports.includes(to.slice('src/core/'.length)) === true;
   return houses[`${from}/`]?.files.some((file) => file.startsWith(`${to}/`)) === true;
 }
 

@@ -114,7 +114,7 @@ describe('manifest', () => {
 
   it('describes every setting, and the code reads it', () => {
     const settings = Object.entries(contributes.configuration.properties);
-    const source = readFileSync(join(root, 'src/extension/settings.ts'), 'utf8');
+    const source = readFileSync(join(root, 'src/extension/platform/settings.ts'), 'utf8');
     for (const [key, setting] of settings) {
       assert.notEqual(setting.default, undefined, key);
       assert.match(setting.scope ?? '', key.startsWith('terapipe.profiler.') ? /^(machine|window)$/ : /^(resource|window)$/, key);
@@ -209,12 +209,12 @@ function registeredCommands(): string[] {
 /** First arguments of `context.set('terapipe...', ...)`. */
 function setContextKeys(): string[] {
   const keys: string[] = [];
-  eachNode('src/extension/shown-config.ts', (node) => {
+  eachNode('src/extension/sessions/shown-config.ts', (node) => {
     if (!ts.isCallExpression(node) || !/^context\.set$/.test(node.expression.getText())) return;
     const [key] = node.arguments;
     if (key !== undefined && ts.isStringLiteral(key)) keys.push(key.text);
   });
-  eachNode('src/extension/profiles.ts', (node) => {
+  eachNode('src/extension/sessions/profiles.ts', (node) => {
     if (!ts.isCallExpression(node) || node.expression.getText() !== 'vscode.commands.executeCommand') return;
     const [command, key] = node.arguments;
     if (

@@ -2,50 +2,64 @@
  * Who may import whom. `architecture.test.ts` enforces these tables, and `npm run docs -- --write` writes src/README.md and webview/README.md from them.
  */
 
-/** A folder of src/core: what is in it, and which of the others it may import, at run time and (after the bar) as types alone. Everybody may use core's own files. */
+/** A folder of src/core: what is in it, and which of the others it may import, types included. Everybody may use core's own files, which use `spec` alone. */
 export interface CoreRoom {
   readonly about: string;
-  readonly values: readonly string[];
-  readonly types: readonly string[];
+  readonly imports: readonly string[];
 }
 
+/** From the lowest to the highest: a room imports only rooms above it in this table. */
 export const coreRooms: Readonly<Record<string, CoreRoom>> = {
-  cluster: { about: 'GPU presets, links, groups of nodes', values: [], types: [] },
-  model: { about: 'parameters, FLOPs, kinds of layers, recompute, optimizers, runtimes', values: [], types: [] },
-  solver: { about: 'the TeraPipe program: slices with a proof of optimality', values: [], types: ['cost'] },
-  schedule: { about: "orders of operations, their simulation, idle time, PyTorch's CSV", values: [], types: ['solver'] },
-  profile: { about: 'measured slice times: the file, the fit, what to measure', values: ['model', 'cluster'], types: ['planner'] },
-  cost: { about: 'time of a slice on a stage, of collectives and sends', values: ['model', 'cluster', 'profile'], types: ['planner'] },
-  memory: { about: 'bytes of a stage, tensor by tensor, over the order of a schedule', values: ['schedule', 'model'], types: ['planner'] },
-  config: {
-    about: 'reads files into located values: Hugging Face, terapipe.json, launchers',
-    values: ['model', 'cluster', 'schedule', 'profile'],
-    types: ['cost', 'solver', 'planner'],
+  spec: { about: 'what everyone shares: model, training, layout, cluster, plan request, scheme, profile, and located values', imports: [] },
+  model: { about: 'counts parameters, FLOPs and layers of a model', imports: ['spec'] },
+  cluster: { about: 'presets of GPUs, links and groups of nodes', imports: ['spec'] },
+  schedules: { about: "orders of operations by schedule kind, their simulation, idle time, zero bubble, PyTorch's CSV", imports: ['spec'] },
+  slicing: { about: 'the TeraPipe program: token slices with a proof of optimality', imports: ['spec'] },
+  'slice-times': { about: 'measured slice times: the file, the fit, what to measure', imports: ['spec', 'model', 'cluster'] },
+  'time-model': {
+    about: 'time of a slice on a stage, of collectives and of P2P transfers',
+    imports: ['spec', 'model', 'cluster', 'slice-times'],
   },
-  launch: {
-    about: "joins a launcher's file with its model config, and says what the launcher would refuse",
-    values: ['config', 'model', 'cluster', 'schedule'],
-    types: ['planner'],
+  'memory-model': { about: 'bytes of a stage, tensor by tensor, over the order of a schedule', imports: ['spec', 'model', 'schedules'] },
+  formats: {
+    about: 'reads files into located values, a folder for each format: Hugging Face, terapipe.json, launchers',
+    imports: ['spec', 'model', 'cluster', 'slice-times'],
+  },
+  partition: {
+    about: 'layers to stages and stages to nodes',
+    imports: ['spec', 'model', 'cluster', 'schedules', 'time-model', 'memory-model', 'formats'],
   },
   planner: {
-    about: 'resolves a request, predicts candidates, chooses one; searches layouts; findings and fixes',
-    values: ['solver', 'schedule', 'memory', 'cost', 'profile', 'model', 'cluster', 'config'],
-    types: [],
+    about: 'predicts the candidates of a request and chooses one',
+    imports: ['spec', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition'],
   },
+  'layout-search': {
+    about: 'searches layouts: the space, its bounds, the engine, what would help',
+    imports: ['spec', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition', 'planner'],
+  },
+  resolve: {
+    about: 'fills in what the files leave open, each assumption with its reason',
+    imports: ['spec', 'model', 'cluster', 'slice-times', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
+  },
+  rules: {
+    about: 'findings: `launchers/` says what a launcher would refuse, `plan/` what is wrong with a plan and how to fix it',
+    imports: ['spec', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
+  },
+  load: { about: "joins a launcher's file with its model config and its findings", imports: ['formats', 'rules'] },
   compare: {
     about: 'a plan against another plan, a trace or step times',
-    values: ['planner', 'schedule', 'memory', 'cluster', 'config'],
-    types: [],
-  },
-  export: {
-    about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
-    values: ['compare', 'planner', 'elastic', 'solver', 'schedule', 'memory', 'cost', 'profile', 'model', 'cluster', 'config', 'launch'],
-    types: [],
+    imports: ['spec', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner'],
   },
   elastic: {
     about: 'runs that freeze layers: cuts, replicas, cache, epochs',
-    values: ['planner', 'solver', 'schedule', 'memory', 'cost', 'model', 'cluster', 'config'],
-    types: [],
+    imports: ['spec', 'model', 'schedules', 'time-model', 'memory-model', 'formats', 'resolve'],
+  },
+  export: {
+    about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
+    imports: [
+      ...['spec', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
+      ...['resolve', 'rules', 'load', 'compare', 'elastic'],
+    ],
   },
 };
 
@@ -100,35 +114,50 @@ export const houses: Readonly<Record<string, House>> = {
   },
 };
 
-/** A folder of the page: what is in it, and which others it may import, types included. Everybody may use the page's own files, which are under the empty name. */
+/** A folder of the page: what is in it, and which others it may import, types included. Everybody may use `base`. */
 export interface WebviewRoom {
   readonly about: string;
   readonly imports: readonly string[];
 }
 
 export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
-  '': {
+  '': { about: '`main` starts the page', imports: ['side', 'tab'] },
+  base: {
     about:
-      '`main` starts the page, `host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` gives text by its English',
-    imports: ['compare', 'elastic', 'layout', 'side', 'tab', 'timeline'],
+      '`host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` gives text by its English; `chart/` draws axes, curves and points; `operations` finds operations of a timeline, `viewport` what of it is in view',
+    imports: ['tabs/compare', 'tabs/elastic', 'tabs/layout', 'tabs/profile', 'tabs/timeline'],
   },
-  shared: { about: 'what both pages show: numbers, notices, reasons, findings, assumptions', imports: ['layout'] },
-  chart: { about: 'axes, curves and points of any chart', imports: ['profile', 'timeline'] },
-  timeline: {
-    about: 'viewport, level of detail, drawing, mouse and keys, find, table twin, critical path',
-    imports: ['memory', 'shared'],
+  shared: { about: 'what both pages show: numbers, notices, reasons, findings, assumptions', imports: ['tabs/layout'] },
+  'tabs/timeline': {
+    about: 'level of detail, drawing, mouse and keys, find, table twin, critical path',
+    imports: ['shared', 'tabs/memory'],
   },
-  memory: { about: 'bars per stage, and the lane under the timeline', imports: ['shared', 'timeline'] },
-  slices: { about: 'the sequence cut as the paper draws it', imports: ['shared', 'timeline'] },
-  compare: { about: 'candidates, and another plan or run, at one time scale', imports: ['layout', 'shared', 'timeline'] },
-  layout: { about: 'what a search of layouts found', imports: ['chart', 'shared'] },
-  profile: { about: 'measured times against their fit', imports: ['chart', 'shared', 'tab', 'timeline'] },
-  elastic: { about: 'epochs of a run that freezes layers, over its GPUs', imports: ['shared', 'timeline'] },
-  inspector: { about: 'details of what is selected', imports: ['layout', 'schedule', 'shared', 'timeline'] },
-  schedule: { about: 'the page of a schedule CSV', imports: ['inspector', 'shared', 'tab', 'timeline'] },
-  side: { about: 'the narrow live view', imports: ['elastic', 'memory', 'profile', 'shared', 'slices', 'timeline'] },
+  'tabs/memory': { about: 'bars per stage, and the lane under the timeline', imports: ['shared', 'tabs/timeline'] },
+  'tabs/slices': { about: 'the sequence cut as the paper draws it', imports: ['shared', 'tabs/timeline'] },
+  'tabs/compare': { about: 'candidates, and another plan or run, at one time scale', imports: ['shared', 'tabs/layout', 'tabs/timeline'] },
+  'tabs/layout': { about: 'what a search of layouts found', imports: ['shared'] },
+  'tabs/profile': { about: 'measured times against their fit', imports: ['shared', 'tab', 'tabs/timeline'] },
+  'tabs/elastic': { about: 'epochs of a run that freezes layers, over its GPUs', imports: ['shared', 'tabs/timeline'] },
+  'tabs/schedule': { about: 'the page of a schedule CSV', imports: ['inspector', 'shared', 'tab', 'tabs/timeline'] },
+  inspector: { about: 'details of what is selected', imports: ['shared', 'tabs/layout', 'tabs/schedule', 'tabs/timeline'] },
+  side: {
+    about: 'the narrow live view',
+    imports: ['shared', 'tabs/elastic', 'tabs/memory', 'tabs/profile', 'tabs/slices', 'tabs/timeline'],
+  },
   tab: {
-    about: 'the editor tab: toolbar, exports, help, and the views put together',
-    imports: ['compare', 'elastic', 'inspector', 'layout', 'memory', 'profile', 'schedule', 'shared', 'slices', 'timeline'],
+    about: 'the editor tab: toolbar, exports, help, and the tabs put together',
+    imports: [
+      ...['inspector', 'shared', 'tabs/compare', 'tabs/elastic', 'tabs/layout', 'tabs/memory', 'tabs/profile', 'tabs/schedule'],
+      ...['tabs/slices', 'tabs/timeline'],
+    ],
   },
+};
+
+/** A folder of the extension: what is in it. */
+export const extensionRooms: Readonly<Record<string, string>> = {
+  sessions: 'what is planned, searched, compared and profiled for each open config, and where its files are',
+  language: 'what stands in the editor: lenses, hovers, inlay hints, diagnostics and quick fixes',
+  views: 'the side panel, the tab, the explorer and the status bar',
+  commands: 'the command palette, a file for each command',
+  platform: 'the only door to what VS Code shows as text, settings and translation',
 };

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { memoryAnswer } from '../../src/cli/commands/memory';
 import { planAnswer } from '../../src/cli/commands/plan';
-import type { Run } from '../../src/core/config/run';
+import type { Run } from '../../src/core/formats/run';
 import { planHtml } from '../../src/core/export/html/report';
 import { bytesPerGiB } from '../../src/core/format';
-import { fitsMemory, usablePeakBytes, verdictOf, verdictText, type MemoryVerdict } from '../../src/core/memory/verdict';
-import { findingsOf } from '../../src/core/planner/findings';
-import { searchFindings } from '../../src/core/planner/findings/search-rules';
+import { fitsMemory, usablePeakBytes, verdictOf, verdictText, type MemoryVerdict } from '../../src/core/memory-model/verdict';
+import { findingsOf } from '../../src/core/rules/plan/findings';
+import { searchFindings } from '../../src/core/rules/plan/search-rules';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf, type Plan } from '../../src/core/planner/plan';
-import { resolveRun } from '../../src/core/planner/resolve';
-import { searchLayouts } from '../../src/core/planner/search/assemble';
-import { searchProblemOf } from '../../src/core/planner/search/problem';
-import { planItems } from '../../src/extension/explorer-items';
-import { memoryText, summaryOf } from '../../src/extension/summary';
-import { english } from '../../src/extension/translate';
+import { resolveRun } from '../../src/core/resolve/resolve';
+import { searchLayouts } from '../../src/core/layout-search/assemble';
+import { searchProblemOf } from '../../src/core/layout-search/problem';
+import { planItems } from '../../src/extension/views/explorer-items';
+import { memoryText, summaryOf } from '../../src/extension/views/summary';
+import { english } from '../../src/extension/platform/translate';
 import { launchedLayoutOf, layoutAnswerOf } from '../../src/protocol/layout';
-import { planContent } from '../../webview/layout/content';
-import { rowsOf } from '../../webview/layout/rows';
-import { loadObject } from './core/config/files';
+import { planContent } from '../../webview/tabs/layout/content';
+import { rowsOf } from '../../webview/tabs/layout/rows';
+import { loadObject } from './core/formats/files';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 

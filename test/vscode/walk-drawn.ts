@@ -3,7 +3,7 @@ import { cpSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import * as esbuild from 'esbuild';
 import type { Browser, Frame } from 'playwright-core';
-import { operationKind } from '../../src/core/schedule/schedule';
+import { operationKind } from '../../src/core/schedules/schedule';
 import { chosenOf, type Candidate, type CandidateId } from '../../src/core/planner/plan';
 import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage } from '../../src/protocol/page';

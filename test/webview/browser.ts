@@ -5,7 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { chromium, type BrowserContext, type Page } from 'playwright-core';
-import { pageHtml } from '../../src/extension/page-html';
+import { pageHtml } from '../../src/extension/views/page-html';
 import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
 import { themeOf, type PageTheme, type ThemeName } from './themes';

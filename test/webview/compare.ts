@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { column } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import { scheduleAbouts } from '../../src/core/schedule/about';
+import { scheduleAbouts } from '../../src/core/schedules/descriptions';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';

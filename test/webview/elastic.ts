@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { answerElastic } from '../../src/core/elastic/answer';
 import type { ElasticRequest } from '../../src/core/elastic/request';
-import { pageElasticOf } from '../../src/extension/page-state';
+import { pageElasticOf } from '../../src/extension/sessions/page-state';
 import type { PageElastic, PageState } from '../../src/protocol/page';
 import { requestOf } from '../unit/core/elastic/models';
 import type { OpenOptions, OpenPage } from './browser';

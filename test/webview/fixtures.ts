@@ -1,8 +1,8 @@
 import { gpuPresets, type GpuPresetName } from '../../src/core/cluster/presets';
-import { defaultConstants } from '../../src/core/cost/constants';
+import { defaultConstants } from '../../src/core/spec/cost-constants';
 import { makePlan } from '../../src/core/planner/make-plan';
 import type { Plan } from '../../src/core/planner/plan';
-import type { PlanRequest, TrainingSpec } from '../../src/core/planner/request';
+import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
 import type { PageKind, PageState } from '../../src/protocol/page';
 
 /** What a test wants different from GPT-3 175B on 48 nodes of V100, TeraPipe's setting (9). */

@@ -1,6 +1,6 @@
-import { answerSearch, type SearchStanding } from '../../src/core/planner/search/answer';
-import type { SearchResult } from '../../src/core/planner/search/result';
-import type { SearchKey } from '../../src/core/planner/search/space';
+import { answerSearch, type SearchStanding } from '../../src/core/layout-search/answer';
+import type { SearchResult } from '../../src/core/layout-search/result';
+import type { SearchKey } from '../../src/core/layout-search/search-problem';
 import type { Plan } from '../../src/core/planner/plan';
 import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';

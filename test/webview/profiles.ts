@@ -1,6 +1,6 @@
-import { fitErrors, fitPart } from '../../src/core/profile/fit';
-import type { Profile, Sample } from '../../src/core/profile/profile';
-import { randomNumbers } from '../../src/core/profile/random';
+import { fitErrors, fitPart } from '../../src/core/slice-times/fit';
+import type { Profile, Sample } from '../../src/core/spec/profile';
+import { randomNumbers } from '../../src/core/slice-times/random';
 import type { KnownProfile, ProfileState } from '../../src/protocol/page';
 
 /** A device made up for tests: how long a slice takes, and how much that scatters. */

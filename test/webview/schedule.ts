@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { writeScheduleCsv } from '../../src/core/schedule/pytorch/write';
-import { readScheduleFile, type SteppedSchedule } from '../../src/core/schedule/pytorch/schedule-file';
-import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
-import type { ScheduleName } from '../../src/core/schedule/schedule';
+import { writeScheduleCsv } from '../../src/core/schedules/pytorch-csv/write';
+import { readScheduleFile, type SteppedSchedule } from '../../src/core/schedules/pytorch-csv/schedule-file';
+import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import type { ScheduleName } from '../../src/core/spec/schedule-names';
 import type { PageState } from '../../src/protocol/page';
 import type { OpenOptions } from './browser';
 import { show, until, type Case } from './cases';

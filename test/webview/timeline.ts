@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { Plan } from '../../src/core/planner/plan';
-import { generateSchedule, problemOf } from '../../src/core/schedule/registry';
-import { noTransfers, simulate } from '../../src/core/schedule/simulate';
+import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';

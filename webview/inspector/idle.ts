@@ -1,8 +1,8 @@
 import { column, formatDuration } from '../../src/core/format';
-import type { IdleCause, IdleTimes } from '../../src/core/schedule/idle';
+import type { IdleCause, IdleTimes } from '../../src/core/schedules/simulate/idle';
 import type { Candidate } from '../../src/core/planner/plan';
-import { h } from '../dom';
-import { t } from '../strings';
+import { h } from '../base/dom';
+import { t } from '../base/strings';
 
 /** Causes as people act on them, in the order of a step: what a stage waits for at its turn and in between is one. */
 const groups = ['warm-up', 'waiting', 'link', 'imbalance', 'drain'] as const;

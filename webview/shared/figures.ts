@@ -8,10 +8,10 @@ import {
   type Quantity,
 } from '../../src/core/format';
 import { nodeGroups } from '../../src/core/cluster/groups';
-import { limitText, verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory/verdict';
+import { limitText, verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory-model/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
-import { h, icon } from '../dom';
-import { t } from '../strings';
+import { h, icon } from '../base/dom';
+import { t } from '../base/strings';
 
 /** The three numbers people look for first: step time, bubble, memory. Each carries what it rests on in its tooltip. */
 export function figures(plan: Plan, candidate: Candidate): HTMLElement {

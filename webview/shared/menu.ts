@@ -1,5 +1,5 @@
-import { h, icon } from '../dom';
-import { button } from '../ui';
+import { h, icon } from '../base/dom';
+import { button } from '../base/ui';
 
 /** One entry of a menu. */
 export interface MenuItem {

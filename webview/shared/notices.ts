@@ -1,10 +1,11 @@
 import { plural } from '../../src/core/format';
-import type { PageError, PageState } from '../../src/protocol/page';
-import { h, icon } from '../dom';
-import type { Host } from '../host';
+import type { PageState } from '../../src/protocol/page';
+import type { PageError } from '../../src/protocol/page-error';
+import { h, icon } from '../base/dom';
+import type { Host } from '../base/host';
 import { sentence } from './sentence';
-import { t } from '../strings';
-import { button } from '../ui';
+import { t } from '../base/strings';
+import { button } from '../base/ui';
 import { standingText } from './standing';
 
 /** A thin bar while a new plan is solved, whose tooltip says how good the best slices so far are; the old plan stays on screen. */

@@ -1,14 +1,14 @@
 import { formatDuration, formatNumber, formatPercent, plural } from '../../src/core/format';
-import type { Place } from '../../src/core/located';
-import type { StageLimits } from '../../src/core/cost/limits';
-import { limiterShares, slowestStage, stepCosts } from '../../src/core/planner/limit-words';
+import type { Place } from '../../src/core/spec/located';
+import type { StageLimits } from '../../src/core/time-model/limits';
+import { limiterShares, slowestStage, stepCosts } from '../../src/core/planner/limit-labels';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';
-import { h, icon } from '../dom';
-import type { Host } from '../host';
-import { partName } from '../layout/words';
+import { h, icon } from '../base/dom';
+import type { Host } from '../base/host';
+import { partName } from '../tabs/layout/labels';
 import { capitalised } from './sentence';
-import { t } from '../strings';
+import { t } from '../base/strings';
 
 /** Why this plan: one line each. */
 export function reasonList({ reasons }: Pick<Plan, 'reasons'>): HTMLElement | null {

@@ -1,6 +1,6 @@
-import { h } from '../dom';
-import { t } from '../strings';
-import { button } from '../ui';
+import { h } from '../base/dom';
+import { t } from '../base/strings';
+import { button } from '../base/ui';
 
 /** Work under way: a thin bar, what is done and how to stop it. The same elements over every message, so that a press between two is a click. */
 export interface RunningStrip<Running extends { readonly fraction: number | null }> {

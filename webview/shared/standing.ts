@@ -1,6 +1,6 @@
 import { formatDuration, formatPercent } from '../../src/core/format';
 import type { PageState } from '../../src/protocol/page';
-import { t } from '../strings';
+import { t } from '../base/strings';
 
 /** How good the best slices so far are; empty when none are known. */
 export function standingText(standing: PageState['standing']): string {

@@ -1,27 +1,26 @@
 import { formatBytes, formatCount, formatNumber, plural } from '../../src/core/format';
-import type { Candidate } from '../../src/core/planner/plan';
-import { chosenOf } from '../../src/core/planner/plan';
+import { type Candidate, chosenOf } from '../../src/core/planner/plan';
 import type { TabId } from '../../src/protocol/page';
-import { fill, h } from '../dom';
-import { elasticFigures, elasticSetting } from '../elastic/head';
-import { makeBars } from '../memory/bars';
-import { worstStage } from '../memory/summary';
-import { makeProfileButton } from '../profile/actions';
+import { fill, h } from '../base/dom';
+import { elasticFigures, elasticSetting } from '../tabs/elastic/head';
+import { makeBars } from '../tabs/memory/bars';
+import { worstStage } from '../tabs/memory/summary';
+import { makeProfileButton } from '../tabs/profile/actions';
 import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
 import { assumptionList, findingCount, findingList, limiterLine, provenance, reasonList } from '../shared/reasons';
-import { makeSliceBar, sliceAt } from '../slices/bar';
-import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../slices/groups';
-import { sliceLines } from '../slices/view';
-import { t } from '../strings';
-import { operationsOf, type Store } from '../store';
-import { makeSurface } from '../surface';
-import { onThemeChange, theme } from '../theme';
-import { drawLanes, makeLaneBuffers } from '../timeline/draw-lanes';
-import { hit } from '../timeline/operations';
-import { operationName } from '../timeline/words';
-import { button } from '../ui';
+import { makeSliceBar, sliceAt } from '../tabs/slices/bar';
+import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../tabs/slices/groups';
+import { sliceLines } from '../tabs/slices/view';
+import { t } from '../base/strings';
+import { operationsOf, type Store } from '../base/store';
+import { makeSurface } from '../base/surface';
+import { onThemeChange, theme } from '../base/theme';
+import { drawLanes, makeLaneBuffers } from '../tabs/timeline/draw-lanes';
+import { hit } from '../base/operations';
+import { operationName } from '../tabs/timeline/labels';
+import { button } from '../base/ui';
 
 /** The side view: the three numbers, the step in miniature, slices, memory, why, and what to look at. */
 export function sidePage(root: HTMLElement, store: Store): void {

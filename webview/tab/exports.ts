@@ -1,12 +1,12 @@
 import { timelineSvg } from '../../src/core/export/svg';
 import type { ExportFormat } from '../../src/protocol/page';
-import { css } from '../color';
+import { css } from '../base/color';
 import type { MenuItem } from '../shared/menu';
-import { t } from '../strings';
-import { shownCandidate, shownDrawn, type Store } from '../store';
-import { theme } from '../theme';
-import { operationsAsTsv } from '../timeline/table';
-import { timeText } from '../timeline/words';
+import { t } from '../base/strings';
+import { shownCandidate, shownDrawn, type Store } from '../base/store';
+import { theme } from '../base/theme';
+import { operationsAsTsv } from '../tabs/timeline/table';
+import { timeText } from '../tabs/timeline/labels';
 
 const svgWidth = 1600;
 

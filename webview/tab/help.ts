@@ -1,6 +1,6 @@
-import { h } from '../dom';
-import { t } from '../strings';
-import { button } from '../ui';
+import { h } from '../base/dom';
+import { t } from '../base/strings';
+import { button } from '../base/ui';
 
 /** Keys and what they do, in the order of the list. `readKey` and `wirePointer` are where they do it. */
 function keyHelp(): readonly (readonly [keys: string, does: string])[] {

@@ -1,14 +1,13 @@
 import { formatCount } from '../../src/core/format';
-import type { Plan } from '../../src/core/planner/plan';
-import { scheduleAbouts } from '../../src/core/schedule/about';
-import { candidateIds } from '../../src/core/planner/plan';
+import { type Plan, candidateIds } from '../../src/core/planner/plan';
+import { scheduleAbouts } from '../../src/core/schedules/descriptions';
 import type { ControlChange, PageState } from '../../src/protocol/page';
-import { h } from '../dom';
-import { openedLayout } from '../layout/opened';
+import { h } from '../base/dom';
+import { openedLayout } from '../tabs/layout/opened';
 import { capitalised } from '../shared/sentence';
-import { t } from '../strings';
-import { comparedCandidate, shownCandidate, type Store } from '../store';
-import { dropdown, type Choice, type DropdownControl } from '../ui';
+import { t } from '../base/strings';
+import { comparedCandidate, shownCandidate, type Store } from '../base/store';
+import { dropdown, type Choice, type DropdownControl } from '../base/ui';
 import { makeViewActions, type ViewActions } from './view-actions';
 
 const automatic = '';

@@ -1,8 +1,8 @@
-import { h, type IconName } from '../dom';
+import { h, type IconName } from '../base/dom';
 import { menuButton, type MenuItem } from '../shared/menu';
-import type { Store } from '../store';
-import { t } from '../strings';
-import { iconButton, setPressed } from '../ui';
+import type { Store } from '../base/store';
+import { t } from '../base/strings';
+import { iconButton, setPressed } from '../base/ui';
 
 /** What the buttons of the view do. */
 export interface ViewActions {

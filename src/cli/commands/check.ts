@@ -1,10 +1,10 @@
-import { startOf } from '../../core/config/json-document';
+import { startOf } from '../../core/formats/json-document';
 import { ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import { formatCount, plural } from '../../core/format';
-import { findingOfError, findingsOf } from '../../core/planner/findings';
-import type { ResolveDefaults } from '../../core/planner/defaults';
-import { readScheduleFile } from '../../core/schedule/pytorch/schedule-file';
+import { findingOfError, findingsOf } from '../../core/rules/plan/findings';
+import type { ResolveDefaults } from '../../core/resolve/defaults';
+import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import { findingLine, printedFinding, type Answer } from '../answer';
 import { exitCodeFor, planRun, readConfig, requireRun, type ReadingOptions } from '../planned';
 import { kindOfPath, readNamedFile, type SourceText } from '../read-file';

@@ -1,11 +1,11 @@
-import type { LoadedConfig } from '../../core/launch/load-config';
-import { isLauncher } from '../../core/launch/readers';
+import type { LoadedConfig } from '../../core/load/load-config';
+import { isLauncher } from '../../core/load/readers';
 import { makePlan } from '../../core/planner/make-plan';
-import type { ResolveDefaults } from '../../core/planner/defaults';
-import { freeNames } from '../../core/planner/search/problem';
-import { requestOf } from '../../core/planner/search/request-of';
-import type { SearchKey } from '../../core/planner/search/space';
-import { layoutText } from '../../core/planner/search/words';
+import type { ResolveDefaults } from '../../core/resolve/defaults';
+import { freeNames } from '../../core/layout-search/problem';
+import { requestOf } from '../../core/layout-search/request-of';
+import type { SearchKey } from '../../core/layout-search/search-problem';
+import { layoutText } from '../../core/layout-search/labels';
 import type { Answer, Texts } from '../answer';
 import type { SearchedSide } from '../arguments';
 import { judgedFindings, placed, requireRun } from '../planned';

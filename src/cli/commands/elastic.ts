@@ -1,5 +1,5 @@
-import { balanceNames } from '../../core/config/elastic-names';
-import type { Run } from '../../core/config/run';
+import { balanceNames } from '../../core/formats/terapipe/elastic-names';
+import type { Run } from '../../core/formats/run';
 import { readNamedNorms } from '../../core/elastic/named-norms';
 import { epochVerdict } from '../../core/elastic/memory';
 import { planElastic } from '../../core/elastic/make-plan';
@@ -8,8 +8,8 @@ import { resolveElastic } from '../../core/elastic/resolve';
 import { placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
 import { column, formatCount, formatDuration, plural } from '../../core/format';
-import { toldAssumptions } from '../../core/planner/request';
-import type { ResolveDefaults } from '../../core/planner/defaults';
+import { toldAssumptions } from '../../core/spec/request';
+import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';

@@ -1,9 +1,9 @@
-import type { Facts, FactName, LauncherFile } from '../../core/config/facts';
-import type { Run } from '../../core/config/run';
-import { parametersOf } from '../../core/config/huggingface/count';
+import type { Facts, FactName, LauncherFile } from '../../core/formats/facts';
+import type { Run } from '../../core/formats/run';
+import { parametersOf } from '../../core/formats/huggingface/count';
 import { formatCount } from '../../core/format';
-import { dataOf, microBatchesOf, sizeOf, worldOf } from '../../core/launch/derived';
-import type { LoadedConfig } from '../../core/launch/load-config';
+import { dataOf, microBatchesOf, sizeOf, worldOf } from '../../core/rules/launchers/derived';
+import type { LoadedConfig } from '../../core/load/load-config';
 import { lineColumnAt, printable } from '../../core/text';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatPercent, plural } from '../../core/format';
-import { idleCauses } from '../../core/schedule/idle';
-import { readScheduleFile } from '../../core/schedule/pytorch/schedule-file';
+import { idleCauses } from '../../core/schedules/simulate/idle';
+import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
 import type { SourceText } from '../read-file';

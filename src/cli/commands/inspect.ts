@@ -1,11 +1,11 @@
-import { layoutFields, trainingFields } from '../../core/config/fields';
-import { plain } from '../../core/config/section';
-import type { FactName } from '../../core/config/facts';
-import { parametersOf } from '../../core/config/huggingface/count';
-import type { Run } from '../../core/config/run';
-import type { WrittenModel } from '../../core/config/written-model';
+import { layoutFields, trainingFields } from '../../core/formats/terapipe/fields';
+import { plain } from '../../core/formats/terapipe/section';
+import type { FactName } from '../../core/formats/facts';
+import { parametersOf } from '../../core/formats/huggingface/count';
+import type { Run } from '../../core/formats/run';
+import type { WrittenModel } from '../../core/formats/written-model';
 import { formatCount } from '../../core/format';
-import { valuesOf, type Source } from '../../core/located';
+import { valuesOf, type Source } from '../../core/spec/located';
 import { hasAttention } from '../../core/model/mixers';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';

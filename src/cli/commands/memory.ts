@@ -1,6 +1,6 @@
 import { stagesJson, type StageJson } from '../../core/export/plan-json';
 import { column, formatBytes, formatCount, plural } from '../../core/format';
-import { limitText, usablePeakBytes, usedText, verdictOf, verdictSentence } from '../../core/memory/verdict';
+import { limitText, usablePeakBytes, usedText, verdictOf, verdictSentence } from '../../core/memory-model/verdict';
 import { chosenOf } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';

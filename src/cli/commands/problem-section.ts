@@ -1,10 +1,10 @@
-import { configError } from '../../core/config/errors';
-import { membersOf, parseDocument, placeOf } from '../../core/config/json-document';
-import type { Rule } from '../../core/config/rules';
-import { readField, type Section } from '../../core/config/section';
-import { closest } from '../../core/config/suggest';
+import { configError } from '../../core/formats/errors';
+import { membersOf, parseDocument, placeOf } from '../../core/formats/json-document';
+import type { Rule } from '../../core/formats/rules';
+import { readField, type Section } from '../../core/formats/terapipe/section';
+import { closest } from '../../core/formats/suggest';
 import { ExpectedError } from '../../core/errors';
-import type { Located, Place } from '../../core/located';
+import type { Located, Place } from '../../core/spec/located';
 import { quoted } from '../../core/text';
 
 /**

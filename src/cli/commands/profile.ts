@@ -1,19 +1,19 @@
 import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
 import { column, formatBytes, formatCount, formatNumber, plural } from '../../core/format';
-import { resolveRun } from '../../core/planner/resolve';
-import type { Run } from '../../core/config/run';
-import { importTimes } from '../../core/profile/csv';
-import { importedFor } from '../../core/profile/imported';
-import { compareProfiles } from '../../core/profile/match';
-import type { FitError, Profile, Sample } from '../../core/profile/profile';
+import { resolveRun } from '../../core/resolve/resolve';
+import type { Run } from '../../core/formats/run';
+import { importTimes } from '../../core/slice-times/csv';
+import { importedFor } from '../../core/slice-times/imported';
+import { compareProfiles } from '../../core/slice-times/match';
+import type { FitError, Profile, Sample } from '../../core/spec/profile';
 import { printable } from '../../core/text';
 import { profileRequest, type ProfileRun } from '../../profiler/profile-run';
 import { profilesFolder, readProfile, writeProfile } from '../../profiler/store';
 import type { Answer } from '../answer';
 import type { Command } from '../arguments';
 import { standardInput, type SourceText } from '../read-file';
-import type { Terminal } from '../run-command';
+import type { Terminal } from '../terminal';
 import { indented, table } from '../table';
 
 /**

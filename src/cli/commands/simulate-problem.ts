@@ -1,14 +1,14 @@
-import { integer, list, nonNegative, path, type Rule } from '../../core/config/rules';
-import { openChild, readField, type Section } from '../../core/config/section';
-import { configError } from '../../core/config/errors';
-import { placeOf } from '../../core/config/json-document';
-import { closest } from '../../core/config/suggest';
+import { integer, list, nonNegative, path, type Rule } from '../../core/formats/rules';
+import { openChild, readField, type Section } from '../../core/formats/terapipe/section';
+import { configError } from '../../core/formats/errors';
+import { placeOf } from '../../core/formats/json-document';
+import { closest } from '../../core/formats/suggest';
 import { ExpectedError } from '../../core/errors';
-import type { PassMemory, PassTimes } from '../../core/schedule/kind';
-import { scheduleKinds, scheduleNames } from '../../core/schedule/registry';
+import type { PassMemory, PassTimes } from '../../core/schedules/kind';
+import { scheduleKinds, scheduleNames } from '../../core/schedules/registry';
 import { missing, openProblem, placeIn, refuseUnknown, required } from './problem-section';
 import { formatNumber } from '../../core/format';
-import type { Place } from '../../core/located';
+import type { Place } from '../../core/spec/located';
 import * as v from 'valibot';
 
 const problemKeys = ['schedule', 'stages', 'microBatches', 'slices', 'virtualStages', 'times', 'memory', 'memoryLimit'] as const;

@@ -1,12 +1,12 @@
-import { readCost } from '../../core/config/cost-section';
-import { configError } from '../../core/config/errors';
-import { boolean, integer, list, nonNegative } from '../../core/config/rules';
-import { openChild, readField, type Section } from '../../core/config/section';
-import { tableCost, tableKinks } from '../../core/cost/table';
+import { readCost } from '../../core/formats/terapipe/cost-section';
+import { configError } from '../../core/formats/errors';
+import { boolean, integer, list, nonNegative } from '../../core/formats/rules';
+import { openChild, readField, type Section } from '../../core/formats/terapipe/section';
+import { tableCost, tableKinks } from '../../core/time-model/table';
 import { ExpectedError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
-import type { Place } from '../../core/located';
-import { unitCount, unitOf, type SliceMs, type SlicingProblem } from '../../core/solver/problem';
+import type { Place } from '../../core/spec/located';
+import { unitCount, unitOf, type SliceMs, type SlicingProblem } from '../../core/slicing/problem';
 import { missing, openProblem, placeIn, refuseUnknown, required } from './problem-section';
 import * as v from 'valibot';
 

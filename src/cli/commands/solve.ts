@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../../core/errors';
-import type { Baseline } from '../../core/solver/baselines';
-import { solveSlicing, type Standing } from '../../core/solver/solve';
-import type { Scheme } from '../../core/solver/slicing';
+import type { Baseline } from '../../core/slicing/baselines';
+import { solveSlicing, type Standing } from '../../core/slicing/solve';
+import type { Scheme } from '../../core/spec/scheme';
 import { readSolveProblem } from './solve-problem';
 
 /** A way to cut every sequence alike, and its latency. */

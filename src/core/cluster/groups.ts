@@ -1,5 +1,5 @@
 import { formatCount, plural } from '../format';
-import type { ClusterSpec, GpuSpec, NodeGroup } from './spec';
+import type { ClusterSpec, GpuSpec, NodeGroup } from '../spec/cluster';
 
 /** The kinds of nodes of a cluster, one where all are alike. */
 export function nodeGroups(cluster: ClusterSpec): readonly NodeGroup[] {

@@ -1,4 +1,4 @@
-import type { ClusterSpec } from './spec';
+import type { ClusterSpec } from '../spec/cluster';
 
 /** PCIe x16, one direction, GB/s, of generation 3, 4 and 5: 80 % of the raw 15.75, 31.5 and 63, which copies from pinned memory reach. */
 const pciExpressGBps = { 3: 12.6, 4: 25.2, 5: 50.4 } as const;

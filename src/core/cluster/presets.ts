@@ -1,4 +1,4 @@
-import type { GpuSpec, LinkSpec } from './spec';
+import type { GpuSpec, LinkSpec } from '../spec/cluster';
 
 const mib = 2 ** 20;
 

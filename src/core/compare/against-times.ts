@@ -1,11 +1,11 @@
 import { formatCount, formatDuration, formatNumber, plural } from '../format';
 import { chosenOf, type Plan } from '../planner/plan';
-import { part, partOf } from '../schedule/parts';
-import type { Timeline } from '../schedule/schedule';
+import { part, partOf } from '../schedules/parts';
+import type { Timeline } from '../schedules/schedule';
 import type { PredictedMeasured } from './against-trace';
-import { median } from './steady';
+import { median } from './steady-state';
 import { steadySteps, type MeasuredTimes, type SteadySteps } from './times';
-import { isWithin, ratioText } from './trace-words';
+import { isWithin, ratioText } from './trace-labels';
 
 /** Mean times of the passes of one stage, predicted and measured. */
 export interface StageTimesAgainst {

@@ -1,10 +1,10 @@
 import { ExpectedError } from '../errors';
 import { chosenOf, type Candidate, type Plan } from '../planner/plan';
-import { indexParts, part, partOf, rowOf, sourceOf, type Parts } from '../schedule/parts';
-import type { OperationKind, Timeline } from '../schedule/schedule';
+import { indexParts, part, partOf, rowOf, sourceOf, type Parts } from '../schedules/parts';
+import type { OperationKind, Timeline } from '../schedules/schedule';
 import { traceError } from './events';
 import { placePasses, type PlacedTrace } from './place-passes';
-import { median } from './steady';
+import { median } from './steady-state';
 import type { MeasuredTrace } from './trace';
 
 /** A time, predicted and measured, ms. */

@@ -1,4 +1,4 @@
-import { startOf } from '../config/json-document';
+import { startOf } from '../formats/json-document';
 import { ExpectedError } from '../errors';
 import { formatBytes } from '../format';
 

@@ -1,4 +1,4 @@
-import { operationKind, type OperationKind } from '../schedule/schedule';
+import { operationKind, type OperationKind } from '../schedules/schedule';
 
 /** What the name of an event says about the pass it is; null where it does not say. */
 export interface NamedPass {

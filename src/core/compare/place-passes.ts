@@ -1,8 +1,8 @@
 import { plural } from '../format';
-import { indexParts, part, partOf, rowOf, type Parts } from '../schedule/parts';
-import type { OperationKind, Timeline } from '../schedule/schedule';
+import { indexParts, part, partOf, rowOf, type Parts } from '../schedules/parts';
+import type { OperationKind, Timeline } from '../schedules/schedule';
 import { traceError } from './events';
-import { median, warmUpSteps } from './steady';
+import { median, warmUpSteps } from './steady-state';
 import type { MeasuredTrace } from './trace';
 import { stagesOfTracks } from './trace-stages';
 

@@ -1,9 +1,9 @@
-import { tightestOf } from '../memory/profile';
+import { tightestOf } from '../memory-model/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
 import { pipelineOf } from '../planner/predict';
-import { sequenceTokens } from '../planner/request';
+import { sequenceTokens } from '../spec/request';
 import { stepPartNames, stepParts, stepPartsOf, type StepPart } from '../planner/step-parts';
-import { askedDifferences, type AskedDifference } from './asked';
+import { askedDifferences, type AskedDifference } from './request-diff';
 
 /** What a plan comes to. */
 export interface PlanOutcome {

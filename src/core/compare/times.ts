@@ -2,7 +2,7 @@ import { formatCount } from '../format';
 import { lineColumnAt, printable, quoted } from '../text';
 import { ExpectedError } from '../errors';
 import { traceError } from './events';
-import { median, quantile, warmUpSteps } from './steady';
+import { median, quantile, warmUpSteps } from './steady-state';
 
 /** Measured times of one pass of one stage, means in ms. */
 export interface MeasuredStage {

@@ -1,6 +1,5 @@
-import type { CancelSignal } from '../errors';
-import { throwIfCancelled } from '../errors';
-import type { Timeline } from '../schedule/schedule';
+import { type CancelSignal, throwIfCancelled } from '../errors';
+import type { Timeline } from '../schedules/schedule';
 import { elasticTimeline, planElastic } from './make-plan';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan } from './plan';
 import type { ElasticRequest } from './request';

@@ -1,4 +1,4 @@
-import { elementBytes } from '../model/elements';
+import { elementBytes } from '../spec/number-formats';
 import type { ElasticRequest } from './request';
 
 /** Epochs in a row that run alike. */

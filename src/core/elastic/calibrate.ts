@@ -1,7 +1,7 @@
 import { placePipelines } from './auto-dp';
 import { cacheSize } from './auto-cache';
 import type { Throughput } from './request';
-import { frozenForwardMs, modelledStep, type ModelledStep, type StepQuestion, type Workshop } from './workshop';
+import { frozenForwardMs, modelledStep, type ModelledStep, type StepQuestion, type Workshop } from './context';
 
 /** A step as modelled, with what the frozen layers take in it. */
 export interface UncalibratedStep extends StepQuestion {

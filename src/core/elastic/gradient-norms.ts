@@ -1,9 +1,9 @@
 import type { Node } from 'jsonc-parser';
-import { describeNode, membersOf, parseDocument, placeOf, type JsonDocument } from '../config/json-document';
+import { describeNode, membersOf, parseDocument, placeOf, type JsonDocument } from '../formats/json-document';
 import { cellRange, csvError, csvNumber, headerOf, readCsv, type Csv } from '../csv';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
-import type { Place, TextRange } from '../located';
+import type { Place, TextRange } from '../spec/located';
 import { quoted } from '../text';
 import { keyOf, mostIndex, type NormTable } from './norm-table';
 

@@ -1,8 +1,8 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../format';
-import { verdictSentence } from '../memory/verdict';
-import type { Timeline } from '../schedule/schedule';
-import { balanceNames } from '../config/elastic-names';
+import { verdictSentence } from '../memory-model/verdict';
+import type { Timeline } from '../schedules/schedule';
+import { balanceNames } from '../formats/terapipe/elastic-names';
 import { stageSums } from './balance';
 import { alphaPolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
 import { epochVerdict } from './memory';
@@ -11,7 +11,7 @@ import { simulateStep } from './pipeline';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
 import type { ElasticRequest } from './request';
 import { runEpochs, type Mechanisms } from './run-epochs';
-import { activeUnits, cutUnits, modelledStep, workshopOf, type Workshop } from './workshop';
+import { activeUnits, cutUnits, modelledStep, workshopOf, type Workshop } from './context';
 
 /** The policy that a request names. @throws ExpectedError as the policies. */
 export function policyOf({ freezing, model }: ElasticRequest): FreezePolicy {

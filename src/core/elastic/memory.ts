@@ -1,8 +1,8 @@
-import type { GpuSpec } from '../cluster/spec';
-import { elementBytes } from '../model/elements';
-import { type CostInputs } from '../cost/rates';
-import { verdictOfPeak, type MemoryVerdict } from '../memory/verdict';
-import { optimizerBytes } from '../model/optimizer';
+import type { GpuSpec } from '../spec/cluster';
+import { elementBytes } from '../spec/number-formats';
+import type { CostInputs } from '../time-model/rates';
+import { verdictOfPeak, type MemoryVerdict } from '../memory-model/verdict';
+import { optimizerBytes } from '../spec/optimizer';
 import type { UnitCosts } from './unit-costs';
 import type { Unit } from './units';
 

@@ -1,4 +1,4 @@
-import type { ReadReferenced, Run } from '../config/run';
+import type { ReadReferenced, Run } from '../formats/run';
 import { ExpectedError } from '../errors';
 import { readGradientNorms } from './gradient-norms';
 import type { NormTable } from './norm-table';

@@ -1,5 +1,5 @@
 import { ExpectedError } from '../errors';
-import type { Place } from '../located';
+import type { Place } from '../spec/located';
 
 /** Norms of the gradients of a run, epochs and layers from 0. Plain data. */
 export interface NormTable {

@@ -1,8 +1,8 @@
-import type { CostInputs } from '../cost/rates';
-import { terapipeBoundary } from '../cost/stage-time';
-import { generateSchedule, problemOf } from '../schedule/registry';
-import type { Timeline } from '../schedule/schedule';
-import { simulate, wholeBackward } from '../schedule/simulate';
+import type { CostInputs } from '../time-model/rates';
+import { terapipeBoundary } from '../time-model/stage-time';
+import { generateSchedule, problemOf } from '../schedules/registry';
+import type { Timeline } from '../schedules/schedule';
+import { simulate, wholeBackward } from '../schedules/simulate/simulate';
 import type { StageUnits } from './balance';
 import type { UnitCost, UnitCosts } from './unit-costs';
 import type { Unit } from './units';

@@ -1,8 +1,8 @@
-import type { ClusterSpec } from '../cluster/spec';
-import type { balanceNames } from '../config/elastic-names';
-import type { WrittenElastic } from '../config/elastic-section';
-import type { CostConstants } from '../cost/constants';
-import type { Assumption, PlanRequest, TrainingSpec } from '../planner/request';
+import type { ClusterSpec } from '../spec/cluster';
+import type { balanceNames } from '../formats/terapipe/elastic-names';
+import type { WrittenElastic } from '../formats/given-elastic';
+import type { CostConstants } from '../spec/cost-constants';
+import type { Assumption, PlanRequest, TrainingSpec } from '../spec/request';
 import type { NormTable } from './norm-table';
 import type { ElasticModel } from './units';
 

@@ -1,5 +1,5 @@
-import { elementBytes } from '../model/elements';
-import { networkBandwidth } from '../cost/collectives';
+import { elementBytes } from '../spec/number-formats';
+import { networkBandwidth } from '../time-model/collectives';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatCount } from '../format';
 import { decideCaches, type CacheDecision, type Span } from './auto-cache';
@@ -9,7 +9,7 @@ import { calibrationOf, type Calibration } from './calibrate';
 import type { ElasticEpoch } from './plan';
 import { epochVerdict } from './memory';
 import type { ElasticRequest } from './request';
-import { activeUnits, cutUnits, frozenForwardMs, modelledStep, stageBytesOf, type StepQuestion, type Workshop } from './workshop';
+import { activeUnits, cutUnits, frozenForwardMs, modelledStep, stageBytesOf, type StepQuestion, type Workshop } from './context';
 import { stageSums } from './balance';
 
 /** Which mechanisms run. */

@@ -1,6 +1,6 @@
-import { elementBytes } from '../model/elements';
-import { deviceRates, type CostInputs } from '../cost/rates';
-import { profiledStageCost } from '../cost/profile-cost';
+import { elementBytes } from '../spec/number-formats';
+import { deviceRates, type CostInputs } from '../time-model/rates';
+import { profiledStageCost } from '../time-model/profile-cost';
 import { layerMatrixParameters } from '../model/parameters';
 import type { ElasticModel, UnitKind } from './units';
 

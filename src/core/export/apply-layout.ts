@@ -1,15 +1,15 @@
-import { changeJson, type JsonChange } from '../config/change-json';
-import type { LauncherFile, LauncherReader } from '../config/facts';
-import type { Run } from '../config/run';
+import { changeJson, type JsonChange } from '../formats/terapipe/change-json';
+import type { LauncherFile, LauncherReader } from '../formats/facts';
+import type { Run } from '../formats/run';
 import { ExpectedError } from '../errors';
 import type { TextEdit } from '../findings';
-import { isLauncher } from '../launch/readers';
-import type { FoundPlan, SearchResult } from '../planner/search/result';
-import { requestOf } from '../planner/search/request-of';
-import { stageShapes } from '../planner/stages';
-import { settingAt } from '../planner/findings/settings';
+import { isLauncher } from '../load/readers';
+import type { FoundPlan, SearchResult } from '../layout-search/result';
+import { requestOf } from '../layout-search/request-of';
+import { stageShapes } from '../partition/stages';
+import { settingAt } from '../rules/plan/settings';
 import { requireEdited, writtenInto, isEditable, type EditedLauncher } from './launchers/edit-launcher';
-import { handOverOfFound, stepOfFound, type Remark } from './launchers/hand-over';
+import { handOverOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
 
 /** A config changed to a layout that a search found. */
 export interface AppliedLayout {

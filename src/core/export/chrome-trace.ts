@@ -1,6 +1,6 @@
-import { liveCurve } from '../memory/curve';
+import { liveCurve } from '../memory-model/curve';
 import type { Candidate } from '../planner/plan';
-import { operationKind, type Timeline } from '../schedule/schedule';
+import { operationKind, type Timeline } from '../schedules/schedule';
 
 /** Bytes in use on each stage over time, as steps: from `timeMs[i]` on `bytes[i]`. */
 export interface StageCounter {

@@ -1,8 +1,8 @@
 import type { TraceComparison } from '../compare/against-trace';
 import { timesSentences, type TimesComparison } from '../compare/against-times';
-import { planSentences } from '../compare/plan-words';
+import { planSentences } from '../compare/plan-labels';
 import type { PlanComparison } from '../compare/plans';
-import { traceSentences } from '../compare/trace-words';
+import { traceSentences } from '../compare/trace-labels';
 
 /** What a plan was compared with. */
 export type Comparison = PlanComparison | TraceComparison | TimesComparison;

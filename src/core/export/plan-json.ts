@@ -1,7 +1,7 @@
-import type { MemoryPart, MemoryProfile } from '../memory/profile';
-import type { NamedProfile } from '../profile/profile';
+import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
+import type { NamedProfile } from '../spec/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
-import { furtherParameters } from '../model/further-tokens';
+import { furtherParameters } from '../model/multi-token-prediction';
 import { isTie } from '../planner/reasons';
 
 /** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */

@@ -1,6 +1,6 @@
-import { launchedAgainstBest } from '../planner/search/launched';
-import { gapOf, type FoundPlan, type SearchResult } from '../planner/search/result';
-import { layoutText } from '../planner/search/words';
+import { launchedAgainstBest } from '../layout-search/launched';
+import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
+import { layoutText } from '../layout-search/labels';
 
 /** A search as `terapipe plan --search --json` prints it: `plan`, the best with the fields of any plan, and `search`, all the rest. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
 export interface SearchJson {

@@ -1,6 +1,6 @@
 import { formatDuration, formatPercent } from '../format';
-import { partOf, type Part } from '../schedule/parts';
-import type { Timeline } from '../schedule/schedule';
+import { partOf, type Part } from '../schedules/parts';
+import type { Timeline } from '../schedules/schedule';
 
 /** Colours as CSS writes them; the caller takes them from its theme. */
 export interface SvgColors {

@@ -1,6 +1,6 @@
 import { layerGroups } from './layers';
 import { attendedKeys, attentionWidths, layerMatrixParameters, modelFlopsPerSequence } from './parameters';
-import type { LayerKind, ModelSpec } from './spec';
+import type { LayerKind, ModelSpec } from '../spec/model';
 import { headTokens, stackTokens } from './stacks';
 
 /** Lengths of one sequence, tokens; the second is the target's of an encoder-decoder model. */

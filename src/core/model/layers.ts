@@ -1,4 +1,4 @@
-import type { LayerKind, ModelSpec } from './spec';
+import type { LayerKind, ModelSpec } from '../spec/model';
 
 /** Consecutive layers of one kind. */
 export interface LayerGroup {

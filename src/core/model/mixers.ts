@@ -1,4 +1,4 @@
-import type { LayerKind, ModelSpec, StateMixer } from './spec';
+import type { LayerKind, ModelSpec, StateMixer } from '../spec/model';
 
 /*
  * Layers that hand a state of fixed size from token to token. Weight shapes: the Mamba, Mamba2, FalconMamba, Jamba, Bamba, NemotronH, GraniteMoeHybrid, Qwen3Next, FalconH1 and MiniMax classes of transformers 5.23,

@@ -1,7 +1,7 @@
 import { layerGroups, usualKind } from './layers';
 import { hasAttention, stateFlops, stateMatrixParameters, stateOf, stateOtherParameters, sublayers } from './mixers';
 import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
-import type { LatentAttention, LayerKind, ModelSpec } from './spec';
+import type { LatentAttention, LayerKind, ModelSpec } from '../spec/model';
 import { relativeBiasParameters, stackParameters } from './stacks';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */

@@ -1,11 +1,11 @@
 import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
-import { scheduleKinds } from '../schedule/registry';
-import { otherSchedules, type ScheduleName } from '../schedule/schedule';
-import type { Scheme } from '../solver/slicing';
+import { scheduleKinds } from '../schedules/registry';
+import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
+import type { Scheme } from '../spec/scheme';
 import { operationCount, type CandidateSpec, type Pipeline } from './predict';
-import type { PlanRequest } from './request';
-import { chunksPerStage, isPlanned, kindFor, runsVirtualStages } from './scheduling';
+import type { PlanRequest } from '../spec/request';
+import { chunksPerStage, isPlanned, kindFor, runsVirtualStages } from '../partition/scheduling';
 import { slicedSpecs, type SlicingEar } from './sliced';
 import { runsStacks } from './stack-rules';
 

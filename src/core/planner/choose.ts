@@ -1,7 +1,7 @@
-import type { ScheduleName } from '../schedule/schedule';
+import type { ScheduleName } from '../spec/schedule-names';
 import { peakBytesOf, type Candidate, type CandidateId } from './plan';
 import { isUsual, sameMemory, tie } from './reasons';
-import type { PlanRequest } from './request';
+import type { PlanRequest } from '../spec/request';
 
 /** Times that differ by less than this share are the same. */
 export const rounding = 1e-9;

@@ -1,25 +1,26 @@
-import { stageLimits, type StageLimits } from '../cost/limits';
-import { shapeKey, type StageShape } from '../memory/layer-tensors';
-import type { CostInputs } from '../cost/rates';
-import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance } from '../cost/provenance';
+import { stageLimits, type StageLimits } from '../time-model/limits';
+import { shapeKey, type StageShape } from '../memory-model/layer-tensors';
+import type { CostInputs } from '../time-model/rates';
+import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance } from '../time-model/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatCount, plural } from '../format';
-import type { CostProvenance } from '../cost/slice-cost';
+import type { CostProvenance } from '../spec/slice-cost';
 import { parameterCount } from '../model/parameters';
-import { scheduleKind } from '../schedule/registry';
-import type { ScheduleName, WorkUnit } from '../schedule/schedule';
+import { scheduleKind } from '../schedules/registry';
+import type { WorkUnit } from '../schedules/schedule';
+import type { ScheduleName } from '../spec/schedule-names';
 import { candidateSpecs, maximumOperations, maximumUnits, otherSpecs } from './candidates';
 import { askedSchedule, choose } from './choose';
-import { groupsAlone } from './groups-alone';
-import { offloadReason, offloadWaits } from './offload';
+import { groupsAlone } from '../partition/groups-alone';
+import { offloadReason, offloadWaits } from '../partition/offload';
 import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, type Pipeline } from './predict';
 import { againstAnalytic, betterElsewhere, notCompared, reasonsFor, runtimeNeeded } from './reasons';
-import type { PlanRequest } from './request';
-import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from './scheduling';
+import type { PlanRequest } from '../spec/request';
+import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from '../partition/scheduling';
 import type { SlicingEar } from './sliced';
 import { requireStacks, stackReason } from './stack-rules';
-import { requireCut } from './stages';
+import { requireCut } from '../partition/stages';
 import { boundarySendsMs } from './transfers';
 
 /** `onStanding` hears of the best slices so far while they are solved for. */

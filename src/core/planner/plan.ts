@@ -1,10 +1,11 @@
-import type { StageLimits } from '../cost/limits';
-import type { CostProvenance } from '../cost/slice-cost';
-import { tightestOf, type MemoryProfile } from '../memory/profile';
-import type { IdleTimes } from '../schedule/idle';
-import { otherSchedules, type ScheduleName, type Timeline } from '../schedule/schedule';
-import type { Scheme } from '../solver/slicing';
-import type { PlanRequest } from './request';
+import type { StageLimits } from '../time-model/limits';
+import type { CostProvenance } from '../spec/slice-cost';
+import { tightestOf, type MemoryProfile } from '../memory-model/profile';
+import type { IdleTimes } from '../schedules/simulate/idle';
+import type { Timeline } from '../schedules/schedule';
+import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
+import type { Scheme } from '../spec/scheme';
+import type { PlanRequest } from '../spec/request';
 
 /** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. equal-work: Seq1F1B with slices of equal arithmetic. The others by their schedule. */
 export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given', ...otherSchedules, 'equal-work'] as const;

@@ -1,7 +1,7 @@
 import { formatBytes, formatDuration, formatNumber, formatPercent, plural } from '../format';
-import { verdictWord } from '../memory/verdict';
-import type { ScheduleName } from '../schedule/schedule';
-import type { Scheme } from '../solver/slicing';
+import { verdictWord } from '../memory-model/verdict';
+import type { ScheduleName } from '../spec/schedule-names';
+import type { Scheme } from '../spec/scheme';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 
 /** Of schedules this close in time the one with the least memory is chosen: choosing by a smaller predicted difference gains nothing on average (docs/model/search.md, Choosing one). */

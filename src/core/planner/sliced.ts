@@ -1,22 +1,22 @@
-import { analyticKinks, profileKinks } from '../cost/context-kinks';
-import { tableKinks } from '../cost/table';
+import { analyticKinks, profileKinks } from '../time-model/context-kinks';
+import { tableKinks } from '../time-model/table';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { formatDuration, formatNumber, formatPercent, plural } from '../format';
 import type { LayerGroup } from '../model/layers';
 import { hasAttention } from '../model/mixers';
-import type { ModelSpec } from '../model/spec';
-import { uniformLengths, uniformScheme, type Baselines } from '../solver/baselines';
-import { workOf, type SliceWork } from '../solver/chunk-rules';
-import type { SlicingProblem } from '../solver/problem';
-import type { Scheme } from '../solver/slicing';
-import { solveSlicing, type SlicingSolution, type StandingTimes } from '../solver/solve';
+import type { ModelSpec } from '../spec/model';
+import { uniformLengths, uniformScheme, type Baselines } from '../slicing/baselines';
+import { workOf, type SliceWork } from '../slicing/chunk-rules';
+import type { SlicingProblem } from '../slicing/problem';
+import type { Scheme } from '../spec/scheme';
+import { solveSlicing, type SlicingSolution, type StandingTimes } from '../slicing/solve';
 import type { Certificate, Cut } from './plan';
 import type { CandidateSpec, Pipeline } from './predict';
-import { fitsOn } from './scheduling';
+import { fitsOn } from '../partition/scheduling';
 import { slicingStages, type SlicingStages } from './slicing-cost';
 import { slicedStepTime } from './slicing-time';
-import { cardsOf } from './stage-inputs';
-import { defaultUnit, type PlanRequest } from './request';
+import { cardsOf } from '../partition/stage-inputs';
+import { defaultUnit, type PlanRequest } from '../spec/request';
 
 /** How far the solver is. */
 export interface SlicingEar {

@@ -1,5 +1,5 @@
-import { cachedBySlice } from '../cost/layer-time';
-import type { SliceMs } from '../solver/problem';
+import { cachedBySlice } from '../time-model/layer-time';
+import type { SliceMs } from '../slicing/problem';
 import type { Pipeline } from './predict';
 import { blockingSendsMs } from './transfers';
 

@@ -1,7 +1,7 @@
-import { gradientExchange } from '../cost/stage-time';
-import type { SliceCost } from '../cost/slice-cost';
-import { unitsOf, type WorkUnit } from '../schedule/schedule';
-import type { Scheme } from '../solver/slicing';
+import { gradientExchange } from '../time-model/stage-time';
+import type { SliceCost } from '../spec/slice-cost';
+import { unitsOf, type WorkUnit } from '../schedules/schedule';
+import type { Scheme } from '../spec/scheme';
 import type { Pipeline } from './predict';
 import { transfersOf } from './transfers';
 

@@ -1,11 +1,11 @@
-import type { Run } from '../config/run';
+import type { Run } from '../formats/run';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
-import type { Located, Place } from '../located';
-import type { ModelSpec } from '../model/spec';
-import { scheduleKind } from '../schedule/registry';
-import type { ScheduleName } from '../schedule/schedule';
-import type { PlanRequest } from './request';
+import type { Located, Place } from '../spec/located';
+import type { ModelSpec } from '../spec/model';
+import { scheduleKind } from '../schedules/registry';
+import type { ScheduleName } from '../spec/schedule-names';
+import type { PlanRequest } from '../spec/request';
 
 /**
  * Whether a schedule runs encoder-decoder models: whole sequences, one chunk a stage. Every token of the source attends to all others, so that it cannot be cut; and launchers refuse to interleave such a model (Megatron-LM:

@@ -1,9 +1,9 @@
-import { stageLimits } from '../cost/limits';
-import type { CostInputs } from '../cost/rates';
-import { terapipeBoundary } from '../cost/stage-time';
-import type { StageShape } from '../memory/layer-tensors';
-import type { Scheme } from '../solver/slicing';
-import { offloadWaits } from './offload';
+import { stageLimits } from '../time-model/limits';
+import type { CostInputs } from '../time-model/rates';
+import { terapipeBoundary } from '../time-model/stage-time';
+import type { StageShape } from '../memory-model/layer-tensors';
+import type { Scheme } from '../spec/scheme';
+import { offloadWaits } from '../partition/offload';
 import type { Measured } from './predict';
 
 /**

@@ -1,10 +1,10 @@
-import type { CostInputs } from '../cost/rates';
-import { cachedBySlice } from '../cost/layer-time';
-import { megatronBoundary, terapipeBoundary } from '../cost/stage-time';
-import type { StageShape } from '../memory/layer-tensors';
+import type { CostInputs } from '../time-model/rates';
+import { cachedBySlice } from '../time-model/layer-time';
+import { megatronBoundary, terapipeBoundary } from '../time-model/stage-time';
+import type { StageShape } from '../memory-model/layer-tensors';
 import { headTokens } from '../model/stacks';
-import type { Schedule, WorkUnit } from '../schedule/schedule';
-import type { Transfers } from '../schedule/simulate';
+import type { Schedule, WorkUnit } from '../schedules/schedule';
+import type { Transfers } from '../schedules/simulate/transfers';
 
 /** What sends depend on. */
 interface Sending {

@@ -1,17 +1,17 @@
 import * as vscode from 'vscode';
-import type { LauncherReader } from '../../core/config/facts';
+import type { LauncherReader } from '../../core/formats/facts';
 import { ExpectedError } from '../../core/errors';
 import { applyLayout } from '../../core/export/apply-layout';
 import { formatDuration, plural } from '../../core/format';
-import { isLauncher, readerOf } from '../../core/launch/readers';
-import { plansOf } from '../../core/planner/search/plans';
-import type { FoundPlan, SearchResult } from '../../core/planner/search/result';
-import { layoutText } from '../../core/planner/search/words';
+import { isLauncher, readerOf } from '../../core/load/readers';
+import { plansOf } from '../../core/layout-search/plans';
+import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
+import { layoutText } from '../../core/layout-search/labels';
 import type { LayoutPoint } from '../../protocol/layout';
-import type { LayoutDiffs } from '../layout-diff';
-import { outdated } from '../layout-searches';
-import { nameOf } from '../sources';
-import { showInformationMessage } from '../ui';
+import type { LayoutDiffs } from '../sessions/layout-diff';
+import { outdated } from '../sessions/layout-searches';
+import { nameOf } from '../sessions/sources';
+import { showInformationMessage } from '../platform/ui';
 import { withSearchProgress, type LayoutCommands } from './search-layout';
 import { targetOf } from './target';
 

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { CancelledError } from '../../core/errors';
 import { formatDuration, parseDuration } from '../../core/format';
 import { chosenOf } from '../../core/planner/plan';
-import { showInputBox } from '../ui';
+import { showInputBox } from '../platform/ui';
 import { changeConfig } from './change-config';
 import { createConfigCommand } from './create-config';
 import { settled, targetOf, type ConfigCommands } from './target';

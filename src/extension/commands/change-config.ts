@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
-import { changeJson, type JsonChange } from '../../core/config/change-json';
+import { changeJson, type JsonChange } from '../../core/formats/terapipe/change-json';
 import { ExpectedError } from '../../core/errors';
 import type { ControlChange } from '../../protocol/page';
-import type { SessionState } from '../plan-sessions';
+import type { SessionState } from '../sessions/plan-sessions';
 import { createConfigCommand } from './create-config';
 import type { ConfigCommands } from './target';
 

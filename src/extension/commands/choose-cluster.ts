@@ -3,9 +3,9 @@ import { gpuNames } from '../../core/cluster/groups';
 import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../../core/cluster/presets';
 import { CancelledError } from '../../core/errors';
 import { formatBytes, formatNumber } from '../../core/format';
-import { plainClusterChanges } from '../cluster-changes';
-import { planDefaults, writePlanDefaults } from '../settings';
-import { showInputBox, showQuickPick } from '../ui';
+import { plainClusterChanges } from '../sessions/cluster-changes';
+import { planDefaults, writePlanDefaults } from '../platform/settings';
+import { showInputBox, showQuickPick } from '../platform/ui';
 import { changeConfig } from './change-config';
 import { uriOf, type ConfigCommands } from './target';
 

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { runCommand } from '../run-command';
+import { runCommand } from './run-command';
 import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
 import { calibrateCommand } from './calibrate';
 import { chooseClusterCommand } from './choose-cluster';

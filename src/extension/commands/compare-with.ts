@@ -1,15 +1,15 @@
 import * as vscode from 'vscode';
 import { isMeasured } from '../../core/compare/measured';
-import { maximumConfigSize } from '../../core/config/json-document';
+import { maximumConfigSize } from '../../core/formats/json-document';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import { isLauncher } from '../../core/launch/readers';
-import type { Compared, Comparisons } from '../comparisons';
-import { findConfigs, isScheduleFile } from '../find-configs';
-import type { LayoutSearches } from '../layout-searches';
-import { configFormatOf } from '../shown-config';
-import { displayPath, nameOf, readText } from '../sources';
-import type { TimelinePanels } from '../timeline-panels';
-import { showQuickPick } from '../ui';
+import { isLauncher } from '../../core/load/readers';
+import type { Compared, Comparisons } from '../sessions/comparisons';
+import { findConfigs, isScheduleFile } from '../sessions/find-configs';
+import type { LayoutSearches } from '../sessions/layout-searches';
+import { configFormatOf } from '../sessions/shown-config';
+import { displayPath, nameOf, readText } from '../sessions/sources';
+import type { TimelinePanels } from '../views/timeline-panels';
+import { showQuickPick } from '../platform/ui';
 import { targetOf, uriOf, type ConfigCommands } from './target';
 
 export interface CompareCommands extends ConfigCommands {

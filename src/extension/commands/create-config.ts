@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
-import { isLauncher } from '../../core/launch/readers';
-import { lookAt, type FoundConfig } from '../find-configs';
-import { newConfigText } from '../new-config';
-import { newLauncherConfigText, originOf } from '../new-launcher-config';
-import { planDefaults } from '../settings';
-import { configFormatOf } from '../shown-config';
-import { nameOf, readText } from '../sources';
+import { isLauncher } from '../../core/load/readers';
+import { lookAt, type FoundConfig } from '../sessions/find-configs';
+import { newConfigText } from '../sessions/new-config';
+import { newLauncherConfigText, originOf } from '../sessions/new-launcher-config';
+import { planDefaults } from '../platform/settings';
+import { configFormatOf } from '../sessions/shown-config';
+import { nameOf, readText } from '../sessions/sources';
 import { uriOf, type ConfigCommands } from './target';
 
 const planFile = 'terapipe.json';

@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
 import { gpuPresetNames } from '../../core/cluster/presets';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import { importTimes } from '../../core/profile/csv';
-import { importedFor } from '../../core/profile/imported';
+import { importTimes } from '../../core/slice-times/csv';
+import { importedFor } from '../../core/slice-times/imported';
 import { writeProfile } from '../../profiler/store';
-import { readText } from '../sources';
-import { showInputBox, showQuickPick } from '../ui';
+import { readText } from '../sessions/sources';
+import { showInputBox, showQuickPick } from '../platform/ui';
 import type { ProfileCommands } from './profile';
 import { settled, targetOf } from './target';
 

@@ -2,8 +2,8 @@ import * as vscode from 'vscode';
 import { CancelledError } from '../../core/errors';
 import { notWritten, systemCode } from '../../files/system-reason';
 import { writeWhole } from '../../files/write-whole';
-import { nameOf } from '../sources';
-import { showQuickPick } from '../ui';
+import { nameOf } from '../sessions/sources';
+import { showQuickPick } from '../platform/ui';
 import { uriOf } from './target';
 
 const pending = 'terapipe.openSampleFile';

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
-import type { SessionState } from '../plan-sessions';
-import { scheduleViewId } from '../schedule-view';
-import { withProgress } from '../ui';
+import type { SessionState } from '../sessions/plan-sessions';
+import { scheduleViewId } from '../views/schedule-view';
+import { withProgress } from '../platform/ui';
 import { targetOf, type ConfigCommands } from './target';
 
 const quickMs = 1000;

@@ -1,17 +1,17 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
-import type { PlanRequest } from '../../core/planner/request';
-import { profileMismatch } from '../../core/profile/match';
-import { resolveRun } from '../../core/planner/resolve';
-import type { Profile } from '../../core/profile/profile';
+import type { PlanRequest } from '../../core/spec/request';
+import { profileMismatch } from '../../core/slice-times/match';
+import { resolveRun } from '../../core/resolve/resolve';
+import type { Profile } from '../../core/spec/profile';
 import { runOfOnnx } from '../../profiler/onnx-file/run-of-onnx';
 import type { ProfileRun } from '../../profiler/profile-run';
-import { requireTrust, stoppedBy, type Profiles } from '../profiles';
-import type { SessionState } from '../plan-sessions';
-import { planDefaults } from '../settings';
-import type { TimelinePanels } from '../timeline-panels';
-import { showInformationMessage, withProgress } from '../ui';
+import { requireTrust, stoppedBy, type Profiles } from '../sessions/profiles';
+import type { SessionState } from '../sessions/plan-sessions';
+import { planDefaults } from '../platform/settings';
+import type { TimelinePanels } from '../views/timeline-panels';
+import { showInformationMessage, withProgress } from '../platform/ui';
 import { settled, targetOf, uriOf, type ConfigCommands } from './target';
 
 export interface ProfileCommands extends ConfigCommands {

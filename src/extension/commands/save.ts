@@ -4,8 +4,8 @@ import type { Plan } from '../../core/planner/plan';
 import type { PageMessage } from '../../protocol/page';
 import { notWritten } from '../../files/system-reason';
 import { writeWhole } from '../../files/write-whole';
-import { nameOf } from '../sources';
-import { setStatusBarMessage } from '../ui';
+import { nameOf } from '../sessions/sources';
+import { setStatusBarMessage } from '../platform/ui';
 import { settled, targetOf, type ConfigCommands } from './target';
 import { planJson } from '../../core/export/plan-json';
 

@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 import { formatCount, formatDuration } from '../../core/format';
-import type { SearchStanding } from '../../core/planner/search/answer';
-import type { SearchResult } from '../../core/planner/search/result';
-import type { LayoutSearches } from '../layout-searches';
-import type { TimelinePanels } from '../timeline-panels';
-import { withProgress } from '../ui';
+import type { SearchStanding } from '../../core/layout-search/answer';
+import type { SearchResult } from '../../core/layout-search/result';
+import type { LayoutSearches } from '../sessions/layout-searches';
+import type { TimelinePanels } from '../views/timeline-panels';
+import { withProgress } from '../platform/ui';
 import { targetOf, type ConfigCommands } from './target';
 
 export interface LayoutCommands extends ConfigCommands {

@@ -1,9 +1,8 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
-import type { SessionState } from '../plan-sessions';
-import type { PlanSessions } from '../plan-sessions';
-import type { ShownConfig } from '../shown-config';
-import { nameOf } from '../sources';
+import type { SessionState, PlanSessions } from '../sessions/plan-sessions';
+import type { ShownConfig } from '../sessions/shown-config';
+import { nameOf } from '../sessions/sources';
 
 /** What commands that act on a config share. */
 export interface ConfigCommands {

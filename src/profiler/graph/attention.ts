@@ -1,7 +1,6 @@
-import type { LayerShape } from '../../core/profile/shape';
+import type { LayerShape } from '../../core/spec/profile';
 import type { ProfilerJob } from '../../protocol/profiler';
-import type { AttentionOperator, Emit } from './emit';
-import { scaled } from './emit';
+import { type AttentionOperator, type Emit, scaled } from './emit';
 import type { Value } from './onnx';
 
 /** Queries, and keys and values of the slice, as rows; keys and values of the context as [batch, kvHeads, context, headDim]. */

@@ -1,5 +1,5 @@
-import type { Precision } from '../../core/cluster/spec';
-import type { LayerShape } from '../../core/profile/shape';
+import type { Precision } from '../../core/spec/cluster';
+import type { LayerShape } from '../../core/spec/profile';
 import type { ProfilerJob } from '../../protocol/profiler';
 import type { ElementType, Graph, Value } from './onnx';
 import type { Sources } from './sources';

@@ -1,4 +1,4 @@
-import type { LayerShape } from '../../core/profile/shape';
+import type { LayerShape } from '../../core/spec/profile';
 import { accumulate, accumulateProduct, type Emit, saved, weight } from './emit';
 import { gate, gateBackward, geluBackward } from './mlp';
 import type { Value } from './onnx';

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { readHuggingFace, type HuggingFaceModel } from '../../core/config/huggingface';
-import { maximumConfigSize } from '../../core/config/json-document';
+import { readHuggingFace, type HuggingFaceModel } from '../../core/formats/huggingface/reader';
+import { maximumConfigSize } from '../../core/formats/json-document';
 import { ExpectedError } from '../../core/errors';
 import type { OnnxModel } from './model-of-onnx';
 

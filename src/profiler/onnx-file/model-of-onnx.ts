@@ -1,11 +1,11 @@
 import { TensorProto_DataType as DataType, type ModelProto } from 'onnx-buf';
 import * as v from 'valibot';
-import type { Precision } from '../../core/cluster/spec';
-import { modelFields } from '../../core/config/fields';
+import type { Precision } from '../../core/spec/cluster';
+import { modelFields } from '../../core/formats/terapipe/fields';
 import { orList } from '../../core/text';
-import { modelSpecOf, type WrittenModel } from '../../core/config/written-model';
-import type { LocatedFields } from '../../core/located';
-import type { ModelSpec } from '../../core/model/spec';
+import { modelSpecOf, type WrittenModel } from '../../core/formats/written-model';
+import type { LocatedFields } from '../../core/spec/located';
+import type { ModelSpec } from '../../core/spec/model';
 import { onnxError } from './errors';
 import { mostFrequent, shown, viewOf, type GraphView } from './graph-view';
 import { expertsOf } from './experts';

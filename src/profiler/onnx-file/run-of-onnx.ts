@@ -1,11 +1,11 @@
 import path from 'node:path';
-import type { HuggingFaceModel } from '../../core/config/huggingface';
-import { startOf } from '../../core/config/json-document';
-import type { Run } from '../../core/config/run';
-import type { WrittenModel } from '../../core/config/written-model';
+import type { HuggingFaceModel } from '../../core/formats/huggingface/reader';
+import { startOf } from '../../core/formats/json-document';
+import type { Run } from '../../core/formats/run';
+import type { WrittenModel } from '../../core/formats/written-model';
 import type { CancelSignal } from '../../core/errors';
 import type { Finding } from '../../core/findings';
-import type { LocatedFields } from '../../core/located';
+import type { LocatedFields } from '../../core/spec/located';
 import { configBeside } from './config-beside';
 import { onnxDoubtCode } from './errors';
 import { fieldsOfOnnx, locatedFields, requireComplete, settleTying, type OnnxModel } from './model-of-onnx';

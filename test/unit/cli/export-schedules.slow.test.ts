@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { exportNames } from '../../../src/cli/export-formats';
 import { runCommand } from '../../../src/cli/run-command';
-import { readScheduleCsv } from '../../../src/core/schedule/pytorch/read';
-import { otherSchedules } from '../../../src/core/schedule/schedule';
+import { readScheduleCsv } from '../../../src/core/schedules/pytorch-csv/read';
+import { otherSchedules } from '../../../src/core/spec/schedule-names';
 
 const sample = path.join(import.meta.dirname, '../../../media/samples/llama3-8b/terapipe.json');
 const small = ['--set', 'layout.pipeline=4', '--set', 'training.globalBatch=32'];

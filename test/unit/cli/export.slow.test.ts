@@ -3,9 +3,9 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runCommand } from '../../../src/cli/run-command';
-import type { LauncherReader } from '../../../src/core/config/facts';
-import { fixtures } from '../core/config/files';
-import { shellReader } from '../core/config/shell/shell-reader';
+import type { LauncherReader } from '../../../src/core/formats/facts';
+import { fixtures } from '../core/formats/files';
+import { shellReader } from '../core/formats/shell/shell-reader';
 
 interface Edit {
   readonly line: number;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { runSolve, type SolveAnswer } from '../../../src/cli/commands/solve';
 import { ExpectedError } from '../../../src/core/errors';
-import { bruteForce } from '../../../src/core/solver/brute-force';
-import type { SlicingProblem } from '../../../src/core/solver/problem';
+import { bruteForce } from '../../property/brute-force';
+import type { SlicingProblem } from '../../../src/core/slicing/problem';
 import { golden } from '../../golden/data';
 
 const problem = { batch: 2, tokens: 512, unit: 8, stages: 8, cost: { fixed: 0.5, perToken: 0.01, tile: 64, perTokenContext: 1e-6 } };

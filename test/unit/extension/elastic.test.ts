@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { hoverAt } from '../../../src/extension/hover-text';
-import { lensesOf } from '../../../src/extension/lens-text';
-import { pageStateOf } from '../../../src/extension/page-state';
-import type { SessionState } from '../../../src/extension/plan-sessions';
-import { english } from '../../../src/extension/translate';
+import { hoverAt } from '../../../src/extension/language/hover-text';
+import { lensesOf } from '../../../src/extension/language/lens-text';
+import { pageStateOf } from '../../../src/extension/sessions/page-state';
+import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
+import { english } from '../../../src/extension/platform/translate';
 import { smallModel, smallRun, testWorld, uri } from './world';
 
 const run = uri('terapipe.json');

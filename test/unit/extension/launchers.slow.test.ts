@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { configItems } from '../../../src/extension/explorer-items';
-import type { FactName } from '../../../src/core/config/facts';
-import { meaningOf, meanings } from '../../../src/extension/fact-meanings';
-import { hoverAt } from '../../../src/extension/hover-text';
-import { inlayTexts } from '../../../src/extension/inlay-text';
-import { factRows } from '../../../src/extension/launcher-outline';
-import { lensesOf } from '../../../src/extension/lens-text';
-import type { SessionState } from '../../../src/extension/plan-sessions';
-import { english } from '../../../src/extension/translate';
-import { shellReader } from '../core/config/shell/shell-reader';
+import { configItems } from '../../../src/extension/views/explorer-items';
+import type { FactName } from '../../../src/core/formats/facts';
+import { meaningOf, meanings } from '../../../src/extension/language/fact-meanings';
+import { hoverAt } from '../../../src/extension/language/hover-text';
+import { inlayTexts } from '../../../src/extension/language/inlay-text';
+import { factRows } from '../../../src/extension/language/launcher-outline';
+import { lensesOf } from '../../../src/extension/language/lens-text';
+import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
+import { english } from '../../../src/extension/platform/translate';
+import { shellReader } from '../core/formats/shell/shell-reader';
 import { nextTurn, smallModel, testWorld, uri } from './world';
 
 const shell = `#!/bin/bash

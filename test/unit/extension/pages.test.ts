@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../src/core/errors';
 import type { CandidateId } from '../../../src/core/planner/plan';
-import { pageHtml } from '../../../src/extension/page-html';
-import { parsePageMessage } from '../../../src/extension/page-messages';
-import { differsInProgressOnly, pageStateOf } from '../../../src/extension/page-state';
+import { pageHtml } from '../../../src/extension/views/page-html';
+import { parsePageMessage } from '../../../src/extension/views/page-messages';
+import { differsInProgressOnly, pageStateOf } from '../../../src/extension/sessions/page-state';
 import { smallModel, smallRun, testWorld, uri } from './world';
 
 const surroundings = { page: 'tab', trusted: true, displayPath: (file: string) => file.replace('file:///w/', '') } as const;

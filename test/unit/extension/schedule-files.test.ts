@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'mocha';
-import { isScheduleCsv } from '../../../src/core/schedule/pytorch/cells';
-import { hoverAt } from '../../../src/extension/hover-text';
-import { pageStateOf } from '../../../src/extension/page-state';
-import type { SessionState } from '../../../src/extension/plan-sessions';
-import { scheduleLensText } from '../../../src/extension/schedule-text';
-import { english } from '../../../src/extension/translate';
+import { isScheduleCsv } from '../../../src/core/schedules/pytorch-csv/cells';
+import { hoverAt } from '../../../src/extension/language/hover-text';
+import { pageStateOf } from '../../../src/extension/sessions/page-state';
+import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
+import { scheduleLensText } from '../../../src/extension/language/schedule-text';
+import { english } from '../../../src/extension/platform/translate';
 import { nextTurn, testWorld, uri } from './world';
 
 const file = uri('two%20ranks.csv');

@@ -1,16 +1,16 @@
-import type { LauncherReader } from '../../../src/core/config/facts';
+import type { LauncherReader } from '../../../src/core/formats/facts';
 import { CancelledError } from '../../../src/core/errors';
-import { configError } from '../../../src/core/config/errors';
+import { configError } from '../../../src/core/formats/errors';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/core/elastic/answer';
 import type { ElasticRequest } from '../../../src/core/elastic/request';
 import type { Plan } from '../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../src/core/planner/request';
-import { readScheduleFile } from '../../../src/core/schedule/pytorch/schedule-file';
-import { findRemedies } from '../../../src/core/planner/remedies';
-import { resolveRun } from '../../../src/core/planner/resolve';
-import type { StandingTimes } from '../../../src/core/solver/solve';
-import { createPlanSessions, type PlanSessions, type SessionWorld } from '../../../src/extension/plan-sessions';
+import type { PlanRequest } from '../../../src/core/spec/request';
+import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedule-file';
+import { findRemedies } from '../../../src/core/rules/plan/remedies';
+import { resolveRun } from '../../../src/core/resolve/resolve';
+import type { StandingTimes } from '../../../src/core/slicing/solve';
+import { createPlanSessions, type PlanSessions, type SessionWorld } from '../../../src/extension/sessions/plan-sessions';
 
 /** A model small enough to plan in a few milliseconds. */
 export const smallModel = JSON.stringify({

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
-import type { Cell } from '../../../src/core/profile/profile';
-import { randomNumbers } from '../../../src/core/profile/random';
-import type { LayerShape } from '../../../src/core/profile/shape';
+import type { Cell, LayerShape } from '../../../src/core/spec/profile';
+import { randomNumbers } from '../../../src/core/slice-times/random';
 import type { CellAnswer } from '../../../src/profiler/client';
 import { measureProfile, type MeasureTask, type MeasureWorld } from '../../../src/profiler/measure';
 import type { TimedPart } from '../../../src/protocol/profiler';

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { profileText } from '../../../src/core/profile/file';
-import type { Profile } from '../../../src/core/profile/profile';
+import { profileText } from '../../../src/core/slice-times/file';
+import type { Profile } from '../../../src/core/spec/profile';
 import { profilesFolder, readProfile, readProfiles, requireWritable, writeProfile } from '../../../src/profiler/store';
 
 const sample = { batch: 1, tokens: 8, context: 0, forwardMs: 1, backwardMs: 2, rounds: 4, holdOut: false };

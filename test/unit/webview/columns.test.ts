@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { fillColumns, makeColumns, shadeOf, wideFromPx } from '../../../webview/timeline/columns';
-import { indexOperations } from '../../../webview/timeline/operations';
+import { fillColumns, makeColumns, shadeOf, wideFromPx } from '../../../webview/tabs/timeline/columns';
+import { indexOperations } from '../../../webview/base/operations';
 import { anyTimeline, timelineOf } from './timelines';
 
 describe('level of detail', () => {

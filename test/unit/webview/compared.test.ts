@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { part, partOf } from '../../../src/core/schedule/parts';
-import { counterpartOf, passPairs } from '../../../webview/compare/counterpart';
-import { signed } from '../../../webview/compare/words';
-import { indexOperations, operationAt, rowsOf, type Operation } from '../../../webview/timeline/operations';
+import { part, partOf } from '../../../src/core/schedules/parts';
+import { counterpartOf, passPairs } from '../../../webview/tabs/compare/counterpart';
+import { signed } from '../../../webview/tabs/compare/labels';
+import { indexOperations, operationAt, rowsOf, type Operation } from '../../../webview/base/operations';
 import { timelineOf } from './timelines';
 
 const names = ['GPipe', '1F1B', 'TeraPipe', 'Seq1F1B'] as const;

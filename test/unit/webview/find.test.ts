@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { findNext, parseQuery } from '../../../webview/timeline/find';
-import { indexOperations } from '../../../webview/timeline/operations';
-import { readKey } from '../../../webview/timeline/keys';
-import { operationName } from '../../../webview/timeline/words';
+import { findNext, parseQuery } from '../../../webview/tabs/timeline/find';
+import { indexOperations } from '../../../webview/base/operations';
+import { readKey } from '../../../webview/tabs/timeline/keys';
+import { operationName } from '../../../webview/tabs/timeline/labels';
 import { timelineOf } from './timelines';
 
 describe('find', () => {

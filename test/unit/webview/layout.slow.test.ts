@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { LayoutState } from '../../../src/protocol/layout';
-import { plansOf } from '../../../src/core/planner/search/plans';
-import { layoutAnswerOf, noLayoutState, withStanding } from '../../../src/protocol/layout';
-import { planContent } from '../../../webview/layout/content';
-import { initialLayoutLook, pressedColumn, readLayoutLook } from '../../../webview/layout/look';
-import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../webview/layout/rows';
+import { type LayoutState, layoutAnswerOf, noLayoutState, withStanding } from '../../../src/protocol/layout';
+import { plansOf } from '../../../src/core/layout-search/plans';
+import { planContent } from '../../../webview/tabs/layout/content';
+import { initialLayoutLook, pressedColumn, readLayoutLook } from '../../../webview/tabs/layout/view-settings';
+import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../webview/tabs/layout/rows';
 import { layoutOf, searchedOf, type Searched } from '../../webview/layouts';
 
 let known: Searched | null = null;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { asTsv, operationRows, pageAround } from '../../../webview/timeline/table-rows';
-import { indexOperations } from '../../../webview/timeline/operations';
-import { busiestStage, groupScheme, schemeText, sliceRows } from '../../../webview/slices/groups';
+import { asTsv, operationRows, pageAround } from '../../../webview/tabs/timeline/table-rows';
+import { indexOperations } from '../../../webview/base/operations';
+import { busiestStage, groupScheme, schemeText, sliceRows } from '../../../webview/tabs/slices/groups';
 import { timelineOf } from './timelines';
 
 describe('tables', () => {

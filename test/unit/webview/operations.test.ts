@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { criticalPath, alongMicroBatch, waitOf } from '../../../webview/timeline/dependencies';
-import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, stageOf, sumRange } from '../../../webview/timeline/operations';
+import { criticalPath, alongMicroBatch, waitOf } from '../../../webview/tabs/timeline/dependencies';
+import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, stageOf, sumRange } from '../../../webview/base/operations';
 import { anyTimeline, timelineOf } from './timelines';
 
 describe('operations', () => {

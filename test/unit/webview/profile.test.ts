@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { PartFit, TimeFit } from '../../../src/core/profile/profile';
-import { parsePageMessage } from '../../../src/extension/page-messages';
-import { pageStateOf } from '../../../src/extension/page-state';
-import { errorAxis, rateAxis, shareOf, timeAxis, tokensAxis } from '../../../webview/chart/axis';
-import { errorContent, ratioContent, throughputContent, timeContent } from '../../../webview/profile/content';
-import { nearestDot, stepDot } from '../../../webview/chart/pick';
-import { kneeOf, lengthsBetween, pointsOf, ratiosOf, shownContexts } from '../../../webview/profile/points';
-import { shownProfile } from '../../../webview/profile/shown';
-import { hasBatches, sampleRows, samplesAsTsv } from '../../../webview/profile/rows';
-import { kneeSentence, ratioSentence, signedPercent } from '../../../webview/profile/words';
-import { initialViewState, readViewState } from '../../../webview/view-state';
+import type { PartFit, TimeFit } from '../../../src/core/spec/profile';
+import { parsePageMessage } from '../../../src/extension/views/page-messages';
+import { pageStateOf } from '../../../src/extension/sessions/page-state';
+import { errorAxis, rateAxis, shareOf, timeAxis, tokensAxis } from '../../../webview/base/chart/axis';
+import { errorContent, ratioContent, throughputContent, timeContent } from '../../../webview/tabs/profile/content';
+import { nearestDot, stepDot } from '../../../webview/base/chart/pick';
+import { kneeOf, lengthsBetween, pointsOf, ratiosOf, shownContexts } from '../../../webview/tabs/profile/points';
+import { shownProfile } from '../../../webview/tabs/profile/shown';
+import { hasBatches, sampleRows, samplesAsTsv } from '../../../webview/tabs/profile/rows';
+import { kneeSentence, ratioSentence, signedPercent } from '../../../webview/tabs/profile/labels';
+import { initialViewState, readViewState } from '../../../webview/base/view-state';
 import { known, profileOf, profilesOf, simulatedSamples } from '../../webview/profiles';
 
 const noContext = { constant: 0, perRow: 0, perContext: 0, perRowContext: 0, perContextSquare: 0 };

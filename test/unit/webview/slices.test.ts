@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { standingText } from '../../../webview/shared/standing';
-import { cutCells, cutRows } from '../../../webview/slices/cuts';
+import { cutCells, cutRows } from '../../../webview/tabs/slices/cuts';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { gpt, request } from '../../golden/requests';
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { generateSchedule, problemOf } from '../../../src/core/schedule/registry';
-import { plannedSchedules, type Timeline } from '../../../src/core/schedule/schedule';
-import { noTransfers, simulate } from '../../../src/core/schedule/simulate';
+import { generateSchedule, problemOf } from '../../../src/core/schedules/registry';
+import type { Timeline } from '../../../src/core/schedules/schedule';
+import { plannedSchedules } from '../../../src/core/spec/schedule-names';
+import { noTransfers, simulate } from '../../../src/core/schedules/simulate/simulate';
 
 /** A simulated timeline of equal chunks: forward of a unit takes its tokens in ms, whole backward twice that. */
 export function timelineOf(name: string, chunks: readonly (readonly number[])[], stages: number, chunksPerStage = 1): Timeline {

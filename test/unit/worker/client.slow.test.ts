@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { PlanRequest } from '../../../src/core/planner/request';
-import type { SearchStanding } from '../../../src/core/planner/search/answer';
+import type { PlanRequest } from '../../../src/core/spec/request';
+import type { SearchStanding } from '../../../src/core/layout-search/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { until } from '../../vscode/until';
 import { bundleWorker, type BundledWorker } from './bundle';

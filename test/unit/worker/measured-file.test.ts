@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { maximumConfigSize } from '../../../src/core/config/json-document';
+import { maximumConfigSize } from '../../../src/core/formats/json-document';
 import { readMeasuredFile } from '../../../src/worker/measured-file';
 
 const line = (ms: number): string => ` iteration 1/ 9 | elapsed time per iteration (ms): ${ms} | lm loss: 1.0 |\n`;

@@ -3,8 +3,8 @@ import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { ElasticAnswer } from '../../../src/core/elastic/answer';
 import type { Plan } from '../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../src/core/planner/request';
-import type { SearchResult } from '../../../src/core/planner/search/result';
+import type { PlanRequest } from '../../../src/core/spec/request';
+import type { SearchResult } from '../../../src/core/layout-search/result';
 import { relayPlanner } from '../../../src/worker/relay';
 import { servePlanner } from '../../../src/worker/serve';
 

@@ -1,8 +1,8 @@
 // Loaded inside the extension host as `extensionTestsPath`: opens a tab of the extension on the plan of TERAPIPE_TEST_CONFIG with TERAPIPE_TEST_CANDIDATES candidates, and keeps it open.
 import * as vscode from 'vscode';
-import { attachPage, type PageServices } from '../../../src/extension/page-host';
-import { createPlanSessions } from '../../../src/extension/plan-sessions';
-import { readText, resolvePath } from '../../../src/extension/sources';
+import { attachPage, type PageServices } from '../../../src/extension/views/page-host';
+import { createPlanSessions } from '../../../src/extension/sessions/plan-sessions';
+import { readText, resolvePath } from '../../../src/extension/sessions/sources';
 import { planOfFile, withCandidates } from './plans';
 
 /** Called by VS Code; ends with the window. */

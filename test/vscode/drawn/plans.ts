@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { loadRun } from '../../../src/core/config/load';
+import { loadRun } from '../../../src/core/formats/load';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import type { Candidate, CandidateId, Plan } from '../../../src/core/planner/plan';
-import { resolveRun } from '../../../src/core/planner/resolve';
+import { resolveRun } from '../../../src/core/resolve/resolve';
 
 /** The plan that the extension makes of a config with its settings as they come. */
 export async function planOfFile(file: string): Promise<Plan> {

@@ -1,6 +1,6 @@
 import { formatBytes } from '../../format';
-import type { MemoryProfile } from '../../memory/profile';
-import { limitText, usablePeakBytes, usedText, verdictOf } from '../../memory/verdict';
+import type { MemoryProfile } from '../../memory-model/profile';
+import { limitText, usablePeakBytes, usedText, verdictOf } from '../../memory-model/verdict';
 import { stagesJson, type StageJson } from '../plan-json';
 import { element, section, text } from './markup';
 

@@ -1,19 +1,20 @@
-import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../config/facts';
-import type { LauncherFormat } from '../../config/run';
+import type { EditableFormat } from './editable-format';
+import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../formats/facts';
+import type { LauncherFormat } from '../../formats/config-format';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
 import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
-import { deepspeedWishes } from './deepspeed-wishes';
-import type { HandOver, PlannedStep, Remark } from './hand-over';
+import { deepspeedWishes } from './deepspeed-settings';
+import type { HandOver, PlannedStep, Remark } from './launch-settings';
 import { jsonSyntax } from './json-syntax';
-import { megatronWishes } from './megatron-wishes';
+import { megatronWishes } from './megatron-settings';
 import { otherModelWhat, requireAsPlanned, saidBy } from './planned-again';
 import { shellSyntax } from './shell-syntax';
 import type { Syntax } from './syntax';
-import { titanWishes } from './titan-wishes';
+import { titanWishes } from './titan-settings';
 import { tomlSyntax } from './toml-syntax';
-import type { Put, Said, Way, Wish } from './wish';
+import type { Put, Said, Way, Wish } from './desired-setting';
 import { yamlSyntax } from './yaml-syntax';
 
 /** A launcher's file changed to what a plan says. */
@@ -31,9 +32,6 @@ export interface EditedLauncher {
   /** Other settings whose value changed with those, because they take the same variable or key. */
   readonly alongside: readonly string[];
 }
-
-/** Formats that a plan can be written into. */
-export type EditableFormat = Exclude<LauncherFormat, 'gpt-neox'>;
 
 /** Whether files of a format can be edited to what a plan says. */
 export function isEditable(format: LauncherFormat): format is EditableFormat {

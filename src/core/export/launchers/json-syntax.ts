@@ -1,10 +1,10 @@
-import { changeJson, type JsonChange } from '../../config/change-json';
-import { deepspeedFactsOf } from '../../config/deepspeed/reader';
-import { fillTemplate } from '../../config/deepspeed/template';
-import type { FactName, LauncherFile } from '../../config/facts';
-import { deepspeedKeys } from './spelling';
+import { changeJson, type JsonChange } from '../../formats/terapipe/change-json';
+import { deepspeedFactsOf } from '../../formats/deepspeed/reader';
+import { fillTemplate } from '../../formats/deepspeed/template';
+import type { FactName, LauncherFile } from '../../formats/facts';
+import { deepspeedKeys } from './key-names';
 import { spliced, type Syntax } from './syntax';
-import type { Put } from './wish';
+import type { Put } from './desired-setting';
 
 /** DeepSpeed JSON and its templates, comments and layout kept. */
 export const jsonSyntax: Syntax = {

@@ -1,7 +1,7 @@
 import { formatCount } from '../../format';
 import { layerGroups } from '../../model/layers';
 import { sublayers } from '../../model/mixers';
-import type { LayerKind, ModelSpec } from '../../model/spec';
+import type { LayerKind, ModelSpec } from '../../spec/model';
 
 /**
  * The model in flags of Megatron-LM (`megatron/training/arguments.py`, 0.9 to 0.15); what they have no word for is in `modelGaps`.

@@ -1,8 +1,8 @@
-import { headerLines, type HandOver, type Remark } from './hand-over';
+import { headerLines, type HandOver, type Remark } from './launch-settings';
 import { hybridLetters, modelFlags } from './megatron-model';
 import { shellValue } from './shell-syntax';
-import { megatronFlags, type Spelling } from './spelling';
-import type { Put } from './wish';
+import { megatronFlags, type Spelling } from './key-names';
+import type { Put } from './desired-setting';
 
 /** A launch script for Megatron-LM under Slurm: complete but for data, tokenizer and learning rate, which no plan knows. */
 export function megatronScript(plan: HandOver, puts: readonly Put[], gaps: readonly Remark[]): string {

@@ -1,14 +1,14 @@
-import type { LauncherFile, LauncherReader } from '../../config/facts';
-import type { Run } from '../../config/run';
+import type { LauncherFile, LauncherReader } from '../../formats/facts';
+import type { Run } from '../../formats/run';
 import { ExpectedError } from '../../errors';
 import type { Finding, TextEdit } from '../../findings';
-import { isLauncher } from '../../launch/readers';
-import { memoryFindings } from '../../planner/findings/memory-rules';
+import { isLauncher } from '../../load/readers';
+import { memoryFindings } from '../../rules/plan/memory-rules';
 import type { Plan } from '../../planner/plan';
-import type { Remedy } from '../../planner/remedies';
+import type { Remedy } from '../../rules/plan/remedies';
 import { isEditable, requireEdited, writtenInto } from './edit-launcher';
-import { stepOf } from './hand-over';
-import type { Said } from './wish';
+import { stepOf } from './launch-settings';
+import type { Said } from './desired-setting';
 
 /** A launcher's file with its reader. */
 export interface Launched {

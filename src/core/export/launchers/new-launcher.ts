@@ -1,14 +1,14 @@
-import type { FactName, LauncherReader } from '../../config/facts';
+import type { FactName, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
 import { plural } from '../../format';
 import { wishesFor } from './edit-launcher';
-import { headerLines, type HandOver, type PlannedStep, type Remark } from './hand-over';
+import { headerLines, type HandOver, type PlannedStep, type Remark } from './launch-settings';
 import { requireAsPlanned } from './planned-again';
-import { bridgeKeys, deepspeedKeys, megatronFlags, titanKeys, type Spelling } from './spelling';
+import { bridgeKeys, deepspeedKeys, megatronFlags, titanKeys, type Spelling } from './key-names';
 import { modelGaps } from './megatron-model';
 import { megatronScript } from './megatron-script';
 import { tomlValue } from './toml-syntax';
-import { newFile, type Put, type PutValue, type Way, type Wish } from './wish';
+import { newFile, type Put, type PutValue, type Way, type Wish } from './desired-setting';
 import { yamlValue } from './yaml-syntax';
 
 /** Launchers that a file can be written for from nothing. `megatron-bridge` are overrides of a recipe. */

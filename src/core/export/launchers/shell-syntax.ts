@@ -1,9 +1,9 @@
-import type { FactName, LauncherFile } from '../../config/facts';
-import { flagKey, flagWords } from '../../config/shell/megatron-flags';
-import type { TextRange } from '../../located';
-import { megatronFlags } from './spelling';
+import type { FactName, LauncherFile } from '../../formats/facts';
+import { flagKey, flagWords } from '../../formats/megatron/megatron-flags';
+import type { TextRange } from '../../spec/located';
+import { megatronFlags } from './key-names';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
-import type { Put, PutValue } from './wish';
+import type { Put, PutValue } from './desired-setting';
 
 /** Scripts that launch Megatron, and files of its arguments: values are changed where they stand, in the variable that a flag takes. */
 export const shellSyntax: Syntax = { open, put };

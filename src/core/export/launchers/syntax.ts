@@ -1,7 +1,7 @@
-import type { FactName, LauncherFile } from '../../config/facts';
-import { rewritten } from '../../launch/fixes';
-import type { TextRange } from '../../located';
-import type { Put, PutValue } from './wish';
+import type { FactName, LauncherFile } from '../../formats/facts';
+import { rewritten } from '../../rules/launchers/fixes';
+import type { TextRange } from '../../spec/located';
+import type { Put, PutValue } from './desired-setting';
 
 /** How settings are written in one kind of file. */
 export interface Syntax {

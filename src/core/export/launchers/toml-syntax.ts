@@ -1,9 +1,9 @@
-import type { LauncherFile } from '../../config/facts';
-import type { Settings } from '../../config/fact-table';
-import { parseToml } from '../../config/torchtitan/toml';
-import { titanKeys } from './spelling';
+import type { LauncherFile } from '../../formats/facts';
+import type { Settings } from '../../formats/fact-table';
+import { parseToml } from '../../formats/torchtitan/toml';
+import { titanKeys } from './key-names';
 import { inPlaceOf, lineBreakOf, lineEnd, spliced, type Syntax } from './syntax';
-import type { Put, PutValue } from './wish';
+import type { Put, PutValue } from './desired-setting';
 
 /** TorchTitan TOML, comments and layout kept. */
 export const tomlSyntax: Syntax = { open: () => new Map(), put: (launcher, put) => putToml(launcher, put) };

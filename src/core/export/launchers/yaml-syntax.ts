@@ -1,10 +1,10 @@
-import type { FactName, LauncherFile } from '../../config/facts';
-import { removalOf } from '../../config/yaml/removal';
-import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../config/yaml/yaml-document';
-import type { MegatronFormat } from './megatron-wishes';
-import { bridgeKeys, megatronConfigKeys, megatronFlags, nemoKeys, type Spelling } from './spelling';
+import type { FactName, LauncherFile } from '../../formats/facts';
+import { removalOf } from '../../formats/yaml/removal';
+import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../formats/yaml/yaml-document';
+import type { MegatronFormat } from './megatron-settings';
+import { bridgeKeys, megatronConfigKeys, megatronFlags, nemoKeys, type Spelling } from './key-names';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
-import type { Put, PutValue } from './wish';
+import type { Put, PutValue } from './desired-setting';
 
 type YamlFormat = Exclude<MegatronFormat, 'megatron-shell'>;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { comparePlans } from '../../../../src/core/compare/plans';
-import { planSentences } from '../../../../src/core/compare/plan-words';
+import { planSentences } from '../../../../src/core/compare/plan-labels';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import type { PlanRequest } from '../../../../src/core/planner/request';
+import type { PlanRequest } from '../../../../src/core/spec/request';
 import { fourStages } from './plans';
 
 const names = { a: 'A', b: 'B' };

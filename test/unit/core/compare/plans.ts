@@ -1,10 +1,11 @@
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../../src/core/planner/request';
+import type { PlanRequest } from '../../../../src/core/spec/request';
 import { chromeTrace } from '../../../../src/core/export/chrome-trace';
-import { part, partOf } from '../../../../src/core/schedule/parts';
-import { operationKind, type ScheduleName, type Timeline } from '../../../../src/core/schedule/schedule';
-import { noTransfers, simulate } from '../../../../src/core/schedule/simulate';
+import { part, partOf } from '../../../../src/core/schedules/parts';
+import { operationKind, type Timeline } from '../../../../src/core/schedules/schedule';
+import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
+import { noTransfers, simulate } from '../../../../src/core/schedules/simulate/simulate';
 import { llama3, request } from '../../../golden/requests';
 
 /** Eight layers of Llama 3 70B on eight H100, four stages. */

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { compareWithTrace, type TraceComparison } from '../../../../src/core/compare/against-trace';
 import { isTrace, readMeasured } from '../../../../src/core/compare/measured';
 import { makeTraceReader, type MeasuredTrace } from '../../../../src/core/compare/trace';
-import { traceSentences } from '../../../../src/core/compare/trace-words';
+import { traceSentences } from '../../../../src/core/compare/trace-labels';
 import { ExpectedError } from '../../../../src/core/errors';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../src/core/planner/plan';
-import { operationKind } from '../../../../src/core/schedule/schedule';
+import { operationKind } from '../../../../src/core/schedules/schedule';
 import { eventsOf, exported, fourStages, planOf, pytorchName, slowed, timelineOf } from './plans';
 
 function readTrace(text: string): MeasuredTrace {

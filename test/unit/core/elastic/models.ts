@@ -1,10 +1,10 @@
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { defaultConstants } from '../../../../src/core/cost/constants';
+import { defaultConstants } from '../../../../src/core/spec/cost-constants';
 import type { ElasticRequest } from '../../../../src/core/elastic/request';
 import type { ElasticModel } from '../../../../src/core/elastic/units';
 import { encoderEnds } from '../../../../src/core/model/ends';
-import type { ModelSpec } from '../../../../src/core/model/spec';
-import type { Layout, TrainingSpec } from '../../../../src/core/planner/request';
+import type { ModelSpec } from '../../../../src/core/spec/model';
+import type { Layout, TrainingSpec } from '../../../../src/core/spec/request';
 
 export const gptSmall: ModelSpec = {
   ...{ modelType: 'gpt2', layers: 12, hidden: 768, heads: 12, kvHeads: 12, headDim: 64, ffn: 3072, gatedMlp: false, vocab: 50257 },

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { elasticTimeline, planElastic } from '../../../../src/core/elastic/make-plan';
-import { balanceNames } from '../../../../src/core/config/elastic-names';
+import { balanceNames } from '../../../../src/core/formats/terapipe/elastic-names';
 import { epochVerdict, totalBytes } from '../../../../src/core/elastic/memory';
-import { fitsMemory, verdictOfPeak } from '../../../../src/core/memory/verdict';
+import { fitsMemory, verdictOfPeak } from '../../../../src/core/memory-model/verdict';
 import type { ElasticEpoch, ElasticPlan, VariantId } from '../../../../src/core/elastic/plan';
 import type { ElasticRequest, Throughput } from '../../../../src/core/elastic/request';
-import { operationKind } from '../../../../src/core/schedule/schedule';
+import { operationKind } from '../../../../src/core/schedules/schedule';
 import { bertLarge, requestOf, trainingOf } from './models';
 
 function speedupOf({ variants }: ElasticPlan, id: VariantId): number {

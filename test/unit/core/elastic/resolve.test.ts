@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { applyOverrides } from '../../../../src/core/config/overrides';
-import { parametersOf } from '../../../../src/core/config/huggingface/count';
-import type { Run } from '../../../../src/core/config/run';
+import { applyOverrides } from '../../../../src/core/formats/overrides';
+import { parametersOf } from '../../../../src/core/formats/huggingface/count';
+import type { Run } from '../../../../src/core/formats/run';
 import { readGradientNorms } from '../../../../src/core/elastic/gradient-norms';
 import { resolveElastic } from '../../../../src/core/elastic/resolve';
 import { unitsOf } from '../../../../src/core/elastic/units';
 import { ExpectedError } from '../../../../src/core/errors';
 import { golden } from '../../../golden/data';
-import { load } from '../config/files';
+import { load } from '../formats/files';
 
 const sample = path.join(import.meta.dirname, '../../../../media/samples/vit-elastic');
 const vit = readFileSync(path.join(sample, 'config.json'), 'utf8');

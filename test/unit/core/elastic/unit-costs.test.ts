@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { defaultConstants } from '../../../../src/core/cost/constants';
-import { layerTime } from '../../../../src/core/cost/layer-time';
-import type { CostInputs } from '../../../../src/core/cost/rates';
-import { profiledStageCost } from '../../../../src/core/cost/profile-cost';
+import { defaultConstants } from '../../../../src/core/spec/cost-constants';
+import { layerTime } from '../../../../src/core/time-model/layer-time';
+import type { CostInputs } from '../../../../src/core/time-model/rates';
+import { profiledStageCost } from '../../../../src/core/time-model/profile-cost';
 import { analyticCosts, profiledCosts } from '../../../../src/core/elastic/unit-costs';
-import { savedBytes } from '../../../../src/core/memory/runtime';
+import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { decoderEnds } from '../../../../src/core/model/ends';
-import type { ModelSpec } from '../../../../src/core/model/spec';
-import { profileWith } from '../profile/profiles';
+import type { ModelSpec } from '../../../../src/core/spec/model';
+import { profileWith } from '../slice-times/profiles';
 import { bertLarge, gptSmall, layoutOfOne, trainingOf } from './models';
 
 const { gpu, links } = gpuPresets['V100-16GB'];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { chromeTrace } from '../../../../src/core/export/chrome-trace';
-import { generateSchedule, problemOf } from '../../../../src/core/schedule/registry';
-import type { Timeline } from '../../../../src/core/schedule/schedule';
-import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedule/simulate';
+import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import type { Timeline } from '../../../../src/core/schedules/schedule';
+import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
 
 interface TraceEvent {
   readonly ph: string;

@@ -1,13 +1,13 @@
-import { configError } from '../../../../src/core/config/errors';
-import type { LauncherFile, LauncherReader } from '../../../../src/core/config/facts';
-import type { Run } from '../../../../src/core/config/run';
-import { isLauncher, readerOf } from '../../../../src/core/launch/readers';
-import { loadConfig } from '../../../../src/core/launch/load-config';
-import { resolveRun } from '../../../../src/core/planner/resolve';
-import { answerSearch } from '../../../../src/core/planner/search/answer';
-import { freeNames, searchProblemOf } from '../../../../src/core/planner/search/problem';
-import type { SearchResult } from '../../../../src/core/planner/search/result';
-import { shellReader } from '../config/shell/shell-reader';
+import { configError } from '../../../../src/core/formats/errors';
+import type { LauncherFile, LauncherReader } from '../../../../src/core/formats/facts';
+import type { Run } from '../../../../src/core/formats/run';
+import { isLauncher, readerOf } from '../../../../src/core/load/readers';
+import { loadConfig } from '../../../../src/core/load/load-config';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { answerSearch } from '../../../../src/core/layout-search/answer';
+import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
+import type { SearchResult } from '../../../../src/core/layout-search/result';
+import { shellReader } from '../formats/shell/shell-reader';
 
 /** A config, read, with what a search of its layouts answers: all that a launcher's file fixes is let go of. */
 export interface Searched {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { findingsOf } from '../../../../src/core/planner/findings';
+import { findingsOf } from '../../../../src/core/rules/plan/findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../src/core/planner/resolve';
-import { loadObject } from '../config/files';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { loadObject } from '../formats/files';
 
 /** Llama-3 70B, sequences of 131,072 tokens, 128 H100. */
 const longSequences = {

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { askedSchedule, choose } from '../../../../src/core/planner/choose';
 import { candidateIds, peakBytesOf, type Candidate, type CandidateId } from '../../../../src/core/planner/plan';
 import { isUsual, otherRuntime } from '../../../../src/core/planner/reasons';
-import type { PlanRequest } from '../../../../src/core/planner/request';
-import type { ScheduleName } from '../../../../src/core/schedule/schedule';
+import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
 import { cases } from '../../../property/cases';
 
 const usable = 100;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
-import { megatronBoundary } from '../../../../src/core/cost/stage-time';
+import { megatronBoundary } from '../../../../src/core/time-model/stage-time';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
-import { stageShapes } from '../../../../src/core/planner/stages';
-import type { PlanRequest } from '../../../../src/core/planner/request';
-import { scheduleNames } from '../../../../src/core/schedule/registry';
-import { namedSchedules, otherSchedules } from '../../../../src/core/schedule/schedule';
+import { stageShapes } from '../../../../src/core/partition/stages';
+import type { PlanRequest } from '../../../../src/core/spec/request';
+import { scheduleNames } from '../../../../src/core/schedules/registry';
+import { namedSchedules, otherSchedules } from '../../../../src/core/spec/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
 
 const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {

@@ -1,10 +1,10 @@
 import { clusterOf } from '../../../../src/core/cluster/groups';
 import { gpuPresets, type GpuPresetName } from '../../../../src/core/cluster/presets';
-import type { NodeGroup } from '../../../../src/core/cluster/spec';
-import { loadRun } from '../../../../src/core/config/load';
-import type { Run } from '../../../../src/core/config/run';
-import type { PlanRequest } from '../../../../src/core/planner/request';
-import { resolveRun } from '../../../../src/core/planner/resolve';
+import type { NodeGroup } from '../../../../src/core/spec/cluster';
+import { loadRun } from '../../../../src/core/formats/load';
+import type { Run } from '../../../../src/core/formats/run';
+import type { PlanRequest } from '../../../../src/core/spec/request';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
 
 export const llama70b = {
   layers: 80,

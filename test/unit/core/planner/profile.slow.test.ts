@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { loadRun } from '../../../../src/core/config/load';
-import type { Run } from '../../../../src/core/config/run';
+import { loadRun } from '../../../../src/core/formats/load';
+import type { Run } from '../../../../src/core/formats/run';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { resolveRun } from '../../../../src/core/planner/resolve';
-import { profileText } from '../../../../src/core/profile/file';
-import { fitErrors, fitPart } from '../../../../src/core/profile/fit';
-import type { Cell, Profile, Sample } from '../../../../src/core/profile/profile';
-import { layerShapeOf } from '../../../../src/core/profile/shape';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { profileText } from '../../../../src/core/slice-times/file';
+import { fitErrors, fitPart } from '../../../../src/core/slice-times/fit';
+import type { Cell, Profile, Sample } from '../../../../src/core/spec/profile';
+import { layerShapeOf } from '../../../../src/core/slice-times/shape';
 
 const model = { layers: 8, hidden: 512, heads: 8, vocab: 1000 };
 const tokens = [8, 16, 32, 64, 128, 256, 512];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { pipelineOf } from '../../../../src/core/planner/predict';
-import type { PlanRequest } from '../../../../src/core/planner/request';
+import type { PlanRequest } from '../../../../src/core/spec/request';
 import { slicedSpecs } from '../../../../src/core/planner/sliced';
 import { slicingStages } from '../../../../src/core/planner/slicing-cost';
-import { bruteForce } from '../../../../src/core/solver/brute-force';
+import { bruteForce } from '../../../property/brute-force';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { group, onGroups } from './mixed';
 

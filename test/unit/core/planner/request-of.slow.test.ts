@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../../src/core/planner/request';
-import { searchLayouts } from '../../../../src/core/planner/search/assemble';
-import { requestOf } from '../../../../src/core/planner/search/request-of';
-import type { FoundPlan, SearchResult } from '../../../../src/core/planner/search/result';
-import { namedSchedules } from '../../../../src/core/schedule/schedule';
+import type { PlanRequest } from '../../../../src/core/spec/request';
+import { searchLayouts } from '../../../../src/core/layout-search/assemble';
+import { requestOf } from '../../../../src/core/layout-search/request-of';
+import type { FoundPlan, SearchResult } from '../../../../src/core/layout-search/result';
+import { namedSchedules } from '../../../../src/core/spec/schedule-names';
 import { deepseek, gpt, request } from '../../../golden/requests';
 
 /** Everything an answer shows. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { loadRun } from '../../../../src/core/config/load';
+import { loadRun } from '../../../../src/core/formats/load';
 import { ExpectedError } from '../../../../src/core/errors';
 import { makePlan, type PlanOptions } from '../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../src/core/planner/resolve';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
 
 const model = { layers: 16, hidden: 1024, heads: 16, vocab: 50304 };
 const cluster = { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 };

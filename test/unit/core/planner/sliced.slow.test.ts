@@ -3,9 +3,9 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { pipelineOf } from '../../../../src/core/planner/predict';
 import { slicedSpecs } from '../../../../src/core/planner/sliced';
 import { slicingCost } from '../../../../src/core/planner/slicing-cost';
-import type { PlanRequest } from '../../../../src/core/planner/request';
-import { latencyOf } from '../../../../src/core/solver/problem';
-import { solveSlicing, type StandingTimes } from '../../../../src/core/solver/solve';
+import type { PlanRequest } from '../../../../src/core/spec/request';
+import { latencyOf } from '../../../../src/core/slicing/problem';
+import { solveSlicing, type StandingTimes } from '../../../../src/core/slicing/solve';
 import { gpt, llama3, request } from '../../../golden/requests';
 
 function long(sequenceLength: number, unit: number, globalBatch: number, layers = 8): PlanRequest {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { planHtml, type ReportFinding } from '../../../../../src/core/export/html/report';
-import type { LayerKind } from '../../../../../src/core/model/spec';
+import type { LayerKind } from '../../../../../src/core/spec/model';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { gpt, request } from '../../../../golden/requests';

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import type { Facts, LauncherReader } from '../../../../../src/core/config/facts';
-import { runOfLauncher } from '../../../../../src/core/config/launcher-run';
-import { readHuggingFace } from '../../../../../src/core/config/huggingface';
-import { modelSpecOf } from '../../../../../src/core/config/written-model';
+import type { Facts, LauncherReader } from '../../../../../src/core/formats/facts';
+import { runOfLauncher } from '../../../../../src/core/formats/launcher-run';
+import { readHuggingFace } from '../../../../../src/core/formats/huggingface/reader';
+import { modelSpecOf } from '../../../../../src/core/formats/written-model';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
-import { launchFindings } from '../../../../../src/core/launch/findings';
-import { megatronStages } from '../../../../../src/core/launch/stage-layers';
+import { launchFindings } from '../../../../../src/core/rules/launchers/findings';
+import { megatronStages } from '../../../../../src/core/rules/launchers/stage-layers';
 import { parameterCount } from '../../../../../src/core/model/parameters';
-import type { ModelSpec } from '../../../../../src/core/model/spec';
-import { shellReader } from '../../config/shell/shell-reader';
+import type { ModelSpec } from '../../../../../src/core/spec/model';
+import { shellReader } from '../../formats/shell/shell-reader';
 import { planWith } from './plans';
 
 function modelOf(config: object): ModelSpec {

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import type { LauncherReader } from '../../../../../src/core/config/facts';
-import { applyOverrides } from '../../../../../src/core/config/overrides';
-import type { Run } from '../../../../../src/core/config/run';
+import type { LauncherReader } from '../../../../../src/core/formats/facts';
+import { applyOverrides } from '../../../../../src/core/formats/overrides';
+import type { Run } from '../../../../../src/core/formats/run';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { launchedMemoryFindings } from '../../../../../src/core/export/launchers/memory-fixes';
 import type { TextEdit } from '../../../../../src/core/findings';
-import { loadConfig, type LoadedConfig } from '../../../../../src/core/launch/load-config';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
-import { findRemedies, mostTrials, remedyText } from '../../../../../src/core/planner/remedies';
-import { resolveRun } from '../../../../../src/core/planner/resolve';
-import { shellReader } from '../../config/shell/shell-reader';
+import { findRemedies, mostTrials, remedyText } from '../../../../../src/core/rules/plan/remedies';
+import { resolveRun } from '../../../../../src/core/resolve/resolve';
+import { shellReader } from '../../formats/shell/shell-reader';
 
 const script = `#!/bin/bash
 MICRO=4 # sequences

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { readDeepSpeed } from '../../../../../src/core/config/deepspeed/reader';
-import type { Facts, LauncherReader } from '../../../../../src/core/config/facts';
-import { readTorchTitan } from '../../../../../src/core/config/torchtitan/reader';
-import { yamlReaders } from '../../../../../src/core/config/yaml';
-import type { HandOver } from '../../../../../src/core/export/launchers/hand-over';
-import { completeInline } from '../../../../../src/core/config/inline-model';
-import { runOfLauncher } from '../../../../../src/core/config/launcher-run';
+import { readDeepSpeed } from '../../../../../src/core/formats/deepspeed/reader';
+import type { Facts, LauncherReader } from '../../../../../src/core/formats/facts';
+import { readTorchTitan } from '../../../../../src/core/formats/torchtitan/reader';
+import { yamlReaders } from '../../../../../src/core/formats/yaml';
+import type { HandOver } from '../../../../../src/core/export/launchers/launch-settings';
+import { completeInline } from '../../../../../src/core/formats/terapipe/inline-model';
+import { runOfLauncher } from '../../../../../src/core/formats/launcher-run';
 import { newLauncher, type NewFormat } from '../../../../../src/core/export/launchers/new-launcher';
-import { launchFindings } from '../../../../../src/core/launch/findings';
-import { recogniseConfig } from '../../../../../src/core/launch/readers';
-import { shellReader } from '../../config/shell/shell-reader';
+import { launchFindings } from '../../../../../src/core/rules/launchers/findings';
+import { recogniseConfig } from '../../../../../src/core/load/readers';
+import { shellReader } from '../../formats/shell/shell-reader';
 import { anyPlan, planWith } from './plans';
 import { megatronLayout, titanLayout, deepspeedLayout, type ReadLayout } from './read-layout';
 

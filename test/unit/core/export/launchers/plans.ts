@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { HandOver } from '../../../../../src/core/export/launchers/hand-over';
-import { stageShapes } from '../../../../../src/core/planner/stages';
+import type { HandOver } from '../../../../../src/core/export/launchers/launch-settings';
+import { stageShapes } from '../../../../../src/core/partition/stages';
 
 /** A small Llama on one node, with what is given instead. */
 export function planWith(changes: Partial<HandOver> & { readonly layers?: number } = {}): HandOver {

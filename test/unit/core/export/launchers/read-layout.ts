@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Facts } from '../../../../../src/core/config/facts';
-import type { HandOver } from '../../../../../src/core/export/launchers/hand-over';
+import type { Facts } from '../../../../../src/core/formats/facts';
+import type { HandOver } from '../../../../../src/core/export/launchers/launch-settings';
 
 /** What a file says once read, to be held against the plan. Written apart from the code that is tested. */
 export interface ReadLayout {

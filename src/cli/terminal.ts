@@ -1,0 +1,25 @@
+import type { LauncherReader } from '../core/formats/facts';
+
+/** Where a command line speaks to. */
+export interface Terminal {
+  readonly out: (text: string) => void;
+  /** Resolves when what was said is out but for a few pieces: whoever says more than a page waits for it between pieces. Left out: at once. */
+  readonly drained?: () => Promise<void>;
+  readonly err: (text: string) => void;
+  /** Milliseconds since some moment. */
+  readonly clock: () => number;
+  /** ISO 8601. */
+  readonly now: () => string;
+  /** Shows how far long work is; each line replaces the one before. */
+  readonly progress: (line: string) => void;
+  /** Shows what goes on, on a terminal alone. */
+  readonly status: (line: string) => void;
+  /** Aborted when the user interrupts. */
+  readonly signal: AbortSignal;
+  /** The bundled child that measures slices. */
+  readonly profilerFile: string;
+  /** The reader of shell scripts. */
+  readonly shell: () => Promise<LauncherReader>;
+  /** Print stacks of internal errors. */
+  readonly debug: boolean;
+}

@@ -1,0 +1,72 @@
+import { clusterText } from '../cluster/groups';
+import type { Candidate, Plan } from '../planner/plan';
+import { stageShapes } from '../partition/stages';
+
+/** One thing that two plans were asked for, or chose, differently. */
+export interface AskedDifference {
+  /** As in terapipe.json (`training.recompute`), or `slices`, `microBatches`, `chunksPerStage` of what was chosen. */
+  readonly key: string;
+  readonly a: string;
+  readonly b: string;
+}
+
+/** What differs between two plans in model, cluster, training, layout, schedule and slicing, as planned. Of a cluster of one kind against one of several the figures are not told one by one. */
+export function askedDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): AskedDifference[] {
+  const [left, right] = [askedOf(a, ofA), askedOf(b, ofB)];
+  const isOneMixed = (a.request.cluster.groups === undefined) !== (b.request.cluster.groups === undefined);
+  return [...new Set([...left.keys(), ...right.keys()])]
+    .filter((key) => !isOneMixed || !key.startsWith('cluster.') || key === 'cluster.gpu')
+    .map((key) => ({ key, a: left.get(key) ?? '–', b: right.get(key) ?? '–' }))
+    .filter((difference) => difference.a !== difference.b);
+}
+
+/** Where figures come from is no difference of its own. */
+const untold = /^cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)$/u;
+
+function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
+  const { model, cluster, training, layout, constants, calibration, profile } = request;
+  const found = new Map<string, string>();
+  add(found, 'model', model);
+  if (cluster.groups === undefined) add(found, 'cluster', cluster);
+  else {
+    found.set('cluster.gpu', clusterText(cluster));
+    cluster.groups.forEach((group, index) => add(found, `cluster.groups[${index}]`, group));
+  }
+  add(found, 'training', training);
+  add(found, 'layout', layout);
+  found.set('schedule', candidate.schedule);
+  found.set('chunksPerStage', String(candidate.chunksPerStage));
+  found.set('microBatches', String(candidate.scheme.length));
+  found.set('slices', String(slicesOf(candidate)));
+  add(found, 'cost', constants);
+  if (calibration !== undefined) found.set('calibration.iterationMs', String(calibration.iterationMs));
+  if (profile !== null) found.set('cost.profile', profile.file);
+  for (const key of found.keys()) if (untold.test(key)) found.delete(key);
+  if (model.experts === null) for (const key of ['layout.expert', 'layout.expertTensor']) found.delete(key);
+  if (isEven(request)) found.delete('layout.stageLayers');
+  return found;
+}
+
+/** Whether a layout cuts the layers as it would without being told. */
+function isEven({ model, layout: { stageLayers } }: Plan['request']): boolean {
+  if (stageLayers === undefined) return true;
+  const even = stageShapes(model.layers, stageLayers.length).map(({ layers }) => layers);
+  return stageLayers.every((layers, stage) => layers === even[stage]);
+}
+
+/** Most slices that a sequence of a candidate is cut into. */
+export function slicesOf({ scheme }: Candidate): number {
+  return scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 0);
+}
+
+/** Every plain value under an object by its path; the items of lists after each other. */
+function add(found: Map<string, string>, path: string, value: unknown): void {
+  if (value === undefined) return;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) found.set(path.replace(/\.name$/, ''), textOf(value));
+  else for (const [key, inner] of Object.entries(value)) add(found, `${path}.${key}`, inner);
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(textOf).join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,210 @@
+import { placementText } from '../../cluster/groups';
+import { ExpectedError } from '../../errors';
+import type { ModelSpec } from '../../spec/model';
+import { formatCount, formatDuration, formatNumber } from '../../format';
+import { usablePeakBytes, usedText } from '../../memory-model/verdict';
+import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
+import type { PlanRequest } from '../../spec/request';
+import { requestOf } from '../../layout-search/request-of';
+import type { FoundPlan, SearchResult } from '../../layout-search/result';
+import { usualCut } from '../../partition/stages';
+import type { Precision } from '../../spec/cluster';
+import type { NarrowFormat } from '../../spec/number-formats';
+import type { ScheduleName } from '../../spec/schedule-names';
+import type { Scheme } from '../../spec/scheme';
+import { printable } from '../../text';
+
+/** How activations are recomputed, in the words of Megatron. */
+export interface Recompute {
+  readonly granularity: 'none' | 'selective' | 'full';
+  /** Parts of a layer that a selective recompute covers; undefined: the launcher's own choice. */
+  readonly modules?: readonly string[];
+  /** Layers of every (virtual) stage that a full recompute covers; undefined: all of them. */
+  readonly layers?: number;
+  /** Layers recomputed together; undefined: each by itself. */
+  readonly group?: number;
+}
+
+/** What a launcher is told of a plan: sizes of the parallel groups, batches, and how the step runs. Lengths in tokens, batches in sequences. */
+export interface HandOver {
+  readonly title: string;
+  readonly model: ModelSpec;
+  readonly gpu: string;
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+  readonly tensor: number;
+  readonly pipeline: number;
+  readonly data: number;
+  readonly context: number;
+  readonly expert: number;
+  /** Tensor size inside the experts; null: there are none. */
+  readonly expertTensor: number | null;
+  readonly virtualStages: number;
+  /** Transformer layers of each stage in the order of the model, virtual stages counted: `pipeline` x `virtualStages` entries. */
+  readonly stageLayers: readonly number[];
+  readonly sequenceLength: number;
+  readonly microBatch: number;
+  readonly globalBatch: number;
+  readonly precision: Precision;
+  /** Format of the layers' products; absent: as `precision`. */
+  readonly gemmPrecision?: NarrowFormat;
+  readonly zeroStage: 0 | 1 | 2 | 3;
+  /** Exchanges run beside compute; absent: as the launcher does. */
+  readonly overlapGradients?: boolean;
+  readonly overlapParameters?: boolean;
+  readonly sequenceParallel: boolean;
+  readonly recompute: Recompute;
+  /** The optimizer and its state are on the host; absent: on the GPU. */
+  readonly offloadOptimizer?: boolean;
+  /** Layers of each stage whose activations wait on the host; absent: none. */
+  readonly offloadLayers?: number;
+  /** How GPUs that share a sequence exchange; absent: as the launcher does. */
+  readonly contextExchange?: 'all-to-all' | 'ring';
+  readonly attention: 'flash' | 'unfused';
+  /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
+  readonly schedule: string;
+  /** Token slices that a sequence is cut into; 1: whole. */
+  readonly slices: number;
+  /** What the plan expects of it, in one line. */
+  readonly predicted: string;
+}
+
+/** A step as planned, and what a launcher is told of it. */
+export interface PlannedStep {
+  readonly plan: HandOver;
+  readonly request: PlanRequest;
+  readonly schedule: ScheduleName;
+  readonly scheme: Scheme;
+  readonly iterationMs: number;
+}
+
+/** The plan's chosen candidate. @throws ExpectedError as `handOverOf`. */
+export function stepOf(plan: Plan): PlannedStep {
+  const { schedule, scheme, iterationMs } = chosenOf(plan);
+  return { plan: handOverOf(plan), request: plan.request, schedule, scheme, iterationMs };
+}
+
+/** A layout that a search found. */
+export function stepOfFound(result: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): PlannedStep {
+  const { scheme, iterationMs, point } = found;
+  return { plan: handOverOfFound(result, found), request: requestOf(result.request, found), schedule: point.schedule, scheme, iterationMs };
+}
+
+/**
+ * What to tell a launcher so that it runs the plan's chosen candidate.
+ * @throws ExpectedError `export-groups` for stages on several kinds of nodes: which nodes a stage gets is said to the launcher's scheduler, not in its file.
+ */
+export function handOverOf(plan: Plan): HandOver {
+  const { request } = plan;
+  const placement = placementText(request.cluster, request.layout);
+  if (placement !== null)
+    throw new ExpectedError(
+      'export-groups',
+      `Launchers are not told which nodes a stage is on, and this plan needs ${placement}`,
+      'plan one kind of nodes to hand it over; or set layout.stageLayers in the launcher yourself, and order its hosts like the stages',
+    );
+  const chosen = chosenOf(plan);
+  return handOver(request, {
+    ...chosen,
+    stageLayers: stageLayersOf(request),
+    peakBytes: peakBytesOf(chosen),
+    capacityBytes: chosen.memory.capacityBytes,
+    errorPercent: plan.cost.errorPercent,
+  });
+}
+
+/** The same of a layout that a search found. */
+export function handOverOfFound({ request, cost }: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): HandOver {
+  const asked = requestOf(request, found);
+  const { schedule } = found.point;
+  return handOver(asked, {
+    ...found,
+    schedule,
+    stageLayers: stageLayersOf(asked),
+    capacityBytes: request.cluster.gpu.memoryBytes,
+    errorPercent: cost.errorPercent,
+  });
+}
+
+function stageLayersOf({ model, training, layout: { pipeline, virtualStages, stageLayers } }: PlanRequest): readonly number[] {
+  return stageLayers ?? usualCut(model, training, pipeline * virtualStages);
+}
+
+/** What is told of a layout beside its request. */
+interface Predicted extends Pick<FoundPlan, 'scheme' | 'iterationMs' | 'peakBytes'> {
+  readonly schedule: string;
+  readonly stageLayers: readonly number[];
+  readonly capacityBytes: number;
+  readonly errorPercent: number;
+}
+
+function handOver({ title, model, cluster, training, layout }: PlanRequest, predicted: Predicted): HandOver {
+  const { tensor, pipeline, data, context, expert } = layout;
+  const isPiped = pipeline > 1;
+  const virtualStages = isPiped ? layout.virtualStages : 1;
+  const { schedule, scheme, iterationMs, peakBytes, capacityBytes, errorPercent } = predicted;
+  const stageLayers = isPiped ? predicted.stageLayers : [model.layers];
+  const gpus = tensor * pipeline * data * context;
+  const nodes = nodesFor(gpus, cluster.gpusPerNode);
+  return {
+    ...{ title, model, gpu: cluster.gpu.name, nodes, gpusPerNode: gpus / nodes },
+    ...{ tensor, pipeline, data, context, expert, virtualStages, stageLayers, schedule },
+    expertTensor: model.experts === null ? null : (layout.expertTensor ?? tensor),
+    sequenceLength: training.sequenceLength,
+    microBatch: training.microBatch,
+    globalBatch: training.globalBatch,
+    precision: training.precision,
+    ...(training.gemmPrecision === undefined ? {} : { gemmPrecision: training.gemmPrecision }),
+    ...(training.overlapGradients === undefined ? {} : { overlapGradients: training.overlapGradients }),
+    ...(training.overlapParameters === undefined ? {} : { overlapParameters: training.overlapParameters }),
+    zeroStage: training.zeroStage,
+    sequenceParallel: training.sequenceParallel,
+    recompute: recomputeOf(training),
+    ...(training.offloadOptimizer === true ? { offloadOptimizer: true } : {}),
+    ...((training.offloadLayers ?? 0) > 0 ? { offloadLayers: training.offloadLayers } : {}),
+    ...(context > 1 && training.contextExchange !== undefined ? { contextExchange: training.contextExchange } : {}),
+    attention: training.attention,
+    slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
+    predicted: `${formatDuration(iterationMs)} a step, give or take ${formatNumber(errorPercent)} %; ${usedText({ peakBytes, usableBytes: usablePeakBytes(capacityBytes) })} on the fullest GPU`,
+  };
+}
+
+function recomputeOf({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: PlanRequest['training']): Recompute {
+  return {
+    granularity: recompute,
+    ...(recompute === 'selective' && recomputeModules !== undefined ? { modules: recomputeModules } : {}),
+    ...(recompute === 'full' && recomputeLayers !== undefined ? { layers: recomputeLayers } : {}),
+    ...(recompute === 'full' && recomputeGroup > 1 ? { group: recomputeGroup } : {}),
+  };
+}
+
+/** The fewest nodes that share the GPUs equally, none having more than there are. */
+function nodesFor(gpus: number, gpusPerNode: number): number {
+  let nodes = Math.ceil(gpus / gpusPerNode);
+  while (gpus % nodes !== 0) nodes += 1;
+  return nodes;
+}
+
+/** GPUs of the whole run. */
+export function gpusOf({ tensor, pipeline, data, context }: HandOver): number {
+  return tensor * pipeline * data * context;
+}
+
+/** Something about a hand-over in words. */
+export interface Remark {
+  readonly what: string;
+  readonly because: string;
+}
+
+/** Remarks at the top of a file, each on one line whatever the title holds. */
+export function headerLines(plan: HandOver, gaps: readonly Remark[]): readonly string[] {
+  const { title, tensor, pipeline, data, context, expert, gpu, predicted } = plan;
+  const sizes = [`tensor ${tensor}`, `pipeline ${pipeline}`, `data ${data}`, ...(context > 1 ? [`context ${context}`] : [])].join(' x ');
+  return [
+    printable(
+      `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusOf(plan))} ${gpu}.`,
+    ),
+    printable(`Predicted: ${predicted}.`),
+    ...gaps.map(({ what, because }) => printable(`Not written: ${what}: ${because}.`)),
+  ];
+}

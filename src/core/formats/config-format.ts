@@ -1,0 +1,3 @@
+export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx' | LauncherFormat;
+
+export type LauncherFormat = 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'torchtitan' | 'deepspeed' | 'gpt-neox';

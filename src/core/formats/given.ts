@@ -1,0 +1,16 @@
+import type { Located } from '../spec/located';
+import type { TrainingSpec } from '../spec/request';
+
+/** The fields of `T` that some file (or override) gives; what is missing is filled later and said. */
+export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };
+
+/** Under `training`. */
+export interface TrainingGiven extends TrainingSpec {
+  /** Depths that predict further tokens and are trained along; absent: as many as the model's config has. */
+  readonly mtpLayers?: number;
+}
+
+/** Under `calibration`. */
+export interface CalibrationGiven {
+  readonly iterationMs: number;
+}

@@ -1,0 +1,187 @@
+import type { Finding } from '../../findings';
+import { formatCount, plural } from '../../format';
+import type { Place } from '../../spec/located';
+import { quoted } from '../../text';
+import { families } from '../families';
+import type { Facts } from '../facts';
+import { placeOf, startOf, type Member } from '../json-document';
+import { isHybridKind, latentOf } from '../traits';
+import type { Unplanned } from '../run';
+import { closest } from '../suggest';
+import { extraKeys, type FamilyField } from './family';
+import type { FoundModel } from './find-model';
+import { memberNamed } from './members';
+import { isAttention } from './read-facts';
+import { stackKeys } from './stacks';
+
+/** Real configs have some dozens of keys; further ones are not searched for misspellings. */
+const maximumKeys = 500;
+
+/** What is worth saying about a config that can be read: misspelt keys, and what planning takes otherwise than the model has it. */
+export function remarksOn(found: FoundModel, facts: Facts, unplanned: Unplanned | null): Finding[] {
+  return [
+    ...found.remarks,
+    ...misspelt(found),
+    ...kindsOfLayers(facts),
+    ...(unplanned === null
+      ? approximations(found, facts)
+      : [{ code: 'model-not-planned', severity: 'information', fixes: [], ...unplanned } as const]),
+  ];
+}
+
+const inlineRemedy = 'give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that';
+
+/** The first reason why planning would be of another model than this one; null when there is none. */
+export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
+  const { family } = found;
+  const type = quoted(found.modelType.value);
+  const because = (reason: string, place: Place = placeOfType(found)): Unplanned => ({
+    place,
+    message: `Models of type ${type} are read but not planned: ${reason}`,
+    remedy: inlineRemedy,
+  });
+  if (family.kind === 'encoder') {
+    const reason = because('an encoder attends to both sides, so its sequence cannot be cut in slices');
+    return { ...reason, remedy: `plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
+  }
+  const both = found.members.get('is_encoder_decoder');
+  if (family.assumed === true && both?.value.value === true)
+    return because('its encoder and decoder are of a kind that is not known', placeOf(found.document, both.value));
+  if (family.kind === 'encoder-decoder' && both?.value.value === false)
+    return because('it is one stack of an encoder-decoder model alone', placeOf(found.document, both.value));
+  if (family.unplanned !== undefined) return because(family.unplanned);
+  const { state } = family;
+  const other = facts.attentionKinds?.value.find((kind) =>
+    state === undefined ? !isAttention(kind) : !isHybridKind(kind, state.isLone === true),
+  );
+  if (other !== undefined) return because(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
+  const untold =
+    state === undefined ? undefined : uncounted.find(({ key }) => isSet(found.members.get(key)) && family.keys.mlpBias?.[0] !== key);
+  if (untold !== undefined) return because(untold.reason, placeOfMember(found, untold.key));
+  const recurrent = state === undefined ? recurrentPlace(found, facts) : null;
+  if (recurrent !== null) return because('not all its layers are attention', recurrent);
+  if (facts.latentAttention !== undefined && latentOf(facts) === null)
+    return because('it does not say all sizes of its latent attention', placeOfFact(facts.kvLoraRank, found));
+  return family.assumed === true && !isCausal(found)
+    ? because('its architectures name no causal language model', placeOfMember(found, 'architectures'))
+    : null;
+}
+
+/** What configs of hybrids can ask for that is not counted. */
+const uncounted = [
+  { key: 'moe_latent_size', reason: 'its experts work on compressed tokens' },
+  { key: 'mlp_bias', reason: 'some of its feed-forward networks have biases' },
+] as const;
+
+/** Neither absent, nor null, off or 0. NemotronH alone has biases in some networks only: the others give theirs to all. */
+function isSet(member: Member | undefined): boolean {
+  return Boolean(member?.value.value);
+}
+
+/** Where a config of a type that may be anything sizes layers that are no attention. */
+function recurrentPlace(found: FoundModel, { hybridPattern }: Facts): Place | null {
+  if (hybridPattern !== undefined) return placeOfFact(hybridPattern, found);
+  if (found.family.assumed !== true) return null;
+  const telling = [...found.members.values()].find(
+    ({ name, value }) => /^(mamba|ssm|rwkv|linear_(num|key|value|conv))_/.test(name) && value.type === 'number',
+  );
+  return telling === undefined ? null : placeOf(found.document, telling.value);
+}
+
+/** Whether the classes that a config of an unknown type names generate text; also when it names none. */
+function isCausal({ members, around }: FoundModel): boolean {
+  const listed = members.get('architectures') ?? around?.get('architectures');
+  const names = (listed?.value.children ?? []).map(({ value }) => String(value));
+  return names.length === 0 || names.some((name) => /CausalLM|LMHead|ConditionalGeneration/.test(name));
+}
+
+function placeOfType({ document, modelType }: FoundModel): Place {
+  if (modelType.source.kind === 'file') return modelType.source.place;
+  return { ...startOf(document.file), range: { start: document.root.offset, end: document.root.offset + 1 } };
+}
+
+function placeOfFact(fact: Facts[keyof Facts], found: FoundModel): Place {
+  return fact?.source.kind === 'file' ? fact.source.place : placeOfType(found);
+}
+
+function placeOfMember(found: FoundModel, name: string): Place {
+  const member = found.members.get(name) ?? found.around?.get(name);
+  return member === undefined ? placeOfType(found) : placeOf(found.document, member.value);
+}
+
+const knownKeys: ReadonlySet<string> = new Set([
+  ...Object.values(families).flatMap(({ keys }) => Object.values(keys).flat()),
+  ...Object.values(extraKeys).flat(),
+  ...stackKeys,
+  ...Object.values(families).flatMap(({ state }) => Object.values(state?.keys ?? {}).flat()),
+]);
+
+/** HuggingFace configs hold many keys that mean nothing to planning; one that nearly spells a size we then took by default is worth a word. */
+function misspelt({ document, members, family }: FoundModel): Finding[] {
+  if (family.assumed === true) return [];
+  const missing = Object.keys(family.keys)
+    .filter((field) => memberNamed(members, family.keys[field as FamilyField]) === undefined)
+    .map((field) => family.keys[field as FamilyField]?.[0] ?? '');
+  return [...members.values()].slice(0, maximumKeys).flatMap((member) => {
+    if (knownKeys.has(member.name) || member.value.type === 'object') return [];
+    const meant = closest(member.name, missing, (length) => (length < 8 ? 1 : 2));
+    if (meant === null) return [];
+    const place = placeOf(document, member.key);
+    return [
+      {
+        code: 'unknown-key',
+        severity: 'warning',
+        place,
+        message: `${quoted(member.name)} is not a key of ${family.configClass}, which takes its default for ${meant}`,
+        remedy: `did you mean "${meant}"?`,
+        fixes: [{ title: `Rename to "${meant}"`, preferred: true, edits: [{ place, newText: JSON.stringify(meant) }] }],
+      },
+    ];
+  });
+}
+
+function kindsOfLayers({ attentionKinds, layers }: Facts): Finding[] {
+  if (attentionKinds?.source.kind !== 'file' || attentionKinds.name !== 'layer_types' || layers === undefined) return [];
+  const kinds = attentionKinds.value.length;
+  if (kinds === layers.value) return [];
+  return [
+    {
+      code: 'layer-types-length',
+      severity: 'warning',
+      place: attentionKinds.source.place,
+      message: `layer_types names the kinds of ${plural(kinds, 'layer')}, but there ${layers.value === 1 ? 'is' : 'are'} ${formatCount(layers.value)}`,
+      remedy: `list ${formatCount(layers.value)} kinds, or set ${layers.name ?? 'the number of layers'} to ${formatCount(kinds)}`,
+      fixes: [],
+    },
+  ];
+}
+
+function approximations(found: FoundModel, facts: Facts): Finding[] {
+  const { document, family, around } = found;
+  const crossing = (facts.attentionKinds?.value ?? []).filter((kind) => kind === 'cross_attention').length;
+  const planned = [
+    ...(family.approximated === undefined ? [] : [[family.approximated, placeOfType(found)] as const]),
+    ...(crossing === 0
+      ? []
+      : [[`${plural(crossing, 'layer')} of cross-attention as self-attention`, placeOfFact(facts.attentionKinds, found)] as const]),
+  ];
+  const encoder = [...(around?.values() ?? [])].find(
+    ({ name, value }) => /^(vision|audio|visual)_?(config|tower)?$/.test(name) && value.type === 'object',
+  );
+  return [
+    ...planned.map(([what, place]) => approximated(place, `Planned with ${what}`, 'expect slightly other times and sizes than planned')),
+    ...(encoder === undefined
+      ? []
+      : [
+          approximated(
+            placeOf(document, encoder.key),
+            'Only the language model is planned, without the encoder of images or sound',
+            'leave room for it in the memory and time of the first stage',
+          ),
+        ]),
+  ];
+}
+
+function approximated(place: Place, message: string, remedy: string): Finding {
+  return { code: 'model-approximated', severity: 'information', place, message, remedy, fixes: [] };
+}

@@ -1,0 +1,196 @@
+import { boolean, integer, list, type Rule } from '../rules';
+import { modelFields } from '../terapipe/fields';
+import type { Given } from '../given';
+import type { ModelTraits, WrittenModel } from '../written-model';
+import type { Located } from '../../spec/located';
+import * as v from 'valibot';
+import type { FamilyField } from './family';
+import { readStackLayers, readStacks } from './stacks';
+import { flag, from, located, memberNamed, readMember, type Members, type Source } from './members';
+import { membersOf } from '../json-document';
+import { byDefault } from '../families';
+import { stateLayers } from './ssm';
+
+/**
+ * The sizes and traits that a config gives, whatever its family derives from its switches included.
+ * @param around members of the file around a text_config: some keep the tie of embedding and head there.
+ * @throws ExpectedError `config-wrong-type`, `config-out-of-range`; placed.
+ */
+export function readSizes(source: Source, around: Members | null): Given<WrittenModel> {
+  const given = { ...readGiven(source), ...tieAround(source, around) };
+  const switches = familySwitches[source.family.configClass]?.(source, given) ?? {};
+  return { ...given, ...switches, ...denseInstead(given), ...bothStacks(source, given) };
+}
+
+function readGiven(source: Source): Given<WrittenModel> {
+  const { document, members, family } = source;
+  const read = <K extends FamilyField>(field: K, rule: Rule<WrittenModel[K]> = modelFields[field]): Given<WrittenModel> => {
+    const found = readMember(source, memberNamed(members, family.keys[field]), rule);
+    return found === undefined ? {} : { [field]: found };
+  };
+  const sizes: Given<WrittenModel> = { ...read('hidden'), ...read('heads') };
+  const hidden = sizes.hidden?.value ?? family.defaults.hidden;
+  const heads = sizes.heads?.value ?? family.defaults.heads;
+  /** For keys whose null transformers replaces: by the derived value, which is also the default of most families. */
+  const readNullable = (field: 'kvHeads' | 'headDim' | 'ffn', derived: number): Given<WrittenModel> => {
+    const member = memberNamed(members, family.keys[field]);
+    if (member?.value.type !== 'null') return read(field);
+    return family.defaults[field] === null ? {} : { [field]: located(document, member, derived) };
+  };
+  return {
+    ...sizes,
+    ...read('layers'),
+    ...readNullable('kvHeads', heads),
+    ...readNullable('headDim', Math.max(1, Math.floor(hidden / heads))),
+    ...(family.defaults.ffn === null ? readNullable('ffn', 4 * hidden) : read('ffn')),
+    ...(family.state !== undefined && memberNamed(members, family.keys.experts)?.value.value === 0 ? noExperts(source) : read('experts')),
+    ...read('activeExperts'),
+    ...read('expertFfn'),
+    ...read('vocab', integer(1, 100_000_000)),
+    ...read('tiedEmbeddings'),
+    ...read('maxPositions'),
+    ...read('qkvBias'),
+    ...read('attentionOutputBias'),
+    ...read('mlpBias'),
+  };
+}
+
+/** No experts, written as 0 of them (Granite 4). */
+function noExperts({ document, members, family }: Source): Given<WrittenModel> {
+  const member = memberNamed(members, family.keys.experts);
+  return member === undefined ? {} : { experts: located(document, member, null) };
+}
+
+function tieAround(source: Source, around: Members | null): Given<WrittenModel> {
+  if (around === null || memberNamed(source.members, source.family.keys.tiedEmbeddings) !== undefined) return {};
+  const tie = readMember(source, around.get('tie_word_embeddings'), boolean);
+  return tie === undefined ? {} : { tiedEmbeddings: tie };
+}
+
+/** A family of experts whose config says that there are none is dense. */
+function denseInstead({ experts }: Given<WrittenModel>): Given<WrittenModel> {
+  return experts?.value === null ? { activeExperts: from(experts, null), expertFfn: from(experts, null) } : {};
+}
+
+/** Layers of encoder and decoder together, where there are both. */
+function bothStacks(source: Source, { layers }: Given<WrittenModel>): Given<WrittenModel> {
+  const stacks = readStackLayers(source, layers);
+  if (stacks === null) return {};
+  const { encoder, decoder } = stacks;
+  return { layers: from(encoder.source.kind === 'file' ? encoder : decoder, encoder.value + decoder.value), encoderLayers: encoder };
+}
+
+type Switches = (source: Source, given: Given<WrittenModel>) => Given<WrittenModel>;
+
+const headsOf = ({ family }: Source, { heads }: Given<WrittenModel>): number => heads?.value ?? family.defaults.heads;
+
+/** Only what the file switches itself: what follows from a default is the family's own default. */
+function given<T>(found: Located<T>, field: keyof WrittenModel): Given<WrittenModel> {
+  return found.source.kind === 'file' ? { [field]: found } : {};
+}
+
+const normOfQueries =
+  (key: string): Switches =>
+  (source) =>
+    given(flag(source, key, false), 'qkNorm');
+
+const gatedFeedForward: Switches = (source) => {
+  const written = readMember(source, source.members.get('feed_forward_proj'), { schema: v.string(), type: 'string', expects: 'a word' });
+  return written === undefined ? {} : { gatedMlp: from(written, written.value.startsWith('gated')) };
+};
+
+/** One key/value head under `multi_query`; the new decoder of Falcon has as many as it says. */
+const multiQuery: Switches = (source, sizes) => {
+  const one = flag(source, 'multi_query', true);
+  return given(from(one, one.value ? 1 : headsOf(source, sizes)), 'kvHeads');
+};
+
+const falcon: Switches = (source, sizes) => {
+  const newDecoder = flag(source, 'new_decoder_architecture', false);
+  const alibi = flag(source, 'alibi', false);
+  const groups = memberNamed(source.members, ['num_kv_heads', 'n_head_kv']);
+  const written = groups?.value.type === 'null' ? undefined : readMember(source, groups, modelFields.kvHeads);
+  return {
+    ...(newDecoder.value ? { kvHeads: written ?? from(newDecoder, headsOf(source, sizes)) } : multiQuery(source, sizes)),
+    ...(alibi.value ? { positions: from(alibi, 'none') } : {}),
+  };
+};
+
+const noBias = (source: Source): Given<WrittenModel> => {
+  const none = flag(source, 'no_bias', true);
+  const bias = from(none, !none.value);
+  return { ...given(bias, 'qkvBias'), ...given(bias, 'attentionOutputBias'), ...given(bias, 'mlpBias') };
+};
+
+const mpt: Switches = (source, sizes) => {
+  const wider = readMember(source, source.members.get('expansion_ratio'), integer(1, 1000));
+  const attention = source.members.get('attn_config');
+  const inner: Members = attention?.value.type === 'object' ? membersOf(source.document, attention.value, 'attn_config') : new Map();
+  const alibi = readMember(source, inner.get('alibi'), boolean);
+  const hidden = sizes.hidden?.value ?? source.family.defaults.hidden;
+  return {
+    ...(wider === undefined ? {} : { ffn: from(wider, wider.value * hidden) }),
+    ...(alibi?.value === true ? { positions: from(alibi, 'none') } : {}),
+    ...noBias(source),
+  };
+};
+
+/** One expert is a plain network. */
+const jamba: Switches = (_, { experts }) => (experts?.value === 1 ? withoutExperts(experts) : {});
+
+/** Without experts only the network is left that is shared with them otherwise. */
+const graniteHybrid: Switches = (source, { experts }) => {
+  const kind = source.members.get('position_embedding_type');
+  const shared =
+    readMember(source, source.members.get('shared_intermediate_size'), modelFields.ffn) ?? byDefault(1024, 'shared with experts otherwise');
+  return {
+    ...(kind?.value.value === 'rope' ? { positions: located(source.document, kind, 'rotary') } : {}),
+    ...(experts?.value === null ? { ffn: shared } : {}),
+  };
+};
+
+/** As many layers as are listed; no experts where no layer lists them. */
+const nemotronHybrid: Switches = (source) => {
+  const kinds = stateLayers(source, source.family.defaults.layers);
+  if (kinds === null) return {};
+  return {
+    layers: from(kinds, kinds.value.length),
+    ...(kinds.value.includes('moe') ? {} : withoutExperts(from(kinds, 1))),
+  };
+};
+
+function withoutExperts(because: Located<unknown>): Given<WrittenModel> {
+  return { experts: from(because, null), activeExperts: from(because, null), expertFfn: from(because, null) };
+}
+
+/** What the configuration classes derive from switches of their own. */
+const familySwitches: Readonly<Record<string, Switches>> = {
+  FalconConfig: falcon,
+  GPTBigCodeConfig: multiQuery,
+  MptConfig: mpt,
+  T5Config: gatedFeedForward,
+  MT5Config: gatedFeedForward,
+  UMT5Config: gatedFeedForward,
+  PhiConfig: normOfQueries('qk_layernorm'),
+  StableLmConfig: normOfQueries('qk_layernorm'),
+  CohereConfig: normOfQueries('use_qk_norm'),
+  JambaConfig: jamba,
+  GraniteMoeHybridConfig: graniteHybrid,
+  NemotronHConfig: nemotronHybrid,
+};
+
+/**
+ * What a model has beyond sizes because of its family, and of switches of its own.
+ * @throws ExpectedError as `readSizes`.
+ */
+export function familyTraits(source: Source): ModelTraits {
+  const { configClass, traits: ofFamily = {} } = source.family;
+  const stacks = readStacks(source);
+  const traits = stacks === null ? ofFamily : { ...ofFamily, stacks };
+  if (configClass !== 'FalconConfig') return traits;
+  const oneNorm = flag(source, 'parallel_attn', true).value && !flag(source, 'new_decoder_architecture', false).value;
+  return oneNorm ? { ...traits, normsPerLayer: 1 } : traits;
+}
+
+/** Keys that are read here and in the facts, beside those of sizes. */
+export const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, 'a list of layer indices');

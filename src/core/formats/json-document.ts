@@ -1,0 +1,217 @@
+import { createScanner, parseTree, printParseErrorCode, type JSONScanner, type Node, type ParseError } from 'jsonc-parser';
+import { formatCount } from '../format';
+import type { Place } from '../spec/located';
+import { quoted } from '../text';
+import { configError } from './errors';
+
+/** Configs are kilobytes; more than this is a mistake. UTF-16 units here, bytes where files are read. */
+export const maximumConfigSize = 5 * 2 ** 20;
+
+const maximumDepth = 100;
+
+/** Keys, values, lists and objects of a config at most: each takes some hundred bytes in the tree, and 5 MB hold millions. */
+export const maximumConfigNodes = 200_000;
+
+/** jsonc-parser's `SyntaxKind`, a const enum that isolated modules cannot name. */
+const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, comma: 5, colon: 6, string: 10, endOfFile: 17 } as const;
+
+/** A parsed file: the tree keeps offsets, so that every value can say where it stands. */
+export interface JsonDocument {
+  readonly file: string;
+  readonly text: string;
+  /** Always an object. */
+  readonly root: Node;
+}
+
+/** A property of an object: the nodes of its key and value. */
+export interface Member {
+  readonly name: string;
+  readonly key: Node;
+  readonly value: Node;
+}
+
+/** `json`: as Python's json module reads it. `jsonc`: comments and trailing commas too. */
+export type JsonDialect = 'json' | 'jsonc';
+
+/**
+ * Parses a config whose root is an object.
+ * @throws ExpectedError `config-empty`, `config-binary`, `config-too-large`, `config-too-deep`, `config-json-syntax` or `config-wrong-type`, placed.
+ */
+export function parseDocument(file: string, text: string, dialect: JsonDialect): JsonDocument {
+  const clean = text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text;
+  refuseUnfit(file, clean);
+  refuseDeepAndMany(file, clean);
+  const errors: ParseError[] = [];
+  const root = parseTree(clean, errors, {
+    disallowComments: dialect === 'json',
+    allowTrailingComma: dialect === 'jsonc',
+    allowEmptyContent: false,
+  });
+  const first = errors[0];
+  if (first !== undefined) throw syntaxError(file, clean, first);
+  if (root?.type !== 'object')
+    throw configError(
+      'config-wrong-type',
+      `A config is a JSON object, not ${root === undefined ? 'nothing' : kindOf(root)}`,
+      'write it as { "key": value, ... }',
+      root === undefined ? startOf(file) : placeOf({ file }, root),
+    );
+  return { file, text: clean, root };
+}
+
+/** Where a node stands. */
+export function placeOf({ file }: Pick<JsonDocument, 'file'>, node: Node): Place {
+  return { file, range: { start: node.offset, end: node.offset + node.length } };
+}
+
+/** The first character of a file. */
+export function startOf(file: string): Place {
+  return { file, range: { start: 0, end: 0 } };
+}
+
+/**
+ * The properties of an object by name, in file order.
+ * @throws ExpectedError `config-wrong-type` when it is no object, `config-duplicate-key`, `config-forbidden-key`.
+ */
+export function membersOf(document: JsonDocument, node: Node, what: string): ReadonlyMap<string, Member> {
+  if (node.type !== 'object')
+    throw configError(
+      'config-wrong-type',
+      `${what} must be an object, not ${kindOf(node)}`,
+      'write { "key": value, ... }',
+      placeOf(document, node),
+    );
+  const members = new Map<string, Member>();
+  for (const property of node.children ?? []) {
+    const [key, value] = property.children ?? [];
+    if (key === undefined || value === undefined) continue;
+    const name = String(key.value);
+    if (name === '__proto__')
+      throw configError('config-forbidden-key', '"__proto__" is not a key that a config may have', 'remove it', placeOf(document, key));
+    if (members.has(name))
+      throw configError('config-duplicate-key', `${quoted(name)} appears twice in ${what}`, 'keep one of the two', placeOf(document, key));
+    members.set(name, { name, key, value });
+  }
+  return members;
+}
+
+/** A node in words, for `..., not a list`: numbers as written, strings quoted. */
+export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): string {
+  switch (node.type) {
+    case 'string':
+      return quoted(String(node.value));
+    case 'number':
+      return node.length > 40 ? `a number of ${node.length} digits` : text.slice(node.offset, node.offset + node.length);
+    case 'boolean':
+    case 'null':
+      return String(node.value);
+    case 'array':
+      return node.children?.length === 0 ? 'an empty list' : kindOf(node);
+    case 'object':
+    case 'property':
+      return kindOf(node);
+  }
+}
+
+/** Names of the root's properties without a full parse; tolerant, so that a broken file is still recognised. Empty when it is no object. */
+export function topLevelKeys(text: string): ReadonlySet<string> {
+  const keys = new Set<string>();
+  const scanner = createScanner(text.replace(/^\uFEFF/, ' '), true);
+  if (numberOf(scanner.scan()) !== token.openBrace) return keys;
+  let depth = 1;
+  let lastString: string | null = null;
+  for (let kind = numberOf(scanner.scan()); kind !== token.endOfFile && depth > 0; kind = numberOf(scanner.scan())) {
+    if (kind === token.openBrace || kind === token.openBracket) depth += 1;
+    else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
+    else if (kind === token.colon && depth === 1 && lastString !== null) keys.add(lastString);
+    lastString = kind === token.string ? scanner.getTokenValue() : null;
+  }
+  return keys;
+}
+
+function refuseUnfit(file: string, text: string): void {
+  const place = startOf(file);
+  if (text.length > maximumConfigSize)
+    throw configError('config-too-large', 'The file is over 5 MB, too large for a config', 'name the config file itself', place);
+  if (text.trim() === '') throw configError('config-empty', 'The file is empty', 'write a model config or a terapipe.json', place);
+  if (looksBinary(text)) throw configError('config-binary', 'The file is not text', 'name a JSON config file', place);
+}
+
+/** NUL, or many undecodable or control characters near the start. */
+function looksBinary(text: string): boolean {
+  if (text.includes('\0')) return true;
+  const head = text.slice(0, 1000);
+  const odd = (head.match(/[\uFFFD\p{Cc}]/gu) ?? []).filter((character) => character.trim() !== '');
+  return odd.length > head.length / 10;
+}
+
+function refuseDeepAndMany(file: string, text: string): void {
+  const scanner = createScanner(text, true);
+  let depth = 0;
+  let nodes = 0;
+  for (let kind = numberOf(scanner.scan()); kind !== token.endOfFile; kind = numberOf(scanner.scan())) {
+    if (kind === token.openBrace || kind === token.openBracket) {
+      depth += 1;
+      nodes += 1;
+    } else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
+    else if (kind !== token.comma && kind !== token.colon) nodes += 1;
+    if (depth > maximumDepth)
+      throw configError('config-too-deep', `Nested more than ${maximumDepth} levels deep`, 'name a config file', tokenPlace(file, scanner));
+    if (nodes > maximumConfigNodes) {
+      const message = `The file has more than ${formatCount(maximumConfigNodes)} values, too many for a config`;
+      throw configError('config-too-large', message, 'name the config file itself', tokenPlace(file, scanner));
+    }
+  }
+}
+
+function tokenPlace(file: string, scanner: JSONScanner): Place {
+  const start = scanner.getTokenOffset();
+  return { file, range: { start, end: start + 1 } };
+}
+
+function numberOf(kind: number): number {
+  return kind;
+}
+
+const syntaxSentences: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
+  InvalidSymbol: ['not a JSON value', 'write a number, true, false, null, or a string in double quotes'],
+  InvalidNumberFormat: ['not a JSON number', 'write digits only'],
+  PropertyNameExpected: ['a property name is expected', 'write a name in double quotes, or remove the comma before'],
+  ValueExpected: ['a value is expected', 'write a value, or remove the comma before'],
+  ColonExpected: ['a colon is expected', 'put : between name and value'],
+  CommaExpected: ['a comma is expected', 'put , between the entries'],
+  CloseBraceExpected: ['} is missing', 'close the object'],
+  CloseBracketExpected: ['] is missing', 'close the list'],
+  EndOfFileExpected: ['something follows the end of the JSON', 'remove it'],
+  InvalidCommentToken: ['a comment, which JSON does not allow', 'remove the comment'],
+  UnexpectedEndOfComment: ['the comment is not closed', 'close it with */'],
+  UnexpectedEndOfString: ['the string is not closed', 'close it with "'],
+  UnexpectedEndOfNumber: ['the number is not finished', 'write digits after it'],
+  InvalidUnicode: ['not a \\u escape', 'write four hexadecimal digits'],
+  InvalidEscapeCharacter: ['not an escape', 'write \\\\ for a backslash'],
+  InvalidCharacter: ['a control character inside a string', 'write it as an escape'],
+};
+
+function syntaxError(file: string, text: string, { error, offset, length }: ParseError): Error {
+  const [message, remedy] = syntaxSentences[printParseErrorCode(error)] ?? ['not JSON', 'mend the syntax'];
+  const contentEnd = text.trimEnd().length;
+  const atEnd = offset >= contentEnd;
+  const start = atEnd ? Math.max(contentEnd - 1, 0) : offset;
+  // jsonc-parser counts one character more than there is where a comment is not closed.
+  const end = atEnd ? contentEnd : Math.min(offset + Math.max(length, 1), text.length);
+  const sentence = atEnd ? `The file ends too early: ${message}` : `JSON error: ${message}`;
+  return configError('config-json-syntax', sentence, remedy, { file, range: { start, end } });
+}
+
+function kindOf(node: Node): string {
+  const names: Readonly<Record<Node['type'], string>> = {
+    object: 'an object',
+    array: 'a list',
+    property: 'a property',
+    string: 'a string',
+    number: 'a number',
+    boolean: 'true or false',
+    null: 'null',
+  };
+  return names[node.type];
+}

@@ -1,0 +1,278 @@
+import type { Finding } from '../findings';
+import { plural } from '../format';
+import type { Located, LocatedFields } from '../spec/located';
+import { narrowFormats } from '../spec/number-formats';
+import { recomputeModules } from '../spec/recompute';
+import type { Layout, TrainingSpec } from '../spec/request';
+import { namedSchedules, type ScheduleName } from '../spec/schedule-names';
+import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
+import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from './hybrid';
+import { completeInline } from './terapipe/inline-model';
+import { frequencyPattern, latentOf, traitsOf } from './traits';
+import type { Run } from './run';
+import type { Given, TrainingGiven } from './given';
+import type { WrittenModel } from './written-model';
+
+/** A model read from a config of its own, to fill what a launcher leaves open. */
+export interface JoinedModel {
+  readonly model: LocatedFields<WrittenModel>;
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/**
+ * The run that a launcher describes, as planning takes it. Sizes that the launcher gives win over those of the model config joined to it; what neither gives follows the defaults of numbers given inline.
+ * What planning has no word for stays in the facts alone.
+ *
+ * @throws ExpectedError `config-model-incomplete` at the launcher's first fact when layers, hidden size or heads are known from nowhere.
+ */
+export function runOfLauncher(launcher: LauncherFile, title: string, joined: JoinedModel | null): Run {
+  const { file, format, place } = launcher;
+  const hybrid = hybridRunOf(launcher.facts);
+  const facts = withWindow(hybrid === null ? launcher.facts : withKinds(launcher.facts, hybrid));
+  const given = modelNumbers(facts);
+  const model = joined === null ? completeInline(given, place) : { ...joined.model, ...given };
+  const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
+  const cluster = clusterOf(facts);
+  const schedule = scheduleOf(facts);
+  return {
+    ...{ file, files: [...texts.keys()], format, title, place, model },
+    traits: traitsOf(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid),
+    ...cluster,
+    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format), ...mtpOf(launcher) },
+    layout: layoutOf(facts, model.layers.value),
+    ...batchPerReplicaOf(facts, format),
+    ...(schedule === undefined ? {} : { schedule }),
+    constants: {},
+    ...unplannedBy(facts),
+    remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
+    texts,
+  };
+}
+
+/** As many layers as the pattern of a hybrid has, each with its kind. */
+function withKinds(facts: Facts, { kinds, layers }: HybridRun): Facts {
+  const { source } = facts.hybridPattern ?? facts.layers ?? { source: { kind: 'override' } as const };
+  return {
+    ...facts,
+    layers: facts.hybridPattern === undefined && facts.layers !== undefined ? facts.layers : { value: layers, source },
+    attentionKinds: { value: kinds, source },
+  };
+}
+
+/** A window that a launcher gives is that of the layers that attend, but for those that it says to skip. */
+function withWindow(facts: Facts): Facts {
+  const { slidingWindow, attentionKinds, layers, windowFrequency } = facts;
+  if (slidingWindow === undefined) return facts;
+  const isWithin = windowFrequency === undefined ? null : frequentLayers(windowFrequency.value, layers?.value ?? 0);
+  const names = attentionKinds?.value ?? (isWithin === null ? null : isWithin.map(() => 'attention'));
+  const kinds = names?.map((name, layer) =>
+    (name === 'attention' || name === 'full_attention') && isWithin?.[layer] !== false ? 'sliding_attention' : name,
+  );
+  return {
+    ...facts,
+    slidingWindowActive: { ...slidingWindow, value: true },
+    ...(kinds && kinds.length > 0 && { attentionKinds: { source: slidingWindow.source, value: kinds } }),
+  };
+}
+
+/** Layers that predict further tokens are told by the pattern of a hybrid alone, and left out. */
+function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): Finding[] {
+  if (hybridPattern?.source.kind !== 'file' || hybrid === null || hybrid.depths === 0) return [];
+  return [
+    {
+      code: 'model-approximated',
+      severity: 'information',
+      place: hybridPattern.source.place,
+      message: `Planned without the layers that predict ${plural(hybrid.depths, 'further token')}`,
+      remedy: 'leave room for them in the memory and time of the last stage',
+      fixes: [],
+    },
+  ];
+}
+
+/** Kinds of model that a launcher's flags tell and planning has no word for: read, inspected and checked, but not planned as something else. */
+function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
+  const kinds: readonly (readonly [FactName, string, boolean])[] = [
+    ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
+    ['hybridPattern', 'a hybrid some of whose layers are of a kind that is not known', isHybrid(facts) && hybridRunOf(facts) === null],
+    ['linearAttentionFrequency', 'a hybrid whose kinds of layers cannot be read', isHybrid(facts) && hybridRunOf(facts) === null],
+    ['windowFrequency', 'a model whose windows cannot be read', !isReadWindows(facts)],
+    ['expertLatent', 'a mixture whose experts work on compressed tokens', true],
+    ['moeLayerFrequency', 'a model whose layers differ in a way that cannot be read', !isReadFrequency(facts)],
+  ];
+  for (const [name, kind, unknown] of kinds) {
+    const fact: Fact<unknown> | undefined = facts[name];
+    if (fact?.source.kind !== 'file' || fact.value === false || !unknown) continue;
+    const remedy = 'give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that';
+    return { unplanned: { message: `This is ${kind}, which is read but not planned`, remedy, place: fact.source.place } };
+  }
+  return {};
+}
+
+function isReadWindows({ slidingWindow, windowFrequency, layers }: Facts): boolean {
+  if (slidingWindow === undefined || windowFrequency === undefined || layers === undefined) return true;
+  return frequentLayers(windowFrequency.value, layers.value) !== null;
+}
+
+function isReadFrequency({ moeLayerFrequency, layers }: Facts): boolean {
+  return moeLayerFrequency === undefined || frequencyPattern(moeLayerFrequency.value, layers?.value ?? 1) !== null;
+}
+
+const modelKeys = [
+  ...['modelType', 'layers', 'hidden', 'heads', 'kvHeads', 'headDim', 'ffn', 'gatedMlp', 'vocab', 'tiedEmbeddings'],
+  ...['maxPositions', 'positions', 'norm', 'qkvBias', 'qkNorm', 'experts', 'activeExperts', 'expertFfn'],
+] as readonly (FactName & keyof WrittenModel)[];
+
+function modelNumbers(facts: Facts): Given<WrittenModel> {
+  const numbers = pick(facts, modelKeys) as Given<WrittenModel>;
+  const { bias, encoderLayers, decoderLayers } = facts;
+  const biases =
+    bias === undefined
+      ? {}
+      : {
+          qkvBias: bias.value ? located(bias) : (facts.qkvBias ?? located(bias)),
+          attentionOutputBias: located(bias),
+          mlpBias: located(bias),
+        };
+  const both = encoderLayers !== undefined && decoderLayers !== undefined;
+  const stacks = both
+    ? { layers: { ...located(encoderLayers), value: encoderLayers.value + decoderLayers.value }, encoderLayers: located(encoderLayers) }
+    : {};
+  return { ...numbers, ...biases, ...stacks };
+}
+
+function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
+  const {
+    sequenceLength,
+    encoderSequenceLength,
+    decoderSequenceLength,
+    precision,
+    zeroStage,
+    distributedOptimizer,
+    recomputeGranularity,
+    optimizer,
+  } = facts;
+  const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
+  const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
+  const isGrouped = recomputeMethod?.value !== 'block' && (recomputeLayers?.value ?? 0) > 1;
+  const modules = written && mapped(written, (names) => recomputeModules.filter((name) => names.includes(name)));
+  const narrow = narrowFormats.find((format) => format === precision?.value);
+  const length = sequenceLength ?? encoderSequenceLength;
+  const zero = zeroStage ?? (distributedOptimizer === undefined ? undefined : mapped(distributedOptimizer, (on) => (on ? 1 : 0)));
+  return defined<Given<TrainingSpec>>({
+    ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention', 'overlapGradients', 'overlapParameters']),
+    sequenceLength: length && located(length),
+    decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && located(decoderSequenceLength),
+    precision: precision && mapped(precision, (name) => (name === 'fp8' || name === 'nvfp4' ? 'bf16' : name)),
+    gemmPrecision: narrow === undefined || precision === undefined ? undefined : mapped(precision, () => narrow),
+    zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),
+    recompute: recomputeGranularity && mapped(recomputeGranularity, (written) => (idle ? 'none' : recomputeOf(written))),
+    recomputeLayers: recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle ? located(recomputeLayers) : undefined,
+    recomputeGroup: isGrouped && recomputeLayers !== undefined ? located(recomputeLayers) : undefined,
+    recomputeModules: modules && modules.value.length > 0 ? modules : undefined,
+    offloadLayers: offloadOf(facts, layers),
+    contextExchange:
+      contextCommunication &&
+      mapped(contextCommunication, (name) => (name.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const))),
+    offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
+    optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
+  });
+}
+
+/** Further tokens are predicted where a launcher says so; a recipe of Megatron-Bridge may say it in Python. */
+function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<TrainingGiven>, 'mtpLayers'> {
+  if (mtpLayers !== undefined) return { mtpLayers: located(mtpLayers) };
+  if (format === 'megatron-bridge') return {};
+  return { mtpLayers: { value: 0, source: { kind: 'default', because: 'this launcher predicts further tokens only when it is told to' } } };
+}
+
+/** TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are replicas for them. */
+function batchPerReplicaOf(
+  { localBatch, microBatch, gradientAccumulation }: Facts,
+  format: LauncherFile['format'],
+): Pick<Run, 'batchPerReplica'> {
+  if (format === 'torchtitan') return localBatch === undefined ? {} : { batchPerReplica: located(localBatch) };
+  if ((format !== 'deepspeed' && format !== 'gpt-neox') || microBatch === undefined) return {};
+  return { batchPerReplica: mapped(microBatch, (sequences) => sequences * (gradientAccumulation?.value ?? 1)) };
+}
+
+/** Layers whose activations go to the host: as many as Megatron is told, or all of those that DeepSpeed keeps inputs of. */
+function offloadOf(
+  { cpuOffloading, offloadLayers, cpuCheckpointing, recomputeGranularity }: Facts,
+  layers: number,
+): Located<number> | undefined {
+  if (offloadLayers !== undefined && cpuOffloading?.value === true) return located(offloadLayers);
+  const isKept = recomputeGranularity !== undefined && recomputeOf(recomputeGranularity.value) === 'full';
+  return cpuCheckpointing?.value === true && isKept ? mapped(cpuCheckpointing, () => layers) : undefined;
+}
+
+/** Formats of frameworks that keep and shard otherwise than Megatron-LM. */
+function runtimeOfFormat(format: LauncherFile['format']): Given<TrainingSpec> {
+  const runtime = format === 'torchtitan' ? 'torchtitan' : format === 'deepspeed' || format === 'gpt-neox' ? 'deepspeed' : null;
+  return runtime === null ? {} : { runtime: { value: runtime, source: { kind: 'default', because: 'the framework of this file' } } };
+}
+
+/** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less. */
+function recomputeOf(written: string): TrainingSpec['recompute'] {
+  if (/^(full|true|block|uniform)$/i.test(written)) return 'full';
+  return /^(none|null|false|)$/i.test(written) ? 'none' : 'selective';
+}
+
+function layoutOf(facts: Facts, layers: number): Given<Layout> {
+  const { pipeline, virtualStages, layersPerVirtualStage } = facts;
+  const perStage = layers / (pipeline?.value ?? 1);
+  const interleaved =
+    virtualStages ?? (layersPerVirtualStage === undefined ? undefined : mapped(layersPerVirtualStage, (each) => perStage / each));
+  return defined<Given<Layout>>({
+    ...pick(facts, ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor']),
+    virtualStages:
+      interleaved !== undefined && Number.isInteger(interleaved.value) && interleaved.value >= 1 ? located(interleaved) : undefined,
+  });
+}
+
+/** GPUs per node when only their total is written. */
+const usualGpusPerNode = 8;
+
+function clusterOf({ nodes, gpusPerNode, world }: Facts): Pick<Run, 'nodes' | 'gpusPerNode'> {
+  const perNode = gpusPerNode?.value ?? usualGpusPerNode;
+  const counted = nodes ?? (world !== undefined && world.value % perNode === 0 ? mapped(world, (gpus) => gpus / perNode) : undefined);
+  return defined<Pick<Run, 'nodes' | 'gpusPerNode'>>({
+    nodes: counted && located(counted),
+    gpusPerNode: gpusPerNode && located(gpusPerNode),
+  });
+}
+
+/** The schedule that a launcher's name means, in any case as TorchTitan takes them; 1F1B for what has no name of ours. */
+function scheduleNamed(written: string): ScheduleName {
+  const same = namedSchedules.find((name) => name.toLowerCase() === written.toLowerCase());
+  return same ?? (/gpipe/i.test(written) ? 'GPipe' : '1F1B');
+}
+
+/** Megatron-LM and NeMo run 1F1B wherever there is a pipeline; others name theirs. Null schedules of ours: chosen by the planner. */
+function scheduleOf({ schedule, pipeline }: Facts): Located<ScheduleName> | undefined {
+  if (schedule !== undefined) return mapped(schedule, scheduleNamed);
+  return pipeline !== undefined && pipeline.value > 1
+    ? { value: '1F1B', source: { kind: 'default', because: 'what this launcher runs on a pipeline' } }
+    : undefined;
+}
+
+function pick<K extends FactName>(facts: Facts, names: readonly K[]): { readonly [N in K]?: Located<FactValues[N]> } {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const fact = facts[name];
+      return fact === undefined ? [] : [[name, located(fact as Located<unknown>)]];
+    }),
+  ) as { readonly [N in K]?: Located<FactValues[N]> };
+}
+
+function located<T>({ value, source }: Located<T>): Located<T> {
+  return { value, source };
+}
+
+function mapped<T, U>({ value, source }: Located<T>, change: (value: T) => U): Located<U> {
+  return { value: change(value), source };
+}
+
+function defined<T extends object>(fields: { readonly [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}

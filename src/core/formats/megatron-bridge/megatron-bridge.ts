@@ -1,0 +1,75 @@
+import type { Finding } from '../../findings';
+import type { Facts, LauncherFile } from '../facts';
+import { choice, count, fixed, keep, on } from '../shell/flag-reads';
+import { coreKeys } from '../megatron/core-keys';
+import { sharedExperts } from '../yaml/derived';
+import { createKeyReader, firstPlace, joined, key, lenient, under, type KeyTable } from '../yaml/keys';
+import { launcherFile } from '../yaml/launcher-file';
+import { anyOf, phrase, sizedClass, word } from '../yaml/reads';
+import { createResolver } from '../yaml/references';
+import { parseYaml, type YamlDocument } from '../yaml/yaml-document';
+
+/** Names of Bridge's mixed-precision recipes: `bf16_mixed`, `bf16_with_fp8_current_scaling_mixed`, `bf16_with_nvfp4_mixed`. */
+const recipePrecision = anyOf((name) =>
+  /nvfp4/i.test(name) ? 'nvfp4' : /fp8/i.test(name) ? 'fp8' : /bf16/i.test(name) ? 'bf16' : /fp16/i.test(name) ? 'fp16' : undefined,
+);
+const shardings = { optim: 1, optim_grads: 2, optim_grads_params: 3 } as const;
+
+const bridgeKeys: KeyTable = joined(
+  {
+    flavor: [key('model._target_', sizedClass)],
+    gatedMlp: [key('model.gated_linear_unit', on(true))],
+    sequenceLength: [key('model.seq_length', count(1)), key('dataset.seq_length', count(1)), key('dataset.sequence_length', count(1))],
+    microBatch: [key('train.micro_batch_size', count(1))],
+    globalBatch: [key('train.global_batch_size', count(1))],
+    batchSchedule: [key('train.rampup_batch_size', phrase)],
+    precision: [
+      key('mixed_precision', recipePrecision),
+      key('mixed_precision.fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8' }))),
+      key('mixed_precision.bf16', fixed('bf16')),
+      key('mixed_precision.fp16', fixed('fp16')),
+      key('mixed_precision.dtype', recipePrecision),
+    ],
+    optimizer: [key('optimizer.optimizer', word)],
+    distributedOptimizer: [key('ddp.use_distributed_optimizer', on(true)), key('optimizer.use_distributed_optimizer', on(true))],
+    zeroStage: [
+      key(
+        'ddp.data_parallel_sharding_strategy',
+        anyOf((name) => (Object.hasOwn(shardings, name) ? shardings[name as keyof typeof shardings] : undefined)),
+      ),
+    ],
+    overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
+    overlapGradients: [key('ddp.overlap_grad_reduce', on(true))],
+    overlapParameters: [key('ddp.overlap_param_gather', on(true))],
+    recomputeGranularity: [key('model.recompute_granularity', keep(['full', 'selective', 'none']))],
+  },
+  under(['model.'], coreKeys),
+);
+
+/**
+ * What the YAML overrides of a Megatron-Bridge recipe (a `ConfigContainer`: `model`, `train`, `ddp`, ...) say. The recipe itself is Python: what it sets
+ * is unknown here, and nothing is filled in.
+ * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ */
+export function readMegatronBridge(file: string, text: string): LauncherFile {
+  const document = parseYaml(file, text);
+  const reader = createKeyReader(document, createResolver(document.root));
+  const written = reader.facts(bridgeKeys);
+  const facts = { ...written, ...sharedExperts(written) };
+  return launcherFile(document, 'megatron-bridge', facts, { ...reader, also: sizesRemark(document, facts) });
+}
+
+function sizesRemark(document: YamlDocument, facts: Facts): readonly Finding[] {
+  const { layers, hidden, heads, flavor } = facts;
+  if (layers !== undefined && hidden !== undefined && heads !== undefined) return [];
+  return [
+    {
+      code: 'sizes-unknown',
+      severity: 'information',
+      place: flavor?.source.kind === 'file' ? flavor.source.place : firstPlace(document, facts),
+      message: 'Megatron-Bridge keeps the sizes of this model in the Python recipe that the file overrides',
+      remedy: 'name the model\'s HuggingFace config.json as "model" in a terapipe.json',
+      fixes: [],
+    },
+  ];
+}

@@ -1,0 +1,296 @@
+import type { Finding } from '../../findings';
+import type { Place, TextRange } from '../../spec/located';
+import { quoted } from '../../text';
+import type { Fact, FactName, Facts, FactValues } from '../facts';
+import { isHybrid } from '../hybrid';
+import {
+  any,
+  choice,
+  count,
+  deviceCount,
+  fixed,
+  keep,
+  names,
+  nodeCount,
+  on,
+  processCount,
+  share,
+  taskCount,
+  text,
+  texts,
+  window,
+  type FlagRead,
+} from '../shell/flag-reads';
+
+/** One word after a flag (or a YAML value). */
+export interface FlagWord {
+  /** Without its quotes; null where it is only known when the script runs. */
+  readonly text: string | null;
+  /** Exactly the value's text. */
+  readonly place: Place;
+}
+
+/** A command-line flag where a file gives it. */
+export interface LocatedFlag {
+  /** As written: `--num-layers`. */
+  readonly name: string;
+  readonly place: Place;
+  /** Empty for a plain switch. A YAML reader gives `true` or `false` for a switch. */
+  readonly words: readonly FlagWord[];
+  /** What to cut out to remove the flag with its words. */
+  readonly whole?: TextRange;
+}
+
+interface FlagRule<T> {
+  readonly flag: string;
+  readonly read: FlagRead<T>;
+}
+
+type FlagTable = { readonly [K in FactName]?: readonly FlagRule<FactValues[K]>[] };
+
+const rule = <T>(flag: string, read: FlagRead<T>): FlagRule<T> => ({ flag, read });
+
+const granularities = ['full', 'selective', 'none'] as const;
+const positionKinds = {
+  learned_absolute: 'learned',
+  rope: 'rotary',
+  mrope: 'rotary',
+  yarn: 'rotary',
+  none: 'none',
+  relative: null,
+} as const;
+const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
+
+/**
+ * The flags of Megatron-LM (`megatron/training/arguments.py`), of Megatron-DeepSpeed where it has its own, and of the launchers in front of them,
+ * by the fact that they give. Of several flags the first one present wins.
+ */
+const flagTable: FlagTable = {
+  layers: [rule('num-layers', count(1))],
+  hidden: [rule('hidden-size', count(1))],
+  heads: [rule('num-attention-heads', count(1))],
+  kvHeads: [rule('num-query-groups', count(1)), rule('num-key-value-heads', count(1))],
+  headDim: [rule('kv-channels', count(1))],
+  ffn: [rule('ffn-hidden-size', count(1))],
+  gatedMlp: [rule('swiglu', on(true)), rule('geglu', on(true)), rule('quick-geglu', on(true))],
+  vocab: [rule('vocab-size', count(1)), rule('padded-vocab-size', count(1))],
+  vocabDivisor: [rule('make-vocab-size-divisible-by', count(1))],
+  tiedEmbeddings: [rule('untie-embeddings-and-output-weights', on(false))],
+  maxPositions: [rule('max-position-embeddings', count(1))],
+  positions: [
+    rule('position-embedding-type', choice(positionKinds)),
+    rule('use-rotary-position-embeddings', fixed('rotary')),
+    rule('no-position-embedding', fixed('none')),
+  ],
+  norm: [rule('normalization', choice({ layernorm: 'layernorm', rmsnorm: 'rmsnorm' }))],
+  bias: [rule('disable-bias-linear', on(false)), rule('add-bias-linear', on(true))],
+  qkvBias: [rule('add-qkv-bias', on(true))],
+  qkNorm: [rule('qk-layernorm', on(true)), rule('qk-l2-norm', on(true))],
+  experts: [rule('num-experts', count(1))],
+  activeExperts: [rule('moe-router-topk', count(1)), rule('topk', count(1))],
+  expertFfn: [rule('moe-ffn-hidden-size', count(1))],
+  sharedExpertFfn: [rule('moe-shared-expert-intermediate-size', count(1))],
+  moeLayerFrequency: [rule('moe-layer-freq', text), rule('expert-interval', text)],
+  latentAttention: [rule('multi-latent-attention', on(true))],
+  qLoraRank: [rule('q-lora-rank', count(1))],
+  kvLoraRank: [rule('kv-lora-rank', count(1))],
+  qkNopeHeadDim: [rule('qk-head-dim', count(1))],
+  qkRopeHeadDim: [rule('qk-pos-emb-head-dim', count(1))],
+  vHeadDim: [rule('v-head-dim', count(1))],
+  mtpLayers: [rule('mtp-num-layers', count(0))],
+  slidingWindow: [rule('window-size', window)],
+  windowFrequency: [rule('window-attn-skip-freq', text)],
+  encoderLayers: [rule('encoder-num-layers', count(1))],
+  decoderLayers: [rule('decoder-num-layers', count(1))],
+  encoderSequenceLength: [rule('encoder-seq-length', count(1))],
+  decoderSequenceLength: [rule('decoder-seq-length', count(1))],
+  hybridPattern: [rule('hybrid-layer-pattern', text), rule('hybrid-override-pattern', text)],
+  hybridAttentionRatio: [rule('hybrid-attention-ratio', share)],
+  hybridMlpRatio: [rule('hybrid-mlp-ratio', share)],
+  linearAttentionFrequency: [rule('linear-attention-freq', text)],
+  outputGate: [rule('attention-output-gate', on(true))],
+  expertLatent: [rule('moe-latent-size', count(1))],
+  stateHeads: [rule('mamba-num-heads', count(1)), rule('linear-num-value-heads', count(1))],
+  stateHeadDim: [rule('mamba-head-dim', count(1)), rule('linear-value-head-dim', count(1))],
+  stateDim: [rule('mamba-state-dim', count(1)), rule('linear-key-head-dim', count(1))],
+  stateGroups: [rule('mamba-num-groups', count(1)), rule('linear-num-key-heads', count(1))],
+  stateConvolution: [rule('linear-conv-kernel-dim', count(1))],
+  tensor: [rule('tensor-model-parallel-size', count(1)), rule('model-parallel-size', count(1))],
+  pipeline: [rule('pipeline-model-parallel-size', count(1))],
+  context: [rule('context-parallel-size', count(1)), rule('ds-sequence-parallel-size', count(1))],
+  expert: [rule('expert-model-parallel-size', count(1)), rule('moe-expert-parallel-size', count(1))],
+  expertTensor: [rule('expert-tensor-parallel-size', count(1))],
+  virtualStages: [rule('num-virtual-stages-per-pipeline-rank', count(1))],
+  layersPerVirtualStage: [rule('num-layers-per-virtual-pipeline-stage', count(1))],
+  pipelineLayout: [rule('pipeline-model-parallel-layout', text)],
+  splitRank: [rule('pipeline-model-parallel-split-rank', count(1))],
+  firstStageLayers: [rule('decoder-first-pipeline-num-layers', count(1))],
+  lastStageLayers: [rule('decoder-last-pipeline-num-layers', count(1))],
+  embeddingAsLayer: [rule('account-for-embedding-in-pipeline-split', on(true))],
+  lossAsLayer: [rule('account-for-loss-in-pipeline-split', on(true))],
+  contextCommunication: [rule('cp-comm-type', texts)],
+  sequenceLength: [rule('seq-length', count(1)), rule('encoder-seq-length', count(1))],
+  microBatch: [rule('micro-batch-size', count(1)), rule('batch-size', count(1))],
+  globalBatch: [rule('global-batch-size', count(1))],
+  batchSchedule: [rule('step-batch-size-schedule', texts), rule('rampup-batch-size', texts)],
+  precision: [
+    rule('fp8-format', choice({ e4m3: 'fp8', hybrid: 'fp8' })),
+    rule('fp8', choice({ e4m3: 'fp8', hybrid: 'fp8' })),
+    rule('bf16', fixed('bf16')),
+    rule('fp16', fixed('fp16')),
+  ],
+  optimizer: [rule('optimizer', text)],
+  distributedOptimizer: [rule('use-distributed-optimizer', on(true))],
+  zeroStage: [rule('zero-stage', count(0, 3))],
+  recomputeGranularity: [
+    rule('recompute-granularity', keep(granularities)),
+    rule('activations-checkpoint-granularity', keep(granularities)),
+    rule('recompute-activations', fixed('selective')),
+    rule('checkpoint-activations', fixed('full')),
+  ],
+  recomputeMethod: [
+    rule('recompute-method', keep(['uniform', 'block'])),
+    rule('activations-checkpoint-method', keep(['uniform', 'block'])),
+  ],
+  recomputeLayers: [
+    rule('recompute-num-layers', count(1)),
+    rule('activations-checkpoint-num-layers', count(1)),
+    rule('checkpoint-num-layers', count(1)),
+  ],
+  recomputeModules: [rule('recompute-modules', names)],
+  sequenceParallel: [rule('sequence-parallel', on(true))],
+  attention: [
+    rule('attention-backend', choice(backends)),
+    rule('use-flash-attn', fixed('flash')),
+    rule('use-flash-attn-v2', fixed('flash')),
+    rule('use-flash-attn-triton', fixed('flash')),
+  ],
+  cpuOffloading: [rule('cpu-offloading', on(true)), rule('cpu-offloading-num-layers', any)],
+  offloadLayers: [rule('cpu-offloading-num-layers', count(0))],
+  activationCheckpointing: [rule('deepspeed-activation-checkpointing', on(true))],
+  offloadOptimizer: [rule('optimizer-cpu-offload', fixed('cpu')), rule('cpu-optimizer', fixed('cpu'))],
+  variableSequenceLengths: [rule('variable-seq-lengths', on(true))],
+  overlapGradients: [rule('overlap-grad-reduce', on(true))],
+  overlapParameters: [rule('overlap-param-gather', on(true))],
+  overlapP2p: [rule('no-overlap-p2p-communication', on(false)), rule('overlap-p2p-communication', on(true))],
+  nodes: [rule('nnodes', nodeCount), rule('nodes', nodeCount), rule('num-nodes', count(1))],
+  gpusPerNode: [
+    rule('nproc-per-node', processCount),
+    rule('num-gpus', processCount),
+    rule('gpus-per-node', deviceCount),
+    rule('gres', deviceCount),
+    rule('ntasks-per-node', taskCount),
+  ],
+  world: [rule('ntasks', taskCount)],
+};
+
+/** Read together with others: what they add is in `derived`. */
+const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
+  'group-query-attention': on(true),
+  'is-hybrid-model': on(true),
+  'deepspeed-config': text,
+};
+
+const readsByFlag: ReadonlyMap<string, FlagRead<unknown>> = new Map<string, FlagRead<unknown>>([
+  ...Object.values(flagTable).flatMap((rules) => rules.map(({ flag, read }): [string, FlagRead<unknown>] => [flag, read])),
+  ...Object.entries(otherFlags),
+]);
+
+/** Key of a flag in the maps here: `--nproc_per_node` and `nproc-per-node` are the same. */
+export function flagKey(name: string): string {
+  return name.replace(/^-+/, '').replaceAll('_', '-');
+}
+
+/** How many words belong to a known flag: `none` for a switch; undefined for one that planning does not use. */
+export function flagWords(key: string): FlagRead<unknown>['words'] | undefined {
+  return readsByFlag.get(key)?.words;
+}
+
+/** What flags say, by `flagKey`, as argparse leaves them (of a repeated flag the last). A value that is unknown or not allowed gives no fact; see `megatronRemarks`. */
+export function megatronFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const facts: Partial<Record<FactName, Fact<unknown>>> = {};
+  for (const [name, rules] of Object.entries(flagTable) as [FactName, readonly FlagRule<unknown>[]][]) {
+    const fact = rules.map((entry) => factOf(flags.get(entry.flag), entry.read)).find((found) => found !== undefined);
+    if (fact !== undefined) facts[name] = fact;
+  }
+  return withDerived(facts as Facts, flags);
+}
+
+/** Flags whose value the launcher will refuse. */
+export function megatronRemarks(flags: ReadonlyMap<string, LocatedFlag>): readonly Finding[] {
+  return [...flags].flatMap(([key, flag]) => {
+    const read = readsByFlag.get(key);
+    const outcome = read === undefined ? null : outcomeOf(flag, read);
+    if (outcome === null || !('expects' in outcome)) return [];
+    const given = flag.words.length === 0 ? 'has no value' : `is ${quoted(flag.words.map((entry) => entry.text).join(' '))}`;
+    return [
+      {
+        code: 'flag-invalid-value',
+        severity: 'error',
+        place: placeOfValue(flag),
+        message: `${flag.name} ${given}`,
+        remedy: `give it ${outcome.expects}`,
+        fixes: [],
+      },
+    ];
+  });
+}
+
+/** Megatron's own rules between flags (`validate_args`). */
+function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const grouped = flags.get('group-query-attention');
+  const isGrouped = factOf(grouped, on(true));
+  const { kvHeads, world, ...rest } = facts;
+  const half = factOf(flags.get('bf16'), fixed('bf16')) && factOf(flags.get('fp16'), fixed('fp16'));
+  const isPerNode = flags.has('nproc-per-node');
+  const usedKvHeads =
+    kvHeads?.name === undefined || flagKey(kvHeads.name) !== 'num-query-groups' || isGrouped?.value === true ? kvHeads : undefined;
+  // argparse's default of --num-query-groups is 1.
+  const oneGroup = isGrouped?.value === true && !flags.has('num-query-groups') ? { ...isGrouped, value: 1 } : undefined;
+  const groups = usedKvHeads ?? oneGroup;
+  const shared = facts.sharedExpertFfn;
+  const sharedExperts = shared === undefined ? undefined : wholeRatio(shared, facts.expertFfn ?? facts.ffn);
+  const isT5 = facts.encoderSequenceLength !== undefined && facts.decoderSequenceLength !== undefined;
+  // Of one number of layers both stacks have as many (`pretrain_t5.py`).
+  const decoderLayers = facts.decoderLayers ?? (isT5 ? (facts.layers ?? facts.encoderLayers) : undefined);
+  const encoderLayers = facts.encoderLayers ?? (decoderLayers === undefined ? undefined : facts.layers);
+  const hybrid = factOf(flags.get('is-hybrid-model'), on(true));
+  const isBareHybrid = hybrid?.value === true && !isHybrid(facts);
+  return {
+    ...rest,
+    // Without a pattern or shares all layers of a hybrid are Mamba's.
+    ...(isBareHybrid && { hybridAttentionRatio: { ...hybrid, value: 0 } }),
+    ...(groups && { kvHeads: groups }),
+    ...(sharedExperts && { sharedExperts }),
+    ...(encoderLayers && { encoderLayers }),
+    ...(encoderLayers && decoderLayers && { decoderLayers }),
+    // Under a launcher of its own on every node, tasks are nodes.
+    ...(world && !isPerNode && { world }),
+    ...(half && { secondPrecision: half }),
+  };
+}
+
+/** Shared experts counted in widths of one routed expert; undefined where that is no whole number. */
+function wholeRatio(total: Fact<number>, one: Fact<number> | undefined): Fact<number> | undefined {
+  const value = one === undefined ? NaN : total.value / one.value;
+  return Number.isInteger(value) ? { ...total, value } : undefined;
+}
+
+function factOf<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fact<T> | undefined {
+  const outcome = flag === undefined ? null : outcomeOf(flag, read);
+  if (flag === undefined || outcome === null || !('value' in outcome)) return undefined;
+  const source = { kind: 'file', place: placeOfValue(flag), key: flag.name } as const;
+  return { value: outcome.value, source, name: flag.name, ...(flag.whole && { whole: flag.whole }) };
+}
+
+function outcomeOf<T>({ words }: LocatedFlag, read: FlagRead<T>): ReturnType<FlagRead<T>['of']> | null {
+  const texts = words.map((entry) => entry.text);
+  return texts.every((entry) => entry !== null) ? read.of(texts) : null;
+}
+
+function placeOfValue({ place, words }: LocatedFlag): Place {
+  const [first, last] = [words[0], words.at(-1)];
+  if (first === undefined || last === undefined) return place;
+  const sameFile = first.place.file === last.place.file && last.place.range.end >= first.place.range.end;
+  return sameFile ? { file: first.place.file, range: { start: first.place.range.start, end: last.place.range.end } } : first.place;
+}

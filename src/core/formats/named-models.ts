@@ -1,0 +1,52 @@
+import type { Finding } from '../findings';
+import type { Located } from '../spec/located';
+import { quoted } from '../text';
+import type { Fact, LauncherFile } from './facts';
+import { readHuggingFace, type HuggingFaceModel } from './huggingface/reader';
+import { flavorConfig } from './torchtitan/flavors';
+import { bridgeClassConfig } from './megatron-bridge/bridge-classes';
+
+/** A model whose sizes are in no file: the launcher names it, and its code holds them. */
+export interface NamedModel {
+  /** Every value a default that says whose it is. */
+  readonly config: HuggingFaceModel;
+  /** Where the sizes are from, said at the name. */
+  readonly remark: Finding;
+}
+
+/** The model that a launcher names by a flavour or class of its own; null where it names none, or one that is not known here. */
+export function namedModelOf({ format, facts }: LauncherFile): NamedModel | null {
+  const { flavor, modelType } = facts;
+  if (flavor?.source.kind !== 'file') return null;
+  const name = format === 'torchtitan' && modelType !== undefined ? `${modelType.value} ${flavor.value}` : flavor.value;
+  const text =
+    format === 'torchtitan'
+      ? flavorConfig(modelType?.value ?? '', flavor.value)
+      : format === 'megatron-bridge'
+        ? bridgeClassConfig(flavor.value)
+        : null;
+  if (text === null) return null;
+  const launcher = format === 'torchtitan' ? 'TorchTitan' : 'Megatron-Bridge';
+  return {
+    config: defaulted(readHuggingFace('', text), `${name} of ${launcher}`),
+    remark: {
+      code: 'sizes-of-launcher',
+      severity: 'information',
+      place: flavor.source.place,
+      message: `The sizes of ${quoted(name)} are those that ${launcher} has in its code`,
+      remedy: `if your ${launcher} has others, put the model's config.json beside this file`,
+      fixes: [],
+    },
+  };
+}
+
+function defaulted(model: HuggingFaceModel, because: string): HuggingFaceModel {
+  const each = <T extends object>(fields: T): T =>
+    Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutPlace(field as Located<unknown>, because)])) as T;
+  return { ...model, model: each(model.model), facts: each(model.facts), unplanned: null, remarks: [] };
+}
+
+/** The value alone: a place in a text that no one can open is none. */
+function withoutPlace({ value, source }: Located<unknown>, because: string): Fact<unknown> {
+  return { value, source: source.kind === 'file' ? { kind: 'default', because } : source };
+}

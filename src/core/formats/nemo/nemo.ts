@@ -1,0 +1,96 @@
+import type { Facts, LauncherFile } from '../facts';
+import { choice, count, fixed, keep, on } from '../shell/flag-reads';
+import { coreKeys, gated } from '../megatron/core-keys';
+import { sharedExperts, withoutIdleExperts, withoutIdleRecompute } from '../yaml/derived';
+import { byDefault, createKeyReader, joined, key, lenient, under, type KeyReader, type KeyTable } from '../yaml/keys';
+import { launcherFile } from '../yaml/launcher-file';
+import { anyOf, devices, word } from '../yaml/reads';
+import { createResolver } from '../yaml/references';
+import { parseYaml } from '../yaml/yaml-document';
+
+/** PyTorch Lightning's names. */
+const precisions = {
+  '32': 'fp32',
+  '32-true': 'fp32',
+  '16': 'fp16',
+  '16-mixed': 'fp16',
+  '16-true': 'fp16',
+  bf16: 'bf16',
+  'bf16-mixed': 'bf16',
+  'bf16-true': 'bf16',
+} as const;
+
+/** What NeMo 1.x names otherwise than Megatron Core; T5 keeps one set in `encoder` and one in `decoder`. */
+const modelKeys: KeyTable = {
+  sequenceLength: [key('encoder_seq_length', count(1)), key('seq_length', count(1)), key('data.seq_length', count(1))],
+  bias: [key('bias', on(true))],
+  gatedMlp: [key('activation', gated)],
+  tiedEmbeddings: [key('share_decoder_tokens_head_embeddings', on(true))],
+  recomputeGranularity: [key('activations_checkpoint_granularity', keep(['full', 'selective', 'none']))],
+  recomputeMethod: [key('activations_checkpoint_method', keep(['uniform', 'block']))],
+  recomputeLayers: [key('activations_checkpoint_num_layers', count(0))],
+  attention: [key('use_flash_attention', fixed('flash'))],
+  optimizer: [key('optim.name', word)],
+  overlapGradients: [key('optim.overlap_grad_sync', on(true))],
+  overlapParameters: [key('optim.overlap_param_sync', on(true))],
+  distributedOptimizer: [
+    key(
+      'optim.name',
+      anyOf((name) => (/^(mcore_distributed_optim|distributed_fused_adam)$/.test(name) ? true : undefined)),
+    ),
+  ],
+  vocab: [key('override_vocab_size', count(1))],
+};
+
+const nemoKeys: KeyTable = joined(
+  {
+    encoderLayers: [key('model.encoder.num_layers', count(1))],
+    decoderLayers: [key('model.decoder.num_layers', count(1))],
+    splitRank: [key('model.pipeline_model_parallel_split_rank', count(0))],
+    decoderSequenceLength: [key('model.decoder_seq_length', count(1)), key('model.data.seq_length_dec', count(1))],
+    precision: [
+      key('model.fp8', fixed('fp8')),
+      key('trainer.precision', lenient(choice(precisions))),
+      key('model.precision', lenient(choice(precisions))),
+    ],
+    nodes: [key('trainer.num_nodes', count(1))],
+    gpusPerNode: [key('trainer.devices', devices)],
+  },
+  under(['model.', 'model.encoder.'], joined(modelKeys, coreKeys)),
+);
+
+/**
+ * What a NeMo 1.x YAML (as in NeMo-Framework-Launcher) says of a run: sections `trainer`, `model`, with OmegaConf references resolved where the file
+ * itself gives them. Values that cannot be are remarks of severity error, and no facts.
+ * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ */
+export function readNemo(file: string, text: string): LauncherFile {
+  const document = parseYaml(file, text);
+  const reader = createKeyReader(document, createResolver(document.root));
+  const written = withoutIdleRecompute(withoutIdleExperts(reader.facts(nemoKeys)));
+  const shared = sharedExperts(written);
+  const facts = { ...written, ...shared, ...attentionOf(reader, written), ...encoderLength(written) };
+  return launcherFile(document, 'nemo', { ...defaultsOf(facts), ...facts }, reader);
+}
+
+/** Without Transformer Engine, which chooses by itself, `use_flash_attention: false` is attention with its scores in memory. */
+function attentionOf(reader: KeyReader, facts: Facts): Pick<Facts, 'attention'> {
+  const flash = reader.one('model.use_flash_attention', on(true));
+  const engine = reader.one('model.transformer_engine', on(true));
+  if (facts.attention !== undefined || flash?.value !== false || engine?.value === true) return {};
+  return { attention: { ...flash, value: 'unfused' } };
+}
+
+function encoderLength({ encoderLayers, sequenceLength }: Facts): Pick<Facts, 'encoderSequenceLength'> {
+  return encoderLayers === undefined || sequenceLength === undefined ? {} : { encoderSequenceLength: sequenceLength };
+}
+
+function defaultsOf({ heads }: Facts): Facts {
+  return {
+    tensor: byDefault(1, 'NeMo default: tensor_model_parallel_size 1'),
+    pipeline: byDefault(1, 'NeMo default: pipeline_model_parallel_size 1'),
+    context: byDefault(1, 'NeMo default: context_parallel_size 1'),
+    expert: byDefault(1, 'NeMo default: expert_model_parallel_size 1'),
+    ...(heads && { kvHeads: byDefault(heads.value, 'NeMo: without num_query_groups, as many as attention heads') }),
+  };
+}

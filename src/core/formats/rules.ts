@@ -1,0 +1,113 @@
+import type { Node } from 'jsonc-parser';
+import * as v from 'valibot';
+import { formatNumber } from '../format';
+import type { Place } from '../spec/located';
+import { orList } from '../text';
+import { configError } from './errors';
+import { describeNode, placeOf, type JsonDocument } from './json-document';
+
+/** What a field may hold: the check, and the same in words (`a whole number from 1 to 10,000`). The one place where values from outside are judged. */
+export interface Rule<T> {
+  readonly schema: v.GenericSchema<unknown, T>;
+  readonly type: 'number' | 'string' | 'boolean' | 'list';
+  readonly expects: string;
+}
+
+/** A whole number between two bounds, both included. */
+export function integer(minimum: number, maximum: number): Rule<number> {
+  return {
+    schema: v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)),
+    type: 'number',
+    expects: `a whole number from ${formatNumber(minimum)} to ${formatNumber(maximum)}`,
+  };
+}
+
+/** A number above zero, at most `maximum`. */
+export function positive(maximum: number): Rule<number> {
+  return {
+    schema: v.pipe(v.number(), v.gtValue(0), v.maxValue(maximum)),
+    type: 'number',
+    expects: `a number above 0, at most ${formatNumber(maximum)}`,
+  };
+}
+
+/** A fraction: above 0 and below 1. */
+export const fraction: Rule<number> = {
+  schema: v.pipe(v.number(), v.gtValue(0), v.ltValue(1)),
+  type: 'number',
+  expects: 'a number above 0 and below 1',
+};
+
+/** A number from 0 to `maximum`. */
+export function nonNegative(maximum: number): Rule<number> {
+  return {
+    schema: v.pipe(v.number(), v.minValue(0), v.maxValue(maximum)),
+    type: 'number',
+    expects: `a number from 0 to ${formatNumber(maximum)}`,
+  };
+}
+
+export const boolean: Rule<boolean> = { schema: v.boolean(), type: 'boolean', expects: 'true or false' };
+
+/** A string that is not empty and no longer than any path. */
+export const path: Rule<string> = {
+  schema: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
+  type: 'string',
+  expects: 'a path',
+};
+
+/** One of a few words or numbers. */
+export function oneOf<const T extends readonly (string | number)[]>(options: T): Rule<T[number]> {
+  return {
+    schema: v.picklist(options),
+    type: typeof options[0] === 'number' ? 'number' : 'string',
+    expects: orList(options.map((option) => (typeof option === 'string' ? `"${option}"` : String(option)))),
+  };
+}
+
+/** The same, or null. */
+export function orNull<T>(rule: Rule<T>): Rule<T | null> {
+  return { schema: v.nullable(rule.schema), type: rule.type, expects: `${rule.expects}, or null` };
+}
+
+/** A list of `minimum` to `maximum` entries, each by the same schema. */
+export function list<T>(schema: v.GenericSchema<unknown, T>, minimum: number, maximum: number, expects: string): Rule<T[]> {
+  return { schema: v.pipe(v.array(schema), v.minLength(minimum), v.maxLength(maximum)), type: 'list', expects };
+}
+
+/**
+ * The value of a node, judged by a rule.
+ * @throws ExpectedError `config-wrong-type` or `config-out-of-range` at the offending token.
+ */
+export function readByRule<T>(document: JsonDocument, node: Node, key: string, rule: Rule<T>): T {
+  const value = plainValue(node);
+  const result = v.safeParse(rule.schema, value);
+  if (result.success) return result.output;
+  throw valueError(rule, key, describeNode(document, node), value, placeOf(document, node));
+}
+
+/**
+ * A value from elsewhere than a file, judged by a rule; `written` is how it was given.
+ * @throws ExpectedError without a place.
+ */
+export function checkByRule<T>(value: unknown, written: string, key: string, rule: Rule<T>): T {
+  const result = v.safeParse(rule.schema, value);
+  if (result.success) return result.output;
+  throw valueError(rule, key, written, value, undefined);
+}
+
+function valueError<T>(rule: Rule<T>, key: string, written: string, value: unknown, place: Place | undefined): Error {
+  const type = Array.isArray(value) ? 'list' : typeof value;
+  return configError(
+    type === rule.type ? 'config-out-of-range' : 'config-wrong-type',
+    `${key} is ${written}`,
+    `give it ${rule.expects}`,
+    place,
+  );
+}
+
+/** Scalars and (nested) lists as plain values; an object inside stays undefined, so that no rule accepts it. */
+function plainValue(node: Node): unknown {
+  if (node.type === 'array') return (node.children ?? []).map(plainValue);
+  return node.type === 'object' || node.type === 'property' ? undefined : node.value;
+}

@@ -1,0 +1,77 @@
+import type { Given, TrainingGiven, CalibrationGiven } from './given';
+import type { ConfigFormat } from './config-format';
+import type { ClusterSpec, NodeGroup } from '../spec/cluster';
+import type { CostConstants } from '../spec/cost-constants';
+import type { CostTable } from '../spec/slice-cost';
+import type { Finding } from '../findings';
+import type { Located, LocatedFields, Place } from '../spec/located';
+import type { NamedProfile } from '../spec/profile';
+import type { EncoderSizes } from '../model/ends';
+import type { Layout } from '../spec/request';
+import type { ScheduleName } from '../spec/schedule-names';
+import type { Scheme } from '../spec/scheme';
+import type { GivenElastic } from './given-elastic';
+import type { FactName, Facts } from './facts';
+import type { ModelTraits, WrittenModel } from './written-model';
+
+/** A model that is read but not planned: what the config says that planning has no word for. */
+export interface Unplanned {
+  readonly place: Place;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** What the files of one run say, located; defaults of the model family included and marked, nothing else filled in. */
+export interface Run {
+  /** The file that was opened, and every file it drew from (itself first). */
+  readonly file: string;
+  readonly files: readonly string[];
+  readonly format: ConfigFormat;
+  /** Short display name: folder or file name. */
+  readonly title: string;
+  /** Where to put a remark about the whole run: its first key, or the start of the file. */
+  readonly place: Place;
+  readonly model: LocatedFields<WrittenModel>;
+  /** What the model has beyond those sizes. */
+  readonly traits?: ModelTraits;
+  /** Preset with overrides applied; absent when no file names a GPU. */
+  readonly gpu?: Located<ClusterSpec['gpu']>;
+  readonly links?: Located<ClusterSpec['links']>;
+  readonly nodes?: Located<number>;
+  readonly gpusPerNode?: Located<number>;
+  /** Nodes of several kinds, in place of the four above. */
+  readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
+  readonly training: Given<TrainingGiven>;
+  readonly layout: Given<Layout>;
+  /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */
+  readonly batchPerReplica?: Located<number>;
+  readonly schedule?: Located<ScheduleName>;
+  readonly unit?: Located<number>;
+  readonly scheme?: Located<Scheme>;
+  readonly constants: Given<CostConstants>;
+  /** A step of this very run, measured. */
+  readonly calibration?: Given<CalibrationGiven>;
+  readonly costTable?: Located<CostTable>;
+  /** A profile the files name; null when they want none, even if one is found. */
+  readonly profile?: Located<NamedProfile | null>;
+  /** Everything the files say, what planning has no field for included. */
+  readonly facts?: Facts;
+  /** Fields of `model` that planning assumes though neither a file nor the documentation of its format gives them. */
+  readonly unsaid?: readonly (FactName & keyof WrittenModel)[];
+  /** Why planning would be of another model than this one. */
+  readonly unplanned?: Unplanned;
+  /** Ends of an encoder, whose sequence cannot be sliced but whose layers can freeze. */
+  readonly encoder?: EncoderSizes;
+  /** What is said of a run that freezes layers. */
+  readonly elastic?: GivenElastic;
+  /** What the readers noticed: unknown keys with a likely meaning, parts of the file that planning does not model. */
+  readonly remarks?: readonly Finding[];
+  /** Text of each of `files`, for quick fixes that insert or remove. */
+  readonly texts?: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads another file named by a config: path as written, relative to the file that names it. Resolves to its identity and text.
+ * Rejects with an `ExpectedError` (not found, unreadable, binary, too large) whose place the caller replaces by the naming value.
+ */
+export type ReadReferenced = (from: string, path: string) => Promise<{ readonly file: string; readonly text: string }>;

@@ -1,0 +1,182 @@
+import type { Place, TextRange } from '../../spec/located';
+import type { Command, Evaluation } from './evaluate';
+import { flagKey, flagWords, type LocatedFlag } from '../megatron/megatron-flags';
+import { wholeOf } from './whole-flag';
+import { flatten, pathOf, sliceRange, wordText, type Element, type FlatWord, type Piece } from './words';
+
+/** A flag of the launch command with what its value hangs on. */
+export interface LaunchFlag extends LocatedFlag {
+  readonly pieces: readonly Piece[];
+}
+
+export type LaunchFlags = ReadonlyMap<string, LaunchFlag>;
+
+/** Flags of the programs that start the processes, not of Megatron. */
+const clusterFlags: ReadonlySet<string> = new Set([
+  'nproc-per-node',
+  'nnodes',
+  'nodes',
+  'num-nodes',
+  'num-gpus',
+  'gpus-per-node',
+  'gres',
+  'ntasks',
+  'ntasks-per-node',
+]);
+
+/** Short names that Slurm and MPI have for them. */
+const shortFlags: ReadonlyMap<string, string> = new Map([
+  ['-N', '--nodes'],
+  ['-n', '--ntasks'],
+  ['-np', '--ntasks'],
+]);
+
+const slurmOrMpi = /(^|\/)(srun|salloc|mpirun|mpiexec|orterun|prun)$/;
+const quiet = /^(echo|printf|cat|mkdir|export|cd|rm|cp|mv|ls|source|\.|set|shift|exit|wait|sleep)$/;
+
+/** Far more pieces than the commands of a script have together. */
+const maximumSteps = 200_000;
+
+/** The flags of the command that starts the training: the one with the most flags of Megatron. Where there is no such command, the flags in all lists that the script sets. */
+export function launchFlags(file: string, text: string, { commands, variables }: Evaluation): LaunchFlags {
+  const budget = { left: maximumSteps };
+  let best: LaunchFlags = new Map();
+  let bestScore = 0;
+  for (const command of commands) {
+    if (isQuiet(command)) continue;
+    const flags = flagsOf(file, text, flatten(command.words, budget));
+    const score = [...flags.keys()].filter((key) => flagWords(key) !== undefined && !clusterFlags.has(key)).length;
+    if (score <= bestScore) continue;
+    [best, bestScore] = [flags, score];
+  }
+  if (bestScore > 0) return best;
+  const lists = [...variables.values()].map(({ value }): Element => ({
+    start: 0,
+    end: 0,
+    parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
+  }));
+  return flagsOf(file, text, flatten(lists, budget));
+}
+
+function isQuiet({ words }: Command): boolean {
+  const part = words[0]?.parts[0];
+  return part?.kind === 'text' && part.text !== null && quiet.test(part.text);
+}
+
+/** Flags with their words, by key; of a repeated one the last. */
+export function flagsOf(file: string, text: string, given: readonly FlatWord[]): LaunchFlags {
+  const words = given.flatMap(commandInWord);
+  const flags = new Map<string, LaunchFlag>();
+  const canBeShort = words.slice(0, 40).some((word) => slurmOrMpi.test(wordText(word) ?? ''));
+  for (let index = 0; index < words.length;) {
+    const head = headOf(words[index] ?? [], canBeShort);
+    if (head === null) {
+      index += 1;
+      continue;
+    }
+    const key = flagKey(head.name);
+    const end = head.value === null ? valuesEnd(words, index + 1, flagWords(key)) : index + 1;
+    const values = head.value === null ? words.slice(index + 1, end) : [head.value];
+    const whole = flagWords(key) === undefined ? undefined : wholeOf(text, words, index, end);
+    const place = placeOf(file, head.pieces);
+    flags.set(key, {
+      name: head.name,
+      place,
+      words: values.map((word) => ({ text: wordText(word), place: word.length === 0 ? place : placeOf(file, word) })),
+      pieces: values.length === 0 ? head.pieces : values.flat(),
+      ...(whole && { whole }),
+    });
+    index = Math.max(end, index + 1);
+  }
+  return flags;
+}
+
+interface Head {
+  readonly name: string;
+  readonly pieces: readonly Piece[];
+  /** The part after `=`. */
+  readonly value: FlatWord | null;
+}
+
+function headOf(word: FlatWord, canBeShort: boolean): Head | null {
+  const hole = word.findIndex(({ text }) => text === null);
+  const known = (hole === -1 ? word : word.slice(0, hole)).map(({ text }) => text ?? '').join('');
+  const long = canBeShort && hole === -1 ? shortFlags.get(known) : undefined;
+  if (long !== undefined) return { name: long, pieces: word, value: null };
+  const found = /^(--?[A-Za-z][\w.-]*)(=)?/.exec(known);
+  const name = found?.[1];
+  if (name === undefined || (!name.startsWith('--') && name.length < 4)) return null;
+  if (found?.[2] === undefined) return hole === -1 && name === known ? { name, pieces: word, value: null } : null;
+  return { name, pieces: slice(word, 0, name.length), value: slice(word, name.length + 1, Infinity) };
+}
+
+/** Characters `from` to `to` of a word. */
+function slice(word: FlatWord, from: number, to: number): Piece[] {
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const piece of word) {
+    const length = piece.text?.length ?? 0;
+    const [start, end] = [Math.max(from - at, 0), Math.min(to - at, length)];
+    if (piece.text === null ? at >= from : start < end)
+      pieces.push({ ...piece, ...sliceRange(piece, piece.text, start, end), text: piece.text?.slice(start, end) ?? null });
+    at += length;
+  }
+  return pieces;
+}
+
+function valuesEnd(words: readonly FlatWord[], from: number, arity: ReturnType<typeof flagWords>): number {
+  const most = arity === 'none' ? from : arity === 'one' ? from + 1 : words.length;
+  let end = from;
+  while (end < most && end < words.length && isValue(words[end] ?? [])) end += 1;
+  return end;
+}
+
+/** Not the next flag, nor the script that follows the launcher's own flags. */
+function isValue(word: FlatWord): boolean {
+  const text = wordText(word);
+  return text === null ? headOf(word, false) === null : !/^--?[A-Za-z]/.test(text) && !text.endsWith('.py');
+}
+
+function placeOf(file: string, word: FlatWord): Place {
+  const [first, last] = [word[0], word.at(-1)];
+  if (first === undefined || last === undefined) return { file, range: { start: 0, end: 0 } };
+  return { file, range: commonRange(first, last) };
+}
+
+/** From one piece to another in the innermost text that holds both. */
+function commonRange(first: Piece, last: Piece): TextRange {
+  if (first.site === last.site && first.start <= last.end) return { start: first.start, end: last.end };
+  const [a, b] = [
+    [...pathOf(first), first],
+    [...pathOf(last), last],
+  ];
+  const level = a.findIndex((step, index) => step.start !== b[index]?.start || step.end !== b[index].end);
+  const [from, to] = [a[level] ?? first, b[level] ?? first];
+  return from.start <= to.end ? { start: from.start, end: to.end } : { start: first.start, end: first.end };
+}
+
+/** A quoted word that is a command line of its own, as for `bash -c "torchrun ..."`, taken apart. */
+function commandInWord(word: FlatWord): readonly FlatWord[] {
+  if (!word.some(({ text }) => text !== null && / --[a-z]/.test(text) && text.length > 40)) return [word];
+  const words: Piece[][] = [];
+  let open: Piece[] = [];
+  for (const piece of word) {
+    if (piece.text === null) {
+      if (open.length === 0) words.push(open);
+      open.push(piece);
+      continue;
+    }
+    for (const match of piece.text.matchAll(/\s+|["']+|[^\s"']+/g)) {
+      const [token] = match;
+      if (/^\s/.test(token)) open = [];
+      if (/^[\s"']/.test(token)) continue;
+      if (open.length === 0) words.push(open);
+      open.push({
+        ...piece,
+        ...sliceRange(piece, piece.text, match.index, match.index + token.length),
+        text: /[$`]/.test(token) ? null : token,
+      });
+    }
+  }
+  return words;
+}

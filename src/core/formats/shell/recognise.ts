@@ -1,0 +1,42 @@
+import { flagKey, flagWords } from '../megatron/megatron-flags';
+
+/** Flags that only a launch of Megatron has; a YAML key (`--num-layers:`) is none. */
+const megatronFlag =
+  /--(?:tensor-model-parallel-size|pipeline-model-parallel-size|num-layers|encoder-num-layers|hidden-size|num-attention-heads|seq-length|encoder-seq-length|micro-batch-size|global-batch-size|num-experts|untie-embeddings-and-output-weights|use-distributed-optimizer|transformer-impl)(?=[\s=\\"']|$)/g;
+
+/** A launch script says what it is near its start. */
+const sniffedLength = 262_144;
+
+/** Scripts of Megatron-LM that a launcher starts. */
+const megatronProgram = /\bpretrain_(?:gpt|bert|t5|llama|mamba|hybrid|retro|vlm|ict|vision_\w+)\w*\.py\b/;
+
+/**
+ * Whether a text is a script (or a file of arguments) that launches Megatron: at least two of its flags outside comments, or one beside the name of its program. Cheap, by content
+ * alone.
+ */
+export function isMegatronShell(text: string): boolean {
+  const head = text.length > sniffedLength ? text.slice(0, sniffedLength) : text;
+  if (megatronProgram.test(head) && mentionsMegatron(head)) return true;
+  if (!head.includes('-size') && !head.includes('--num-layers')) return false;
+  const seen = new Set<string>();
+  for (const match of head.matchAll(megatronFlag)) {
+    const before = head.slice(Math.max(0, match.index - 200), match.index);
+    const line = before.slice(before.lastIndexOf('\n') + 1);
+    if (/(^|\s)#/.test(line)) continue;
+    seen.add(match[0]);
+    if (seen.size === 2) return true;
+  }
+  return false;
+}
+
+/** Whether a text mentions a flag of Megatron: enough for a script that the user named. */
+export function mentionsMegatron(text: string): boolean {
+  for (const [flag] of text.slice(0, sniffedLength).matchAll(/--[a-z][a-z0-9-]+(?=[\s=\\"']|$)/g))
+    if (flagWords(flagKey(flag)) !== undefined) return true;
+  return false;
+}
+
+/** Whether a file holds arguments alone, as for `pretrain_gpt.py @arguments.txt`: its first line that says something starts with a flag. */
+export function isArgumentFile(text: string): boolean {
+  return /(?:^|\n)[ \t\r]*(?![ \t\r\n#])(--[a-z])?/.exec(text)?.[1] !== undefined;
+}

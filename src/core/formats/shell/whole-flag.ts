@@ -1,0 +1,67 @@
+import type { TextRange } from '../../spec/located';
+import { pathOf, type FlatWord, type Piece, type Site } from './words';
+
+type Step = TextRange & { readonly kind: Site['kind'] | 'literal' };
+
+/**
+ * What to cut out of a text to remove words `from` to `to` (exclusive) of a command: in the one array, string or command where they all stand.
+ * Undefined where they come from different places, or where something else would go with them.
+ */
+export function wholeOf(text: string, words: readonly FlatWord[], from: number, to: number): TextRange | undefined {
+  const paths = words.slice(from, to).flatMap((word) => word.map(stepsOf));
+  const first = paths[0];
+  if (first === undefined) return undefined;
+  const level = levelOf(paths, [words[from - 1]?.at(-1), words[to]?.[0]]);
+  const start = first[level];
+  const ends = paths.map((path) => path[level]?.end ?? NaN);
+  const isApart = start === undefined || paths.some((path) => path[level]?.kind === 'group') || start.kind === 'expansion';
+  if (isApart || ends.some((end, index) => !(end >= start.start && end >= (ends[index - 1] ?? 0)))) return undefined;
+  const range = { start: start.start, end: ends.at(-1) ?? NaN };
+  const neighbours = [words[from - 1]?.at(-1), words[to]?.[0]].map((piece) => (piece === undefined ? undefined : stepsOf(piece)[level]));
+  if (neighbours.some((step) => step !== undefined && step.kind !== 'literal' && paths.some((path) => same(path[level], step))))
+    return undefined;
+  return withBlanks(text, range);
+}
+
+/** The deepest level at which the pieces stand side by side; one up where the element around them holds nothing else, so that no empty quotes stay. */
+function levelOf(paths: readonly (readonly Step[])[], neighbours: readonly (Piece | undefined)[]): number {
+  const [first = [], ...rest] = paths;
+  let level = 0;
+  while (level < first.length - 1 && rest.every((path) => level < path.length - 1 && same(path[level], first[level]))) level += 1;
+  const around = first[level - 1];
+  const isShared = neighbours.some((piece) => piece !== undefined && same(stepsOf(piece)[level - 1], around));
+  return around?.kind === 'element' && !isShared ? level - 1 : level;
+}
+
+function stepsOf(piece: Piece): readonly Step[] {
+  return [...pathOf(piece), { kind: 'literal', start: piece.start, end: piece.end }];
+}
+
+function same(a: Step | undefined, b: Step | undefined): boolean {
+  return a !== undefined && a.kind === b?.kind && a.start === b.start && a.end === b.end;
+}
+
+/** Takes the blanks before along, or the line where nothing else is on it. The continuation of the line before stays valid, and so do comments. */
+function withBlanks(text: string, { start, end }: TextRange): TextRange {
+  const before = blanksBefore(text, start);
+  const continued = /[ \t]*(?:\\\r?\n[ \t]*)+$/.exec(text.slice(Math.max(0, before - 400), start));
+  const isFirst = continued === null ? undefined : text[start - continued[0].length - 1];
+  if (continued !== null && isFirst !== '"' && isFirst !== "'") return { start: start - continued[0].length, end };
+  const isLineStart = before === 0 || text[before - 1] === '\n';
+  if (isLineStart || continued !== null) {
+    const rest = /^[ \t]*\\?(?:\r?\n|$)/.exec(text.slice(end, end + 400));
+    if (rest !== null) return { start: before, end: end + rest[0].length };
+    return { start, end: end + blanksAfter(text, end) };
+  }
+  return before < start ? { start: before, end } : { start, end: end + blanksAfter(text, end) };
+}
+
+function blanksBefore(text: string, offset: number): number {
+  let at = offset;
+  while (at > 0 && (text[at - 1] === ' ' || text[at - 1] === '\t')) at -= 1;
+  return at;
+}
+
+function blanksAfter(text: string, offset: number): number {
+  return /^[ \t]*/.exec(text.slice(offset, offset + 400))?.[0].length ?? 0;
+}

@@ -1,0 +1,155 @@
+import type { TextRange } from '../../spec/located';
+
+/** A run of characters that stand in the text, or a hole (`text` null) that is only known when the script runs. */
+export interface TextPart extends TextRange {
+  readonly kind: 'text';
+  readonly text: string | null;
+  /** Variable that nobody sets, where the hole is one. */
+  readonly variable?: string;
+}
+
+/** The value of a variable where it is used. */
+export interface RefPart extends TextRange {
+  readonly kind: 'ref';
+  readonly quoted: boolean;
+  readonly value: Value;
+  /** The condition under which the variable has this value, when it is not known. */
+  readonly condition?: TextRange;
+}
+
+/** The right side of one assignment. */
+export interface GroupPart extends TextRange {
+  readonly kind: 'group';
+  readonly parts: readonly Part[];
+}
+
+export type Part = TextPart | RefPart | GroupPart;
+
+/** One word of a command or array as it is written, before variables are expanded and split. */
+export interface Element extends TextRange {
+  readonly parts: readonly Part[];
+}
+
+export type Value =
+  { readonly kind: 'scalar'; readonly parts: readonly Part[] } | { readonly kind: 'array'; readonly elements: readonly Element[] };
+
+/** Where a piece stands, from the outside in: the word of the command, the `$X` in it, the assignment that gave X its value, ... */
+export interface Site extends TextRange {
+  readonly kind: 'element' | 'expansion' | 'group';
+  readonly outer: Site | null;
+}
+
+export interface Piece extends TextRange {
+  readonly text: string | null;
+  readonly site: Site | null;
+  readonly condition: TextRange | undefined;
+  readonly variable: string | undefined;
+}
+
+/** A word as the command gets it. Never empty. */
+export type FlatWord = readonly Piece[];
+
+interface Task {
+  readonly part: Part | 'break';
+  readonly split: boolean;
+  readonly inElement: boolean;
+  readonly site: Site | null;
+  readonly condition: TextRange | undefined;
+}
+
+const wordBreak: Task = { part: 'break', split: false, inElement: false, site: null, condition: undefined };
+
+/** How many pieces may still be looked at; counts down. */
+export interface Budget {
+  left: number;
+}
+
+/** Sizes, names and paths are short; a longer text counts as unknown. */
+const maximumTextSteps = 300;
+
+/** Expands variables and splits words as a shell does; patterns are left alone. Variables that double (`A=$B$B`) end where the budget does, with an unknown word. */
+export function flatten(elements: readonly Element[], budget: Budget): readonly FlatWord[] {
+  const words: FlatWord[] = [];
+  let word: Piece[] = [];
+  const finish = (): void => {
+    if (word.length > 0) words.push(word);
+    word = [];
+  };
+  const stack = elementTasks(elements, { split: false, site: null, condition: undefined }).reverse();
+  for (let task = stack.pop(); task !== undefined; task = stack.pop()) {
+    budget.left -= 1;
+    if (budget.left < 0) {
+      word.push({ start: 0, end: 0, text: null, site: null, condition: undefined, variable: undefined });
+      break;
+    }
+    const { part } = task;
+    if (part === 'break') finish();
+    else if (part.kind !== 'text') for (const inner of inside(part, task).reverse()) stack.push(inner);
+    else if (part.text === null || !task.split) word.push(pieceOf(part, task));
+    else splitInto(part, part.text, task, finish, (piece) => word.push(piece));
+  }
+  finish();
+  return words;
+}
+
+function elementTasks(elements: readonly Element[], { split, site, condition }: Pick<Task, 'split' | 'site' | 'condition'>): Task[] {
+  return elements.flatMap(({ start, end, parts }, index): Task[] => {
+    const inner: Site = { kind: 'element', start, end, outer: site };
+    const tasks = parts.map((part) => ({ part, split, inElement: true, site: inner, condition }));
+    return index === 0 ? tasks : [wordBreak, ...tasks];
+  });
+}
+
+function inside(part: RefPart | GroupPart, task: Task): Task[] {
+  if (part.kind === 'group') {
+    const site: Site = { kind: 'group', start: part.start, end: part.end, outer: task.site };
+    return part.parts.map((inner) => ({ ...task, part: inner, inElement: false, site }));
+  }
+  const site: Site = { kind: 'expansion', start: part.start, end: part.end, outer: task.site };
+  const condition = part.condition ?? task.condition;
+  const split = task.split || (task.inElement && !part.quoted);
+  if (part.value.kind === 'array') return elementTasks(part.value.elements, { split, site, condition });
+  return part.value.parts.map((inner) => ({ part: inner, split, inElement: false, site, condition }));
+}
+
+function pieceOf(part: TextPart, task: Task, from = 0, to = part.text?.length ?? 0): Piece {
+  return { ...sliceRange(part, part.text, from, to), text: part.text?.slice(from, to) ?? null, ...originOf(part, task) };
+}
+
+function originOf(part: TextPart, task: Task): Pick<Piece, 'site' | 'condition' | 'variable'> {
+  return { site: task.site, condition: task.condition, variable: part.variable };
+}
+
+function splitInto(part: TextPart, text: string, task: Task, finish: () => void, add: (piece: Piece) => void): void {
+  let at = 0;
+  for (const match of text.matchAll(/\s+|\S+/g)) {
+    if (/^\s/.test(match[0])) finish();
+    else add(pieceOf(part, task, at, at + match[0].length));
+    at += match[0].length;
+  }
+}
+
+/** Where a part of a text stands: exact where characters and source agree, else the whole. */
+export function sliceRange({ start, end }: TextRange, text: string | null, from: number, to: number): TextRange {
+  return text?.length === end - start ? { start: start + from, end: start + to } : { start, end };
+}
+
+/** The text of a word; null where a part of it is not known. */
+export function wordText(word: FlatWord): string | null {
+  return word.some(({ text }) => text === null) ? null : word.map(({ text }) => text ?? '').join('');
+}
+
+/** The text of a value as `"$X"` gives it; null where it is not known. */
+export function valueText(value: Value): string | null {
+  const words = flatten([{ start: 0, end: 0, parts: [{ kind: 'ref', start: 0, end: 0, quoted: true, value }] }], {
+    left: maximumTextSteps,
+  }).map(wordText);
+  return words.includes(null) ? null : words.join(' ');
+}
+
+/** The sites of a piece from the outside in. */
+export function pathOf(piece: Piece): readonly Site[] {
+  const path: Site[] = [];
+  for (let { site } = piece; site !== null; site = site.outer) path.push(site);
+  return path.reverse();
+}

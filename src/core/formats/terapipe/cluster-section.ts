@@ -1,0 +1,210 @@
+import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../../cluster/presets';
+import { clusterOf } from '../../cluster/groups';
+import type { GpuSpec, LinkSpec, NodeGroup } from '../../spec/cluster';
+import type { ExpectedError } from '../../errors';
+import { bytesPerGiB } from '../../format';
+import type { Located } from '../../spec/located';
+import { orList, quoted } from '../../text';
+import { configError } from '../errors';
+import {
+  clusterFields,
+  gpuFields,
+  latencyFields,
+  linkFields,
+  mostGroups,
+  nodeBusFields,
+  peakTflopsFields,
+  type ClusterNumbers,
+  type GpuNumbers,
+} from './fields';
+import { placeOf } from '../json-document';
+import { path } from '../rules';
+import type { Given } from '../given';
+import { openChild, openSection, plain, readField, readFields, type Section } from './section';
+import { closest } from '../suggest';
+
+/** Figures of a GPU given one by one. */
+export interface GpuFigures extends Partial<GpuNumbers> {
+  readonly peakTflops?: Partial<GpuSpec['peakTflops']>;
+}
+
+/** Figures of links given one by one. */
+export interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps'>> {
+  readonly nodeBusGBps?: Partial<LinkSpec['nodeBusGBps']>;
+  readonly allReduceLatencyUs?: Partial<LinkSpec['allReduceLatencyUs']>;
+}
+
+/** What a file says of the cluster. `links` are those of the preset unless given. */
+export interface GivenCluster extends Given<ClusterNumbers> {
+  readonly gpu?: Located<GpuSpec>;
+  readonly links?: Located<LinkSpec>;
+  /** Two or more kinds of nodes; nothing else is given then. */
+  readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
+}
+
+/** Keys of nodes that are all alike, in `cluster` itself or in one of its groups. */
+export const groupKeys = ['gpu', 'nodes', 'gpusPerNode', 'links'] as const;
+export const clusterKeys = [...groupKeys, 'groups'] as const;
+export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency'] as const;
+export const linkKeys = ['nodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps'] as const;
+
+/**
+ * Reads `cluster` of a terapipe.json. Groups that are all of one kind are read as the plain cluster that they make.
+ * @throws ExpectedError `config-unknown-preset`, `config-inconsistent` for figures without a preset to complete them and for groups beside a GPU, or as `readByRule`.
+ */
+export function readCluster(root: Section): GivenCluster {
+  const cluster = openChild(root, 'cluster', clusterKeys);
+  if (cluster === undefined) return {};
+  if (cluster.members.has('groups')) return readGroups(cluster);
+  const gpu = readGpu(cluster);
+  const links = readLinks(cluster, gpu?.preset ?? null);
+  return {
+    ...readFields(cluster, clusterFields),
+    ...(gpu === undefined ? {} : { gpu: gpu.located }),
+    ...(links === undefined ? {} : { links }),
+  };
+}
+
+function readGroups(cluster: Section): GivenCluster {
+  const { document, members } = cluster;
+  const node = members.get('groups')?.value;
+  if (node === undefined) return {};
+  const place = placeOf(document, node);
+  const beside = groupKeys.filter((key) => members.has(key));
+  if (beside.length > 0)
+    throw configError(
+      'config-inconsistent',
+      `cluster has groups and ${orList(beside)} beside them`,
+      'give each group its own, and cluster nothing else',
+      place,
+    );
+  const entries = node.type === 'array' ? (node.children ?? []) : [];
+  const [first, ...others] = entries.map((entry, index) =>
+    readGroup(openSection(document, entry, ['cluster', `groups[${index}]`], groupKeys, cluster.remarks)),
+  );
+  if (first === undefined || entries.length > mostGroups)
+    throw configError(
+      node.type === 'array' ? 'config-out-of-range' : 'config-wrong-type',
+      `cluster.groups is ${node.type === 'array' ? `a list of ${entries.length}` : 'no list'}`,
+      `give it a list of 1 to ${mostGroups} groups of nodes, as [{ "gpu": "H100-80GB", "nodes": 2 }]`,
+      place,
+    );
+  const source = { kind: 'file', place, key: 'cluster.groups' } as const;
+  const { groups, gpu, links, nodes, gpusPerNode } = clusterOf([first, ...others]);
+  if (groups !== undefined) return { groups: { value: [first, ...others], source } };
+  const at = <T>(value: T): Located<T> => ({ value, source });
+  return { gpu: at(gpu), links: at(links), nodes: at(nodes), gpusPerNode: at(gpusPerNode) };
+}
+
+function readGroup(group: Section): NodeGroup {
+  const gpu = readGpu(group);
+  const { nodes, gpusPerNode } = readFields(group, clusterFields);
+  const missing = gpu === undefined ? 'gpu' : 'nodes';
+  if (gpu === undefined || nodes === undefined)
+    throw configError(
+      'config-inconsistent',
+      `${group.path.join('.')} has no ${missing}`,
+      missing === 'gpu' ? 'name its GPU' : 'say how many nodes it has',
+      placeOf(group.document, group.node),
+    );
+  const preset = gpuPresets[gpu.preset];
+  const links = readLinks(group, gpu.preset)?.value ?? preset.links;
+  return { gpu: gpu.located.value, links, nodes: nodes.value, gpusPerNode: gpusPerNode?.value ?? preset.gpusPerNode };
+}
+
+/**
+ * The preset of a name, case and separators aside.
+ * @returns the preset's name, or the error to throw, with the nearest name in its remedy: `H100` means H100-80GB, not H200.
+ */
+export function presetNamed(name: string): GpuPresetName | ExpectedError {
+  const wanted = name.toLowerCase();
+  const found = gpuPresetNames.find((preset) => preset.toLowerCase() === wanted);
+  if (found !== undefined) return found;
+  const meant = gpuPresetNames.find((preset) => preset.toLowerCase().startsWith(`${wanted}-`)) ?? closest(name, gpuPresetNames);
+  return configError(
+    'config-unknown-preset',
+    `${quoted(name)} is not a GPU preset`,
+    meant === null ? `use ${orList(gpuPresetNames)}` : `did you mean "${meant}"? Presets are ${orList(gpuPresetNames)}`,
+  );
+}
+
+/** A GPU with some of its figures replaced; its source says so. */
+export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
+  const { memoryGB, memoryTBps, gemmEfficiency, peakTflops } = figures;
+  const changed = Object.keys(figures).length > 0;
+  return {
+    ...base,
+    memoryBytes: memoryGB === undefined ? base.memoryBytes : memoryGB * bytesPerGiB,
+    memoryTBps: memoryTBps ?? base.memoryTBps,
+    gemmEfficiency: gemmEfficiency ?? base.gemmEfficiency,
+    gemmEfficiencyKnown: gemmEfficiency !== undefined || base.gemmEfficiencyKnown,
+    peakTflops: { ...base.peakTflops, ...peakTflops },
+    source: changed ? `${Object.keys(figures).join(', ')} as given; otherwise ${base.source}` : base.source,
+  };
+}
+
+/** Links with some of their figures replaced; their source says so. */
+export function linksWith(base: LinkSpec, figures: LinkFigures): LinkSpec {
+  const changed = Object.keys(figures).length > 0;
+  return {
+    nodeBusGBps: { ...base.nodeBusGBps, ...figures.nodeBusGBps },
+    allReduceLatencyUs: { ...base.allReduceLatencyUs, ...figures.allReduceLatencyUs },
+    nicGBps: figures.nicGBps ?? base.nicGBps,
+    nicEfficiency: figures.nicEfficiency ?? base.nicEfficiency,
+    ...(figures.hostGBps === undefined ? {} : { hostGBps: figures.hostGBps }),
+    source: changed ? `${Object.keys(figures).join(', ')} as given; otherwise ${base.source}` : base.source,
+  };
+}
+
+function readGpu(cluster: Section): { located: Located<GpuSpec>; preset: GpuPresetName } | undefined {
+  const member = cluster.members.get('gpu');
+  if (member === undefined) return undefined;
+  const place = placeOf(cluster.document, member.value);
+  const source = { kind: 'file', place, key: [...cluster.path, 'gpu'].join('.') } as const;
+  if (member.value.type === 'string') {
+    const preset = readPreset(cluster, 'gpu');
+    return { located: { value: gpuPresets[preset].gpu, source }, preset };
+  }
+  const gpu = openChild(cluster, 'gpu', gpuKeys);
+  if (gpu?.members.has('preset') !== true)
+    throw configError('config-inconsistent', `${source.key} names no preset`, 'add "preset": the GPU whose other figures hold', place);
+  const preset = readPreset(gpu, 'preset');
+  const peaks = plain(readFields(openChild(gpu, 'peakTflops', Object.keys(peakTflopsFields)), peakTflopsFields));
+  const figures: GpuFigures = {
+    ...plain(readFields(gpu, gpuFields)),
+    ...(Object.keys(peaks).length === 0 ? {} : { peakTflops: peaks }),
+  };
+  return { located: { value: gpuWith(gpuPresets[preset].gpu, figures), source }, preset };
+}
+
+function readPreset(section: Section, key: string): GpuPresetName {
+  const name = readField(section, key, path);
+  const preset = presetNamed(name?.value ?? '');
+  if (typeof preset === 'string') return preset;
+  const place = name?.source.kind === 'file' ? name.source.place : undefined;
+  throw configError('config-unknown-preset', preset.message, preset.remedy, place);
+}
+
+function readLinks(cluster: Section, preset: GpuPresetName | null): Located<LinkSpec> | undefined {
+  const links = openChild(cluster, 'links', linkKeys);
+  if (links === undefined)
+    return preset === null
+      ? undefined
+      : { value: gpuPresets[preset].links, source: { kind: 'default', because: `the links ${preset} nodes usually have` } };
+  const place = placeOf(links.document, links.node);
+  if (preset === null)
+    throw configError(
+      'config-inconsistent',
+      'cluster.links is given without cluster.gpu',
+      'name the GPU whose other link figures hold',
+      place,
+    );
+  const nodeBusGBps = plain(readFields(openChild(links, 'nodeBusGBps', Object.keys(nodeBusFields)), nodeBusFields));
+  const allReduceLatencyUs = plain(readFields(openChild(links, 'allReduceLatencyUs', Object.keys(latencyFields)), latencyFields));
+  const figures: LinkFigures = {
+    ...plain(readFields(links, linkFields)),
+    ...(Object.keys(nodeBusGBps).length === 0 ? {} : { nodeBusGBps }),
+    ...(Object.keys(allReduceLatencyUs).length === 0 ? {} : { allReduceLatencyUs }),
+  };
+  return { value: linksWith(gpuPresets[preset].links, figures), source: { kind: 'file', place, key: 'cluster.links' } };
+}

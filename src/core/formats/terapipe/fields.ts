@@ -1,0 +1,177 @@
+import { narrowFormats } from '../../spec/number-formats';
+import * as v from 'valibot';
+import type { GpuSpec, LinkSpec } from '../../spec/cluster';
+import type { CostConstants } from '../../spec/cost-constants';
+import { optimizers } from '../../spec/optimizer';
+import { runtimes } from '../../spec/runtime';
+import { recomputeModules } from '../../spec/recompute';
+import type { Layout } from '../../spec/request';
+import { namedSchedules } from '../../spec/schedule-names';
+import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule } from '../rules';
+import type { CalibrationGiven, TrainingGiven } from '../given';
+import type { WrittenModel } from '../written-model';
+
+/** A rule for every field of `T`; nested objects have tables of their own. */
+export type Fields<T> = { readonly [K in keyof T]-?: Rule<Exclude<T[K], undefined>> };
+
+/** `model` given inline. */
+export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelType'>]: Rule<WrittenModel[K]> } = {
+  layers: integer(1, 10_000),
+  hidden: integer(1, 1_000_000),
+  heads: integer(1, 100_000),
+  kvHeads: integer(1, 100_000),
+  headDim: integer(1, 100_000),
+  ffn: integer(1, 10_000_000),
+  gatedMlp: boolean,
+  experts: orNull(integer(1, 100_000)),
+  activeExperts: orNull(integer(1, 100_000)),
+  expertFfn: orNull(integer(1, 10_000_000)),
+  encoderLayers: orNull(integer(1, 10_000)),
+  vocab: integer(0, 100_000_000),
+  tiedEmbeddings: boolean,
+  maxPositions: orNull(integer(1, 1_000_000_000)),
+  positions: oneOf(['learned', 'rotary', 'none']),
+  norm: oneOf(['layernorm', 'rmsnorm']),
+  qkvBias: boolean,
+  attentionOutputBias: boolean,
+  mlpBias: boolean,
+  qkNorm: boolean,
+};
+
+export const trainingFields: Fields<TrainingGiven> = {
+  sequenceLength: integer(1, 100_000_000),
+  decoderSequenceLength: integer(1, 100_000_000),
+  microBatch: integer(1, 1_000_000),
+  globalBatch: integer(1, 10_000_000),
+  precision: oneOf(['fp32', 'fp16', 'bf16']),
+  gemmPrecision: oneOf(narrowFormats),
+  optimizer: oneOf(optimizers),
+  zeroStage: oneOf([0, 1, 2, 3]),
+  recompute: oneOf(['none', 'selective', 'full']),
+  recomputeLayers: integer(0, 10_000),
+  recomputeGroup: integer(1, 10_000),
+  recomputeModules: list(v.picklist(recomputeModules), 1, 16, `a list of ${recomputeModules.join(', ')}`),
+  runtime: oneOf(runtimes),
+  contextExchange: oneOf(['all-to-all', 'ring']),
+  offloadOptimizer: boolean,
+  offloadLayers: integer(0, 10_000),
+  overlapGradients: boolean,
+  overlapParameters: boolean,
+  mtpLayers: integer(0, 100),
+  attention: oneOf(['flash', 'unfused']),
+  sequenceParallel: boolean,
+  fusedCrossEntropy: boolean,
+  dropout: boolean,
+  fp32Gradients: boolean,
+};
+
+/** Most groups that `cluster.groups` may have. */
+export const mostGroups = 16;
+
+export const layoutFields: Fields<Layout> = {
+  tensor: integer(1, 100_000),
+  pipeline: integer(1, 10_000),
+  data: integer(1, 1_000_000),
+  context: integer(1, 100_000),
+  expert: integer(1, 100_000),
+  expertTensor: integer(1, 100_000),
+  virtualStages: integer(1, 10_000),
+  stageLayers: list(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000)),
+    1,
+    100_000,
+    'a list of whole numbers from 0 to 10,000, one for each stage',
+  ),
+  stageGroups: list(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostGroups - 1)),
+    1,
+    100_000,
+    `a list of the numbers of groups, from 0 to ${mostGroups - 1}, one for each stage`,
+  ),
+};
+
+/** Under `cluster`, beside `gpu` and `links`. */
+export interface ClusterNumbers {
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+}
+export const clusterFields: Fields<ClusterNumbers> = { nodes: integer(1, 1_000_000), gpusPerNode: integer(1, 100_000) };
+
+/** Under `cluster.gpu`, beside `preset` and `peakTflops`. `memoryGB` is in GiB. */
+export interface GpuNumbers {
+  readonly memoryGB: number;
+  readonly memoryTBps: number;
+  readonly gemmEfficiency: number;
+}
+export const gpuFields: Fields<GpuNumbers> = { memoryGB: positive(100_000), memoryTBps: positive(10_000), gemmEfficiency: positive(1) };
+export const peakTflopsFields: Fields<GpuSpec['peakTflops']> = {
+  fp32: positive(1_000_000),
+  fp16: positive(1_000_000),
+  bf16: positive(1_000_000),
+  fp8: positive(1_000_000),
+  nvfp4: positive(1_000_000),
+};
+
+/** Under `cluster.links`. */
+export const linkFields: Fields<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps'>> = {
+  nicGBps: positive(1_000_000),
+  nicEfficiency: positive(1),
+  hostGBps: positive(1_000_000),
+};
+export const nodeBusFields: Fields<LinkSpec['nodeBusGBps']> = { 2: positive(1_000_000), 4: positive(1_000_000), 8: positive(1_000_000) };
+export const latencyFields: Fields<LinkSpec['allReduceLatencyUs']> = { base: nonNegative(1_000_000), perDoubling: nonNegative(1_000_000) };
+
+export const constantFields: Fields<CostConstants> = {
+  gemmHalfSize: nonNegative(1_000_000),
+  issueFloorUs: nonNegative(1_000_000),
+  memoryEfficiency: positive(1),
+};
+
+/** Under `calibration`. */
+export const calibrationFields: Fields<CalibrationGiven> = { iterationMs: positive(1e9) };
+
+export const scheduleRule = oneOf(namedSchedules);
+
+const sliceLength = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000_000));
+const sliceLengths = v.pipe(v.array(sliceLength), v.minLength(1), v.maxLength(100_000));
+
+/** The paper's notation: `[[batch, [tokens, ...]], ...]`. */
+export type WrittenScheme = [batch: number, tokens: number[]][];
+export const slicingFields: Fields<{ readonly unit: number; readonly scheme: WrittenScheme }> = {
+  unit: integer(1, 100_000_000),
+  scheme: list(
+    v.strictTuple([v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000)), sliceLengths]),
+    1,
+    100_000,
+    'a list of [batch, [tokens, ...]] pairs of whole numbers above 0',
+  ),
+};
+
+const milliseconds = v.pipe(v.number(), v.minValue(0), v.maxValue(1e9));
+const maximumAxis = 4096;
+
+function axis(minimum: number, words: string): Rule<number[]> {
+  return list(v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(100_000_000)), 1, maximumAxis, words);
+}
+
+const matrix = list(
+  v.pipe(v.array(milliseconds), v.minLength(1), v.maxLength(maximumAxis)),
+  1,
+  maximumAxis,
+  'a list of rows of times in ms, one row per length, one column per context',
+);
+
+/** Under `cost.table`: either `ms` (forward and backward together) or both of the other two. */
+export const tableFields: Fields<{
+  readonly tokens: number[];
+  readonly contexts: number[];
+  readonly ms: number[][];
+  readonly forwardMs: number[][];
+  readonly backwardMs: number[][];
+}> = {
+  tokens: axis(1, 'a list of slice lengths, ascending whole numbers above 0'),
+  contexts: axis(0, 'a list of context lengths, ascending whole numbers from 0'),
+  ms: matrix,
+  forwardMs: matrix,
+  backwardMs: matrix,
+};

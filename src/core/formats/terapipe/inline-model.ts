@@ -1,0 +1,85 @@
+import type { Place, LocatedFields } from '../../spec/located';
+import { configError } from '../errors';
+import { byDefault, completeFamily, familyOfModel, hiddenOverHeads } from '../families';
+import type { Given } from '../given';
+import type { WrittenModel } from '../written-model';
+
+const required = ['layers', 'hidden', 'heads'] as const;
+
+/**
+ * Fills a model given by numbers. A gated MLP makes it a Llama-like model (RMSNorm, rotary positions, no biases), otherwise it is a GPT-like one
+ * (LayerNorm, biases, learned positions where their number is given). Without a vocabulary it has neither embedding nor head.
+ * @throws ExpectedError `config-model-incomplete` at `place` when layers, hidden or heads is missing.
+ */
+export function completeInline(given: Given<WrittenModel>, place: Place | undefined): LocatedFields<WrittenModel> {
+  const { layers, hidden, heads } = given;
+  if (layers === undefined || hidden === undefined || heads === undefined) {
+    const missing = required.filter((key) => given[key] === undefined);
+    throw configError(
+      'config-model-incomplete',
+      `The model has no ${missing.join(', ')}`,
+      `add ${missing.join(', ')}, or name a config.json`,
+      place,
+    );
+  }
+  const gatedMlp = given.gatedMlp ?? byDefault(false, 'a model given by numbers has one up projection unless gatedMlp says otherwise');
+  const gated = gatedMlp.value;
+  const kind = gated ? 'models with a gated MLP, as Llama' : 'models without a gated MLP, as GPT-2,';
+  const biases = byDefault(!gated, `${kind} ${gated ? 'have no biases' : 'have biases'}`);
+  const maxPositions = given.maxPositions ?? byDefault(null, 'no limit given');
+  return {
+    modelType: given.modelType ?? byDefault('custom', 'numbers given inline'),
+    layers,
+    hidden,
+    heads,
+    kvHeads: given.kvHeads ?? byDefault(heads.value, 'without kvHeads, as many as heads'),
+    headDim: given.headDim ?? hiddenOverHeads(hidden.value, heads.value),
+    ffn: given.ffn ?? defaultFfn(hidden.value, gated),
+    gatedMlp,
+    experts: given.experts ?? byDefault(null, 'dense unless experts says otherwise'),
+    activeExperts: given.activeExperts ?? byDefault(null, 'dense unless activeExperts says otherwise'),
+    expertFfn: given.expertFfn ?? byDefault(null, 'experts are as wide as ffn unless expertFfn says otherwise'),
+    encoderLayers: given.encoderLayers ?? byDefault(null, 'a decoder alone unless encoderLayers says otherwise'),
+    vocab: given.vocab ?? byDefault(0, 'no vocabulary given: planned without embedding and head'),
+    tiedEmbeddings:
+      given.tiedEmbeddings ?? byDefault(false, 'a model given by numbers has a head of its own unless tiedEmbeddings says otherwise'),
+    maxPositions,
+    positions: given.positions ?? defaultPositions(gated, maxPositions.value),
+    norm: given.norm ?? byDefault(gated ? 'rmsnorm' : 'layernorm', `${kind} use ${gated ? 'RMSNorm' : 'LayerNorm'}`),
+    qkvBias: given.qkvBias ?? biases,
+    attentionOutputBias: given.attentionOutputBias ?? biases,
+    mlpBias: given.mlpBias ?? biases,
+    qkNorm: given.qkNorm ?? byDefault(false, 'no norm of queries and keys unless qkNorm says so'),
+  };
+}
+
+/**
+ * Fills a model again after some of its fields were given anew: what was only derived or defaulted follows the new numbers.
+ * @throws ExpectedError as `completeInline`.
+ */
+export function overrideModel(model: LocatedFields<WrittenModel>, overrides: Given<WrittenModel>): LocatedFields<WrittenModel> {
+  const given: Given<WrittenModel> = { ...withoutDefaults(model), ...overrides };
+  const { modelType } = model;
+  const family = familyOfModel(modelType);
+  return family === null ? completeInline({ ...given, modelType }, undefined) : completeFamily(family, modelType, given);
+}
+
+function withoutDefaults(model: LocatedFields<WrittenModel>): Given<WrittenModel> {
+  return Object.fromEntries(Object.entries(model).filter(([, { source }]) => source.kind !== 'default'));
+}
+
+function defaultFfn(hidden: number, gated: boolean) {
+  return gated
+    ? byDefault(
+        Math.max(64, Math.floor((8 * hidden) / 3 / 64) * 64),
+        'Megatron-LM: a gated MLP is 8/3 times the hidden size, in multiples of 64',
+      )
+    : byDefault(4 * hidden, 'Megatron-LM: 4 times the hidden size');
+}
+
+function defaultPositions(gated: boolean, maxPositions: number | null) {
+  if (gated) return byDefault('rotary' as const, 'models with a gated MLP use rotary positions');
+  return maxPositions === null
+    ? byDefault('none' as const, 'no number of positions given')
+    : byDefault('learned' as const, 'models without a gated MLP learn a position table');
+}

@@ -1,0 +1,74 @@
+import { valuesOf, type LocatedFields } from '../spec/located';
+import type { Experts, ModelSpec, Stacks } from '../spec/model';
+import { stackKinds, usualStacks } from '../model/stacks';
+import type { Given, TrainingGiven } from './given';
+
+type TraitName =
+  | 'normsPerLayer'
+  | 'normParameters'
+  | 'qkNormAcrossHeads'
+  | 'attentionSinks'
+  | 'headBias'
+  | 'embeddingNorm'
+  | 'unusedPositions'
+  | 'latent'
+  | 'layerKinds'
+  | 'mtpLayers'
+  | 'state'
+  | 'outputGate';
+
+/** What a model has beyond sizes that files write as numbers of their own: it follows from several of them, or from the family. */
+export type ModelTraits = Pick<ModelSpec, TraitName> & {
+  readonly experts?: Omit<Experts, 'count' | 'active'>;
+  readonly stacks?: Omit<Stacks, 'encoderLayers'>;
+};
+
+/** A model as files write it: what describes its experts are keys of their own, each with its own place. */
+export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn' | 'denseFfn' | 'stacks' | TraitName> & {
+  /** Feed-forward width of dense layers, and of experts that have no width of their own. */
+  readonly ffn: number;
+  readonly experts: number | null;
+  readonly activeExperts: number | null;
+  /** Feed-forward width of one expert; null: `ffn`. */
+  readonly expertFfn: number | null;
+  /** Of `layers`, those of the encoder of an encoder-decoder model; null: a decoder alone. */
+  readonly encoderLayers: number | null;
+};
+
+/** The model as planning sees it. One of the two numbers of experts without the other is a dense model, which the finding `experts-active` says. */
+export function modelSpecOf(model: LocatedFields<WrittenModel>, traits: ModelTraits = {}): ModelSpec {
+  const { experts, activeExperts, expertFfn, encoderLayers, ffn, ...rest } = valuesOf<WrittenModel>(model);
+  const { experts: ofExperts, stacks, ...others } = traits;
+  if (encoderLayers !== null)
+    return {
+      ...rest,
+      ...others,
+      ffn,
+      experts: null,
+      layerKinds: stackKinds(encoderLayers, rest.layers),
+      stacks: { ...(stacks ?? usualStacks), encoderLayers },
+    };
+  if (experts === null || activeExperts === null) return { ...rest, ...others, ffn, experts: null };
+  return {
+    ...rest,
+    ...others,
+    ffn: expertFfn ?? ffn,
+    ...(traits.layerKinds === undefined ? {} : { denseFfn: ffn }),
+    experts: { count: experts, active: activeExperts, ...ofExperts },
+  };
+}
+
+/** The same with as many depths that predict further tokens as are trained. */
+export function trainedModelOf({
+  model,
+  traits,
+  training,
+}: {
+  readonly model: LocatedFields<WrittenModel>;
+  readonly traits?: ModelTraits;
+  readonly training: Given<TrainingGiven>;
+}): ModelSpec {
+  const { mtpLayers, ...spec } = modelSpecOf(model, traits);
+  const depths = training.mtpLayers?.value ?? mtpLayers ?? 0;
+  return depths > 0 && spec.stacks === undefined ? { ...spec, mtpLayers: depths } : spec;
+}

@@ -1,0 +1,169 @@
+import type { Finding } from '../../findings';
+import type { Place } from '../../spec/located';
+import { quoted } from '../../text';
+import type { Fact, FactName, Facts, FactValues } from '../facts';
+import type { FlagOutcome, FlagRead } from '../shell/flag-reads';
+import type { Plain, Resolver } from './references';
+import { removalOf } from './removal';
+import { entryAt, type YamlDocument, type YamlEntry, type YamlNode, type YamlScalar } from './yaml-document';
+
+/** How a node becomes a fact where words are not enough: lists, nested mappings. */
+export interface NodeRead<T> {
+  readonly ofNode: (node: YamlNode) => FlagOutcome<T>;
+}
+
+type Read<T> = FlagRead<T> | NodeRead<T>;
+
+export interface KeyRule<T> {
+  /** Dotted, from the root: `model.num_layers`. */
+  readonly path: string;
+  readonly read: Read<T>;
+}
+
+/** Which keys give which fact. Of several keys the first that gives a value wins. */
+export type KeyTable = { readonly [K in FactName]?: readonly KeyRule<FactValues[K]>[] };
+
+/** A row of a table. */
+export const key = <T>(path: string, read: Read<T>): KeyRule<T> => ({ path, read });
+
+/** The same table under each of several sections, one after the other: `model.`, or nothing for the root. */
+export function under(prefixes: readonly string[], table: KeyTable): KeyTable {
+  const rows = Object.entries(table) as [FactName, readonly KeyRule<unknown>[]][];
+  return Object.fromEntries(
+    rows.map(([name, rules]) => [name, rules.flatMap(({ path, read }) => prefixes.map((prefix) => key(prefix + path, read)))]),
+  );
+}
+
+/** Two tables; where both know a fact, the rows of the first come first. */
+export function joined(first: KeyTable, second: KeyTable): KeyTable {
+  const names = new Set([...Object.keys(first), ...Object.keys(second)] as FactName[]);
+  return Object.fromEntries([...names].map((name) => [name, [...(first[name] ?? []), ...(second[name] ?? [])]]));
+}
+
+/** The same, but a word that it does not know says nothing: for sets that grow with every version. */
+export function lenient<T>(read: FlagRead<T>): FlagRead<T> {
+  return {
+    words: read.words,
+    of: (words) => {
+      const outcome = read.of(words);
+      return 'expects' in outcome ? { silent: true } : outcome;
+    },
+  };
+}
+
+/** What one file says through its keys. */
+export interface KeyReader {
+  readonly facts: (table: KeyTable) => Facts;
+  /** One value that is no fact by itself. */
+  readonly one: <T>(path: string, read: Read<T>) => Fact<T> | undefined;
+  /** Values that the launcher will refuse, in the order met; each key once. */
+  readonly remarks: () => readonly Finding[];
+  /** `${NAME}` placeholders that stood for a value. */
+  readonly placeholders: () => readonly string[];
+}
+
+/** Reads facts from a document; `find` may know the keys by other spellings than the table's. */
+export function createKeyReader(document: YamlDocument, resolve: Resolver, find = entryAt): KeyReader {
+  const remarks = new Map<number, Finding>();
+  const placeholders = new Set<string>();
+
+  const one = <T>(path: string, read: Read<T>): Fact<T> | undefined => {
+    const keys = path.split('.');
+    const entry = find(document.root, keys);
+    if (entry === null) return undefined;
+    const place = { file: document.file, range: entry.value.range };
+    const outcome = outcomeOf(entry, keys, read);
+    if ('expects' in outcome) remarks.set(place.range.start, refusal(document, entry, path, outcome.expects, place));
+    if (!('value' in outcome)) return undefined;
+    const whole = removalOf(document.text, entry);
+    const name = [...keys.slice(0, -1), entry.key].join('.');
+    return { value: outcome.value, source: { kind: 'file', place, key: name }, name, ...(whole && { whole }) };
+  };
+
+  const outcomeOf = <T>(entry: YamlEntry, keys: readonly string[], read: Read<T>): FlagOutcome<T> => {
+    if ('ofNode' in read) return read.ofNode(entry.value);
+    const nodes = entry.value.kind === 'list' ? entry.value.items : [entry.value];
+    const words: string[] = [];
+    for (const node of nodes) {
+      if (node.kind !== 'scalar') return { silent: true };
+      const plain = plainAt(node, keys);
+      if (plain === undefined || plain === null) return { silent: true };
+      words.push(String(plain));
+    }
+    const outcome = read.words === 'one' && entry.value.kind === 'list' ? { expects: 'one value, not a list' } : read.of(words);
+    const isText = entry.value.kind === 'scalar' && entry.value.quoted && !entry.value.text.includes('${');
+    return isText && 'value' in outcome && typeof outcome.value === 'number' ? { expects: 'the number without quotes' } : outcome;
+  };
+
+  const plainAt = (node: YamlScalar, keys: readonly string[]): Plain | undefined => {
+    const resolution = resolve(node, keys);
+    if (resolution.kind === 'value') return plainText(node, resolution.value);
+    if (resolution.kind === 'cycle') remarks.set(node.range.start, cycleRemark(document, node, keys));
+    else
+      for (const [, name] of node.text.slice(0, 1000).matchAll(/\$\{(?:oc\.env:)?(\w+)[,}]/g))
+        if (name !== undefined) placeholders.add(name);
+    return undefined;
+  };
+
+  const facts = (table: KeyTable): Facts => {
+    const rows = Object.entries(table) as [FactName, readonly KeyRule<unknown>[]][];
+    const found = rows.map(([name, rules]) => [name, firstOf(rules)] as const);
+    return Object.fromEntries(found.filter(([, fact]) => fact !== undefined));
+  };
+
+  const firstOf = (rules: readonly KeyRule<unknown>[]): Fact<unknown> | undefined => {
+    for (const { path, read } of rules) {
+      const fact = one(path, read);
+      if (fact !== undefined) return fact;
+    }
+    return undefined;
+  };
+
+  return { facts, one, remarks: () => [...remarks.values()], placeholders: () => [...placeholders] };
+}
+
+/** Numbers keep their spelling: `1_000`, `8.0`. */
+function plainText(node: YamlScalar, value: Plain): Plain {
+  return value === null || node.text.includes('${') ? value : node.text;
+}
+
+/** The first place that facts of this file stand at. */
+export function firstPlace(document: YamlDocument, facts: Facts): Place {
+  const places = Object.values(facts).flatMap(({ source }) => (source.kind === 'file' ? [source.place] : []));
+  const [first] = places.sort((a, b) => a.range.start - b.range.start);
+  const [root] = document.root.entries.values();
+  return first ?? { file: document.file, range: root?.keyRange ?? { start: 0, end: 0 } };
+}
+
+/** A fact that no file states: what the launcher takes when the key is missing. */
+export function byDefault<T>(value: T, because: string): Fact<T> {
+  return { value, source: { kind: 'default', because } };
+}
+
+function refusal(document: YamlDocument, { value }: YamlEntry, path: string, expects: string, place: Place): Finding {
+  const written = value.kind === 'scalar' ? quoted(value.text) : `a ${value.kind}`;
+  const isUnquotable = value.kind === 'scalar' && value.quoted && expects.endsWith('without quotes');
+  const title = `Write ${isUnquotable ? value.text : ''} without quotes`;
+  return {
+    code:
+      value.kind === 'scalar' && /^[+-]?[\d.]+(e[+-]?\d+)?$/i.test(value.text) && !value.quoted
+        ? 'config-out-of-range'
+        : 'config-wrong-type',
+    severity: 'error',
+    place: { file: document.file, range: place.range },
+    message: `${path} is ${written}`,
+    remedy: `give it ${expects}`,
+    fixes: isUnquotable ? [{ title, preferred: true, edits: [{ place, newText: value.text }] }] : [],
+  };
+}
+
+function cycleRemark({ file }: YamlDocument, { range }: YamlScalar, keys: readonly string[]): Finding {
+  return {
+    code: 'reference-cycle',
+    severity: 'error',
+    place: { file, range },
+    message: `${keys.join('.')} refers to itself`,
+    remedy: 'write the value itself at one of the keys on the way',
+    fixes: [],
+  };
+}

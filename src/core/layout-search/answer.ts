@@ -1,0 +1,50 @@
+import type { CancelSignal } from '../errors';
+import { searchLayouts } from './assemble';
+import { mostHelpful, whatIfs } from './improvements';
+import type { Improvement, SearchResult } from './result';
+import type { SearchProgress } from './search';
+import type { SearchProblem } from './search-problem';
+
+/** What a search is asked for beside the best. */
+export interface SearchAsked {
+  /** Tokens to train on, for GPU hours; null: none are told. */
+  readonly tokenBudget: number | null;
+  /** Also what would help most: a search of its own for each change. */
+  readonly improvements: boolean;
+}
+
+/** How far a search is, for whoever watches. Plain data: crosses threads. */
+export type SearchStanding =
+  /** The best so far (null: nothing that fits yet), what no layout is faster than, and counts. */
+  | ({ readonly kind: 'searching' } & SearchProgress)
+  /** Once, where improvements were asked for: all the rest of the answer. */
+  | { readonly kind: 'found'; readonly result: SearchResult }
+  /** Searches with `change`, the `index`th (from 0) of `count`; `improvements` are those found so far, the most helpful first. */
+  | {
+      readonly kind: 'helping';
+      readonly change: string;
+      readonly index: number;
+      readonly count: number;
+      readonly improvements: readonly Improvement[];
+    };
+
+/**
+ * The best layout for a problem beside the others, and what would help most when asked for.
+ * @throws ExpectedError `search-*`; CancelledError.
+ */
+export function answerSearch(
+  problem: SearchProblem,
+  { tokenBudget, improvements }: SearchAsked,
+  { signal, onStanding }: { readonly signal?: CancelSignal; readonly onStanding?: (standing: SearchStanding) => void } = {},
+): SearchResult {
+  const result = searchLayouts(problem, { signal, tokenBudget, onProgress: (at) => onStanding?.({ kind: 'searching', ...at }) });
+  if (!improvements) return result;
+  onStanding?.({ kind: 'found', result });
+  const looks = whatIfs(problem, result);
+  const found: Improvement[] = [];
+  looks.forEach(({ change, look }, index) => {
+    onStanding?.({ kind: 'helping', change, index, count: looks.length, improvements: mostHelpful(found) });
+    found.push(look(signal));
+  });
+  return { ...result, improvements: mostHelpful(found) };
+}

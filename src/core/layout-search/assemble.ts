@@ -1,0 +1,252 @@
+import type { CostInputs } from '../time-model/rates';
+import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
+import type { Scheme } from '../spec/scheme';
+import { solveSlicing } from '../slicing/solve';
+import { makePlan, provenanceOf } from '../planner/make-plan';
+import { chosenOf } from '../planner/plan';
+import { verdictOf } from '../memory-model/verdict';
+import type { Measured } from '../planner/predict';
+import { slicingCost } from '../planner/slicing-cost';
+import { stepPartsOf, type StepPart } from '../planner/step-parts';
+import { bestPerSchedule } from '../planner/choose';
+import { cutsFor } from './cuts';
+import { evaluatorOf, familyName, type Evaluator } from './evaluate';
+import { microBatchesOf, type SearchPoint } from './known';
+import { isLaunched, isRefused, ownPoint } from './launched';
+import { heldToMeasured, measuredChoices } from './measured';
+import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
+import { bestFirst, scheduleKey, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
+import { isSliced, unitOf } from './schedules';
+import { gpusOf } from './space';
+import type { SearchProblem } from './search-problem';
+import { layoutText, whyLost, whyTooLarge } from './labels';
+
+export interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
+  /** Tokens to train on, for GPU hours. */
+  readonly tokenBudget?: number | null;
+}
+
+/** Layouts named of those that do not fit. */
+const namedNotFitting = 3;
+
+/**
+ * The best layout for a problem, with all that an answer needs: the front of time against memory, the best of every schedule, the runners-up and why they lost. Token slices are solved for
+ * the best layouts of TeraPipe and Seq1F1B alone; everywhere else they are equal.
+ * @throws ExpectedError `search-*`, `search-groups` for nodes of several kinds; CancelledError.
+ */
+export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOptions = {}): SearchResult {
+  const { groups } = asked.request.cluster;
+  if (groups !== undefined)
+    throw new ExpectedError(
+      'search-groups',
+      'Layouts are searched on nodes of one kind, and cluster.groups has several',
+      'plan without a search: sizes, placement and cut are chosen for the groups; or search on one group as the cluster',
+    );
+  const problem = heldToMeasured(asked);
+  const evaluator = evaluatorOf(problem.request);
+  const found = bestFirst(problem, options, evaluator);
+  const leader = found.best ?? closest(problem, options);
+  const details = describerOf(problem, evaluator, options.tokenBudget ?? null, options.signal);
+  const equal = details.plan(leader.point);
+  const cost = provenanceOf(problem.request, evaluator.pipeline(leader.point));
+  const own = ownPlans(problem, details, options.signal);
+  const fitting = own.filter(({ fits }) => fits);
+  const ownMs = Math.min(...fitting.map(({ iterationMs }) => iterationMs));
+  const searched: readonly FoundPlan[] = [...found.perSchedule.values()].map(({ point }) =>
+    solved(details, problem, evaluator, point, options.signal),
+  );
+  const perSchedule = fitting.filter((plan) => !isRefused(problem, plan)).reduce(withOwn, searched);
+  const nearest = own.find((plan) => !isRefused(problem, plan) && plan.peakBytes < equal.peakBytes);
+  const start = found.best === null && nearest !== undefined ? nearest : equal;
+  const fastest = perSchedule.reduce((best, plan) => (!best.fits || plan.iterationMs < best.iterationMs ? plan : best), start);
+  const tied = (plan: FoundPlan): FoundPlan => ({ ...plan, tie: plan.iterationMs <= fastest.iterationMs * (1 + cost.errorPercent / 100) });
+  const best = tied(fastest);
+  return {
+    request: problem.request,
+    gpus: gpusOf(problem),
+    fixed: [...asked.fixed],
+    measured: measuredOf(asked),
+    best,
+    launched: own[0] === undefined || !isLaunched(problem) ? null : tied(own[0]),
+    front: frontOf([...(best.fits ? [best] : []), ...found.front.map(({ point }) => tied(details.plan(point)))]),
+    perSchedule: perSchedule.map(tied).sort((a, b) => a.iterationMs - b.iterationMs),
+    runnersUp: runnersUp(found, best, (point) => tied(details.plan(point))),
+    notFitting: notFitting(problem, found.excluded, best, evaluator),
+    improvements: [],
+    cost,
+    tokenBudget: options.tokenBudget ?? null,
+    lowerBoundMs: Math.min(found.best === null ? Infinity : found.lowerBoundMs, best.iterationMs, ownMs),
+    proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs && best.iterationMs <= ownMs,
+    counts: found.counts,
+  };
+}
+
+/**
+ * What a plan of the request as it stands chooses, with the layout that the files launch or the assumed one, and then the best of each schedule that it might choose. They are members of every search, whatever the space leaves
+ * out (cuts, ZeRO stages, tensor parallelism across nodes, slices that are not equal), so that no search answers worse than the plan. Empty where there is no such plan.
+ */
+function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSignal): readonly FoundPlan[] {
+  const { fixed, schedules } = problem;
+  const request = schedules === undefined ? problem.request : { ...problem.request, runs: schedules };
+  try {
+    const plan = makePlan(request, { signal });
+    const chosen = chosenOf(plan);
+    const open = fixed.has('schedule') ? request : { ...request, schedule: null };
+    const others = bestPerSchedule(open, plan.candidates).filter(({ id }) => id !== chosen.id);
+    return [chosen, ...others].map((candidate) => details.found(ownPoint(request, candidate.schedule), candidate));
+  } catch (error) {
+    if (error instanceof ExpectedError) return [];
+    throw error;
+  }
+}
+
+/** Fastest first, none both slower and larger than another. */
+function frontOf(plans: readonly FoundPlan[]): FoundPlan[] {
+  let least = Infinity;
+  return plans
+    .toSorted((a, b) => a.iterationMs - b.iterationMs || a.peakBytes - b.peakBytes)
+    .filter(({ peakBytes }) => {
+      const isSmaller = peakBytes < least;
+      least = Math.min(least, peakBytes);
+      return isSmaller;
+    });
+}
+
+/** The plans with `own` in place of that of its schedule, where it is faster or there is none. */
+function withOwn(plans: readonly FoundPlan[], own: FoundPlan): readonly FoundPlan[] {
+  const rival = plans.find(({ point }) => scheduleKey(point) === scheduleKey(own.point));
+  if (rival !== undefined && rival.iterationMs <= own.iterationMs) return plans;
+  return [...plans.filter((plan) => plan !== rival), own];
+}
+
+/** The layout with the least memory, where none fits. */
+function closest(problem: SearchProblem, { signal }: SearchOptions): { readonly point: SearchPoint } {
+  const { cluster } = problem.request;
+  const roomy = { ...cluster, gpu: { ...cluster.gpu, memoryBytes: Number.MAX_SAFE_INTEGER } };
+  const { front } = bestFirst({ ...problem, request: { ...problem.request, cluster: roomy } }, { signal });
+  const least = front.at(-1);
+  if (least === undefined)
+    throw new ExpectedError(
+      'plan-too-large',
+      'Every layout has more operations in a step than a search simulates',
+      'raise training.microBatch or lower training.globalBatch, or leave them open',
+    );
+  return least;
+}
+
+export interface Describer {
+  readonly plan: (point: SearchPoint, scheme?: Scheme) => FoundPlan;
+  /** A point that is predicted already. */
+  readonly found: (point: SearchPoint, candidate: Measured) => FoundPlan;
+}
+
+/** Points with all their numbers. */
+export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null, signal?: CancelSignal): Describer {
+  const found = (point: SearchPoint, candidate: Measured): FoundPlan => {
+    const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
+    const verdict = verdictOf(candidate.memory);
+    const { tensor, pipeline, data, context } = point.layout;
+    const gpus = tensor * pipeline * data * context;
+    return {
+      ...{ point, name, scheme, iterationMs, peakBytes: verdict.peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu },
+      gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
+      tie: false,
+      parts: partsOf(problem, evaluator, point, candidate),
+    };
+  };
+  return {
+    found,
+    plan: (point, given) => {
+      throwIfCancelled(signal);
+      return found(point, evaluator.candidate(point, given, signal));
+    },
+  };
+}
+
+function inputsFor({ request }: SearchProblem, { layout, training }: SearchPoint): CostInputs {
+  return { model: request.model, training, layout, cluster: request.cluster, constants: request.constants };
+}
+
+/** What the step of a candidate goes to on its busiest stage. */
+function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Measured): Record<StepPart, number> {
+  const { costTable, profile } = problem.request;
+  const measured = costTable !== null ? 'with sends' : profile !== null ? 'without sends' : false;
+  return stepPartsOf(inputsFor(problem, point), evaluator.pipeline(point).shapes, candidate, measured);
+}
+
+/** Slice times that the solver may tabulate, sequences it may join in a slice, and slice times it may look at: a fraction of a second. */
+const mostUnits = 512;
+const mostJoined = 4;
+const visitBudget = 6e7;
+
+/** A point of TeraPipe or Seq1F1B with slices by the dynamic program, where those are faster and still fit; any other as it is. */
+function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, signal?: CancelSignal): FoundPlan {
+  const plan = details.plan(point);
+  const { request } = problem;
+  if (!isSliced(point.schedule) || request.slicing.scheme !== null) return plan;
+  throwIfCancelled(signal);
+  const tokens = request.training.sequenceLength;
+  const asked = unitOf(tokens, request.slicing.unit);
+  const unit = asked * Math.ceil(tokens / asked / mostUnits);
+  const batch = microBatchesOf(point) * point.training.microBatch;
+  const maximumBatchSlice = Math.min(batch, mostJoined);
+  const visits = (tokens / unit) ** 2 * (maximumBatchSlice / 2);
+  const solution = solveSlicing(
+    {
+      ...{ batch, tokens, unit, maximumBatchSlice },
+      stages: point.layout.pipeline,
+      cost: slicingCost(evaluator.pipeline(point)),
+      maximumEvaluations: Math.max(16, Math.floor(visitBudget / visits)),
+    },
+    { signal },
+  );
+  const better = details.plan(point, solution.scheme);
+  return better.fits && better.iterationMs < plan.iterationMs ? { ...better, name: `${point.schedule}, solved slices` } : plan;
+}
+
+function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchPoint) => FoundPlan): RunnerUp[] {
+  return perSizes
+    .filter(({ point }) => sizesKey(point) !== sizesKey(best.point))
+    .map(({ point }) => {
+      const plan = planOf(point);
+      return { plan, why: whyLost(plan, best) };
+    });
+}
+
+/** The fastest that memory rules out, one for each sizes of parallel groups, by the bound of its best cut. */
+function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
+  return excluded
+    .flatMap(({ family }) => {
+      const [first] = cutsFor(problem, family)
+        .map((stageLayers) => ({ ...family, stageLayers }))
+        .map((point) => ({ point, bound: evaluator.pointBound(point) }))
+        // far too large ones have no time
+        .filter(({ bound }) => bound.iterationMs > 0)
+        .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
+      if (first === undefined) return [];
+      const { point, bound } = first;
+      // where the bound alone would fit, what it was ruled out by
+      const peakBytes = bound.peakBytes > evaluator.usableBytes ? bound.peakBytes : peakOf(evaluator.evaluate(point));
+      return peakBytes > evaluator.usableBytes ? [{ family, bound: { ...bound, peakBytes } }] : [];
+    })
+    .filter(({ bound }) => bound.iterationMs < best.iterationMs)
+    .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs)
+    .slice(0, namedNotFitting)
+    .map(({ family, bound }) => ({
+      layout: `${layoutText(family)}, ${familyName(family)}`,
+      iterationMs: bound.iterationMs,
+      peakBytes: bound.peakBytes,
+      why: whyTooLarge(bound, evaluator.usableBytes, best),
+    }));
+}
+
+/** 0 where that is not known. */
+function peakOf(predicted: ReturnType<Evaluator['evaluate']>): number {
+  return typeof predicted === 'string' ? 0 : predicted.peakBytes;
+}
+
+/** What measured times fix beyond the files. */
+function measuredOf({ request, fixed }: SearchProblem): SearchResult['measured'] {
+  const measured = measuredChoices(request);
+  return measured === null ? null : { ...measured, keys: measured.keys.filter((key) => !fixed.has(key)) };
+}

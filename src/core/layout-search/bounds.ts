@@ -1,0 +1,277 @@
+import { megatronBoundary, terapipeBoundary } from '../time-model/stage-time';
+import { usablePeakBytes } from '../memory-model/verdict';
+import type { StageShape } from '../memory-model/layer-tensors';
+import { shareOf } from '../planner/predict';
+import type { PlanRequest } from '../spec/request';
+import { chunksPerStage, isPlanned, kindFor } from '../partition/scheduling';
+import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedFamily, type Known, type SearchPoint } from './known'; // prettier-ignore
+import {
+  anyOrderBound,
+  orderBound,
+  ordersOf,
+  roomBound,
+  type Room,
+  type ChunkTimes,
+  type Held,
+  type Orders,
+  type StageOrder,
+} from './order-bounds';
+import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, slicedBound, slicesAhead, type StageTimes } from './pipeline-bounds'; // prettier-ignore
+import { isSliced } from './schedules';
+import type { Family } from './family';
+
+/** What no cut of a family, or no run of a point, goes below. */
+export interface Bound {
+  readonly iterationMs: number;
+  readonly peakBytes: number;
+}
+
+export interface Bounds {
+  /** What no cut goes below of what is always there, bytes. */
+  readonly heldBytes: (family: KeyedFamily) => number;
+  readonly familyBound: (family: Family) => Bound;
+  readonly pointBound: (point: SearchPoint) => Bound;
+}
+
+/** Layouts that need more than this many times what fits are not worth a word. */
+export const nearlyFits = 1.5;
+/** Bounds are lowered by this share, far above the rounding of sums. */
+const rounding = 1e-9;
+
+/** Bounds for points of a request. */
+export function boundsOf(request: PlanRequest, known: Known = knownOf(request)): Bounds {
+  const inputs: BoundInputs = { request, known, orders: ordersOf() };
+  const lowered = ({ iterationMs, peakBytes }: Bound): Bound => ({
+    iterationMs: iterationMs * (1 - rounding),
+    peakBytes: peakBytes * (1 - rounding),
+  });
+  return {
+    heldBytes: (family) => leastHeldBytes(request, family, known) * (1 - rounding),
+    familyBound: (family) => lowered(familyBound(inputs, family)),
+    pointBound: (point) => lowered(pointBound(inputs, point)),
+  };
+}
+
+interface BoundInputs {
+  readonly request: PlanRequest;
+  readonly known: Known;
+  readonly orders: ReturnType<typeof ordersOf>;
+}
+
+/** Slices that the request gives are bounded by nothing: there is but one such family for each layout. */
+function isGiven({ slicing }: PlanRequest, { schedule }: Family): boolean {
+  return slicing.scheme !== null && isSliced(schedule);
+}
+
+/** Of any cut: see `anyCutBound` and `leastStageBytes`. */
+function familyBound({ request, known }: BoundInputs, family: Family): Bound {
+  if (isGiven(request, family)) return { iterationMs: 0, peakBytes: 0 };
+  const peakBytes = leastStageBytes(request, family, known);
+  if (isFarTooLarge(request, peakBytes)) return { iterationMs: 0, peakBytes };
+  const { schedule, slices, layout } = family;
+  const isWhole = slices === 1 && layout.virtualStages === 1;
+  const order = isWhole && schedule === '1F1B' ? '1F1B' : isWhole && (schedule === 'GPipe' || schedule === 'TeraPipe') ? 'drained' : 'any';
+  const pipelineMs = anyCutBound(known.sumMs(family), layout.pipeline, microBatchesOf(family), order);
+  return { iterationMs: pipelineMs + known.afterwardsMs(family), peakBytes };
+}
+
+/** Nobody asks how fast such a layout would be: it costs less not to know. */
+function isFarTooLarge({ cluster }: PlanRequest, peakBytes: number): boolean {
+  return peakBytes * (1 - rounding) > nearlyFits * usablePeakBytes(cluster.gpu.memoryBytes);
+}
+
+/**
+ * With A_k static and a_k saved bytes of a layer of kind k, K those of a stage and w_s micro-batches in flight on stage s, the sum of A_k + a_k w_s over the layers of a stage is at most C - K. Weighed by any positive
+ * g_s and summed over the stages, C - K is at least the sum over all layers of the smallest g_s (A_k + a_k w_s), over the sum of all g_s; here g_s = 1 / (A + a w_s) of the mean layer, which makes it tight for
+ * layers all alike. The smallest is at one of the ends, as the quotient rises or falls with w_s. Static bytes may grow less than linearly with the layers: A_k is what the last layer adds.
+ */
+function leastStageBytes({ model }: PlanRequest, family: Family, known: Known): number {
+  const [always, saved] = [new Float64Array(known.kinds.length), new Float64Array(known.kinds.length)];
+  let [meanAlways, meanSaved, stage] = [0, 0, Infinity];
+  known.kinds.forEach(({ layers, none, one, all, more }, kind) => {
+    const last = known.staticBytes(family, more) - known.staticBytes(family, all);
+    // layers recomputed together share the input that they keep
+    const kept = (known.savedBytes(family, one) - known.savedBytes(family, none)) / (family.training.recomputeGroup ?? 1);
+    stage = Math.min(stage, known.staticBytes(family, one) - last);
+    meanAlways += (layers / model.layers) * last;
+    meanSaved += (layers / model.layers) * kept;
+    always[kind] = last;
+    saved[kind] = kept;
+  });
+  const { pipeline } = family.layout;
+  const flying = (at: number): number => inFlight(family, at);
+  const [most, fewest] = [flying(0), flying(pipeline - 1)];
+  let weights = most === fewest ? pipeline / (meanAlways + meanSaved * most) : 0;
+  if (most !== fewest) for (let at = 0; at < pipeline; at++) weights += 1 / (meanAlways + meanSaved * flying(at));
+  let least = 0;
+  known.kinds.forEach(({ layers }, kind) => {
+    const share = (count: number): number => ((always[kind] ?? 0) + (saved[kind] ?? 0) * count) / (meanAlways + meanSaved * count);
+    least += layers * Math.min(share(most), share(fewest));
+  });
+  return Math.max(0, stage) + least / weights;
+}
+
+/** The same of static bytes alone: the mean of the stages. */
+function leastHeldBytes({ model }: PlanRequest, family: KeyedFamily, known: Known): number {
+  let sum = 0;
+  let least = Infinity;
+  for (const { layers, one, all, more } of known.kinds) {
+    const always = known.staticBytes(family, more) - known.staticBytes(family, all);
+    sum += layers * always;
+    least = Math.min(least, known.staticBytes(family, one) - always);
+  }
+  return Math.max(0, model.layers > 0 ? least : 0) + sum / family.layout.pipeline;
+}
+
+/**
+ * Micro-batches of which a stage holds everything saved at one time, at least; it rises or falls with the stage. By the schedules' orders: interleaving, with or without a split backward, has done as many forwards of its last
+ * chunks as plain 1F1B before its first backward (arXiv 2205.05198, section 4.2.1), a V s + 1 of its second ones; planned orders hold what memory allows, one or more.
+ */
+function inFlight(family: Family, stage: number): number {
+  const { schedule, layout, slices } = family;
+  const { pipeline } = layout;
+  const count = microBatchesOf(family);
+  switch (schedule) {
+    case '1F1B':
+    case 'Interleaved1F1B':
+    case 'InterleavedZeroBubble':
+    case 'ZB-H1':
+      return Math.min(count, pipeline - stage);
+    case 'ZB-H2':
+      return Math.min(count, 2 * (pipeline - stage) - 1);
+    case 'Seq1F1B':
+      return Math.min(count, Math.floor((pipeline - stage - 1 + slices) / slices));
+    case 'ZBVZeroBubble':
+    case 'DualPipeV':
+      return Math.min(count, stage + 1);
+    case 'ZeroBubble':
+    case 'ZeroBubbleV':
+      return 1;
+    case 'GPipe':
+    case 'LoopedBFS':
+    case 'TeraPipe':
+      return count;
+  }
+}
+
+/** Of one cut: by the order in which the schedule runs its micro-batches. */
+function pointBound(inputs: BoundInputs, point: SearchPoint): Bound {
+  const { request, known } = inputs;
+  const shapes = shapesOf(known, point);
+  const orders = ordersFor(inputs, point);
+  const peakBytes = peakBound(request, point, shapes, known, orders);
+  if (isGiven(request, point) || isFarTooLarge(request, peakBytes)) return { iterationMs: 0, peakBytes };
+  return { iterationMs: pipelineBoundMs(request, point, shapes, known, orders) + known.afterwardsMs(point), peakBytes };
+}
+
+/** Orders that are worth reading: of schedules without a bound of their own. */
+function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
+  const { schedule, layout } = point;
+  if (isSliced(schedule) || isPlanned(schedule) || schedule === 'GPipe') return null;
+  const kind = kindFor(schedule, layout);
+  if (kind.name === '1F1B' || kind.name === 'Interleaved1F1B') return null;
+  return orders(kind, layout.pipeline, chunksPerStage(kind, layout), microBatchesOf(point));
+}
+
+function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known, orders: Orders | null): number {
+  const { schedule, layout, training } = point;
+  const chunks = timesOfChunks(request, point, shapes, known);
+  const count = microBatchesOf(point);
+  const inputs = inputsOf(request, point);
+  const boundary = (send: typeof megatronBoundary, tokens: number): number =>
+    request.costTable === null ? send(inputs, training.microBatch, tokens) : 0;
+  if (schedule === 'TeraPipe')
+    return drainedBound(
+      chunks,
+      count,
+      lengthsOf(request, point).map((tokens) => boundary(terapipeBoundary, tokens)),
+    );
+  if (schedule === 'GPipe') return drainedBound(chunks, count, null);
+  if (schedule === 'Seq1F1B') return slicedBound(chunks, count);
+  const kind = kindFor(schedule, layout).name;
+  const boundaryMs = boundary(megatronBoundary, request.training.sequenceLength);
+  if (kind === '1F1B') return oneForwardOneBackwardBound(chunks, count, boundaryMs);
+  const stages = summedByStage(chunks, shapes);
+  if (kind === 'Interleaved1F1B') return interleavedBound(stages, chunks, count);
+  const any = anyOrderBound(chunks, stages, count);
+  if (orders !== null) return Math.max(any, orderBound(chunks, orders, boundaryMs));
+  return Math.max(any, roomBound(chunks, ownChunks(shapes), count, roomOf(request, point, shapes, known)));
+}
+
+function ownChunks({ stages, stageOfChunk }: CutShapes): number[][] {
+  const own = stages.map((): number[] => []);
+  stageOfChunk.forEach((stage, chunk) => own[stage]?.push(chunk));
+  return own;
+}
+
+/** What planned orders stay within: of the stage with least room for what a micro-batch holds, as `passMemory` has it but for what operations work with. */
+function roomOf({ cluster }: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): Room {
+  const usable = usablePeakBytes(cluster.gpu.memoryBytes);
+  const [saved, kept] = [shapes.stages.map(() => 0), shapes.stages.map(() => 0)];
+  shapes.chunks.forEach((chunk, index) => {
+    const stage = shapes.stageOfChunk[index] ?? 0;
+    saved[stage] = (saved[stage] ?? 0) + known.savedBytes(point, chunk);
+    kept[stage] = (kept[stage] ?? 0) + known.keptBytes(point, chunk);
+  });
+  const ratios = shapes.stages.map((shape, stage) => (usable - known.staticBytes(point, shape)) / (saved[stage] ?? 1));
+  return {
+    microBatches: (1 + rounding) * Math.min(...ratios),
+    waiting: Math.min(...kept.map((bytes, stage) => bytes / (saved[stage] ?? 1))),
+  };
+}
+
+/** One micro-batch on each chunk; measured times of a stage in proportion to its layers. */
+function timesOfChunks({ costTable, model }: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): StageTimes[] {
+  const { layout } = point;
+  return shapes.chunks.map((shape) => known.times(point, shape, costTable === null ? 1 : shareOf({ model, layout }, shape)));
+}
+
+function summedByStage(chunks: readonly ChunkTimes[], { stages, stageOfChunk }: CutShapes): ChunkTimes[] {
+  const sums = stages.map(() => ({ forwardMs: 0, backwardMs: 0, weightMs: 0 }));
+  chunks.forEach(({ forwardMs, backwardMs, weightMs }, chunk) => {
+    const sum = sums[stageOfChunk[chunk] ?? 0];
+    if (sum === undefined) return;
+    sum.forwardMs += forwardMs;
+    sum.backwardMs += backwardMs;
+    sum.weightMs += weightMs;
+  });
+  return sums;
+}
+
+/** Of the first, second and last stage: what is always there and the micro-batches in flight, chunk by chunk where the order tells. */
+function peakBound(
+  request: PlanRequest,
+  family: Family,
+  { chunks, stageOfChunk, stages }: CutShapes,
+  known: Known,
+  orders: Orders | null,
+): number {
+  const isUnknown = isGiven(request, family);
+  let peak = 0;
+  for (const stage of new Set([0, 1, family.layout.pipeline - 1])) {
+    const shape = stages[stage];
+    if (shape === undefined) continue;
+    const own = isUnknown ? [] : chunks.filter((_, index) => stageOfChunk[index] === stage);
+    const held = heldBytes(family, stage, own, known, orders?.byStage.get(stage));
+    peak = Math.max(peak, known.staticBytes(family, shape) + held);
+  }
+  return peak;
+}
+
+/** Of what micro-batches hold on a stage with chunks `own`. */
+function heldBytes(family: Family, stage: number, own: readonly StageShape[], known: Known, order: StageOrder | undefined): number {
+  const saved = own.map((chunk) => known.savedBytes(family, chunk));
+  if (order !== undefined) {
+    const kept = own.map((chunk) => known.keptBytes(family, chunk));
+    const bytes = ({ alive, waiting }: Held): number =>
+      own.reduce((sum, _, place) => sum + (alive[place] ?? 0) * (saved[place] ?? 0) + (waiting[place] ?? 0) * (kept[place] ?? 0), 0);
+    return Math.max(...order.held.map(bytes));
+  }
+  const [only] = own;
+  if (family.schedule === 'Seq1F1B' && only !== undefined) {
+    const ahead = slicesAhead(family.layout.pipeline, stage, family.slices, microBatchesOf(family));
+    const [whole, slices] = [Math.floor(ahead / family.slices), known.savedSlices(family, only)];
+    return whole * (saved[0] ?? 0) + (slices[ahead - whole * family.slices] ?? 0);
+  }
+  return inFlight(family, stage) * saved.reduce((sum, bytes) => sum + bytes, 0);
+}

@@ -1,0 +1,105 @@
+import type { SliceCost } from '../spec/slice-cost';
+import { ExpectedError, type CancelSignal } from '../errors';
+import { usablePeakBytes } from '../memory-model/verdict';
+import type { StageShape } from '../memory-model/layer-tensors';
+import type { Scheme } from '../spec/scheme';
+import { peakBytesOf } from '../planner/plan';
+import { measure, operationCount, shareOf, type Measured, type Pipeline } from '../planner/predict';
+import type { PlanRequest } from '../spec/request';
+import { chunksPerStage, kindFor } from '../partition/scheduling';
+import { stageInputsOf } from '../partition/stage-inputs';
+import { boundsOf, type Bounds } from './bounds';
+import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
+import { isSliced } from './schedules';
+import type { Family } from './family';
+
+/*
+ * The one place where the search meets the rest of the planner: what a layout takes by `predict`, and what it takes at least. Every bound must stay below what `predict` says, and a property
+ * test holds it there.
+ */
+
+/** A point, predicted. Times in ms, memory of the worst stage in bytes. */
+export interface Predicted {
+  readonly point: SearchPoint;
+  readonly iterationMs: number;
+  readonly peakBytes: number;
+  readonly fits: boolean;
+}
+
+export interface Evaluator extends Bounds {
+  /** That simulating a point takes. */
+  readonly operations: (point: SearchPoint) => number;
+  /** `too-large` when it would take too many operations to simulate, `unmet` when no order of the schedule fits in the memory there is. @throws CancelledError. */
+  readonly evaluate: (point: SearchPoint, signal?: CancelSignal) => Predicted | 'too-large' | 'unmet';
+  /** The same with its parts; a point evaluated before is not simulated again. @throws ExpectedError `schedule-unmet`; CancelledError. */
+  readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Measured;
+  readonly pipeline: (point: SearchPoint) => Pipeline;
+  /** Peak that still fits. */
+  readonly usableBytes: number;
+}
+
+/** Points with more operations are left out, which the counts and the bound say. */
+const maximumOperations = 250_000;
+
+/** Predicts and bounds points of a request's model on its cluster; remembers stage times. */
+export function evaluatorOf(request: PlanRequest): Evaluator {
+  const known = knownOf(request);
+  const isTable = request.costTable !== null;
+  const pipeline = (point: SearchPoint): Pipeline => {
+    const { stageLayers } = point;
+    const { stages: shapes } = shapesOf(known, point);
+    const costOf = (shape: StageShape, share: number): SliceCost => known.cost(point, known.same(shape), isTable ? share : 1);
+    const inputs = inputsOf(request, point);
+    return {
+      ...{ inputs, shapes, stageLayers, costOf },
+      stageInputs: stageInputsOf(inputs),
+      costs: shapes.map((shape) => costOf(shape, shareOf(inputs, shape))),
+      measured: isTable,
+    };
+  };
+  const measured = new WeakMap<SearchPoint, Measured>();
+  const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Measured => {
+    const { schedule } = point;
+    const id = schedule === 'TeraPipe' ? 'uniform' : schedule === 'GPipe' ? 'gpipe' : schedule === '1F1B' ? '1f1b' : schedule;
+    return measure(pipeline(point), { id, name: familyName(point), schedule, scheme, certificate: null }, signal);
+  };
+  const operations = (point: SearchPoint, scheme = schemeOf(request, point)): number => {
+    const kind = kindFor(point.schedule, point.layout);
+    return operationCount(scheme, point.layout.pipeline * chunksPerStage(kind, point.layout), kind.splitsBackward ? 3 : 2);
+  };
+  return {
+    ...boundsOf(request, known),
+    ...{ operations, pipeline },
+    usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
+    candidate: (point, scheme, signal) =>
+      scheme === undefined ? (measured.get(point) ?? candidate(point, schemeOf(request, point), signal)) : candidate(point, scheme, signal),
+    evaluate: (point, signal) => {
+      const scheme = schemeOf(request, point);
+      if (operations(point, scheme) > maximumOperations) return 'too-large';
+      try {
+        const found = candidate(point, scheme, signal);
+        measured.set(point, found);
+        return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: peakBytesOf(found) };
+      } catch (error) {
+        if (error instanceof ExpectedError && error.code === 'schedule-unmet') return 'unmet';
+        throw error;
+      }
+    },
+  };
+}
+
+/** What the schedule runs: micro-batches, each in equal token slices, or the slices that the request gives. */
+export function schemeOf(request: PlanRequest, family: Family): Scheme {
+  if (request.slicing.scheme !== null && isSliced(family.schedule)) return request.slicing.scheme;
+  const tokens = lengthsOf(request, family);
+  return Array.from({ length: microBatchesOf(family) }, () => ({ batch: family.training.microBatch, tokens }));
+}
+
+/** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `LoopedBFS, 2 virtual stages`, `ZBVZeroBubble`, `TeraPipe, 8 slices`. */
+export function familyName({ layout, schedule, slices }: Family): string {
+  const kind = kindFor(schedule, layout);
+  const chunks = chunksPerStage(kind, layout);
+  const name = kind.name === 'Interleaved1F1B' ? 'interleaved 1F1B' : schedule;
+  if (kind.chunksPerStage === 'several') return `${name}, ${chunks} virtual stages`;
+  return slices > 1 ? `${name}, ${slices} slices` : name;
+}

@@ -1,0 +1,125 @@
+import { ExpectedError, type CancelSignal } from '../errors';
+import { formatCount, formatDuration, formatNumber, formatPercent } from '../format';
+import { isPlanned } from '../partition/scheduling';
+import { describerOf } from './assemble';
+import { evaluatorOf } from './evaluate';
+import type { FoundPlan, Improvement, SearchResult } from './result';
+import { measuredChoices } from './measured';
+import { bestFirst } from './search';
+import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
+import { layoutText } from './labels';
+
+interface Change {
+  readonly change: string;
+  readonly problem: SearchProblem;
+}
+
+/** The sizes of parallel groups are let go together: alone none of them can move. */
+const sizeKeys: readonly SearchKey[] = ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'microBatch'];
+
+const released: Readonly<Partial<Record<SearchKey, string>>> = {
+  recompute: 'recompute chosen freely',
+  zeroStage: 'ZeRO 0 or 1, chosen freely',
+  schedule: 'the schedule chosen freely',
+  virtualStages: 'virtual stages chosen freely',
+  microBatch: 'the micro-batch chosen freely',
+  offloadOptimizer: 'the optimizer on the GPU or the host, chosen freely',
+  contextExchange: "context parallelism's exchange chosen freely",
+};
+
+/** One change to look into: what it is, and the search that says what it brings. */
+export interface WhatIf {
+  readonly change: string;
+  readonly look: (signal?: CancelSignal) => Improvement;
+}
+
+/**
+ * What might help: more nodes, a faster network, more memory, operations issued faster, a larger batch, and letting go of what is fixed; each change alone. Looking into one is a search of its own over everything that is not fixed
+ * (half a second for a large cluster), so the caller may show the answers as they come; `mostHelpful` sorts them.
+ */
+export function whatIfs(problem: SearchProblem, { best, tokenBudget }: SearchResult): WhatIf[] {
+  return changesOf(problem, best).map((change) => ({
+    change: change.change,
+    look: (signal) => improvement(change, best, tokenBudget, signal),
+  }));
+}
+
+/** By tokens per second. */
+export function mostHelpful(improvements: readonly Improvement[]): Improvement[] {
+  return improvements.toSorted((a, b) => b.speedup - a.speedup);
+}
+
+/** Orders are planned for other times only where the best has one: that takes longer than all else. */
+function changesOf({ request, fixed, schedules }: SearchProblem, best: FoundPlan): Change[] {
+  const { cluster, training, constants } = request;
+  const { links, gpu } = cluster;
+  const measured = measuredChoices(request);
+  /** Fixed, and to be let go. */
+  const isFree = (key: SearchKey): boolean => fixed.has(key) && measured?.keys.includes(key) !== true;
+  const among = { ...(schedules === undefined ? {} : { schedules }), withoutPlanned: !isPlanned(best.point.schedule) };
+  const changed = (change: string, different: Partial<SearchProblem['request']>, free: readonly SearchKey[] = []): Change => ({
+    change,
+    problem: { request: { ...request, ...different }, fixed: without(fixed, free), ...among },
+  });
+  // with all sizes fixed, more GPUs are more replicas
+  const more = (nodes: number, words: string): Change => changed(words, { cluster: { ...cluster, nodes } }, ['data']);
+  const faster = { ...links, nicGBps: 2 * links.nicGBps };
+  return [
+    more(cluster.nodes + 1, 'one node more'),
+    more(2 * cluster.nodes, 'twice the nodes'),
+    ...(cluster.nodes > 1 ? [changed('twice the network card', { cluster: { ...cluster, links: faster } })] : []),
+    changed('twice the memory of each GPU', { cluster: { ...cluster, gpu: { ...gpu, memoryBytes: 2 * gpu.memoryBytes } } }),
+    ...(measured === null
+      ? [
+          changed('operations issued twice as fast (CUDA graphs)', {
+            constants: { ...constants, issueFloorUs: constants.issueFloorUs / 2 },
+          }),
+        ]
+      : []),
+    changed('twice the global batch', { training: { ...training, globalBatch: 2 * training.globalBatch } }),
+    ...searchKeys.filter((key) => isFree(key) && released[key] !== undefined).map((key) => changed(released[key] ?? key, {}, [key])),
+    ...(sizeKeys.some(isFree) ? [changed('all sizes of parallel groups chosen freely', {}, sizeKeys)] : []),
+  ];
+}
+
+function without(fixed: ReadonlySet<SearchKey>, keys: readonly SearchKey[]): Set<SearchKey> {
+  return new Set([...fixed].filter((key) => !keys.includes(key)));
+}
+
+function improvement(
+  { change, problem }: Change,
+  best: FoundPlan,
+  tokenBudget: number | null,
+  signal: CancelSignal | undefined,
+): Improvement {
+  const evaluator = evaluatorOf(problem.request);
+  const sameBatch = problem.request.training.globalBatch / best.point.training.globalBatch;
+  const found = foundOrNull(() =>
+    bestFirst(problem, { signal, bestOnly: true, ...(best.fits ? { belowMs: sameBatch * best.iterationMs } : {}) }, evaluator),
+  );
+  if (found === null)
+    return nothing(
+      change,
+      `${change}: no layout uses those ${formatCount(problem.request.cluster.nodes * problem.request.cluster.gpusPerNode)} GPUs for the same batch`,
+    );
+  if (found.best === null) return nothing(change, best.fits ? `${change}: nothing gained` : `${change}: still nothing fits`);
+  const plan = describerOf(problem, evaluator, tokenBudget).plan(found.best.point);
+  const speedup = plan.tokensPerSecond / best.tokensPerSecond;
+  const gain = speedup >= 1.1 ? `${formatNumber(speedup)}x the tokens per second` : `${formatPercent(speedup - 1)} more tokens per second`;
+  const how = `${formatDuration(plan.iterationMs)} a step with ${layoutText(plan.point)}, ${plan.name}`;
+  return { change, method: 'search', plan, speedup, says: best.fits ? `${change}: ${gain} (${how})` : `${change}: fits, ${how}` };
+}
+
+function nothing(change: string, says: string): Improvement {
+  return { change, method: 'search', plan: null, speedup: 1, says };
+}
+
+/** Null where no layout uses the GPUs. */
+function foundOrNull<T>(search: () => T): T | null {
+  try {
+    return search();
+  } catch (error) {
+    if (error instanceof ExpectedError && error.code === 'search-no-layout') return null;
+    throw error;
+  }
+}

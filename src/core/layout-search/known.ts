@@ -1,0 +1,222 @@
+import type { CostInputs } from '../time-model/rates';
+import type { SliceCost } from '../spec/slice-cost';
+import { gradientExchange, optimizerTime, type RankOrder } from '../time-model/stage-time';
+import { stageShapesOf } from '../memory-model/count';
+import type { StageShape } from '../memory-model/layer-tensors';
+import { savedBytes } from '../memory-model/activation-memory';
+import { keptForWeights } from '../memory-model/split-backward';
+import { staticBytes, totalBytes } from '../memory-model/static';
+import { layerGroups, layersByKind, partOfModel } from '../model/layers';
+import { placeChunks } from '../schedules/registry';
+import type { WorkUnit } from '../schedules/schedule';
+import { uniformLengths } from '../slicing/baselines';
+import { partCosts } from '../planner/predict';
+import type { PlanRequest } from '../spec/request';
+import { chunksPerStage, kindFor } from '../partition/scheduling';
+import { chunkLayers } from '../partition/stages';
+import type { StageLayers } from './cuts';
+import type { StageTimes } from './pipeline-bounds';
+import { unitOf } from './schedules';
+import { interning, shapesFor } from './shapes';
+import type { Family } from './family';
+
+/** One layout whole: a family and its cut. */
+export interface SearchPoint extends Family {
+  readonly stageLayers: StageLayers;
+}
+
+export type KeyedFamily = Pick<Family, 'layout' | 'training' | 'keys'>;
+
+/** What is computed once for all families that share it. */
+export interface Known {
+  /** `share`: layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
+  readonly cost: (family: Family, shape: StageShape, share: number) => SliceCost;
+  /** Of one micro-batch on a stage or chunk. */
+  readonly times: (family: Family, shape: StageShape, share?: number) => StageTimes;
+  /** Of one micro-batch on all stages together, ms, whatever the cut; at least. */
+  readonly sumMs: (family: Family) => number;
+  /** Gradient exchange and optimizer, which follow the pipeline, ms; of an even stage, which no uneven cut is below. */
+  readonly afterwardsMs: (family: Family) => number;
+  readonly staticBytes: (family: KeyedFamily, shape: StageShape) => number;
+  /** Saved by a stage or chunk for the first slices of a micro-batch: none, one, ..., all. */
+  readonly savedSlices: (family: Family, shape: StageShape) => Float64Array;
+  /** For all of them. */
+  readonly savedBytes: (family: Family, shape: StageShape) => number;
+  /** Kept for one micro-batch from its input gradient to its weight gradient. */
+  readonly keptBytes: (family: Family, shape: StageShape) => number;
+  readonly shapes: (stageLayers: StageLayers) => StageShape[];
+  /** The one object for all shapes equal to this. */
+  readonly same: (shape: StageShape) => StageShape;
+  /** Kinds of layers, with inner stages of none of them, of one, of as many as the model has layers, and of one more. */
+  readonly kinds: readonly {
+    readonly layers: number;
+    readonly none: StageShape;
+    readonly one: StageShape;
+    readonly all: StageShape;
+    readonly more: StageShape;
+  }[];
+}
+
+/** Asked again for a family of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
+function remembered<F extends KeyedFamily, T>(
+  compute: (family: F, shape: StageShape, share: number) => T,
+  keyOf: (family: F) => string,
+): (family: F, shape: StageShape, share?: number) => T {
+  const known = new Map<StageShape, Map<string, T>>();
+  return (family, shape, share = 1) => {
+    let ofShape = known.get(shape);
+    if (ofShape === undefined) known.set(shape, (ofShape = new Map<string, T>()));
+    const key = share === 1 ? keyOf(family) : `${keyOf(family)}/${share}`;
+    let value = ofShape.get(key);
+    if (value === undefined) ofShape.set(key, (value = compute(family, shape, share)));
+    return value;
+  };
+}
+
+/** Remembers costs (ms) and memory (bytes) by what they depend on, for one request; nothing is computed before it is asked for. */
+export function knownOf(request: PlanRequest): Known {
+  const costs = remembered(
+    (family, shape, share) => partCosts(request, inputsOf(request, family))(shape, share),
+    ({ keys }: Family) => keys.time,
+  );
+  const sliced = ({ keys }: Family): string => keys.sliced;
+  const times = remembered((family: Family, shape, share) => sliceTimes(costs(family, shape, share), family, request), sliced);
+  /** Without waits for copies to the host: how many bytes leave depends on the cut. */
+  const computeTimes = remembered((family: Family, shape) => {
+    const inputs = inputsOf(request, family);
+    const kept = { ...inputs, training: { ...inputs.training, offloadLayers: 0 } };
+    return sliceTimes(partCosts(request, kept)(shape, 1), family, request);
+  }, sliced);
+  const afterwards = (order: RankOrder) =>
+    remembered(
+      (family: Family, stage) => {
+        const inputs = inputsOf(request, family);
+        return gradientExchange(inputs, stage, order) + optimizerTime(inputs, stage);
+      },
+      ({ keys }) => keys.holding,
+    );
+  const [replicasTogether, stagesTogether] = [afterwards('data'), afterwards('pipeline')];
+  const evenStage = Array.from({ length: request.model.layers + 1 }, (_, pipeline) => ({
+    layers: request.model.layers / pipeline,
+    first: false,
+    last: false,
+  }));
+  const savedSlices = remembered((family: Family, shape) => savedUnits(request, family, shape), sliced);
+  const { model } = request;
+  const whole = {
+    layers: model.layers,
+    first: true,
+    last: true,
+    ...partOfModel(model),
+  };
+  const kinds = layersByKind(layerGroups(model)).map(({ kind, layers }) => {
+    const inner = (count: number): StageShape => ({ layers: count, first: false, last: false, groups: [{ kind, layers: count }] });
+    return { layers, none: inner(0), one: inner(1), all: inner(model.layers), more: inner(model.layers + 1) };
+  });
+  return {
+    same: interning(),
+    shapes: shapesFor(request),
+    kinds,
+    cost: costs,
+    times,
+    sumMs: (family) => {
+      const { forwardMs, backwardMs } = computeTimes(family, whole);
+      return (request.costTable === null ? 1 : family.layout.pipeline) * (forwardMs + backwardMs);
+    },
+    afterwardsMs: (family) =>
+      (family.schedule === 'TeraPipe' ? stagesTogether : replicasTogether)(family, evenStage[family.layout.pipeline] ?? whole),
+    staticBytes: remembered(
+      (family, shape) => totalBytes(staticBytes(inputsOf(request, family), shape)),
+      ({ keys }) => keys.holding,
+    ),
+    savedSlices,
+    savedBytes: (family, shape) => savedSlices(family, shape).at(-1) ?? 0,
+    keptBytes: remembered((family: Family, shape) => {
+      const { layers, head } = keptForWeights(inputsOf(request, family), shape, unitsOf(request, family)[0] ?? noUnit);
+      return layers + head;
+    }, sliced),
+  };
+}
+
+/** What cost and memory are computed of, for one layout of a request. */
+export function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training }: KeyedFamily): CostInputs {
+  return { model, training, layout, cluster, constants };
+}
+
+/** What each chunk holds, where it is, and what each stage holds of them. */
+export interface CutShapes {
+  readonly chunks: readonly StageShape[];
+  readonly stageOfChunk: Uint32Array;
+  readonly stages: readonly StageShape[];
+}
+
+/** What the chunks and stages of a cut hold, in the places that its schedule gives them. */
+export function shapesOf(known: Known, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
+  const kind = kindFor(schedule, layout);
+  const stageOfChunk = placeChunks(kind.placement, layout.pipeline, chunksPerStage(kind, layout));
+  const chunks = known.shapes(chunkLayers(stageLayers, stageOfChunk));
+  return {
+    chunks,
+    stageOfChunk,
+    stages: chunks.length === layout.pipeline ? chunks : stageShapesOf(layout.pipeline, stageOfChunk, chunks).map(known.same),
+  };
+}
+
+/** Micro-batches on each replica. */
+export function microBatchesOf({ layout, training }: Family): number {
+  return training.globalBatch / layout.data / training.microBatch;
+}
+
+/** Tokens of each slice of a sequence. */
+export function lengthsOf({ training, slicing }: PlanRequest, { slices }: Family): number[] {
+  if (slices === 1) return [training.sequenceLength];
+  return uniformLengths(training.sequenceLength, unitOf(training.sequenceLength, slicing.unit), slices);
+}
+
+/** One micro-batch on one stage, its slices one by one and together. */
+function sliceTimes(cost: SliceCost, family: Family, request: PlanRequest): StageTimes {
+  const { microBatch } = family.training;
+  let [forwardMs, backwardMs, weightMs] = [0, 0, 0];
+  const slices = unitsOf(request, family).map(({ tokens, context }) => {
+    const time = cost(microBatch, tokens, context);
+    forwardMs += time.forwardMs;
+    backwardMs += time.backwardMs;
+    weightMs += time.backwardWeightMs;
+    return time;
+  });
+  const nothing = { forwardMs: 0, backwardMs: 0 };
+  const [firstForwardMs, lastBackwardMs] = [
+    sums(slices.map((slice) => slice.forwardMs)),
+    sums(slices.map((slice) => slice.backwardMs).reverse()),
+  ];
+  return { forwardMs, backwardMs, weightMs, firstForwardMs, lastBackwardMs, first: slices[0] ?? nothing, last: slices.at(-1) ?? nothing };
+}
+
+const noUnit: WorkUnit = { microBatch: 0, slice: 0, batch: 0, tokens: 0, context: 0 };
+
+/** The slices of a micro-batch. */
+function unitsOf(request: PlanRequest, family: Family): WorkUnit[] {
+  let context = 0;
+  return lengthsOf(request, family).map((tokens, slice) => {
+    const unit = { microBatch: 0, slice, batch: family.training.microBatch, tokens, context };
+    context += tokens;
+    return unit;
+  });
+}
+
+function savedUnits(request: PlanRequest, family: Family, shape: StageShape): Float64Array {
+  const inputs = inputsOf(request, family);
+  return sums(
+    unitsOf(request, family).map((unit) => {
+      const { activations, keysValues, logits } = savedBytes(inputs, shape, unit, family.slices > 1);
+      return activations + keysValues + logits;
+    }),
+  );
+}
+
+/** Of the first values: none, one, ..., all. */
+function sums(values: readonly number[]): Float64Array {
+  const all = new Float64Array(values.length + 1);
+  values.forEach((value, index) => (all[index + 1] = (all[index] ?? 0) + value));
+  return all;
+}

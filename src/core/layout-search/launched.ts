@@ -1,0 +1,92 @@
+import { formatCount, formatDuration, plural } from '../format';
+import { verdictText, verdictWord } from '../memory-model/verdict';
+import { placeChunks } from '../schedules/registry';
+import type { ScheduleName } from '../spec/schedule-names';
+import { chunksPerStage, kindFor } from '../partition/scheduling';
+import { usualCut } from '../partition/stages';
+import type { SearchPoint } from './known';
+import type { FoundPlan, SearchResult } from './result';
+import type { SearchProblem } from './search-problem';
+import { layoutText, whyLost } from './labels';
+
+/** Whether the files launch a whole layout, on which the batch divides. */
+export function isLaunched({ request: { training, layout }, launched = false }: SearchProblem): boolean {
+  return launched && Number.isInteger(training.globalBatch / layout.data / training.microBatch);
+}
+
+/** The layout of a request, in the terms of a search, with a schedule that a plan of it compares. */
+export function ownPoint(request: SearchProblem['request'], schedule: ScheduleName): SearchPoint {
+  const { layout, training } = request;
+  return {
+    ...{ layout, training, schedule, slices: 1, keys: { time: 'own', sliced: 'own', holding: 'own' } },
+    stageLayers: layout.stageLayers ?? stageLayersOf(request, schedule),
+  };
+}
+
+/** Whether a launcher refuses to run a plan: it interleaves as many micro-batches as a multiple of the stages. */
+export function isRefused({ schedules }: Pick<SearchProblem, 'schedules'>, { point: { layout }, scheme }: FoundPlan): boolean {
+  return schedules !== undefined && isUneven(layout, scheme);
+}
+
+function isUneven({ pipeline, virtualStages }: FoundPlan['point']['layout'], scheme: FoundPlan['scheme']): boolean {
+  return virtualStages > 1 && scheme.length % pipeline !== 0;
+}
+
+/** Layers of each stage, as equal as the schedule's chunks allow. */
+function stageLayersOf({ model, training, layout }: SearchProblem['request'], schedule: ScheduleName): number[] {
+  const kind = kindFor(schedule, layout);
+  const chunks = chunksPerStage(kind, layout);
+  const layers = Array.from({ length: layout.pipeline }, () => 0);
+  const cut = usualCut(model, training, layout.pipeline * chunks);
+  placeChunks(kind.placement, layout.pipeline, chunks).forEach((stage, chunk) => {
+    layers[stage] = (layers[stage] ?? 0) + (cut[chunk] ?? 0);
+  });
+  return layers;
+}
+
+/** Where the layout that the files launch stands beside the best. */
+export interface LaunchedAgainstBest {
+  readonly launched: FoundPlan;
+  readonly best: FoundPlan;
+  /** Step time of the launched over that of the best: above 1 the best is faster. */
+  readonly speedup: number;
+  /** `as launched 14.2 s, best 11.8 s`. */
+  readonly title: string;
+  /** Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of tensor 8 x pipeline 16 x data 128, ...: 5.3 s more exchanges inside layers`. */
+  readonly says: string;
+}
+
+/** The launched layout of a search against its best, in words; null where the files launch no whole layout. */
+export function launchedAgainstBest({ launched, best, request }: SearchResult): LaunchedAgainstBest | null {
+  if (launched === null) return null;
+  const speedup = launched.iterationMs / best.iterationMs;
+  const title = `as launched ${formatDuration(launched.iterationMs)}${launched.fits ? '' : ` (${verdictWord(launched)})`}, best ${formatDuration(best.iterationMs)}${best.fits ? '' : ` (${verdictWord(best)})`}`;
+  return { launched, best, speedup, title, says: [...faults(launched, request), against(launched, best)].join(': ') };
+}
+
+/** What is plainly wrong with a launched layout. */
+function faults({ point, verdict, scheme }: FoundPlan, { cluster }: SearchResult['request']): string[] {
+  const { tensor, pipeline } = point.layout;
+  const uneven = isUneven(point.layout, scheme);
+  const faults = [
+    ...(uneven
+      ? [`interleaving wants a multiple of ${plural(pipeline, 'micro-batch', 'micro-batches')}, not ${formatCount(scheme.length)}`]
+      : []),
+    ...(tensor > cluster.gpusPerNode ? [`tensor ${formatCount(tensor)} crosses nodes of ${formatCount(cluster.gpusPerNode)} GPUs`] : []),
+    ...(verdict.fits ? [] : [verdictText(verdict)]),
+  ];
+  return faults.length > 0 ? [faults.join(', ')] : [];
+}
+
+function against(launched: FoundPlan, best: FoundPlan): string {
+  const other = `${layoutText(best.point)}, ${best.name}`;
+  if (!best.fits) return launched.iterationMs === best.iterationMs ? 'no layout fits' : `no layout fits; least memory has ${other}`;
+  if (isSame(launched, best)) return 'this is the best layout';
+  if (launched.iterationMs < best.iterationMs)
+    return `${launched.fits ? 'the best that launchers accept' : 'the best that fits'} is ${other}`;
+  return `${whyLost(launched, best)}; against ${other}`;
+}
+
+function isSame(a: FoundPlan, b: FoundPlan): boolean {
+  return a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes && layoutText(a.point) === layoutText(b.point);
+}

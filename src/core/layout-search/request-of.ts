@@ -1,0 +1,40 @@
+import { chunksPerStage, kindFor } from '../partition/scheduling';
+import { chunkLayers } from '../partition/stages';
+import { placeChunks } from '../schedules/registry';
+import type { Layout, PlanRequest } from '../spec/request';
+import type { FoundPlan } from './result';
+import { isSliced } from './schedules';
+import { searchKeys } from './search-problem';
+
+/**
+ * The request whose plan is a layout that a search found: its sizes, its cut, its schedule and, for TeraPipe and Seq1F1B, its slices are fixed, so that `makePlan` chooses just that and predicts the same time and memory.
+ *
+ * @param request of the search.
+ */
+export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPlan, 'point' | 'scheme'>): PlanRequest {
+  const { training, schedule } = point;
+  const decided = new Set(['schedule', 'layout.stageLayers', ...searchKeys.flatMap((key) => [`layout.${key}`, `training.${key}`])]);
+  return {
+    ...request,
+    training,
+    layout: layoutOf(point),
+    schedule,
+    slicing: isSliced(schedule) ? { ...request.slicing, scheme } : request.slicing,
+    assumptions: request.assumptions.filter(({ key }) => !decided.has(key)),
+  };
+}
+
+/** The layout of a point with its cut, chunk by chunk where it has virtual stages. */
+function layoutOf({ layout, schedule, stageLayers }: FoundPlan['point']): Layout {
+  const { pipeline, virtualStages } = layout;
+  if (virtualStages === 1 && stageLayers.length === pipeline) return { ...layout, stageLayers };
+  // chunk by chunk on a layout without virtual stages it is what a plan makes of that by itself
+  if (virtualStages === 1) return uncut(layout);
+  const kind = kindFor(schedule, layout);
+  return { ...layout, stageLayers: chunkLayers(stageLayers, placeChunks(kind.placement, pipeline, chunksPerStage(kind, layout))) };
+}
+
+function uncut(layout: Layout): Layout {
+  const { stageLayers, ...rest } = layout;
+  return stageLayers === undefined ? layout : rest;
+}

@@ -1,0 +1,91 @@
+import type { Scheme } from '../spec/scheme';
+import type { PlanRequest } from '../spec/request';
+import type { MemoryVerdict } from '../memory-model/verdict';
+import type { CostProvenance } from '../spec/slice-cost';
+import type { StepPart } from '../planner/step-parts';
+import type { SearchPoint } from './known';
+import type { MeasuredChoices } from './measured';
+import type { SearchCounts } from './search';
+import type { SearchKey } from './search-problem';
+
+export { stepPartNames, stepParts, type StepPart } from '../planner/step-parts';
+
+/** One layout with what is predicted of it. Times in ms, memory of the worst stage in bytes. */
+export interface FoundPlan {
+  readonly point: SearchPoint;
+  /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `TeraPipe, 8 slices`, `TeraPipe, solved slices`. */
+  readonly name: string;
+  readonly scheme: Scheme;
+  readonly iterationMs: number;
+  readonly peakBytes: number;
+  readonly fits: boolean;
+  readonly verdict: MemoryVerdict;
+  readonly bubbleRate: number;
+  readonly tokensPerSecond: number;
+  readonly mfu: number;
+  /** For the token budget; null without one. */
+  readonly gpuHours: number | null;
+  /** Within the error bar of the best. */
+  readonly tie: boolean;
+  /** They add up to `iterationMs`. */
+  readonly parts: Readonly<Record<StepPart, number>>;
+}
+
+/** A layout that is not the best, and why, in a sentence. */
+export interface RunnerUp {
+  readonly plan: FoundPlan;
+  readonly why: string;
+}
+
+/** A layout that would be faster but for memory: what it takes and needs at least, and both in a sentence. */
+export interface NotFitting {
+  readonly layout: string;
+  readonly iterationMs: number;
+  readonly peakBytes: number;
+  readonly why: string;
+}
+
+/** A change to the machine or to what is fixed, and the best layout with it, searched anew. */
+export interface Improvement {
+  /** `twice the network card`. */
+  readonly change: string;
+  /** How this was found: a search of its own over the same choices. */
+  readonly method: 'search';
+  /** Null when nothing fits, or no layout uses those GPUs. */
+  readonly plan: FoundPlan | null;
+  /** Tokens per second over those of the best; 1 when nothing is gained. */
+  readonly speedup: number;
+  readonly says: string;
+}
+
+/** What a search answers. */
+export interface SearchResult {
+  readonly request: PlanRequest;
+  readonly gpus: number;
+  readonly fixed: readonly SearchKey[];
+  /** What measured times fix beyond that; null for predicted times. */
+  readonly measured: MeasuredChoices | null;
+  /** The fastest that fits; of those that do not, when none does, the one with the least memory. */
+  readonly best: FoundPlan;
+  /** The layout that the files launch, whether it fits or is in the space or not; null where they do not give it whole, or it has too many operations to simulate. */
+  readonly launched: FoundPlan | null;
+  /** Step time against peak memory, fastest first: none is both slower and larger than another. */
+  readonly front: readonly FoundPlan[];
+  /** The fastest that fits of each schedule, fastest first. */
+  readonly perSchedule: readonly FoundPlan[];
+  readonly runnersUp: readonly RunnerUp[];
+  readonly notFitting: readonly NotFitting[];
+  /** Most helpful first; empty when not asked for. */
+  readonly improvements: readonly Improvement[];
+  readonly cost: CostProvenance;
+  readonly tokenBudget: number | null;
+  /** No layout of the space (with equal slices) is faster than this; the best is this fast, so proved, unless nothing fits. */
+  readonly lowerBoundMs: number;
+  readonly proved: boolean;
+  readonly counts: SearchCounts;
+}
+
+/** How much slower the best may be than the fastest layout there could be, as a share: 0 when proved. */
+export function gapOf({ best, lowerBoundMs }: SearchResult): number {
+  return Math.max(0, best.iterationMs / lowerBoundMs - 1);
+}

@@ -1,0 +1,129 @@
+import { defaultUnit, type PlanRequest } from '../spec/request';
+import { problemOf } from '../schedules/registry';
+import { namedSchedules, plannedSchedules, type ScheduleName } from '../spec/schedule-names';
+import { maximumPlannedOperations } from '../planner/candidates';
+import { chunksPerStage, fewestLayers, isPlanned, kindFor, runsVirtualStages, type NamedKind } from '../partition/scheduling';
+import { runsStacks } from '../planner/stack-rules';
+import { canCut, fixedCut } from './cuts';
+import type { Sizes } from './sizes';
+import type { SearchProblem } from './search-problem';
+
+/** One schedule on one layout. */
+export interface ScheduleChoice {
+  /** `1F1B` with virtual stages is interleaved. */
+  readonly name: ScheduleName;
+  readonly virtualStages: number;
+  /** Chunks on each stage: the virtual stages, or the schedule's own where those are 1. */
+  readonly chunks: number;
+  /** Equal token slices of a sequence; 1 but for TeraPipe and Seq1F1B. */
+  readonly slices: number;
+}
+
+const mostVirtualStages = 16;
+const mostSlices = 64;
+/** The same of Seq1F1B, which gains only with long slices: of 4,096 tokens and more (MindSpeed's measurements). */
+const mostAlternatingSlices = 16;
+
+/**
+ * The schedules that are tried on a layout's sizes: the one that is fixed, or those of the runtime (`Interleaved1F1B` as 1F1B on virtual stages), each with every number of virtual stages or slices that is free. What is fixed runs wherever a plan of it could; else as launchers
+ * accept it, on two stages or more, interleaved 1F1B with as many micro-batches as a multiple of the stages, and orders planned for given times up to so many passes as a plan compares by itself.
+ */
+export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
+  const asked = askedSchedule(problem);
+  const names = asked === null ? searchedSchedules(problem) : [asked];
+  return names.flatMap((name) =>
+    virtualStagesOf(problem, name).flatMap((virtualStages) => {
+      const kind = kindFor(name, { virtualStages });
+      const chunks = chunksPerStage(kind, { virtualStages });
+      if (!canRun(problem, sizes, microBatches, { asked: asked !== null, name, kind, virtualStages, chunks })) return [];
+      const slices = isSliced(name)
+        ? slicesOf(problem.request, sizes, asked !== null, name === 'Seq1F1B' ? mostAlternatingSlices : mostSlices)
+        : [1];
+      return slices.map((count) => ({ name, virtualStages, chunks, slices: count }));
+    }),
+  );
+}
+
+/** In which order schedules are looked at: what usual launchers run, the others, and those whose orders are planned for given times. */
+export type SchedulePhase = 'usual' | 'others' | 'planned';
+
+/** The parts of a problem by schedule, in the order in which they are searched; the whole where the schedule is fixed. */
+export function phasesOf(problem: SearchProblem): readonly { readonly phase: SchedulePhase; readonly problem: SearchProblem }[] {
+  const asked = askedSchedule(problem);
+  if (asked !== null) return [{ phase: phaseOf(asked), problem }];
+  return (['usual', 'others', 'planned'] as const)
+    .map((phase) => ({ phase, problem: { ...problem, among: searchedSchedules(problem).filter((name) => phaseOf(name) === phase) } }))
+    .filter(({ problem: { among } }) => among.length > 0);
+}
+
+function phaseOf(name: ScheduleName): SchedulePhase {
+  if (isPlanned(name)) return 'planned';
+  return name === 'Interleaved1F1B' || plannedSchedules.some((usual) => usual === name) ? 'usual' : 'others';
+}
+
+/** What there is to choose the schedule from; `Interleaved1F1B` is 1F1B on virtual stages. */
+function searchedSchedules({
+  schedules = namedSchedules,
+  withoutPlanned = false,
+  among = schedules,
+}: SearchProblem): readonly ScheduleName[] {
+  return among.filter((name) => name !== 'Interleaved1F1B' && !(withoutPlanned && isPlanned(name)));
+}
+
+/** Whether a schedule runs token slices here: those that are made for them. */
+export function isSliced(name: ScheduleName): boolean {
+  return name === 'TeraPipe' || name === 'Seq1F1B';
+}
+
+/** The schedule that a problem fixes, by name or by giving slices. */
+function askedSchedule({ request: { schedule, slicing }, fixed }: SearchProblem): ScheduleName | null {
+  return fixed.has('schedule') ? (schedule ?? (slicing.scheme === null ? null : 'TeraPipe')) : null;
+}
+
+function virtualStagesOf({ request: { layout }, fixed }: SearchProblem, name: ScheduleName): number[] {
+  const { chunksPerStage: own } = kindFor(name, { virtualStages: 1 });
+  if (fixed.has('virtualStages'))
+    return name === '1F1B' || runsVirtualStages(kindFor(name, { virtualStages: 1 }), layout.virtualStages) ? [layout.virtualStages] : [];
+  const all = Array.from({ length: mostVirtualStages }, (_, index) => index + 1);
+  if (name === '1F1B') return all;
+  return own === 'several' ? all.slice(1) : [own];
+}
+
+interface Wanted {
+  readonly asked: boolean;
+  readonly name: ScheduleName;
+  readonly kind: NamedKind;
+  readonly virtualStages: number;
+  readonly chunks: number;
+}
+
+function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: number, wanted: Wanted): boolean {
+  const { request, fixed, schedules } = problem;
+  const { asked, name, kind, virtualStages, chunks } = wanted;
+  if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
+  const isDecided = asked || (fixed.has('virtualStages') && schedules === undefined);
+  if (pipeline === 1 && !isDecided && (name !== '1F1B' || chunks > 1)) return false;
+  // Megatron-LM's interleaving, unless a file of no launcher says otherwise
+  const isStrict = name === '1F1B' && chunks > 1 && (schedules !== undefined || !fixed.has('virtualStages'));
+  if (isStrict && (microBatches % pipeline !== 0 || pipeline === 1)) return false;
+  if (!asked && isPlanned(name) && 3 * pipeline * chunks * microBatches > maximumPlannedOperations) return false;
+  if (kind.unmet({ ...problemOf([], pipeline, chunks), microBatches }) !== null) return false;
+  if (fixedCut(problem)?.length === pipeline * virtualStages) return true;
+  if (canCut(request.model.layers, pipeline, chunks, kind.placement)) return true;
+  return !isStrict && isDecided && request.model.layers >= fewestLayers(request.model, kind, { pipeline, virtualStages });
+}
+
+/** Powers of two of equal token slices. */
+function slicesOf({ training, slicing }: PlanRequest, { context }: Sizes, asked: boolean, most: number): number[] {
+  if (slicing.scheme !== null) return [1];
+  if (context > 1 && !asked) return [];
+  const units = Math.ceil(training.sequenceLength / unitOf(training.sequenceLength, slicing.unit));
+  const choices: number[] = asked ? [1] : [];
+  for (let slices = 2; slices <= Math.min(most, units); slices *= 2) choices.push(slices);
+  return choices;
+}
+
+/** Tokens that slices are multiples of. */
+export function unitOf(sequenceLength: number, unit: number | null): number {
+  return unit ?? defaultUnit(sequenceLength);
+}

@@ -1,0 +1,37 @@
+import type { ScheduleName } from '../spec/schedule-names';
+import type { PlanRequest } from '../spec/request';
+
+/** What a search may choose, each unless it is fixed. `data` follows from the others and the number of GPUs. */
+export const searchKeys = [
+  'tensor',
+  'pipeline',
+  'data',
+  'context',
+  'expert',
+  'expertTensor',
+  'virtualStages',
+  'microBatch',
+  'recompute',
+  'zeroStage',
+  'offloadOptimizer',
+  'contextExchange',
+  'sequenceParallel',
+  'schedule',
+] as const;
+
+export type SearchKey = (typeof searchKeys)[number];
+
+/** A search: the request says what is fixed and everything that is no choice (model, cluster, global batch, sequence length, precision). */
+export interface SearchProblem {
+  readonly request: PlanRequest;
+  /** Keys whose value in `request` stays. */
+  readonly fixed: ReadonlySet<SearchKey>;
+  /** What there is to choose the schedule from; absent: any. */
+  readonly schedules?: readonly ScheduleName[];
+  /** Those of these that are looked at now; absent: all. */
+  readonly among?: readonly ScheduleName[];
+  /** No schedule whose orders are planned for given times, unless it is fixed. */
+  readonly withoutPlanned?: boolean;
+  /** The layout of `request` is one that a file launches, whole: the answer says where it stands. */
+  readonly launched?: boolean;
+}

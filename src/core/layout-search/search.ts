@@ -1,0 +1,263 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
+import { workFor } from '../schedules/zero-bubble/plan';
+import { isPlanned, kindFor } from '../partition/scheduling';
+import { paretoFront, queue } from './best-first';
+import { cutsFor } from './cuts';
+import { nearlyFits, type Bound } from './bounds';
+import { evaluatorOf, type Evaluator, type Predicted } from './evaluate';
+import type { SearchPoint } from './known';
+import { heldToMeasured } from './measured';
+import { phasesOf, type SchedulePhase } from './schedules';
+import { familiesOf, nothingToSearch } from './space';
+import type { Family } from './family';
+import type { SearchProblem } from './search-problem';
+
+/** How far a search is. */
+export interface SearchCounts {
+  /** Families of layouts: all but the cut of the layers. */
+  readonly families: number;
+  /** Layouts whose cut is decided, of the families that were looked into. */
+  readonly considered: number;
+  /** Families and layouts that a bound on their time and memory ruled out, and those that a bound on memory alone did. */
+  readonly bounded: number;
+  readonly overMemory: number;
+  /** Predicted by simulation. */
+  readonly evaluated: number;
+  /** Left out: too many operations to simulate, or too many orders to plan. */
+  readonly tooLarge: number;
+  /** Of those predicted, the ones whose order was planned for their times. */
+  readonly planned: number;
+}
+
+/** What a search shows while it runs. */
+export interface SearchProgress {
+  readonly best: Predicted | null;
+  /** No layout of the space is faster; 0 while there are schedules still to come. */
+  readonly lowerBoundMs: number;
+  readonly phase: SchedulePhase;
+  readonly counts: SearchCounts;
+}
+
+export interface SearchOptions {
+  readonly signal?: CancelSignal | undefined;
+  /** Called whenever a faster layout that fits is found, and now and then. */
+  readonly onProgress?: ((progress: SearchProgress) => void) | undefined;
+  /** Look for the fastest layout alone: no front, no others. */
+  readonly bestOnly?: boolean;
+  /** Layouts that are not faster need not be found. */
+  readonly belowMs?: number;
+}
+
+/** A layout that would be faster than the best but does not fit, with what it needs at least. */
+export interface Excluded {
+  readonly family: Family;
+  /** Of its time and of what it needs; of the family, or of one cut. */
+  readonly bound: Bound;
+}
+
+export interface Found {
+  readonly best: Predicted | null;
+  /** Fitting layouts, fastest first; none is both slower and larger than another. */
+  readonly front: readonly Predicted[];
+  /** The fastest that fits of every schedule. */
+  readonly perSchedule: ReadonlyMap<string, Predicted>;
+  /** The fastest that fits for each of the fastest sizes of parallel groups, fastest first. */
+  readonly perSizes: readonly Predicted[];
+  /** Ruled out by memory, though not by much: for each sizes of parallel groups the one that might be fastest. */
+  readonly excluded: readonly Excluded[];
+  readonly lowerBoundMs: number;
+  readonly counts: SearchCounts;
+}
+
+/** Sizes of parallel groups whose best is kept. */
+export const keptSizes = 8;
+/** Nodes between two looks at the signal: far below 50 ms of work. */
+const nodesBetweenLooks = 4;
+const nodesBetweenReports = 4096;
+/** Steps that may be timed to plan orders for the best of their schedule, the front and the sizes; beyond, only those are planned that may be the fastest of all, and the first of their schedule that fits. */
+export const planningAnyway = 40e6;
+/** Steps that may be timed while orders are planned: seconds. What is left then is left out, which the counts and the bound say. */
+const mostPlanning = 200e6;
+
+/**
+ * Best-first: families by the least time of any of their cuts, then their cuts by the least time of each, then prediction. What cannot enter the answer (the fastest, the front of time against memory, the fastest of each
+ * schedule and of the fastest sizes) by its bounds is left out, so that the answer is that of predicting every layout.
+ *
+ * Schedules come in phases: those that usual launchers run, the others, and last those whose orders are planned, as one of these takes as long as a hundred others. Of them those are planned that may be the fastest of all, and a few
+ * more, so that the best of such a schedule is the best of those looked at.
+ * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
+ */
+export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(asked.request)): Found {
+  const problem = heldToMeasured(asked);
+  const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
+  const open = queue<Family | SearchPoint>();
+  const kept = keeper(bestOnly);
+  const counts = { families: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
+  const bounds = new WeakMap<Family, Bound>();
+  const excluded = new Map<string, Excluded>();
+  let nodes = 0;
+  /** Least bound of the points that are left out. */
+  let leftOutMs = Infinity;
+  let phase: SchedulePhase = 'usual';
+  /** All families are there. */
+  let isWhole = false;
+  let planningLeft = mostPlanning;
+
+  const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
+  const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: isWhole ? lowerBound() : 0, phase, counts: { ...counts } });
+  const look = (): void => {
+    if (++nodes % nodesBetweenLooks === 0) throwIfCancelled(signal);
+    if (nodes % nodesBetweenReports === 0) progress();
+  };
+  const ruledOut = (node: Family, bound: Bound): boolean => {
+    if (bound.peakBytes > evaluator.usableBytes) {
+      counts.overMemory++;
+      if (!bestOnly && bound.peakBytes <= nearlyFits * evaluator.usableBytes) noteExcluded(excluded, { family: node, bound });
+      return true;
+    }
+    const fastestOnly = isPlanned(node.schedule) && mostPlanning - planningLeft > planningAnyway;
+    if (bound.iterationMs < belowMs && kept.mayImprove(node, bound, fastestOnly)) return false;
+    counts.bounded++;
+    return true;
+  };
+  const enter = (node: Family, bound: Bound): void => {
+    look();
+    if (ruledOut(node, bound)) return;
+    bounds.set(node, bound);
+    open.push(bound.iterationMs, node);
+  };
+  const leaveOut = (bound: Bound): void => {
+    counts.tooLarge++;
+    leftOutMs = Math.min(leftOutMs, bound.iterationMs);
+  };
+  const cut = (family: Family): void => {
+    for (const stageLayers of cutsFor(problem, family)) {
+      counts.considered++;
+      const point = { ...family, stageLayers };
+      enter(point, evaluator.pointBound(point));
+    }
+  };
+  const predict = (point: SearchPoint, bound: Bound): void => {
+    throwIfCancelled(signal);
+    if (isPlanned(point.schedule)) {
+      if (planningLeft < 0) {
+        leaveOut(bound);
+        return;
+      }
+      planningLeft -= workFor(evaluator.operations(point));
+      counts.planned++;
+    }
+    const predicted = evaluator.evaluate(point, signal);
+    if (predicted === 'too-large') {
+      leaveOut(bound);
+      return;
+    }
+    counts.evaluated++;
+    if (predicted === 'unmet' || !predicted.fits) {
+      counts.overMemory++;
+      if (!bestOnly && predicted !== 'unmet') noteExcluded(excluded, { family: point, bound: predicted });
+    } else if (kept.add(predicted)) progress();
+  };
+  const empty = (): void => {
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const { entry } = next;
+      const bound = bounds.get(entry);
+      look();
+      if (bound === undefined || ruledOut(entry, bound)) continue;
+      if ('stageLayers' in entry) predict(entry, bound);
+      else cut(entry);
+    }
+  };
+
+  throwIfCancelled(signal);
+  const skipping = {
+    tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => {
+      look();
+      return evaluator.heldBytes(family) > nearlyFits * evaluator.usableBytes;
+    },
+    onSkipped: (families: number) => {
+      counts.families += families;
+      counts.overMemory += families;
+    },
+  };
+  const phases = phasesOf(problem);
+  phases.forEach((part, index) => {
+    phase = part.phase;
+    if (index > 0) progress();
+    for (const family of familiesOf(part.problem, skipping)) {
+      counts.families++;
+      enter(family, evaluator.familyBound(family));
+    }
+    isWhole = index === phases.length - 1;
+    empty();
+  });
+  if (counts.families === 0) throw nothingToSearch(problem);
+  progress();
+  const { best, front, perSchedule, perSizes } = kept;
+  return {
+    best: best(),
+    front: front(),
+    perSchedule,
+    perSizes: perSizes(),
+    excluded: [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs),
+    lowerBoundMs: lowerBound(),
+    counts,
+  };
+}
+
+/** Keeps, for each sizes of parallel groups, the one that might be fastest. */
+function noteExcluded(excluded: Map<string, Excluded>, one: Excluded): void {
+  const key = sizesKey(one.family);
+  const other = excluded.get(key);
+  if (other === undefined || one.bound.iterationMs < other.bound.iterationMs) excluded.set(key, one);
+}
+
+/** What schedules are told apart by. */
+export function scheduleKey({ schedule, layout }: Family): string {
+  return kindFor(schedule, layout).name === 'Interleaved1F1B' ? 'interleaved 1F1B' : schedule;
+}
+
+/** What sizes of parallel groups are told apart by. */
+export function sizesKey({ layout }: Family): string {
+  const { tensor, pipeline, context, data, expert } = layout;
+  return `${tensor},${pipeline},${context},${data},${expert}`;
+}
+
+/** Whether a is the better one of two of equal standing: faster, or as fast with less memory. */
+export function isBetter(a: Bound, b: Bound | undefined): boolean {
+  return b === undefined || a.iterationMs < b.iterationMs || (a.iterationMs === b.iterationMs && a.peakBytes < b.peakBytes);
+}
+
+/** What has been found so far, and whether a bound could still add to it. */
+function keeper(bestOnly: boolean) {
+  const front = paretoFront<Predicted>();
+  const perSchedule = new Map<string, Predicted>();
+  const bySizes = new Map<string, Predicted>();
+  let best: Predicted | null = null;
+  /** Time of the slowest of the kept sizes. */
+  let slowestKeptMs = Infinity;
+  const ranked = (): Predicted[] => [...bySizes.values()].sort((a, b) => a.iterationMs - b.iterationMs).slice(0, keptSizes);
+
+  const mayImprove = (family: Family, bound: Bound, fastestOnly: boolean): boolean => {
+    if (best === null || isBetter(bound, best)) return true;
+    if (bestOnly) return false;
+    const ofSchedule = perSchedule.get(scheduleKey(family));
+    if (fastestOnly) return ofSchedule === undefined;
+    if (isBetter(bound, ofSchedule)) return true;
+    if (!front.dominates(bound)) return true;
+    return bound.iterationMs <= slowestKeptMs && isBetter(bound, bySizes.get(sizesKey(family)));
+  };
+  const add = (found: Predicted): boolean => {
+    front.add(found);
+    for (const [map, key] of [
+      [perSchedule, scheduleKey(found.point)],
+      [bySizes, sizesKey(found.point)],
+    ] as const)
+      if (isBetter(found, map.get(key))) map.set(key, found);
+    slowestKeptMs = ranked()[keptSizes - 1]?.iterationMs ?? Infinity;
+    if (!isBetter(found, best ?? undefined)) return false;
+    best = found;
+    return true;
+  };
+  return { add, mayImprove, perSchedule, front: front.entries, perSizes: ranked, best: (): Predicted | null => best };
+}

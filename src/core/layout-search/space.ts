@@ -1,0 +1,281 @@
+import type { Family } from './family';
+import type { Sizes } from './sizes';
+import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
+import type { Run } from '../formats/run';
+import type { Given } from '../formats/given';
+import { ExpectedError } from '../errors';
+import { formatCount } from '../format';
+import type { Located } from '../spec/located';
+import { splitsHeads, splitsState } from '../model/mixers';
+import type { ModelSpec } from '../spec/model';
+import type { Recompute, RecomputeModule } from '../spec/recompute';
+import { divisorsOf } from '../numbers';
+import { measuredChoices } from './measured';
+import { scheduleChoices, type ScheduleChoice } from './schedules';
+import type { Layout, TrainingSpec } from '../spec/request';
+
+/** What the files of a run (or the command line) fix. */
+export function fixedBy(run: Run): Set<SearchKey> {
+  const { layout, training } = run;
+  const fixed = new Set<SearchKey>();
+  const note = <T>(given: Given<T>): void => {
+    for (const key of searchKeys) {
+      const located = (given as Readonly<Record<string, Located<unknown> | undefined>>)[key];
+      if (located !== undefined && located.source.kind !== 'default') fixed.add(key);
+    }
+  };
+  note(layout);
+  note(training);
+  if (layout.stageLayers !== undefined) for (const key of ['pipeline', 'virtualStages'] as const) fixed.add(key);
+  if (run.schedule !== undefined || run.scheme !== undefined) fixed.add('schedule');
+  return fixed;
+}
+
+/** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole or launched. */
+export function gpusOf({ request, fixed, launched = false }: SearchProblem): number {
+  const { layout, cluster } = request;
+  const whole = launched || (['tensor', 'pipeline', 'data'] as const).every((key) => fixed.has(key));
+  return whole ? layout.tensor * layout.pipeline * layout.data * layout.context : cluster.nodes * cluster.gpusPerNode;
+}
+
+const mostStages = 128;
+const mostMicroBatch = 16;
+/** Context parallelism leaves each rank so many tokens of a sequence: with fewer, its exchanges take longer than what it saves. */
+const leastContextTokens = 1024;
+const mostExpert = 64;
+
+/**
+ * Every family that launchers accept: sizes that use all GPUs, tensor parallelism inside a node that divides heads and widths, sequences that context parallelism divides twice, a batch that replicas and
+ * micro-batches divide, expert sizes that divide experts and replicas, and the schedules of `scheduleChoices`. Sources: the rules of `launch/` and `findings/`.
+ *
+ * Not tried unless fixed: tensor parallelism across nodes, expert sizes above 64, context parallelism that leaves a rank under 1,024 tokens, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
+ */
+export function* familiesOf(
+  problem: SearchProblem,
+  skipping: Skipping = { tooLarge: () => false, onSkipped: () => undefined },
+): Generator<Family> {
+  const { request, fixed } = problem;
+  const { model, training } = request;
+  const recomputes: readonly RecomputeChoice[] = fixed.has('recompute')
+    ? [training]
+    : offloadsAlone(training)
+      ? [{ recompute: 'none' }]
+      : recomputeChoices(model, training);
+  const optimizers = optimizersOf(problem);
+  const choices = new Map<string, readonly ScheduleChoice[]>();
+  for (const sizes of sizesOf(problem)) {
+    const batch = training.globalBatch / sizes.data;
+    const held = optimizers
+      .map((optimizer) => ({ optimizer, holding: Object.values({ ...sizes, ...optimizer }).join() }))
+      .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', sliced: '', holding } })); // prettier-ignore
+    const { tensor, context, expert, expertTensor } = sizes;
+    const common = {
+      ...contextExchangeOf(problem, sizes),
+      sequenceParallel: fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1,
+    };
+    for (const microBatch of microBatchesOf(problem, batch)) {
+      const count = batch / microBatch;
+      const alike = `${sizes.pipeline},${sizes.context > 1},${count}`;
+      const possible = choices.get(alike) ?? scheduleChoices(problem, sizes, count);
+      choices.set(alike, possible);
+      const schedules = possible.map((choice) => ({
+        ...choice,
+        layout: { ...sizes, virtualStages: choice.virtualStages },
+      }));
+      skipping.onSkipped(schedules.length * recomputes.length * (optimizers.length - held.length));
+      if (held.length === 0) continue;
+      for (const [recompute, alike] of recomputes.flatMap((recompute) =>
+        groupsFor(recompute, schedules).map((group) => [recompute, group] as const),
+      )) {
+        const chunks = sizes.pipeline * (alike[0]?.chunks ?? 1);
+        const chosen = withRecompute(training, recompute, chunks, model.layers);
+        const time = [
+          tensor,
+          context,
+          expert,
+          expertTensor,
+          microBatch,
+          chosen.recompute,
+          chosen.recomputeLayers,
+          ...(chosen.recomputeModules ?? []),
+        ].join();
+        for (const { optimizer, holding } of held) {
+          const trained = { ...chosen, ...optimizer, ...common, microBatch };
+          const whole = { time, sliced: time, holding };
+          for (const { layout, name, slices } of alike) {
+            const keys = slices === 1 ? whole : { time, sliced: `${time}/${slices}`, holding };
+            yield { layout, training: trained, schedule: name, slices, keys };
+          }
+        }
+      }
+    }
+  }
+}
+
+/** Families that are left out before they are made: those of which what is always there alone is too much. */
+export interface Skipping {
+  readonly tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => boolean;
+  readonly onSkipped: (families: number) => void;
+}
+
+/** Schedules for which a recompute choice means the same layers: all, but for a share of each chunk's layers those with as many chunks. */
+function groupsFor<T extends ScheduleChoice>({ share }: RecomputeChoice, schedules: readonly T[]): (readonly T[])[] {
+  if (share === undefined) return [schedules];
+  const groups = new Map<number, T[]>();
+  for (const schedule of schedules) {
+    const group = groups.get(schedule.chunks);
+    if (group === undefined) groups.set(schedule.chunks, [schedule]);
+    else group.push(schedule);
+  }
+  return [...groups.values()];
+}
+
+/** Whether whole layers are on the host in a runtime that has that neither with a pipeline nor with recompute (Megatron-LM's `TransformerConfig`). */
+function offloadsAlone({ offloadLayers = 0, runtime }: TrainingSpec): boolean {
+  return offloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
+}
+
+function* sizesOf(problem: SearchProblem): Generator<Sizes> {
+  const { request, fixed } = problem;
+  const { model, layout, training, cluster } = request;
+  const gpus = gpusOf(problem);
+  const divisors = divisorsOf(gpus);
+  const among = (key: 'tensor' | 'pipeline' | 'context', free: (size: number) => boolean): number[] =>
+    fixed.has(key) ? [layout[key]] : divisors.filter(free);
+  const tensors = among('tensor', (size) => size <= cluster.gpusPerNode && splitsModel(model, size));
+  const contexts = among(
+    'context',
+    (size) =>
+      size === 1 ||
+      (model.stacks === undefined && training.sequenceLength >= size * leastContextTokens && training.sequenceLength % (2 * size) === 0),
+  );
+  const pipelines = among('pipeline', (size) => size <= (offloadsAlone(training) ? 1 : Math.min(model.layers, mostStages)));
+  for (const tensor of tensors)
+    for (const context of contexts)
+      for (const pipeline of pipelines) {
+        const data = gpus / (tensor * context * pipeline);
+        if (!Number.isInteger(data) || (fixed.has('data') && data !== layout.data) || training.globalBatch % data !== 0) continue;
+        if (!exchangesHeads(problem, tensor, context)) continue;
+        if (fixed.has('sequenceParallel') && training.sequenceParallel && !splitsSequences(training, tensor)) continue;
+        for (const experts of expertSizes(problem, { tensor, context, data })) yield { tensor, pipeline, data, context, ...experts };
+      }
+}
+
+/** Whether sequence parallelism of this size divides the sequences. */
+function splitsSequences({ sequenceLength, decoderSequenceLength = 0 }: TrainingSpec, tensor: number): boolean {
+  return sequenceLength % tensor === 0 && decoderSequenceLength % tensor === 0;
+}
+
+/** Whether tensor parallelism of this size divides heads (or repeats those of keys and values) and widths. */
+function splitsModel(model: ModelSpec, tensor: number): boolean {
+  const { hidden, ffn, denseFfn, experts, stacks } = model;
+  const widths = [
+    hidden,
+    ffn,
+    denseFfn ?? tensor,
+    experts?.sharedFfn ?? tensor,
+    stacks?.decoderFfn ?? tensor,
+    stacks?.decoderHeads ?? tensor,
+  ];
+  return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
+}
+
+/** All-to-all exchanges heads for tokens inside a node; beyond it only a ring is timed. Those of a state are always exchanged, and a group of theirs is repeated where need be. */
+function exchangesHeads(problem: SearchProblem, tensor: number, context: number): boolean {
+  const { request, fixed } = problem;
+  if (context === 1 || fixed.has('context')) return true;
+  const { contextExchange } = contextExchangeOf(problem, { tensor, context });
+  const { heads, kvHeads, state } = request.model;
+  if (state !== undefined && !splitsState({ ...state, groups: tensor * context }, tensor * context)) return false;
+  if (contextExchange === 'ring') return true;
+  return tensor * context <= request.cluster.gpusPerNode && heads % (tensor * context) === 0 && kvHeads % (tensor * context) === 0;
+}
+
+function contextExchangeOf(
+  { request, fixed }: SearchProblem,
+  { tensor, context }: Pick<Layout, 'tensor' | 'context'>,
+): Pick<TrainingSpec, 'contextExchange'> {
+  const { training, model, cluster } = request;
+  if (fixed.has('contextExchange') || context === 1)
+    return training.contextExchange === undefined ? {} : { contextExchange: training.contextExchange };
+  const heads = model.latent ? model.heads : model.kvHeads;
+  const inside = tensor * context <= cluster.gpusPerNode && heads % (tensor * context) === 0;
+  return { contextExchange: inside ? 'all-to-all' : 'ring' };
+}
+
+function expertSizes(
+  { request, fixed }: SearchProblem,
+  { tensor, context, data }: Pick<Layout, 'tensor' | 'context' | 'data'>,
+): Pick<Layout, 'expert' | 'expertTensor'>[] {
+  const { model, layout } = request;
+  const kept = layout.expertTensor === undefined || !fixed.has('expertTensor') ? {} : { expertTensor: layout.expertTensor };
+  if (model.experts === null) return [{ expert: fixed.has('expert') ? layout.expert : 1, ...kept }];
+  const { count } = model.experts;
+  const sizes = fixed.has('expert') ? [layout.expert] : divisorsOf(count).filter((size) => size <= mostExpert);
+  const tensors = fixed.has('expertTensor') || tensor === 1 ? [kept] : [{}, { expertTensor: 1 }];
+  return sizes.flatMap((expert) =>
+    tensors.flatMap((of: Pick<Layout, 'expertTensor'>) => {
+      const ranks = (tensor * context * data) / (of.expertTensor ?? tensor);
+      return ranks % expert === 0 && model.ffn % (of.expertTensor ?? tensor) === 0 ? [{ expert, ...of }] : [];
+    }),
+  );
+}
+
+function microBatchesOf({ request, fixed }: SearchProblem, batch: number): number[] {
+  const { microBatch } = request.training;
+  if (fixed.has('microBatch')) return batch % microBatch === 0 ? [microBatch] : [];
+  const sizes: number[] = [];
+  const most = Math.min(mostMicroBatch, measuredChoices(request)?.mostMicroBatch ?? Infinity);
+  for (let size = 1; size <= most; size *= 2) if (batch % size === 0) sizes.push(size);
+  return sizes;
+}
+
+/** Recompute choices worth trying; `share` of a full one's layers instead of all. */
+type RecomputeChoice = Recompute & { readonly share?: number };
+
+function recomputeChoices({ experts, latent }: ModelSpec, { attention }: TrainingSpec): RecomputeChoice[] {
+  const scores: RecomputeModule[] = attention === 'unfused' ? ['core_attn'] : [];
+  const light: RecomputeModule[] = [...scores, 'layernorm', ...(latent ? (['mla_up_proj'] as const) : []), ...(experts === null ? [] : (['moe_act'] as const))]; // prettier-ignore
+  const wide: RecomputeModule[] = [...scores, experts === null ? 'mlp' : 'moe'];
+  return [
+    { recompute: 'none' },
+    ...(scores.length > 0 ? [{ recompute: 'selective' as const }] : []),
+    { recompute: 'selective', recomputeModules: light },
+    { recompute: 'selective', recomputeModules: wide },
+    { recompute: 'full', share: 0.5 },
+    { recompute: 'full' },
+  ];
+}
+
+function withRecompute(training: TrainingSpec, choice: RecomputeChoice, chunks: number, layers: number): TrainingSpec {
+  const chosenLayers = choice.share === undefined ? choice.recomputeLayers : Math.max(1, Math.floor((choice.share * layers) / chunks));
+  return {
+    ...training,
+    recompute: choice.recompute,
+    ...(choice.recomputeModules === undefined ? {} : { recomputeModules: choice.recomputeModules }),
+    ...(chosenLayers === undefined ? {} : { recomputeLayers: chosenLayers }),
+  };
+}
+
+function optimizersOf({ request, fixed }: SearchProblem): Pick<TrainingSpec, 'zeroStage' | 'offloadOptimizer'>[] {
+  const { zeroStage, offloadOptimizer, optimizer } = request.training;
+  const stages = fixed.has('zeroStage') ? [zeroStage] : ([1, 0] as const);
+  return stages.flatMap((stage) => {
+    const offloads = fixed.has('offloadOptimizer')
+      ? [offloadOptimizer]
+      : stage >= 1 && optimizer !== 'none'
+        ? [undefined, true]
+        : [undefined];
+    return offloads.map((offload) => ({ zeroStage: stage, ...(offload === undefined ? {} : { offloadOptimizer: offload }) }));
+  });
+}
+
+/** Nothing is left to choose from. */
+export function nothingToSearch(problem: SearchProblem): ExpectedError {
+  const { training } = problem.request;
+  return new ExpectedError(
+    'search-no-layout',
+    `No layout that launchers accept uses ${formatCount(gpusOf(problem))} GPUs for ${formatCount(training.globalBatch)} sequences a step with what is fixed`,
+    'change training.globalBatch or the number of nodes, or leave more of layout open',
+  );
+}

@@ -1,0 +1,198 @@
+import { elementBytes } from '../spec/number-formats';
+import { furtherDepths } from '../model/multi-token-prediction';
+import { hasAttention, stateBytes, stateOf } from '../model/mixers';
+import { attentionWidths, paddedVocab } from '../model/parameters';
+import type { LayerKind } from '../spec/model';
+import type { Layout } from '../spec/request';
+import type { WorkUnit } from '../schedules/schedule';
+import {
+  boundaryBytes,
+  hasStack,
+  headUnit,
+  groupsOf,
+  hiddenShare,
+  keptGroups,
+  layerKeptBytes,
+  layerWaitingBytes,
+  layerWorkingSets,
+  localTokens,
+  relativeBiasBytes,
+  stackUnit,
+  type KeptGroup,
+  type StageShape,
+  type WorkingSet,
+} from './layer-tensors';
+import type { MemoryInputs } from './memory-inputs';
+
+export type { StageShape, WorkingSet } from './layer-tensors';
+
+/** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
+export interface SavedBytes {
+  readonly activations: number;
+  /** Contiguous keys and values, and states, kept for the later slices of the same sequences; 0 for whole sequences. */
+  readonly keysValues: number;
+  /** Logits and the final norm's input and output, on the last stage, once more for each further token that is predicted; freed by the head's backward, before the layers'. */
+  readonly logits: number;
+}
+
+/** Bytes that a rank of a stage keeps of one work unit until its backward; `sliced`: beside them the keys and values for later slices. */
+export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit, sliced: boolean): SavedBytes {
+  const { model, training, layout } = inputs;
+  const element = elementBytes(training);
+  const layers = keptGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
+  const head = hasHead(inputs, stage);
+  const depths = stage.last ? furtherDepths(model) : 0;
+  const predicted = headUnit(inputs, unit);
+  const boundary = boundaryBytes(inputs, predicted);
+  const finalNorm = head ? 2 * boundary : 0;
+  const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
+  return {
+    activations: layers + besideLayers(inputs, stage, unit),
+    keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
+    logits: head
+      ? (1 + depths) * (finalNorm + localTokens(inputs, predicted) * vocab * (training.fusedCrossEntropy ? element : element + 8))
+      : 0,
+  };
+}
+
+/** Saved besides what each layer does: of each depth that predicts a further token the embedding and the two normed tensors that are projected, and what layers share. */
+export function besideLayers(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  const depths = stage.last ? furtherDepths(inputs.model) : 0;
+  return depths * 3 * boundaryBytes(inputs, headUnit(inputs, unit)) + sharedByLayers(inputs, stage, unit);
+}
+
+/** Saved once for all layers of a stage: the encoder's output, which every decoder layer reads, and T5's bias by distance of each stack that it has. */
+function sharedByLayers(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  const { stacks } = inputs.model;
+  if (stacks === undefined) return 0;
+  const output = hasStack(stage, 'decoder') ? boundaryBytes(inputs, unit) : 0;
+  if (stacks.relativeBias?.everyLayer !== false) return output;
+  return (['encoder', 'decoder'] as const)
+    .filter((stack) => hasStack(stage, stack))
+    .reduce((sum, stack) => sum + relativeBiasBytes(inputs, { stack }, stackUnit(inputs, unit, { stack })), output);
+}
+
+/**
+ * How many times the activations of plain 1F1B interleaved 1F1B holds on stage r, for where its order is not at hand: it starts 2 (p - r - 1) + (v - 1) p chunks ahead (Megatron-LM), so holds
+ * p + (p - 1 - 2 r) / v micro-batches instead of p - r. On stage 0 that is 1 + (p-1)/(p v) (arXiv 2205.05198, section 4.2.1).
+ */
+export function interleavingFactor({ pipeline, virtualStages }: Layout, stage: number, microBatches: number): number {
+  if (virtualStages === 1) return 1;
+  const held = pipeline + (pipeline - 1 - 2 * stage) / virtualStages;
+  return Math.min(microBatches, held) / Math.min(microBatches, pipeline - stage);
+}
+
+/** Contiguous keys and values of a unit in all layers of a stage that attend. */
+export function stageKeyValueBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  return layersWith(inputs, stage, hasAttention) * keyValueBytes(inputs, localTokens(inputs, unit));
+}
+
+/** The states that a unit starts from in all layers of a stage that have one, which their backward reads again. Of gradients there is never more than one a layer: it is left out. */
+function stageStateBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+  const { model, training, layout } = inputs;
+  if (model.state === undefined) return 0;
+  const states = stateBytes(model.state, layout.tensor * layout.context, unit.batch, elementBytes(training));
+  return layersWith(inputs, stage, (kind) => stateOf(model, kind) !== null) * states;
+}
+
+function layersWith({ model }: MemoryInputs, stage: StageShape, has: (kind: LayerKind) => boolean): number {
+  return groupsOf(model, stage).reduce((sum, { kind, layers }) => sum + (has(kind) ? layers : 0), 0);
+}
+
+/** Keys and values of `tokens` tokens in one layer. */
+export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens: number): number {
+  const { key, value } = attentionWidths(model, layout.tensor);
+  return elementBytes(training) * (key + value) * tokens;
+}
+
+/**
+ * What is on its way to or from the host besides what waits on the GPU: Transformer Engine spreads the copies over all layers and starts each only when the one before it is done, so that in backward the next layer's activations
+ * are there while others still wait, and of a layer that had its own on the host both are (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
+ */
+export function bytesOnTheWay(inputs: MemoryInputs, unit: WorkUnit, groups: readonly KeptGroup[], { away }: KeptGroup): number {
+  const largest = Math.max(0, ...groups.filter((group) => group.away).map((group) => layerWaitingBytes(inputs, unit, group)));
+  return away ? 2 * largest : largest;
+}
+
+/** The operations of a stage's layers that can make the peak: in the forward of a work unit and in its backward, each with what it holds besides the saved tensors of the whole stage. */
+export function layerOperations(
+  inputs: MemoryInputs,
+  stage: StageShape,
+  unit: WorkUnit,
+): { readonly forward: readonly WorkingSet[]; readonly backward: readonly WorkingSet[] } {
+  const forward: WorkingSet[] = [];
+  const backward: WorkingSet[] = [];
+  const held = heldBoundaries(inputs, stage, unit);
+  let later = 0;
+  const seen = new Set<string>();
+  const groups = keptGroups(inputs, stage);
+  for (const group of groups.toReversed()) {
+    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${group.kind.mixer ?? ''} ${String(group.whole)} ${String(group.away)}`;
+    if (!seen.has(name)) {
+      const sets = layerWorkingSets(inputs, unit, group);
+      const moving = bytesOnTheWay(inputs, unit, groups, group);
+      const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + moving + extra - later });
+      forward.push(...sets.forward.map(beside(held.forward)));
+      if (group.away) forward.push(beside(held.forward)({ name: 'copy to the host', bytes: 0 }));
+      backward.push(...sets.backward.map(beside(held.backward)));
+      seen.add(name);
+    }
+    later += group.layers * layerKeptBytes(inputs, unit, group);
+  }
+  const further = furtherEmbeddingBytes(inputs, stage);
+  if (further > 0) backward.push({ name: 'embedding backward', bytes: further + held.backward });
+  return { forward, backward };
+}
+
+/**
+ * Boundaries that Megatron-LM's schedule still names: the gradient it sent last until the next one is there, on every stage but the first, and in forward the gradient it received last, on every stage
+ * but the last.
+ */
+export function heldBoundaries(
+  inputs: MemoryInputs,
+  stage: StageShape,
+  unit: WorkUnit,
+): { readonly forward: number; readonly backward: number } {
+  const isPiped = inputs.layout.pipeline > 1;
+  const into =
+    isPiped && !stage.first ? crossingBytes(inputs, unit, stage.groups?.[0]?.kind.stack === 'decoder' && stage.decoderStart !== true) : 0;
+  const out = isPiped && !stage.last ? crossingBytes(inputs, unit, stage.groups?.at(-1)?.kind.stack === 'decoder') : 0;
+  // the gradient of the encoder's output, which adds up from layer to layer
+  const shared = hasStack(stage, 'decoder') ? boundaryBytes(inputs, unit) : 0;
+  return { forward: into + out, backward: into + shared };
+}
+
+/** Bytes that cross from one stage to the next: hidden states, and inside the decoder those of the target with the encoder's output. */
+function crossingBytes(inputs: MemoryInputs, unit: WorkUnit, isInDecoder: boolean): number {
+  const source = boundaryBytes(inputs, unit);
+  return isInDecoder ? source + boundaryBytes(inputs, stackUnit(inputs, unit, { stack: 'decoder' })) : source;
+}
+
+/**
+ * The head's backward: gradient of its input and, with sequence parallelism, the input gathered over tensor-parallel ranks and the rank's share of the gradient. Zero bytes where there is no head.
+ */
+export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): WorkingSet {
+  const { model, training, layout } = inputs;
+  const hidden = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit)) * model.hidden;
+  const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden * (1 + hiddenShare(inputs)) : 0;
+  const held = heldBoundaries(inputs, stage, unit).backward;
+  return { name: 'head backward', bytes: hasHead(inputs, stage) ? hidden + gathered + held : 0 };
+}
+
+/** Whether a stage makes the logits. */
+export function hasHead({ model }: MemoryInputs, stage: StageShape): boolean {
+  return stage.last && model.vocab > 0;
+}
+
+/** The gradient of the last stage's own embedding, which predicts further tokens, while the layers before still wait for their backward. */
+function furtherEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+  if (!stage.last || furtherDepths(model) === 0 || model.vocab === 0) return 0;
+  return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+}
+
+/** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */
+export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+  const isThere = (stage.first && model.stacks?.melBins === undefined) || stage.decoderStart === true;
+  if (!isThere || model.vocab === 0) return 0;
+  return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+}

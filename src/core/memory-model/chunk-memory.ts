@@ -1,0 +1,227 @@
+import type { WorkUnit } from '../schedules/schedule';
+import { keptGroups, layerKeptBytes, shapeKey, type StageShape, type WorkingSet } from './layer-tensors';
+import type { MemoryInputs } from './memory-inputs';
+import {
+  besideLayers,
+  bytesOnTheWay,
+  embeddingBackwardBytes,
+  headBackward,
+  heldBoundaries,
+  layerOperations,
+  savedBytes,
+  stageKeyValueBytes,
+} from './activation-memory';
+import { keptForWeights, layerInputGradientOperations, layerKeptForWeights } from './split-backward';
+
+/** The moment of an operation at which most is in use: bytes of the operation's own unit that are alive then, and what the operation holds besides. */
+export interface BusiestMoment {
+  readonly operation: string;
+  readonly activations: number;
+  readonly keysValues: number;
+  readonly logits: number;
+  readonly keptForWeights: number;
+  readonly working: number;
+}
+
+/** What one work unit holds on one chunk, bytes on one rank. */
+export interface UnitMemory {
+  /** From the start of its forward to the end of its backward, or of its input gradient where backward is split. */
+  readonly activations: number;
+  /** Of a token slice, for later slices of its sequences: as long as the activations. */
+  readonly keysValues: number;
+  /** As long as the activations, but freed by the head before the layers' backward. */
+  readonly logits: number;
+  /** Gradients of those keys and values: from the start of the backward of the last slice of the sequences to the end of this slice's. */
+  readonly keyValueGradients: number;
+  /** From the end of the input gradient to the end of the weight gradient: inputs and output gradients of matrix products. */
+  readonly keptForWeights: number;
+  readonly forward: BusiestMoment;
+  readonly backward: BusiestMoment;
+  readonly backwardInput: BusiestMoment;
+  readonly backwardWeight: BusiestMoment;
+}
+
+/** What the units of a schedule hold on one chunk: unit u is `alike[kindOf[u]]`. */
+export interface ChunkMemory {
+  readonly alike: readonly UnitMemory[];
+  readonly kindOf: Uint32Array;
+}
+
+/**
+ * What each unit holds on each chunk; chunks of one shape share a table.
+ *
+ * @param shapes one per chunk, in order of the layers.
+ * @param factorOf by what the activations of a chunk are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of an interleaved schedule.
+ */
+export function chunkMemories(
+  inputs: MemoryInputs,
+  units: readonly WorkUnit[],
+  shapes: readonly StageShape[],
+  factorOf: (chunk: number) => number = () => 1,
+): ChunkMemory[] {
+  const perShape = new Map<string, ChunkMemory>();
+  const kinds = unitKinds(units);
+  return shapes.map((shape, chunk) => {
+    const factor = factorOf(chunk);
+    const key = `${shapeKey(shape)},${factor}`;
+    let memory = perShape.get(key);
+    if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, kinds, shape, factor)));
+    return memory;
+  });
+}
+
+/** Units that hold the same on any chunk: one of each kind, and the kind of each unit. */
+interface UnitKinds {
+  readonly alike: readonly { readonly unit: WorkUnit; readonly sliced: boolean }[];
+  readonly kindOf: Uint32Array;
+}
+
+function unitKinds(units: readonly WorkUnit[]): UnitKinds {
+  const known = new Map<string, number>();
+  const alike: { unit: WorkUnit; sliced: boolean }[] = [];
+  const kindOf = Uint32Array.from(units, (unit, index) => {
+    const sliced = unit.slice > 0 || units[index + 1]?.microBatch === unit.microBatch;
+    const key = `${unit.batch},${unit.tokens},${unit.context},${sliced}`;
+    let kind = known.get(key);
+    if (kind === undefined) {
+      known.set(key, (kind = alike.length));
+      alike.push({ unit, sliced });
+    }
+    return kind;
+  });
+  return { alike, kindOf };
+}
+
+function chunkMemory(inputs: MemoryInputs, { alike, kindOf }: UnitKinds, chunk: StageShape, activationFactor: number): ChunkMemory {
+  // a column of its own for each: they go to other threads
+  return { alike: alike.map(({ unit, sliced }) => unitMemory(inputs, chunk, unit, sliced, activationFactor)), kindOf: kindOf.slice() };
+}
+
+/** What one unit holds where its backward is whole. */
+export type WholeUnitMemory = Pick<UnitMemory, 'activations' | 'keysValues' | 'logits' | 'forward' | 'backward'>;
+
+const nothingHeld = { activations: 0, keysValues: 0, logits: 0, keptForWeights: 0 };
+
+/** What one unit holds; `sliced` where it is one of several slices of its sequences. */
+export function unitMemory(inputs: MemoryInputs, chunk: StageShape, unit: WorkUnit, sliced: boolean, activationFactor: number): UnitMemory {
+  const whole = wholeUnitMemory(inputs, chunk, unit, sliced, activationFactor);
+  const { activations, keysValues, logits } = whole;
+  const kept = keptForWeights(inputs, chunk, unit);
+  const keptForAll = kept.layers + kept.head;
+  const embedding = embeddingBackwardBytes(inputs, chunk);
+  const start = { activations, keysValues, logits, keptForWeights: 0 };
+  const head = headMoments(inputs, chunk, unit, start);
+  return {
+    ...whole,
+    keyValueGradients: sliced ? stageKeyValueBytes(inputs, chunk, unit) : 0,
+    keptForWeights: keptForAll,
+    backwardInput: busiest([
+      ...head,
+      ...inputGradientMoments(inputs, chunk, unit, kept.head, activationFactor).map((moment) => ({ ...start, logits: 0, ...moment })),
+      {
+        ...nothingHeld,
+        keptForWeights: keptForAll,
+        operation: embedding > 0 ? 'embedding backward' : 'input gradient',
+        working: embedding,
+      },
+    ]),
+    backwardWeight: {
+      ...nothingHeld,
+      keptForWeights: keptForAll,
+      operation: head.length > 0 ? 'weight gradient of the head' : 'weight gradient',
+      working: 0,
+    },
+  };
+}
+
+/** The part of `unitMemory` that orders with whole backwards need. */
+export function wholeUnitMemory(
+  inputs: MemoryInputs,
+  chunk: StageShape,
+  unit: WorkUnit,
+  sliced: boolean,
+  activationFactor: number,
+): WholeUnitMemory {
+  const saved = savedBytes(inputs, chunk, unit, sliced);
+  const activations = activationFactor * saved.activations;
+  const embedding = embeddingBackwardBytes(inputs, chunk);
+  const start = { activations, keysValues: saved.keysValues, logits: saved.logits, keptForWeights: 0 };
+  const operations = layerOperations(inputs, chunk, unit);
+  const forward = largest(operations.forward);
+  const backward = largest(operations.backward);
+  return {
+    activations,
+    keysValues: saved.keysValues,
+    logits: saved.logits,
+    forward: busiest([
+      { ...start, operation: 'forward', working: 0 },
+      { ...start, logits: 0, operation: forward.name, working: forward.bytes },
+    ]),
+    backward: busiest([
+      ...headMoments(inputs, chunk, unit, start),
+      { ...start, logits: 0, operation: backward.name, working: backward.bytes },
+      ...(embedding > 0 ? [{ ...nothingHeld, operation: 'embedding backward', working: embedding }] : []),
+    ]),
+  };
+}
+
+/** The head's backward, where there is one. */
+function headMoments(
+  inputs: MemoryInputs,
+  chunk: StageShape,
+  unit: WorkUnit,
+  start: Omit<BusiestMoment, 'operation' | 'working'>,
+): BusiestMoment[] {
+  const { name, bytes } = headBackward(inputs, chunk, unit);
+  return bytes > 0 ? [{ ...start, operation: name, working: bytes }] : [];
+}
+
+type LayerMoment = Pick<BusiestMoment, 'activations' | 'keptForWeights' | 'operation' | 'working'>;
+
+/** Moments of the input gradient at which most can be in use: at the first and at the last layer of each group of alike ones, as layers free what they saved and leave what waits for their weights. */
+function inputGradientMoments(
+  inputs: MemoryInputs,
+  chunk: StageShape,
+  unit: WorkUnit,
+  keptForHead: number,
+  activationFactor: number,
+): LayerMoment[] {
+  const all = keptGroups(inputs, chunk);
+  const groups = all.map((group) => ({
+    layers: group.layers,
+    saved: activationFactor * layerKeptBytes(inputs, unit, group),
+    kept: layerKeptForWeights(inputs, unit, group.kind),
+    largest: largest(layerInputGradientOperations(inputs, unit, group)),
+    moving: bytesOnTheWay(inputs, unit, all, group),
+  }));
+  const held = heldBoundaries(inputs, chunk, unit).backward;
+  let activations =
+    groups.reduce((sum, { layers, saved }) => sum + layers * saved, 0) + activationFactor * besideLayers(inputs, chunk, unit);
+  let keptNow = keptForHead;
+  return groups.reverse().flatMap(({ layers, saved, kept, moving, largest: { name, bytes } }) => {
+    const at = (done: number): LayerMoment => ({
+      activations: activations - done * saved,
+      keptForWeights: keptNow + done * kept,
+      operation: name,
+      working: bytes + moving + held,
+    });
+    const moments = [at(0), at(Math.max(0, layers - 1))];
+    activations -= layers * saved;
+    keptNow += layers * kept;
+    return moments;
+  });
+}
+
+function largest(operations: readonly WorkingSet[]): WorkingSet {
+  return operations.reduce((a, b) => (b.bytes > a.bytes ? b : a), { name: 'forward', bytes: 0 });
+}
+
+/** The first of the moments with most bytes. */
+function busiest(moments: readonly BusiestMoment[]): BusiestMoment {
+  return moments.reduce((a, b) => (momentBytes(b) > momentBytes(a) ? b : a));
+}
+
+/** Bytes in use at a moment, of the operation and its unit. */
+export function momentBytes({ activations, keysValues, logits, keptForWeights, working }: BusiestMoment): number {
+  return activations + keysValues + logits + keptForWeights + working;
+}

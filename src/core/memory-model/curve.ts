@@ -1,0 +1,166 @@
+import { operationKind, type Schedule, type Timeline } from '../schedules/schedule';
+import { momentBytes, type BusiestMoment, type ChunkMemory, type UnitMemory } from './chunk-memory';
+
+/** A step curve: from `timeMs[i]` on `bytes[i]` are in use, until `timeMs[i + 1]`. */
+export interface LiveCurve {
+  readonly timeMs: Float64Array;
+  readonly bytes: Float64Array;
+}
+
+/** Bytes of all units that are alive on one stage, by what they are. */
+export interface AliveBytes {
+  readonly activations: number;
+  readonly keysValues: number;
+  readonly keyValueGradients: number;
+  readonly logits: number;
+  readonly keptForWeights: number;
+}
+
+/** The point of a stage's order at which most is in use. */
+export interface StagePeak {
+  /** Row of the operation during which it is, -1 without operations. When that is depends on the times: `startMs[row]`. */
+  readonly row: number;
+  readonly operation: string;
+  readonly alive: AliveBytes;
+  /** Held by the running operation besides. */
+  readonly working: number;
+  /** Of all this, the static parts not included. */
+  readonly bytes: number;
+}
+
+/** One operation of a walk. `alive` is what it finds, a forward's own tensors included, and is valid during the call. */
+interface Step {
+  readonly row: number;
+  readonly own: UnitMemory;
+  readonly moment: BusiestMoment;
+  readonly alive: AliveBytes;
+  /** In use during the operation, its busiest moment taken for all of it, and after it. */
+  readonly duringBytes: number;
+  readonly afterBytes: number;
+}
+
+/**
+ * Goes through the operations of one stage in order. They run one after the other, so what is alive depends on the order alone; an overlapped pair counts as its forward, then its backward,
+ * which is the most it can hold.
+ */
+function walkStage(
+  { units, rowStart, kind, chunk, unit }: Schedule,
+  chunks: readonly ChunkMemory[],
+  stage: number,
+  visit: (step: Step) => void,
+): void {
+  const alive = { activations: 0, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
+  const { forward, backward, backwardWeight } = operationKind;
+  for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
+    const index = unit[row] ?? 0;
+    const memory = chunks[chunk[row] ?? 0];
+    const own = memory?.alike[memory.kindOf[index] ?? 0];
+    if (memory === undefined || own === undefined) continue;
+    if (kind[row] === forward) {
+      alive.activations += own.activations;
+      alive.keysValues += own.keysValues;
+      alive.logits += own.logits;
+      const bytes = aliveBytes(alive);
+      const duringBytes = bytes + (momentBytes(own.forward) - savedBytes(own));
+      visit({ row, own, moment: own.forward, alive, duringBytes, afterBytes: bytes });
+      continue;
+    }
+    if (kind[row] === backwardWeight) {
+      const bytes = aliveBytes(alive);
+      const moment = own.backwardWeight;
+      visit({ row, own, moment, alive, duringBytes: bytes + moment.working, afterBytes: bytes - own.keptForWeights });
+      alive.keptForWeights -= own.keptForWeights;
+      continue;
+    }
+    const whole = kind[row] === backward;
+    const moment = whole ? own.backward : own.backwardInput;
+    const kept = whole ? 0 : own.keptForWeights;
+    if (own.keyValueGradients > 0 && units[index + 1]?.microBatch !== units[index]?.microBatch)
+      alive.keyValueGradients += sequenceGradients(memory, index, units[index]?.slice ?? 0);
+    const others = aliveBytes(alive) - savedBytes(own);
+    visit({ row, own, moment, alive, duringBytes: others + momentBytes(moment), afterBytes: others - own.keyValueGradients + kept });
+    alive.activations -= own.activations;
+    alive.keysValues -= own.keysValues;
+    alive.logits -= own.logits;
+    alive.keyValueGradients -= own.keyValueGradients;
+    alive.keptForWeights += kept;
+  }
+}
+
+/** Gradients of the keys and values of all slices of a sequence, of which unit `last` is the last, slice `slice`. */
+function sequenceGradients({ alike, kindOf }: ChunkMemory, last: number, slice: number): number {
+  let bytes = 0;
+  for (let index = last - slice; index <= last; index++) bytes += alike[kindOf[index] ?? 0]?.keyValueGradients ?? 0;
+  return bytes;
+}
+
+/** Held by a unit between its forward and its backward. */
+function savedBytes({ activations, keysValues, logits }: UnitMemory): number {
+  return activations + keysValues + logits;
+}
+
+function aliveBytes({ activations, keysValues, keyValueGradients, logits, keptForWeights }: AliveBytes): number {
+  return activations + keysValues + logits + keyValueGradients + keptForWeights;
+}
+
+/** The most that the operations of a stage hold at once; the first such point. */
+export function stagePeak(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number): StagePeak {
+  const nothing = { activations: 0, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
+  let peak: StagePeak = { row: -1, operation: 'none', alive: nothing, working: 0, bytes: 0 };
+  walkStage(schedule, chunks, stage, ({ row, own, moment, alive, duringBytes }) => {
+    if (duringBytes <= peak.bytes) return;
+    const { operation, working } = moment;
+    peak = { row, operation, working, bytes: duringBytes, alive: aliveAt(alive, own, moment, schedule.kind[row]) };
+  });
+  return peak;
+}
+
+/** What is alive at the busiest moment of an operation that found `alive`. */
+function aliveAt(alive: AliveBytes, own: UnitMemory, moment: BusiestMoment, kind: number | undefined): AliveBytes {
+  if (kind === operationKind.backwardWeight) return { ...alive };
+  return {
+    activations: alive.activations - own.activations + moment.activations,
+    keysValues: alive.keysValues - own.keysValues + moment.keysValues,
+    keyValueGradients: alive.keyValueGradients,
+    logits: alive.logits - own.logits + moment.logits,
+    keptForWeights: alive.keptForWeights + moment.keptForWeights,
+  };
+}
+
+/**
+ * Bytes in use on one stage over time: `staticBytes` always, what units hold, and during each operation what it holds besides at its busiest moment. One point at 0, one at the start of each
+ * operation and one at the end of each backward, and of each forward that held more; the highest is the stage's peak.
+ *
+ * @param chunks one per chunk of the timeline.
+ */
+export function liveCurve(timeline: Timeline, chunks: readonly ChunkMemory[], stage: number, staticBytes: number): LiveCurve {
+  const { rowStart, kind, startMs, endMs } = timeline;
+  const rows = (rowStart[stage + 1] ?? 0) - (rowStart[stage] ?? 0);
+  const timeMs = new Float64Array(2 * rows + 1);
+  const bytes = new Float64Array(2 * rows + 1);
+  bytes[0] = staticBytes;
+  let points = 1;
+  walkStage(timeline, chunks, stage, ({ row, duringBytes, afterBytes }) => {
+    timeMs[points] = startMs[row] ?? 0;
+    bytes[points++] = staticBytes + duringBytes;
+    if (kind[row] === operationKind.forward && afterBytes === duringBytes) return;
+    timeMs[points] = endMs[row] ?? 0;
+    bytes[points++] = staticBytes + afterBytes;
+  });
+  return { timeMs: timeMs.slice(0, points), bytes: bytes.slice(0, points) };
+}
+
+/**
+ * Most units that are on one stage at once, from the start of their forward to the end of their backward, the weight gradient included; a unit counts once for each chunk that it is on.
+ * Depends on the order alone.
+ */
+export function maximumUnitsInFlight({ rowStart, kind }: Schedule, stage: number): number {
+  const { forward, backwardInput } = operationKind;
+  let live = 0;
+  let most = 0;
+  for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
+    if (kind[row] === forward) most = Math.max(most, ++live);
+    else if (kind[row] !== backwardInput) live--;
+  }
+  return most;
+}

@@ -1,0 +1,42 @@
+import { clusterText } from '../cluster/groups';
+import type { Given } from '../formats/given';
+import { ExpectedError } from '../errors';
+import { formatNumber } from '../format';
+import type { Located } from '../spec/located';
+import { fittingLayout } from './mixed-layout';
+import { placeStages } from './place-stages';
+import type { Layout, PlanRequest } from '../spec/request';
+
+/**
+ * One line on what each group of nodes would take by itself, of the step of all: sizes chosen anew, both by the estimate that places stages (1F1B). None on a plain cluster.
+ */
+export function groupsAlone(request: PlanRequest): string[] {
+  const { model, training, layout, cluster, constants, schedule } = request;
+  const { groups } = cluster;
+  if (groups === undefined) return [];
+  const together = placeStages({ inputs: { model, training, layout, cluster, constants }, schedule }).stepMs;
+  const said = groups.map((group) => {
+    const alone = { ...group, groups: [group] };
+    const { context, expert, expertTensor } = layout;
+    const given = kept({ context, expert, ...(expertTensor === undefined ? {} : { expertTensor }) });
+    const trainingOn = ({ tensor }: Layout) => ({ ...training, sequenceParallel: tensor > 1 });
+    try {
+      const found = fittingLayout({ given, model, cluster: alone, constants, schedule, trainingOn });
+      const times = found === null ? null : (found.stepMs * training.globalBatch) / together;
+      return `${clusterText(group)} alone ${times === null ? 'would not fit it' : `would take ${formatNumber(times)}x the time`}`;
+    } catch (error) {
+      if (error instanceof ExpectedError) return `${clusterText(group)} alone cannot run it`;
+      throw error;
+    }
+  });
+  return [said.join('; ')];
+}
+
+/** Sizes that a layout keeps on other nodes. */
+function kept(sizes: Pick<Layout, 'context' | 'expert' | 'expertTensor'>): Given<Layout> {
+  const located = Object.entries(sizes).map(([key, value]): [string, Located<number>] => [
+    key,
+    { value, source: { kind: 'default', because: 'as on all nodes' } },
+  ]);
+  return Object.fromEntries(located);
+}

@@ -1,0 +1,167 @@
+import { clusterText, gpusOfGroup } from '../cluster/groups';
+import type { ClusterSpec, NodeGroup } from '../spec/cluster';
+import type { Given } from '../formats/given';
+import type { CostConstants } from '../spec/cost-constants';
+import { ExpectedError } from '../errors';
+import { formatCount, plural } from '../format';
+import type { Located, Place } from '../spec/located';
+import { splitsHeads } from '../model/mixers';
+import type { ModelSpec } from '../spec/model';
+import { divisorsOf, greatestDivisor } from '../numbers';
+import type { ScheduleName } from '../spec/schedule-names';
+import { isBetter, moreStagesThanLayers, placeStagesWithin, type Placement, type PlacementProblem, type Standing } from './place-stages';
+import type { Layout, TrainingSpec } from '../spec/request';
+import type { Counter } from './stage-budget';
+
+/** What a layout on nodes of several kinds is looked for with. */
+export interface MixedProblem {
+  readonly given: Given<Layout>;
+  readonly model: ModelSpec;
+  readonly cluster: ClusterSpec;
+  readonly constants: CostConstants;
+  readonly schedule: ScheduleName | null;
+  /** The training on a layout of these sizes. */
+  readonly trainingOn: (layout: Layout) => TrainingSpec;
+  readonly counter?: Counter;
+}
+
+type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
+
+/**
+ * The layout on a cluster of several kinds of nodes with the shortest step (for every sequence of it) of those that fit, or the one that comes nearest: every stage is on nodes of one kind, with as many
+ * GPUs as every other (tensor x data x context), tensor parallelism inside nodes, and all GPUs are used; placed and cut as `placeStages` does. Replicas divide the global batch where any number that
+ * does is possible.
+ *
+ * @throws ExpectedError `layout-groups`, placed where a file says it, when the groups do not make whole stages with what is fixed.
+ */
+export function mixedLayout(problem: MixedProblem): Placement {
+  const sizes = sizesToPlace(problem);
+  const best = bestOf(problem, sizes);
+  if (best !== null) return best;
+  const [first] = sizes;
+  throw first === undefined ? noSizes(problem.given, problem.cluster, problem.given.context?.value ?? 1) : moreStagesThanLayers(first);
+}
+
+/** The same, of layouts that fit; null where none does. */
+export function fittingLayout(problem: MixedProblem): Placement | null {
+  return bestOf(problem, sizesToPlace(problem), { fits: true, stepMs: Infinity, fullest: 1 });
+}
+
+/** A layout's sizes with the training on them, to be placed. */
+type SizesToPlace = PlacementProblem['inputs'];
+
+/** Layouts to be placed, least model parallelism first. */
+function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedProblem): SizesToPlace[] {
+  const groups = cluster.groups ?? [];
+  const stageGroups = given.stageGroups?.value;
+  const context = given.context?.value ?? 1;
+  const shared = {
+    context,
+    expert: given.expert?.value ?? 1,
+    ...(given.expertTensor === undefined ? {} : { expertTensor: given.expertTensor.value }),
+    virtualStages: given.virtualStages?.value ?? 1,
+    ...(given.stageLayers?.value === undefined ? {} : { stageLayers: given.stageLayers.value }),
+  };
+  const sizes = stageGroups === undefined ? sizesOf(given, model, groups, context) : sizesWith(stageGroups, given, groups, context);
+  if (sizes.length === 0) throw noSizes(given, cluster, context);
+  const all = sizes.map((size) => {
+    const layout: Layout = { ...size, ...shared, ...(stageGroups === undefined ? {} : { stageGroups }) };
+    return { model, training: trainingOn(layout), layout, cluster, constants };
+  });
+  const whole = all.filter(({ training, layout }) => training.globalBatch % (layout.data * training.microBatch) === 0);
+  return whole.length > 0 ? whole : all;
+}
+
+/** The best of some sizes, the first of those that are equal; null where none is as good as what is known. Most model parallelism goes first: it is what fits, and few others are then worth more than a look. */
+function bestOf({ schedule, counter }: MixedProblem, sizes: readonly SizesToPlace[], known?: Standing): Placement | null {
+  let best: Placement | null = null;
+  for (const inputs of sizes.toReversed()) {
+    const { globalBatch } = inputs.training;
+    const against = best ?? known;
+    const scaled = against === undefined ? undefined : { ...against, stepMs: against.stepMs * globalBatch };
+    const placement = placeStagesWithin({ inputs, schedule, ...(counter === undefined ? {} : { counter }) }, scaled);
+    if (placement === null) continue;
+    const other = { ...placement, stepMs: placement.stepMs / globalBatch };
+    if (against === undefined || !isBetter(against, other)) best = other;
+  }
+  return best;
+}
+
+/** Longest pipeline that is assumed; longer ones can be asked for. */
+const mostAssumedStages = 128;
+
+/** Sizes that make whole stages of every group, least model parallelism first. */
+function sizesOf(given: Given<Layout>, model: ModelSpec, groups: readonly NodeGroup[], context: number): Sizes[] {
+  const gpus = groups.map(gpusOfGroup);
+  const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestDivisor);
+  const divides = (size: number): boolean => gpus.every((count) => count % size === 0);
+  const tensors = given.tensor === undefined ? divisorsOf(perNode).filter((tensor) => splitsHeads(model, tensor)) : [given.tensor.value];
+  return tensors
+    .flatMap((tensor) => {
+      const replicas = given.data === undefined ? divisorsOf(gpus.reduce(greatestDivisor)) : [given.data.value];
+      return replicas
+        .filter((data) => divides(tensor * data * context))
+        .map((data) => ({ tensor, data, pipeline: gpus.reduce((sum, count) => sum + count, 0) / (tensor * data * context) }));
+    })
+    .filter(({ pipeline }) => pipeline === (given.pipeline?.value ?? pipeline) && pipeline <= model.layers)
+    .filter(({ pipeline }, _, all) => pipeline <= mostAssumedStages || all.length === 1)
+    .sort((a, b) => a.tensor * a.pipeline - b.tensor * b.pipeline || b.pipeline - a.pipeline);
+}
+
+/** Sizes for stages whose groups are decided: each group has room for its stages; of tensor and data what is open is as large as the fullest group allows. */
+function sizesWith(stageGroups: readonly number[], given: Given<Layout>, groups: readonly NodeGroup[], context: number): Sizes[] {
+  const missing = stageGroups.find((group) => groups[group] === undefined);
+  if (missing !== undefined)
+    throw groupsError(
+      `layout.stageGroups names group ${formatCount(missing)}, and there are ${formatCount(groups.length)}, counted from 0`,
+      `use numbers from 0 to ${formatCount(groups.length - 1)}`,
+      given.stageGroups,
+    );
+  const pipeline = stageGroups.length;
+  if (given.pipeline !== undefined && given.pipeline.value !== pipeline)
+    throw groupsError(
+      `layout.stageGroups has ${plural(pipeline, 'entry', 'entries')} for ${plural(given.pipeline.value, 'stage')}`,
+      'give it one for each stage, or leave layout.pipeline out',
+      given.stageGroups,
+    );
+  const room = Math.min(
+    ...groups.flatMap((group, index) => {
+      const stages = stageGroups.filter((other) => other === index).length;
+      return stages === 0 ? [] : [Math.floor(gpusOfGroup(group) / stages / context)];
+    }),
+  );
+  const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestDivisor);
+  const tensors = given.tensor === undefined ? divisorsOf(perNode) : [given.tensor.value];
+  return tensors
+    .map((tensor) => ({ tensor, pipeline, data: given.data?.value ?? Math.floor(room / tensor) }))
+    .filter(({ tensor, data }) => data >= 1 && tensor * data <= room)
+    .sort((a, b) => a.tensor - b.tensor);
+}
+
+function noSizes(given: Given<Layout>, cluster: ClusterSpec, context: number): ExpectedError {
+  const groups = cluster.groups ?? [];
+  const common = groups.map(gpusOfGroup).reduce(greatestDivisor);
+  const [tensor, data] = [given.tensor?.value ?? 1, given.data?.value ?? 1];
+  const perStage = tensor * data * context;
+  const stages = groups.reduce((sum, group) => sum + gpusOfGroup(group), 0) / perStage;
+  const [source] = [given.stageGroups, given.pipeline, given.tensor, given.data, given.context].filter((setting) => setting !== undefined);
+  const isWhole = given.tensor !== undefined && given.data !== undefined && common % perStage === 0;
+  if (given.stageGroups === undefined && isWhole && given.pipeline !== undefined)
+    return groupsError(
+      `${clusterText(cluster)} make ${plural(stages, 'stage')} of ${plural(perStage, 'GPU')}, not ${formatCount(given.pipeline.value)}`,
+      `set layout.pipeline to ${formatCount(stages)}, or leave layout.pipeline, layout.tensor or layout.data out`,
+      source,
+    );
+  return groupsError(
+    `${clusterText(cluster)} make no whole stages with what is fixed of the layout`,
+    given.stageGroups === undefined
+      ? `let tensor x data x context divide ${formatCount(common)}, or name the group of each stage in layout.stageGroups`
+      : 'use smaller layout.tensor and layout.data, or fewer stages on the fullest group',
+    source,
+  );
+}
+
+function groupsError(message: string, remedy: string, setting: Located<unknown> | undefined): ExpectedError {
+  const place: Place | undefined = setting?.source.kind === 'file' ? setting.source.place : undefined;
+  return new ExpectedError('layout-groups', message, remedy, place);
+}

@@ -1,0 +1,87 @@
+import { hostGBps } from '../cluster/host-link';
+import type { CostInputs } from '../time-model/rates';
+import type { SliceCost } from '../spec/slice-cost';
+import { stageCost } from '../time-model/stage-time';
+import { formatBytes, formatDuration, formatNumber, plural } from '../format';
+import { keptGroups, layerWaitingBytes, type StageShape } from '../memory-model/layer-tensors';
+
+/*
+ * Activations that wait in the host's memory between forward and backward. Transformer Engine copies them beside compute, one layer's after the other's, spread evenly over the layers of a chunk, and at the end of each share compute
+ * waits for the copy (`AsyncDoubleBufferGroupOffloadHandler`, 1.x): a pass takes as long as the layers' work or all of its copies, whichever is longer.
+ */
+
+/** Bytes that leave in the forward of so many tokens of `batch` sequences, and come back in its backward. */
+export function offloadedBytes(inputs: CostInputs, shape: StageShape, batch: number, tokens: number, context: number): number {
+  const unit = { microBatch: 0, slice: 0, batch, tokens, context };
+  return keptGroups(inputs, shape).reduce(
+    (sum, group) => sum + (group.away ? group.layers * layerWaitingBytes(inputs, unit, group) : 0),
+    0,
+  );
+}
+
+/** What forward and backward of a slice wait for copies to and from the host, ms; and what backward waits more where it leaves out the gradients of weights. */
+export function offloadWaits(
+  inputs: CostInputs,
+  shape: StageShape,
+): (batch: number, tokens: number, context: number) => { forwardMs: number; backwardMs: number; splitWaitMs: number } {
+  const layers = stageCost(inputs, shape.layers, { ...shape, first: false, last: false });
+  const bytesPerMs = 1e6 * hostGBps(inputs.cluster);
+  return (batch, tokens, context) => {
+    const copyMs = offloadedBytes(inputs, shape, batch, tokens, context) / bytesPerMs;
+    const { forwardMs, backwardMs, backwardWeightMs } = layers(batch, tokens, context);
+    const waitMs = Math.max(0, copyMs - backwardMs);
+    return {
+      forwardMs: Math.max(0, copyMs - forwardMs),
+      backwardMs: waitMs,
+      splitWaitMs: Math.max(0, copyMs - (backwardMs - backwardWeightMs)) - waitMs,
+    };
+  };
+}
+
+/** The cost of a chunk with what its passes wait for copies to and from the host. */
+export function chunkCost(inputs: CostInputs, shape: StageShape): SliceCost {
+  const cost = stageCost(inputs, shape.layers, shape);
+  if ((inputs.training.offloadLayers ?? 0) === 0) return cost;
+  const waits = offloadWaits(inputs, shape);
+  return (batch, tokens, context) => {
+    const { forwardMs, backwardMs, backwardWeightMs } = cost(batch, tokens, context);
+    const wait = waits(batch, tokens, context);
+    return {
+      forwardMs: forwardMs + wait.forwardMs,
+      backwardMs: backwardMs + wait.backwardMs,
+      backwardWeightMs,
+      ...(wait.splitWaitMs > 0 ? { splitWaitMs: wait.splitWaitMs } : {}),
+    };
+  };
+}
+
+/** One line on what is offloaded on the stage that moves most, and whether its passes wait for it; none without. */
+export function offloadReason(
+  stageInputs: readonly CostInputs[],
+  shapes: readonly StageShape[],
+  { batch, tokens }: { readonly batch: number; readonly tokens: readonly number[] },
+): string[] {
+  const asked = stageInputs[0]?.training.offloadLayers ?? 0;
+  if (asked === 0) return [];
+  let [most, waitMs, rate] = [0, 0, Infinity];
+  for (const [stage, inputs] of stageInputs.entries()) {
+    const shape = shapes[stage];
+    if (shape === undefined) continue;
+    rate = Math.min(rate, hostGBps(inputs.cluster));
+    const waits = offloadWaits(inputs, shape);
+    let [bytes, ms, context] = [0, 0, 0];
+    for (const length of tokens) {
+      const { forwardMs, backwardMs } = waits(batch, length, context);
+      bytes += offloadedBytes(inputs, shape, batch, length, context);
+      ms += forwardMs + backwardMs;
+      context += length;
+    }
+    most = Math.max(most, bytes);
+    waitMs = Math.max(waitMs, ms);
+  }
+  const held = waitMs > 0 ? `which holds its passes up by ${formatDuration(waitMs)}` : 'beside compute';
+  const layers = Math.min(asked, Math.max(...shapes.map((shape) => shape.layers)));
+  return [
+    `activations of ${plural(layers, 'layer')} wait on the host: ${formatBytes(most)} of a micro-batch each way at ${formatNumber(rate)} GB/s, ${held}`,
+  ];
+}

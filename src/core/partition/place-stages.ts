@@ -1,0 +1,245 @@
+import { groupAt, gpusOfGroup, sameKind } from '../cluster/groups';
+import type { ClusterSpec, NodeGroup } from '../spec/cluster';
+import { gradientExchange, megatronBoundary, optimizerTime } from '../time-model/stage-time';
+import type { CostInputs } from '../time-model/rates';
+import { ExpectedError } from '../errors';
+import { plural } from '../format';
+import { usablePeakBytes } from '../memory-model/verdict';
+import { maximumUnitsInFlight } from '../memory-model/curve';
+import { generateSchedule, placeChunks, problemOf } from '../schedules/registry';
+import type { ScheduleName } from '../spec/schedule-names';
+import { canCut, cutLayers } from './cut-layers';
+import type { Layout } from '../spec/request';
+import { chunksPerStage, kindFor } from './scheduling';
+import { layersPeak, layersTime, microBatchOf, type Counter, type OfStage } from './stage-budget';
+import { stageInputsOf } from './stage-inputs';
+import { cutShapes, dealtToChunks } from './stages';
+
+/** Groups up to this number are tried in every order; more as written, and the other way round. */
+const mostOrderedGroups = 4;
+/** Micro-batches a stage that are ordered to count those in flight: where all of these are, so are all there are. */
+const countedPerStage = 3;
+
+/** A cluster of several kinds of nodes, and a layout whose stages are to be placed on them. */
+export interface PlacementProblem {
+  readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
+  /** What the stages are cut for; null: 1F1B. */
+  readonly schedule: ScheduleName | null;
+  /** Counts stages whose time or memory is worked out. */
+  readonly counter?: Counter;
+}
+
+/** What a placement is compared by. */
+export interface Standing {
+  readonly fits: boolean;
+  /** Of 1F1B over the step's micro-batches: all stages once, the slowest once more for every further micro-batch, sends of the fill and drain, gradient exchange and optimizer. */
+  readonly stepMs: number;
+  /** Largest share of what a card may hold that a stage needs. */
+  readonly fullest: number;
+}
+
+/** Stages on groups with their layers, and whether those fit. */
+export interface Placement extends Standing {
+  readonly layout: Layout;
+}
+
+/** Worse than every placement. */
+const worst: Standing = { fits: false, stepMs: Infinity, fullest: Infinity };
+
+/**
+ * The best order of the groups and cut of the layers for a layout's sizes. Every group takes stages in a row, as many as its GPUs make; every replica runs over the same groups in the same order. Layers are cut
+ * so that the slowest stage is fastest within each GPU's memory (`cutLayers`), times being those of a whole micro-batch; of the orders the one with the least step. What the layout fixes (`stageGroups`,
+ * `stageLayers`) stays. Where nothing fits, the placement that comes nearest.
+ */
+export function placeStages(problem: PlacementProblem): Placement {
+  const best = placeStagesWithin(problem);
+  if (best === null) throw moreStagesThanLayers(problem.inputs);
+  return best;
+}
+
+export function moreStagesThanLayers({ model, layout }: CostInputs): ExpectedError {
+  return new ExpectedError(
+    'plan-more-stages-than-layers',
+    `${plural(layout.pipeline, 'stage')} for ${plural(model.layers, 'layer')} leaves stages empty`,
+    'use larger layout.tensor or layout.data, or fewer GPUs',
+  );
+}
+
+/** The same; null where one look at each order, of the many that the best cut takes, says that none is as good as a placement that is known. */
+export function placeStagesWithin(problem: PlacementProblem, known: Standing = worst): Placement | null {
+  const { cluster, layout } = problem.inputs;
+  const orders = layout.stageGroups === undefined ? groupOrders(cluster.groups ?? [], layout) : [layout.stageGroups];
+  const budgets = budgetsOf(problem);
+  let best: Placement | null = null;
+  for (const stageGroups of orders) {
+    const other = placed(problem, budgets, stageGroups, best !== null && isBetter(best, known) ? best : known);
+    if (other !== null && (best === null || isBetter(other, best))) best = other;
+  }
+  return best;
+}
+
+/** What fits before what does not, the faster of the first and the one nearest to fitting of the others. */
+export function isBetter(a: Standing, b: Standing): boolean {
+  if (a.fits !== b.fits) return a.fits;
+  return a.fits ? a.stepMs < b.stepMs : a.fullest < b.fullest;
+}
+
+/** Orders in which groups follow each other down the pipeline, as the group of each stage; orders that only swap groups of one kind and size once. */
+function groupOrders(groups: readonly NodeGroup[], layout: Pick<Layout, 'tensor' | 'data' | 'context'>): (readonly number[])[] {
+  const written = groups.map((_, index) => index);
+  const orders = groups.length <= mostOrderedGroups ? permutations(written) : [written, written.toReversed()];
+  const stages = groups.map((group) => gpusOfGroup(group) / (layout.tensor * layout.data * layout.context));
+  const like = written.map((index) =>
+    written.find((other) => sameKind(groupAt(groups, other), groupAt(groups, index)) && stages[other] === stages[index]),
+  );
+  const distinct = new Map(orders.map((order) => [order.map((index) => like[index]).join(), order]).reverse() as [string, number[]][]);
+  return [...distinct.values()].reverse().map((order) => order.flatMap((index) => Array.from({ length: stages[index] ?? 0 }, () => index)));
+}
+
+function permutations(items: readonly number[]): number[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]));
+}
+
+/** Time of layers on each group, and peak memory. */
+interface Budgets {
+  readonly timeMs: readonly OfStage[];
+  readonly peakBytes: OfStage;
+}
+
+function budgetsOf({ inputs, schedule, counter }: PlacementProblem): Budgets {
+  const { cluster, layout } = inputs;
+  return {
+    timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }, counter)),
+    peakBytes: layersPeak(inputs, () => inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs)), counter),
+  };
+}
+
+function microBatchesOf({ training, layout }: CostInputs): number {
+  return Math.max(1, Math.floor(training.globalBatch / layout.data / training.microBatch));
+}
+
+/** By whose order the micro-batches in flight are counted: TeraPipe's has all of them, and orders that are planned stay within the memory there is. */
+const countedAs: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
+  ...{ TeraPipe: 'GPipe', Seq1F1B: '1F1B', ZeroBubble: '1F1B', ZeroBubbleV: '1F1B' },
+};
+
+/** Whole micro-batches that each stage holds at most, chunks of a stage counted as parts of one. */
+function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
+  const count = (name: ScheduleName): readonly number[] => {
+    const kind = kindFor(name, layout);
+    const chunks = chunksPerStage(kind, layout);
+    const counted = Math.min(microBatches, countedPerStage * layout.pipeline);
+    const scheme = Array.from({ length: counted }, () => ({ batch: 1, tokens: [1] }));
+    const schedule = generateSchedule(kind.name, problemOf(scheme, layout.pipeline, chunks));
+    return Array.from({ length: layout.pipeline }, (_, stage) => {
+      const inFlight = maximumUnitsInFlight(schedule, stage) / chunks;
+      return inFlight >= counted ? microBatches : inFlight;
+    });
+  };
+  try {
+    return count(countedAs[wanted] ?? wanted);
+  } catch (error) {
+    if (error instanceof ExpectedError && error.code === 'schedule-unmet') return count('GPipe');
+    throw error;
+  }
+}
+
+/** The best cut for an order of groups; null where it is worse than what is known. */
+function placed(
+  { inputs, schedule }: PlacementProblem,
+  budgets: Budgets,
+  stageGroups: readonly number[],
+  known: Standing,
+): Placement | null {
+  const { cluster, layout } = inputs;
+  const groups = cluster.groups ?? [];
+  const usable = stageGroups.map((group) => usablePeakBytes(groupAt(groups, group).gpu.memoryBytes));
+  const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageGroups[stage] ?? 0]?.(stage, from, to) ?? Infinity;
+  const fullness: OfStage = (stage, from, to) => budgets.peakBytes(stage, from, to) / (usable[stage] ?? 0);
+  const cut = layout.stageLayers === undefined ? bestCut(inputs, timeMs, fullness, known) : stageTotals(layout, layout.stageLayers);
+  if (cut === null) return null;
+  const fullest = Math.max(...ofStages(cut, fullness));
+  const times = ofStages(cut, timeMs);
+  const placedLayout = { ...layout, stageGroups, stageLayers: layout.stageLayers ?? dealt(cut, layout, schedule) };
+  return {
+    layout: placedLayout,
+    fits: fullest <= 1,
+    stepMs:
+      times.reduce((sum, ms) => sum + ms, 0) +
+      (microBatchesOf(inputs) - 1) * Math.max(...times) +
+      besideStagesMs({ ...inputs, layout: placedLayout }, cut),
+    fullest,
+  };
+}
+
+/** Added to what is known where cuts are held against it, for sums that are rounded otherwise. */
+const rounding = 1 + 1e-9;
+
+/** The cut with the fastest slowest stage that fits, or the one that comes nearest to fitting; null where neither can be as good as what is known, or there is none. */
+function bestCut(inputs: CostInputs, timeMs: OfStage, fullness: OfStage, known: Standing): readonly number[] | null {
+  const { model, layout } = inputs;
+  const mayBeEmpty = (stage: number): boolean => model.vocab > 0 && (stage === 0 || stage === layout.pipeline - 1);
+  const problem = { layers: model.layers, stages: layout.pipeline, mayBeEmpty };
+  // the slowest stage runs every micro-batch
+  const mostMs = known.fits ? (rounding * known.stepMs) / microBatchesOf(inputs) : Infinity;
+  const mostFull = known.fits ? 1 : Math.max(1, rounding * known.fullest);
+  const within =
+    (ms: number, share: number): OfStage =>
+    (stage, from, to) => {
+      // whichever is asked first spares the other
+      if (ms === Infinity && fullness(stage, from, to) > share) return Infinity;
+      const own = timeMs(stage, from, to);
+      return own <= ms && (ms === Infinity || fullness(stage, from, to) <= share) ? own : Infinity;
+    };
+  if (known !== worst) {
+    const asGood = within(mostMs, mostFull);
+    // some stage has as many layers as they have on average
+    const average = Math.ceil(model.layers / layout.pipeline);
+    const isRoom = Array.from({ length: layout.pipeline }, (_, stage) => stage).some((stage) => asGood(stage, 0, average) < Infinity);
+    if ((model.layerKinds === undefined && !isRoom) || !canCut({ ...problem, timeMs: asGood })) return null;
+  }
+  const fitting = cutLayers({ ...problem, timeMs: within(Infinity, 1) });
+  if (fitting !== null || known.fits) return fitting?.stageLayers ?? null;
+  return cutLayers({ ...problem, timeMs: fullness })?.stageLayers ?? null;
+}
+
+/** A value for every stage of a cut. */
+function ofStages(cut: readonly number[], value: OfStage): number[] {
+  let from = 0;
+  return cut.map((layers, stage) => {
+    const start = from;
+    from += layers;
+    return value(stage, start, from);
+  });
+}
+
+/** Layers of each stage of a cut that may be of chunks. */
+function stageTotals({ pipeline }: Layout, stageLayers: readonly number[]): readonly number[] {
+  const totals = Array.from({ length: pipeline }, () => 0);
+  stageLayers.forEach((layers, chunk) => (totals[chunk % pipeline] = (totals[chunk % pipeline] ?? 0) + layers));
+  return totals;
+}
+
+/** A cut as a layout has it: with virtual stages the layers of every chunk. */
+function dealt(cut: readonly number[], layout: Layout, schedule: ScheduleName | null): readonly number[] {
+  if (layout.virtualStages === 1) return cut;
+  return dealtToChunks(cut, placeChunks(kindFor(schedule ?? '1F1B', layout).placement, layout.pipeline, layout.virtualStages));
+}
+
+/** Sends of the fill and the drain, and after the pipeline the slowest gradient exchange and optimizer, ms. */
+function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number[]): number {
+  const stageInputs = stageInputsOf(inputs);
+  const { batch, tokens } = microBatchOf(inputs);
+  let sendsMs = 0;
+  for (let stage = 1; stage < cut.length; stage++) {
+    const [from, to] = [stageInputs[stage - 1], stageInputs[stage]];
+    if (from !== undefined && to !== undefined)
+      sendsMs += megatronBoundary(from, batch, tokens, to) + megatronBoundary(to, batch, tokens, from);
+  }
+  const last = cutShapes(cut, inputs.model).map((shape, stage) => {
+    const own = stageInputs[stage] ?? inputs;
+    return gradientExchange(own, shape, 'data') + optimizerTime(own, shape);
+  });
+  return sendsMs + Math.max(...last);
+}

@@ -1,0 +1,74 @@
+import type { CostInputs } from '../time-model/rates';
+import { momentBytes, wholeUnitMemory } from '../memory-model/chunk-memory';
+import type { StageShape } from '../memory-model/layer-tensors';
+import type { MemoryInputs } from '../memory-model/memory-inputs';
+import { staticBytes, totalBytes } from '../memory-model/static';
+import { withFurtherLayers } from '../model/multi-token-prediction';
+import { partOfModel } from '../model/layers';
+import type { WorkUnit } from '../schedules/schedule';
+import { chunkCost } from './offload';
+
+/** What a stage takes or holds with layers `from` to `to` (not included) of the model. */
+export type OfStage<T = number> = (stage: number, from: number, to: number) => T;
+
+/** How often stages were worked out anew. */
+export interface Counter {
+  count: number;
+}
+
+/** One micro-batch of whole sequences. */
+export function microBatchOf({ training }: MemoryInputs): WorkUnit {
+  return { microBatch: 0, slice: 0, batch: training.microBatch, tokens: training.sequenceLength, context: 0 };
+}
+
+/** Forward and backward of one micro-batch, ms, remembered. */
+export function layersTime(inputs: CostInputs, counter?: Counter): OfStage {
+  const { batch, tokens } = microBatchOf(inputs);
+  return remembered(
+    inputs,
+    (shape) => {
+      const { forwardMs, backwardMs } = chunkCost(inputs, shape)(batch, tokens, 0);
+      return forwardMs + backwardMs;
+    },
+    counter,
+  );
+}
+
+/** Peak of one GPU, bytes, while at most `inFlight` micro-batches, one number a stage, are between forward and backward: as `countMemory` of an order with one chunk a stage and whole backwards. */
+export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly number[], counter?: Counter): OfStage {
+  let inFlight: readonly number[] | undefined;
+  const held = remembered(
+    inputs,
+    (shape) => {
+      const { forward, backward, activations, keysValues, logits } = wholeUnitMemory(inputs, shape, microBatchOf(inputs), false, 1);
+      return {
+        always: totalBytes(staticBytes(inputs, shape)),
+        saved: activations + keysValues + logits,
+        busiest: Math.max(momentBytes(forward), momentBytes(backward)),
+      };
+    },
+    counter,
+  );
+  return (stage, from, to) => {
+    const { always, saved, busiest } = held(stage, from, to);
+    inFlight ??= inFlightOf();
+    return always + ((inFlight[stage] ?? 1) - 1) * saved + busiest;
+  };
+}
+
+/** Stages of one shape are worked out once: by their number of layers where all are alike, by their ends otherwise. */
+function remembered<T>({ model, layout }: MemoryInputs, compute: (shape: StageShape) => T, counter: Counter = { count: 0 }): OfStage<T> {
+  const { layers, layerKinds } = model;
+  const known = new Map<number, T>();
+  return (stage, from, to) => {
+    const [first, last] = [stage === 0, stage === layout.pipeline - 1];
+    const start = layerKinds === undefined ? 0 : from;
+    const key = ((start * (layers + 1) + (to - from)) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
+    let value = known.get(key);
+    if (value === undefined) {
+      counter.count++;
+      known.set(key, (value = compute(withFurtherLayers(model, { layers: to - from, first, last, ...partOfModel(model, from, to) }))));
+    }
+    return value;
+  };
+}

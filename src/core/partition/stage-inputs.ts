@@ -1,0 +1,28 @@
+import { groupAt, stageGpus } from '../cluster/groups';
+import type { ClusterSpec } from '../spec/cluster';
+import type { CostInputs } from '../time-model/rates';
+import type { Cards } from '../memory-model/profile';
+import type { Layout } from '../spec/request';
+
+/**
+ * What the times of each stage are predicted from: the nodes of its kind as a plain cluster, with the stages that lie on them. One object for all stages of a kind; on a plain cluster the
+ * inputs as they are.
+ */
+export function stageInputsOf(inputs: CostInputs & { readonly cluster: ClusterSpec }): readonly CostInputs[] {
+  const { cluster, layout } = inputs;
+  const { groups } = cluster;
+  if (groups === undefined) return Array.from({ length: layout.pipeline }, () => inputs);
+  const { stageGroups = [], ...sizes } = layout;
+  const known = new Map<number, CostInputs>();
+  return stageGroups.map((group) => {
+    let own = known.get(group);
+    const pipeline = stageGroups.filter((other) => other === group).length;
+    if (own === undefined) known.set(group, (own = { ...inputs, cluster: groupAt(groups, group), layout: { ...sizes, pipeline } }));
+    return own;
+  });
+}
+
+/** What the stages of a layout run on. */
+export function cardsOf(cluster: ClusterSpec, layout: Pick<Layout, 'stageGroups'>): Cards {
+  return stageGpus(cluster, layout) ?? cluster.gpu.memoryBytes;
+}

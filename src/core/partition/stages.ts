@@ -1,0 +1,94 @@
+import { ExpectedError } from '../errors';
+import { formatCount, plural } from '../format';
+import type { Place } from '../spec/located';
+import type { SequenceLengths } from '../model/flops';
+import { partOfModel } from '../model/layers';
+import { withFurtherLayers } from '../model/multi-token-prediction';
+import type { ModelSpec } from '../spec/model';
+import type { StageShape } from '../memory-model/activation-memory';
+import type { Layout } from '../spec/request';
+import { stackCut } from './stack-cut';
+
+/**
+ * Layers per stage: equal where `pipeline` divides `layers`, otherwise one more on the stages in the middle, so that the ends, which also carry embedding and head, stay light.
+ *
+ * @param model where its layers differ, to say which kinds each stage has.
+ */
+export function stageShapes(layers: number, pipeline: number, model?: ModelSpec): StageShape[] {
+  const each = Math.floor(layers / pipeline);
+  const extra = layers - each * pipeline;
+  const firstExtra = Math.floor((pipeline - extra) / 2);
+  const stageLayers = Array.from({ length: pipeline }, (_, stage) => each + (stage >= firstExtra && stage < firstExtra + extra ? 1 : 0));
+  return cutShapes(stageLayers, model);
+}
+
+/** Layers of each stage, or chunk, where nobody says: as `stageShapes` has them, or by the arithmetic of encoder and decoder. */
+export function usualCut(model: ModelSpec, training: SequenceLengths, stages: number): readonly number[] {
+  return model.stacks === undefined ? stageShapes(model.layers, stages).map(({ layers }) => layers) : stackCut(model, training, stages);
+}
+
+/** Stages, or chunks, of so many layers each, in order of the layers; of a `model` the last one also has those that predict further tokens. */
+export function cutShapes(stageLayers: readonly number[], model?: ModelSpec): StageShape[] {
+  let from = 0;
+  return stageLayers.map((layers, stage) => {
+    const part = model === undefined ? {} : partOfModel(model, from, from + layers);
+    from += layers;
+    const shape = { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...part };
+    return model === undefined ? shape : withFurtherLayers(model, shape);
+  });
+}
+
+/** Layers of each chunk by a cut that has one entry for each chunk, or one for each stage. */
+export function chunkLayers(stageLayers: readonly number[], stageOfChunk: Uint32Array): readonly number[] {
+  return stageLayers.length === stageOfChunk.length ? stageLayers : dealtToChunks(stageLayers, stageOfChunk);
+}
+
+/**
+ * Refuses a cut of another number of stages or layers than there are, and one with an empty stage that has neither embedding nor head.
+ * @throws ExpectedError `plan-stage-layers` at `place`.
+ */
+export function requireCut(
+  { pipeline, virtualStages, stageLayers }: Pick<Layout, 'pipeline' | 'virtualStages' | 'stageLayers'>,
+  { layers, vocab }: ModelSpec,
+  place?: Place,
+): void {
+  if (stageLayers === undefined) return;
+  const stages = pipeline * virtualStages;
+  const total = stageLayers.reduce((sum, count) => sum + count, 0);
+  const empty = stageLayers.findIndex((count, stage) => count === 0 && (vocab === 0 || (stage > 0 && stage < stages - 1)));
+  const virtual = virtualStages > 1 ? ` of ${plural(virtualStages, 'virtual stage')}` : '';
+  const refuse = (message: string, remedy: string): never => {
+    throw new ExpectedError('plan-stage-layers', message, remedy, place);
+  };
+  if (stageLayers.length !== stages)
+    refuse(
+      `layout.stageLayers has ${plural(stageLayers.length, 'entry', 'entries')} for ${plural(pipeline, 'stage')}${virtual}`,
+      `give it ${plural(stages, 'entry', 'entries')}, or leave it out`,
+    );
+  if (total !== layers)
+    refuse(
+      `layout.stageLayers adds up to ${plural(total, 'layer')}, and the model has ${formatCount(layers)}`,
+      'let it add up to the layers of the model',
+    );
+  if (empty >= 0) refuse(`layout.stageLayers leaves stage ${formatCount(empty)} without a layer`, 'give it one, or use fewer stages');
+}
+
+/** Layers of each chunk where those of each stage are decided: equal, but that chunks with the embedding or the head are the first to have one less. */
+export function dealtToChunks(stageLayers: readonly number[], stageOfChunk: Uint32Array): number[] {
+  const chunks = new Uint32Array(stageLayers.length);
+  for (const stage of stageOfChunk) chunks[stage] = (chunks[stage] ?? 0) + 1;
+  const dealt = new Uint32Array(stageLayers.length);
+  const layers = Array.from(stageOfChunk, () => 0);
+  const deal = (chunk: number): void => {
+    const stage = stageOfChunk[chunk] ?? 0;
+    const [all = 0, count = 1, index = 0] = [stageLayers[stage], chunks[stage], dealt[stage]];
+    const each = Math.floor(all / count);
+    layers[chunk] = each + (index < all - each * count ? 1 : 0);
+    dealt[stage] = index + 1;
+  };
+  const last = layers.length - 1;
+  for (let chunk = 1; chunk < last; chunk++) deal(chunk);
+  deal(0);
+  if (last > 0) deal(last);
+  return layers;
+}

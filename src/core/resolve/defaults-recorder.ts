@@ -1,0 +1,24 @@
+import type { Located } from '../spec/located';
+import type { Assumption } from '../spec/request';
+
+/** A value that no file gives, and why it is taken. */
+export interface Fallback<T> {
+  readonly value: T;
+  readonly because: string;
+}
+
+/** Collects what had to be assumed while taking what is given. */
+export function chooser() {
+  const assumptions: Assumption[] = [];
+  return {
+    assumptions,
+    take: <T>(key: string, given: Located<T> | undefined, fallback: () => Fallback<T>): T => {
+      if (given !== undefined) return given.value;
+      const { value, because } = fallback();
+      assumptions.push({ key, value: typeof value === 'object' ? JSON.stringify(value) : String(value), because });
+      return value;
+    },
+  };
+}
+
+export type Take = ReturnType<typeof chooser>['take'];

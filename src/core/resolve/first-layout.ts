@@ -1,0 +1,320 @@
+import type { Run } from '../formats/run';
+import type { Given } from '../formats/given';
+import type { ClusterSpec } from '../spec/cluster';
+import { defaultConstants } from '../spec/cost-constants';
+import { fitsMemory, usablePeakBytes, verdictOf } from '../memory-model/verdict';
+import type { Located } from '../spec/located';
+import { splitsHeads } from '../model/mixers';
+import type { ModelSpec } from '../spec/model';
+import { divisorsOf, greatestDivisor } from '../numbers';
+import type { ScheduleName } from '../spec/schedule-names';
+import { abilities } from '../layout-search/abilities';
+import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
+import { memoryOf } from '../partition/scheduling';
+import { usualCut } from '../partition/stages';
+import { boundsOf, type Bounds } from '../layout-search/bounds';
+import type { KeyedFamily } from '../layout-search/known';
+
+/** Training before its layout is known. */
+export type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
+
+/** Four micro-batches a stage on every replica. */
+export function defaultGlobalBatch(layout: Layout, microBatch: number): number {
+  return layout.data * microBatch * 4 * layout.pipeline;
+}
+
+/** What is given of a run, as far as its layout goes. */
+export type LayoutGiven = Pick<Run, 'layout' | 'schedule' | 'format'> & { readonly training: Pick<Run['training'], 'globalBatch'> };
+
+export interface FoundLayout {
+  readonly layout: Layout;
+  /** By the memory of the schedule that layouts are judged by. */
+  readonly fits: boolean;
+  /** It fits, and leaves `room` of what is usable. */
+  readonly hasRoom: boolean;
+  /** Of its fullest stage, at least. */
+  readonly peakBytes: number;
+  /** Layouts whose memory was counted, the others being ruled out by a bound. */
+  readonly evaluations: number;
+  /** Layouts whose time was bounded. */
+  readonly estimates: number;
+}
+
+export interface FoundCluster extends FoundLayout {
+  readonly nodes: number;
+}
+
+/** Share of what is usable that an assumed layout leaves: predictions of memory are no better, and a batch grows. */
+const room = 0.1;
+/** Layouts of one number of nodes whose memory is counted at most; a count and no time, so that every machine gives the same answer. */
+export const mostEvaluations = 24;
+/** Layouts that are looked at for a faster one, where one was found at once. */
+export const leastSecondLooks = 2;
+/** Layouts of one number of nodes whose time is bounded at most. */
+export const mostEstimates = 256;
+/** Longest pipeline that is assumed because it is fast. */
+const mostUsualStages = 16;
+/** Share of the time that makes a layout worth more model parallelism: the bound is no better. */
+const leastGain = 0.02;
+/** Most nodes that are assumed. */
+export const mostAssumedNodes = 256;
+/** Longest pipeline that is assumed; longer ones can be asked for. */
+const mostAssumedStages = 128;
+/** Largest expert size that is assumed. */
+const mostAssumedExpert = 64;
+
+/** By which schedule's memory a layout is judged: the one asked for, or a simpler one like it where that is chosen or planned within the memory there is. */
+const judgedBy: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
+  ...{ TeraPipe: '1F1B', GPipe: '1F1B', Seq1F1B: '1F1B' },
+  ...{ ZeroBubble: '1F1B', ZeroBubbleV: 'ZBVZeroBubble' },
+};
+
+/** GPUs of the sizes that are given. Where no file gives the replicas, enough of them that the experts are shared out evenly. */
+export function askedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Given<Layout>): number {
+  const replica = (tensor?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
+  const stages = pipeline?.value ?? 1;
+  if (data !== undefined || expert === undefined || stages * replica === 1) return stages * replica;
+  const experts = expert.value * (expertTensor?.value ?? 1);
+  return (stages * replica * experts) / greatestDivisor(replica, experts);
+}
+
+/** The fewest nodes, doubled from one, on which a layout fits with room; else the fewest on which one fits, else on which one comes closest. */
+export function fewestNodes(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, oneNode: ClusterSpec): FoundCluster | null {
+  let best: FoundCluster | null = null;
+  let [evaluations, estimates] = [0, 0];
+  for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2) {
+    const found = firstLayout(given, draft, model, { ...oneNode, nodes });
+    evaluations += found?.evaluations ?? 0;
+    estimates += found?.estimates ?? 0;
+    if (found !== null && (best === null || isBetter(found, best))) best = { ...found, nodes };
+    if (best?.hasRoom === true) break;
+  }
+  return best === null ? null : { ...best, evaluations, estimates };
+}
+
+function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
+  if (a.hasRoom || b.hasRoom || a.fits !== b.fits) return a.hasRoom || (a.fits && !b.fits);
+  return !a.fits && a.peakBytes < b.peakBytes;
+}
+
+/**
+ * A layout for a number of nodes; null when none uses all GPUs. The one with the least model parallelism that fits with room, else that fits, else that comes closest. Where one fits with room, the fastest by the
+ * search's bound on time that does, of those that launchers usually run: stages as equal as its own, no pipeline deeper than `mostUsualStages` unless its own is.
+ *
+ * The memory of at most `mostEvaluations` layouts is counted to find one, and of as many again, `leastSecondLooks` at least, to find a faster one; times of at most `mostEstimates` are bounded. What the search's bound on memory rules out is not counted.
+ */
+export function firstLayout(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): FoundLayout | null {
+  const judge = judgeOf(given, draft, model, cluster);
+  const layouts = possibleLayouts(given, draft, model, cluster);
+  let best: JudgedLayout | null = null;
+  for (const layout of layouts) {
+    const found = judge.look(layout, mostEvaluations);
+    if (best === null || isBetter(found, best)) best = found;
+    if (found.hasRoom) break;
+  }
+  if (best === null) return null;
+  if (best.hasRoom) best = fasterLayout(best, [...layouts, ...withWholeExperts(layouts, given, model)], judge, given, model);
+  return { ...best, ...judge.counts };
+}
+
+/** A layout faster than `first`, where one of those that are worth a look has room too; else `first`. */
+function fasterLayout(first: JudgedLayout, layouts: readonly Layout[], judge: Judge, given: LayoutGiven, model: ModelSpec): JudgedLayout {
+  if (layouts.length === 1) return first;
+  const { pipeline } = first.layout;
+  const isUsual = (layout: Layout): boolean =>
+    layout.pipeline <= Math.max(pipeline, mostUsualStages) &&
+    (abilities[given.format].schedules === null || model.layers % pipeline > 0 || model.layers % layout.pipeline === 0);
+  const firstMs = judge.estimate(first.layout).sequenceMs;
+  const faster = layouts
+    .filter((layout) => layout !== first.layout && isUsual(layout))
+    .slice(0, mostEstimates - 1)
+    .map((layout) => ({ layout, ...judge.estimate(layout) }))
+    .filter(({ sequenceMs, mayHaveRoom }) => mayHaveRoom && sequenceMs < (1 - leastGain) * firstMs)
+    .sort((a, b) => a.sequenceMs - b.sequenceMs);
+  const most = judge.counts.evaluations + Math.max(judge.counts.evaluations, leastSecondLooks);
+  for (const { layout } of faster) {
+    const found = judge.look(layout, most);
+    if (found.hasRoom) return found;
+  }
+  return first;
+}
+
+type JudgedLayout = Omit<FoundLayout, 'evaluations' | 'estimates'>;
+
+interface Judge {
+  /** By its memory; counted only while fewer than `most` were. */
+  readonly look: (layout: Layout, most: number) => JudgedLayout;
+  /** A step for each sequence of its batch, at least, and whether memory may leave room: the search's bounds under 1F1B. */
+  readonly estimate: (layout: Layout) => { readonly sequenceMs: number; readonly mayHaveRoom: boolean };
+  readonly counts: { evaluations: number; estimates: number };
+}
+
+function judgeOf(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): Judge {
+  const wanted = given.schedule?.value ?? '1F1B';
+  const schedule = judgedBy[wanted] ?? wanted;
+  const usableBytes = usablePeakBytes(cluster.gpu.memoryBytes);
+  const counts = { evaluations: 0, estimates: 0 };
+  const trainingOf = (layout: Layout): TrainingSpec => ({
+    ...draft,
+    sequenceParallel: layout.tensor > 1,
+    globalBatch: defaultGlobalBatch(layout, draft.microBatch),
+  });
+  let known: Bounds | null = null;
+  const boundsFor = (layout: Layout): Bounds => (known ??= boundsOf(requestFor(model, cluster, trainingOf(layout), layout)));
+  return {
+    counts,
+    look: (layout, most) => {
+      const training = trainingOf(layout);
+      const least = leastBytes(boundsFor(layout), schedule, training, layout);
+      const isRuledOut = least > usableBytes || counts.evaluations >= most;
+      const counted = isRuledOut ? null : peakOf({ model, training, layout }, schedule, cluster.gpu.memoryBytes);
+      if (counted !== null) counts.evaluations++;
+      const peakBytes = counted?.peakBytes ?? (isRuledOut ? least : Infinity);
+      const fits = counted?.fits ?? false;
+      return { layout, fits, hasRoom: fits && peakBytes <= (1 - room) * usableBytes, peakBytes };
+    },
+    estimate: (layout) => {
+      counts.estimates++;
+      const training = trainingOf(layout);
+      const stageLayers = layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages);
+      const point = { ...familyOf(training, layout), schedule: '1F1B' as const, slices: 1, stageLayers };
+      const { iterationMs, peakBytes } = boundsFor(layout).pointBound(point);
+      return { sequenceMs: iterationMs / training.globalBatch, mayHaveRoom: peakBytes <= (1 - room) * usableBytes };
+    },
+  };
+}
+
+function requestFor(model: ModelSpec, cluster: ClusterSpec, training: TrainingSpec, layout: Layout): PlanRequest {
+  const open = { schedule: null, slicing: { unit: null, scheme: null }, costTable: null, profile: null, assumptions: [] };
+  return { title: '', model, cluster, training, layout, constants: defaultConstants, ...open };
+}
+
+/** A run whose sizes that no file gives, but its launcher has by default (`written`), are left open where the model does not fit with them. */
+export function withoutTightDefaults(
+  run: Run,
+  { tensor, pipeline }: Given<Layout>,
+  draft: TrainingDraft,
+  model: ModelSpec,
+  oneNode: ClusterSpec,
+  nodes: number | null,
+): Run {
+  const isDefault = (size: Located<number> | undefined): boolean => size?.source.kind === 'default';
+  if ((!isDefault(tensor) && !isDefault(pipeline)) || run.groups !== undefined) return run;
+  const found = nodes === null ? fewestNodes(run, draft, model, oneNode) : firstLayout(run, draft, model, { ...oneNode, nodes });
+  if (found === null || found.fits) return run;
+  const layout = { ...run.layout };
+  if (isDefault(tensor)) delete layout.tensor;
+  if (isDefault(pipeline)) delete layout.pipeline;
+  return { ...run, layout };
+}
+
+/** What the fullest stage needs, however the layers are cut, at least: the search's bound, under 1F1B with what is saved. */
+function leastBytes(bounds: Bounds, schedule: ScheduleName, training: TrainingSpec, layout: Layout): number {
+  const family = familyOf(training, layout);
+  return schedule === '1F1B' ? bounds.familyBound({ ...family, schedule, slices: 1 }).peakBytes : bounds.heldBytes(family);
+}
+
+function familyOf(training: TrainingSpec, layout: Layout): KeyedFamily {
+  const { tensor, context, expert, expertTensor } = layout;
+  const time = [tensor, context, expert, expertTensor].join();
+  return { layout, training, keys: { time, sliced: time, holding: Object.values(layout).join() } };
+}
+
+function peakOf(
+  inputs: { readonly model: ModelSpec; readonly training: TrainingSpec; readonly layout: Layout },
+  schedule: ScheduleName,
+  cardBytes: number,
+): { readonly fits: boolean; readonly peakBytes: number } {
+  const { training, layout } = inputs;
+  const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
+  const memory = memoryOf(inputs, schedule, scheme, cardBytes);
+  return memory === null ? { fits: false, peakBytes: Infinity } : { fits: fitsMemory(memory), peakBytes: verdictOf(memory).peakBytes };
+}
+
+/** Layouts that respect what is given and use all GPUs, least model parallelism first. Those whose replicas divide a given batch and share out a given expert size, where there are any. */
+function possibleLayouts(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): Layout[] {
+  const { layout: fixed } = given;
+  const context = fixed.context?.value ?? 1;
+  const shared: Pick<Layout, 'expertTensor' | 'stageLayers'> = {
+    ...(fixed.expertTensor === undefined ? {} : { expertTensor: fixed.expertTensor.value }),
+    ...(fixed.stageLayers?.value === undefined ? {} : { stageLayers: fixed.stageLayers.value }),
+  };
+  const layouts = possibleSizes(fixed, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context).flatMap((sizes) =>
+    expertSizes(given, model, { ...sizes, context }).map((expert) => ({
+      ...{ ...sizes, context, expert, ...shared },
+      virtualStages: fixed.virtualStages?.value ?? 1,
+    })),
+  );
+  const batch = given.training.globalBatch?.value;
+  const dividing = layouts.filter(
+    ({ data, tensor, expert, expertTensor = tensor }) =>
+      (batch === undefined || batch % (data * draft.microBatch) === 0) && ((data * context * tensor) / expertTensor) % expert === 0,
+  );
+  return dividing.length > 0 ? dividing : layouts;
+}
+
+/** The same with experts that tensor parallelism does not split, as launchers run many small ones, where nothing says how they are split. */
+function withWholeExperts(layouts: readonly Layout[], given: LayoutGiven, model: ModelSpec): Layout[] {
+  const { expert, expertTensor } = given.layout;
+  if (model.experts === null || expert !== undefined || expertTensor !== undefined || areExpertsDecided(given)) return [];
+  const { count } = model.experts;
+  const unshared = layouts.filter((layout) => layout.tensor > 1 && layout.expert === 1);
+  return unshared.flatMap((layout) => {
+    const ranks = layout.data * layout.context * layout.tensor;
+    return divisorsOf(count)
+      .filter((size) => size <= mostAssumedExpert && ranks % size === 0)
+      .map((size) => ({ ...layout, expert: size, expertTensor: 1 }));
+  });
+}
+
+/** Expert sizes: as given, 1 where a launcher's file or whole sizes leave it out, else whatever divides the experts and their replicas. */
+function expertSizes(
+  given: LayoutGiven,
+  model: ModelSpec,
+  { data, context, tensor }: Pick<Layout, 'data' | 'context' | 'tensor'>,
+): number[] {
+  const { layout } = given;
+  if (layout.expert !== undefined) return [layout.expert.value];
+  if (model.experts === null || areExpertsDecided(given)) return [1];
+  const replicas = (data * context * tensor) / (layout.expertTensor?.value ?? tensor);
+  return divisorsOf(model.experts.count).filter((size) => size <= mostAssumedExpert && replicas % size === 0);
+}
+
+/** A launcher's file decides by what it leaves out, and whole sizes do. */
+function areExpertsDecided({ layout, format }: LayoutGiven): boolean {
+  return abilities[format].schedules !== null || (layout.tensor !== undefined && layout.pipeline !== undefined);
+}
+
+type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
+
+/** Sizes that respect what is given, divide heads, stay in a node with tensor parallelism, and use `gpus`; least model parallelism first, of equal ones those that divide the layers evenly, and of these the longest pipeline. */
+function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterSpec, gpus: number): Sizes[] {
+  if (given.tensor !== undefined && given.pipeline !== undefined) {
+    const modelParallel = given.tensor.value * given.pipeline.value;
+    return [
+      {
+        tensor: given.tensor.value,
+        pipeline: given.pipeline.value,
+        data: given.data?.value ?? Math.max(1, Math.floor(gpus / modelParallel)),
+      },
+    ];
+  }
+  const tensors =
+    given.tensor !== undefined ? [given.tensor.value] : divisorsOf(cluster.gpusPerNode).filter((tensor) => splitsHeads(model, tensor));
+  const pipelines = given.pipeline !== undefined ? [given.pipeline.value] : stageCounts(given, model, gpus);
+  const isEven = ({ pipeline }: Sizes): number => (model.layers % pipeline === 0 ? 0 : 1);
+  return tensors
+    .flatMap((tensor) =>
+      pipelines.map((pipeline) => ({ tensor, pipeline, data: given.data?.value ?? Math.floor(gpus / tensor / pipeline) })),
+    )
+    .filter(({ tensor, pipeline, data }) => data >= 1 && tensor * pipeline * data === gpus)
+    .sort((a, b) => a.tensor * a.pipeline - b.tensor * b.pipeline || isEven(a) - isEven(b) || b.pipeline - a.pipeline);
+}
+
+/** Numbers of stages: those that divide the layers, and where nothing depends on equal stages those that divide the GPUs too. */
+function stageCounts({ virtualStages }: Given<Layout>, { layers, stacks }: ModelSpec, gpus: number): number[] {
+  const most = Math.min(layers, mostAssumedStages);
+  const even = divisorsOf(layers).filter((stages) => stages <= most);
+  if ((virtualStages?.value ?? 1) > 1 || stacks !== undefined) return even;
+  return [...new Set([...even, ...divisorsOf(gpus).filter((stages) => stages <= most)])];
+}

@@ -1,0 +1,79 @@
+import type { ClusterSpec } from '../spec/cluster';
+import type { Run } from '../formats/run';
+import type { Given } from '../formats/given';
+import { ExpectedError } from '../errors';
+import { formatCount } from '../format';
+import { parameterCount } from '../model/parameters';
+import type { ModelSpec } from '../spec/model';
+import type { Take } from './defaults-recorder';
+import { firstLayout, type FoundLayout, type TrainingDraft } from './first-layout';
+import type { Layout } from '../spec/request';
+import { requireCut } from '../partition/stages';
+
+/**
+ * The layout of a run on its cluster: what files give, and for the rest a first layout, said to be assumed.
+ *
+ * @param known the first layout, where it was found with the nodes.
+ * @throws ExpectedError `layout-world-size`, `plan-stage-layers`.
+ */
+export function resolveLayout(
+  run: Run,
+  training: TrainingDraft,
+  model: ModelSpec,
+  cluster: ClusterSpec,
+  known: FoundLayout | null,
+  take: Take,
+): Layout {
+  const given = run.layout;
+  const world = cluster.nodes * cluster.gpusPerNode;
+  requireCutGiven(given, model);
+  const found = known ?? firstLayout(run, training, model, cluster);
+  if (found === null) {
+    throw new ExpectedError(
+      'layout-world-size',
+      `No tensor, pipeline and data sizes use all ${formatCount(world)} GPUs with what is fixed`,
+      `leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
+    );
+  }
+  const { tensor, pipeline, data, context, expert, expertTensor, virtualStages, stageLayers } = found.layout;
+  const parameters = formatCount(parameterCount(model));
+  const on = `${parameters} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
+  const because = found.hasRoom
+    ? `by a quick estimate the fastest that fits ${on} with room to spare; search layouts for a better one`
+    : `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${on}; search layouts for a better one`;
+  return {
+    tensor: take('layout.tensor', given.tensor, () => ({ value: tensor, because })),
+    pipeline: take('layout.pipeline', given.pipeline, () => ({ value: pipeline, because })),
+    data: take('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
+    context: take('layout.context', given.context, () => ({ value: context, because: 'no context parallelism asked for' })),
+    expert:
+      model.experts === null
+        ? expert
+        : take('layout.expert', given.expert, () => ({
+            value: expert,
+            because: expert > 1 ? (found.hasRoom ? because : 'the least that fits') : 'no expert parallelism asked for',
+          })),
+    ...(expertTensor === undefined
+      ? {}
+      : {
+          expertTensor:
+            given.expertTensor === undefined
+              ? take('layout.expertTensor', undefined, () => ({
+                  value: expertTensor,
+                  because: 'experts whole on a GPU, as launchers run small ones',
+                }))
+              : expertTensor,
+        }),
+    virtualStages,
+    ...(stageLayers === undefined ? {} : { stageLayers }),
+  };
+}
+
+/** Refuses a cut that does not fit the stages and the model where it is written. */
+export function requireCutGiven({ stageLayers, pipeline, virtualStages }: Given<Layout>, model: ModelSpec): void {
+  if (stageLayers?.value === undefined) return;
+  const { value, source } = stageLayers;
+  const virtual = virtualStages?.value ?? 1;
+  const layout = { pipeline: pipeline?.value ?? value.length / virtual, virtualStages: virtual, stageLayers: value };
+  requireCut(layout, model, source.kind === 'file' ? source.place : undefined);
+}

@@ -1,0 +1,357 @@
+import type { Run } from '../formats/run';
+import type { Given } from '../formats/given';
+import { clusterOf, clusterText, nodeGroups } from '../cluster/groups';
+import { gpuPresets, type GpuPresetName } from '../cluster/presets';
+import { lacksBf16, type ClusterSpec, type GpuSpec } from '../spec/cluster';
+import { defaultConstants, type CostConstants } from '../spec/cost-constants';
+import { gpuOfProfile } from '../slice-times/device';
+import { ExpectedError } from '../errors';
+import type { Located } from '../spec/located';
+import { parameterCount } from '../model/parameters';
+import { trainedModelOf } from '../formats/written-model';
+import { runtimeOf } from '../spec/runtime';
+import type { ModelSpec } from '../spec/model';
+import { chooseProfile, gpuPresetOf, profileMismatch } from '../slice-times/match';
+import type { NamedProfile } from '../spec/profile';
+import { formatCount } from '../format';
+import { baseName } from '../text';
+import { abilitiesOf } from '../layout-search/abilities';
+import { calibrated } from './calibrate';
+import { requireCutGiven, resolveLayout } from './resolve-layout';
+import { chooser, type Fallback, type Take } from './defaults-recorder';
+import { becauseOfFace, type ResolveDefaults } from './defaults';
+import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
+import {
+  askedGpus,
+  defaultGlobalBatch,
+  fewestNodes,
+  mostAssumedNodes,
+  withoutTightDefaults,
+  type FoundCluster,
+  type FoundLayout,
+  type TrainingDraft,
+} from './first-layout';
+import { sequenceLengths } from './sequence-lengths';
+import { mixedLayout } from '../partition/mixed-layout';
+import { requireStacks, requireStacksOf } from '../planner/stack-rules';
+
+/**
+ * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by the first that fits memory.
+ *
+ * @param found profiles that lie near the config; one that matches is used unless the files name another or none.
+ * @throws ExpectedError `model-not-planned` for models of kinds that planning has no word for; `layout-world-size` when no layout uses the GPUs there are; `profile-mismatch` when the profile that the files name is of something else.
+ */
+export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): PlanRequest {
+  requirePlanned(run);
+  const { assumptions, take } = chooser();
+  for (const [key, { value, source }] of Object.entries(run.model)) {
+    if (source.kind === 'default' && value !== null)
+      assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
+  }
+  const model = trainedModelOf(run);
+  requireStacksOf(run, model);
+  const mixed = mixedCluster(run);
+  const oneNode = mixed ?? resolveNode(run, defaults, take);
+  const draft = resolveTraining(run, model, oneNode, take);
+  const fixing = withoutTightDefaults(
+    { ...run, layout: layoutGiven(run, take) },
+    run.layout,
+    draft,
+    model,
+    oneNode,
+    run.nodes?.value ?? defaults.nodes,
+  );
+  const assumed = mixed === null ? resolveNodes(fixing, defaults, draft, model, oneNode, take) : null;
+  const cluster = mixed ?? { ...oneNode, nodes: assumed?.nodes ?? 1 };
+  const constants = { ...defaultConstants, ...givenValues(run.constants) };
+  const layout =
+    mixed === null
+      ? resolveLayout(fixing, draft, model, cluster, assumed?.found ?? null, take)
+      : resolveMixedLayout(fixing, draft, model, mixed, constants, take);
+  const training = trainingOn(run, draft, layout, take);
+  const { schedules: runs } = abilitiesOf(run);
+  const request: PlanRequest = {
+    title: run.title,
+    model,
+    cluster,
+    training,
+    layout,
+    schedule: scheduleOf(run, layout),
+    ...(runs === null ? {} : { runs }),
+    slicing: { unit: run.unit?.value ?? null, scheme: run.scheme?.value ?? null },
+    constants,
+    costTable: run.costTable?.value ?? null,
+    profile: null,
+    assumptions,
+  };
+  requireStacks(request);
+  const profile = resolveProfile(run, request, found, take);
+  return calibratedTo(run, { ...request, profile }, take);
+}
+
+/** The schedule that the files name; on one stage launchers run none, whatever their files name for later. */
+function scheduleOf({ schedule, format }: Run, { pipeline }: Layout): PlanRequest['schedule'] {
+  const isOwn = format === 'terapipe' || format === 'huggingface' || format === 'onnx';
+  return schedule === undefined || (pipeline === 1 && !isOwn) ? null : schedule.value;
+}
+
+/** The training on a layout: what depends on its sizes. */
+function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, take: Take): TrainingSpec {
+  const given = run.training;
+  return {
+    ...draft,
+    sequenceParallel: take('training.sequenceParallel', given.sequenceParallel, () => ({
+      value: layout.tensor > 1,
+      because: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
+    })),
+    globalBatch: take('training.globalBatch', given.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
+  };
+}
+
+/** With the GPU's efficiency rescaled to a measured step that the files give; measured layer times need none. */
+function calibratedTo({ calibration }: Run, request: PlanRequest, take: Take): PlanRequest {
+  const measured = calibration?.iterationMs;
+  if (measured === undefined) return request;
+  if (request.costTable !== null || request.profile !== null) {
+    take('calibration.iterationMs', undefined, () => ({ value: 'not used', because: 'layer times are measured already' }));
+    return request;
+  }
+  try {
+    return calibrated(request, measured.value);
+  } catch (error) {
+    if (!(error instanceof ExpectedError) || error.place !== undefined || measured.source.kind !== 'file') throw error;
+    throw new ExpectedError(error.code, error.message, error.remedy, measured.source.place);
+  }
+}
+
+function requirePlanned({ unplanned }: Run): void {
+  if (unplanned !== undefined) throw new ExpectedError('model-not-planned', unplanned.message, unplanned.remedy, unplanned.place);
+}
+
+/** The profile that the files name, or the best of those found; what was found and refused is said. */
+function resolveProfile(run: Run, request: PlanRequest, found: readonly NamedProfile[], take: Take): NamedProfile | null {
+  if (request.costTable !== null || run.profile?.value === null) return null;
+  if (run.profile !== undefined) {
+    const { value, source } = run.profile;
+    const reason = profileMismatch(value.profile, request);
+    if (reason === null) return value;
+    throw new ExpectedError(
+      'profile-mismatch',
+      `This profile cannot serve the plan: ${reason}`,
+      'profile this layer on this GPU, name another profile, or write "none"',
+      source.kind === 'file' ? source.place : undefined,
+    );
+  }
+  if (request.cluster.groups !== undefined) {
+    if (found.length > 0) take('cost.profile', undefined, () => ({ value: 'none', because: 'a profile is of one kind of GPU' }));
+    return null;
+  }
+  const { chosen, refused } = chooseProfile(request, found);
+  const [first] = refused;
+  if (chosen !== null)
+    take('cost.profile', undefined, () => ({
+      value: baseName(chosen.file),
+      because: 'found near the config; same layer, GPU and precision',
+    }));
+  else if (first !== undefined)
+    take('cost.profile', undefined, () => ({
+      value: 'none',
+      because: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
+    }));
+  return chosen;
+}
+
+function givenValues<T extends object>(given: Given<T>): Partial<T> {
+  return Object.fromEntries(Object.entries(given).map(([key, located]) => [key, (located as Located<unknown>).value])) as Partial<T>;
+}
+
+/** What the files fix of the layout: a cut fixes the number of stages, a profile they name the tensor size it was measured for. */
+function layoutGiven({ layout: written, profile }: Run, take: Take): Given<Layout> {
+  const layout = withStagesOfCut(written, take);
+  const measured = profile?.value?.profile.tensor;
+  if (measured === undefined || layout.tensor !== undefined) return layout;
+  const value = take('layout.tensor', undefined, () => ({ value: measured, because: 'the profile was measured for it' }));
+  return { ...layout, tensor: { value, source: { kind: 'default', because: 'the profile was measured for it' } } };
+}
+
+function withStagesOfCut(layout: Given<Layout>, take: Take): Given<Layout> {
+  const { stageLayers, pipeline, virtualStages } = layout;
+  const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);
+  if (stages === 0 || pipeline !== undefined || !Number.isInteger(stages)) return layout;
+  const because = 'as many as layout.stageLayers has';
+  return {
+    ...layout,
+    pipeline: { value: take('layout.pipeline', undefined, () => ({ value: stages, because })), source: { kind: 'default', because } },
+  };
+}
+
+/**
+ * The cluster of a run with several kinds of nodes; null for others.
+ * @throws ExpectedError `cluster-groups-measured`, placed, when times are given that are of one kind of GPU: which, no file says.
+ */
+function mixedCluster(run: Run): ClusterSpec | null {
+  if (run.groups === undefined) return null;
+  const { costTable, profile, calibration } = run;
+  const measured = [
+    ['cost.table', costTable],
+    ['cost.profile', profile?.value === null ? undefined : profile],
+    ['calibration.iterationMs', calibration?.iterationMs],
+  ] as const;
+  for (const [key, setting] of measured)
+    if (setting !== undefined)
+      throw new ExpectedError(
+        'cluster-groups-measured',
+        `${key} is of one kind of GPU, and cluster.groups has several`,
+        `remove ${key}; what is known of a GPU goes to its group, as cluster.groups[0].gpu.gemmEfficiency`,
+        setting.source.kind === 'file' ? setting.source.place : undefined,
+      );
+  return clusterOf(run.groups.value);
+}
+
+/** Sizes, place and cut of the stages on nodes of several kinds. */
+function resolveMixedLayout(
+  run: Run,
+  draft: TrainingDraft,
+  model: ModelSpec,
+  cluster: ClusterSpec,
+  constants: CostConstants,
+  take: Take,
+): Layout {
+  const given = run.layout;
+  requireCutGiven(given, model);
+  const { layout, fits } = mixedLayout({
+    ...{ given, model, cluster, constants, schedule: run.schedule?.value ?? null },
+    trainingOn: (sizes) => trainingOn(run, draft, sizes, chooser().take),
+  });
+  const parameters = formatCount(parameterCount(model));
+  const because = fits
+    ? 'the shortest step of the sizes that fit'
+    : `the nearest to fitting ${parameters} parameters on ${clusterText(cluster)}`;
+  take('layout.tensor', given.tensor, () => ({ value: layout.tensor, because }));
+  take('layout.pipeline', given.pipeline, () => ({ value: layout.pipeline, because: 'every group takes as many stages as its GPUs make' }));
+  take('layout.data', given.data, () => ({ value: layout.data, because }));
+  take('layout.context', given.context, () => ({ value: layout.context, because: 'no context parallelism asked for' }));
+  take('layout.stageGroups', given.stageGroups, () => ({
+    value: layout.stageGroups,
+    because: 'the order of the groups with the shortest step',
+  }));
+  take('layout.stageLayers', given.stageLayers, () => ({ value: layout.stageLayers, because: 'the slowest stage is fastest so' }));
+  return layout;
+}
+
+/** The cluster but for its number of nodes, which is 1 here. */
+function resolveNode(run: Run, defaults: ResolveDefaults, take: Take): ClusterSpec {
+  const assumed = run.gpu === undefined ? assumedGpu(run, defaults) : null;
+  if (assumed !== null) take('cluster.gpu', undefined, () => ({ value: assumed.gpu.name, because: assumed.because }));
+  const preset = gpuPresets[defaults.gpu];
+  const gpu = run.gpu?.value ?? assumed?.gpu ?? preset.gpu;
+  const named = Object.values(gpuPresets).find((other) => other.gpu.name === gpu.name);
+  const gpusPerNode = take('cluster.gpusPerNode', run.gpusPerNode, () => ({
+    value: defaults.gpusPerNode ?? named?.gpusPerNode ?? 8,
+    because:
+      defaults.gpusPerNode !== null
+        ? becauseOfFace(defaults, 'gpusPerNode')
+        : named === undefined
+          ? 'a usual number'
+          : 'as this GPU is usually built in',
+  }));
+  return { gpu, links: run.links?.value ?? named?.links ?? gpuPresets[unknownGpuLinks].links, nodes: 1, gpusPerNode };
+}
+
+/** Whose links a GPU without a preset is assumed to have: PCIe. */
+const unknownGpuLinks: GpuPresetName = 'L40S';
+
+/** The GPU when no file names one: that of the profile the files name, else the face's default. */
+function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly because: string } {
+  const profile = run.profile?.value?.profile;
+  if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, because: becauseOfFace(defaults, 'gpu') };
+  const known = gpuPresetOf(profile.device.name, profile.device.memoryBytes);
+  return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, because: 'the profile was measured on it' };
+}
+
+/** The nodes, and the layout that was found where they are assumed. */
+function resolveNodes(
+  run: Run,
+  defaults: ResolveDefaults,
+  draft: TrainingDraft,
+  model: ModelSpec,
+  oneNode: ClusterSpec,
+  take: Take,
+): { readonly nodes: number; readonly found: FoundLayout | null } {
+  let found: FoundCluster | null = null;
+  const nodes = take('cluster.nodes', run.nodes, () => {
+    if (defaults.nodes !== null) return { value: defaults.nodes, because: becauseOfFace(defaults, 'nodes') };
+    const asked = askedGpus(run.layout);
+    if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
+    found = fewestNodes(run, draft, model, oneNode);
+    if (found?.fits === true)
+      return { value: found.nodes, because: `the fewest on which the model fits${found.hasRoom ? ' with room to spare' : ''}` };
+    return {
+      value: found?.nodes ?? 1,
+      because: `the model comes closest to fitting; it does on no more than ${formatCount(mostAssumedNodes)}`,
+    };
+  });
+  return { nodes, found };
+}
+
+function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatch: number): Fallback<number> {
+  return each === undefined
+    ? { value: defaultGlobalBatch(layout, microBatch), because: 'four micro-batches a stage on every replica' }
+    : { value: each.value * layout.data, because: `${formatCount(each.value)} on each replica, as the files say` };
+}
+
+function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cluster: ClusterSpec, take: Take): TrainingDraft {
+  const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
+  const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
+  return {
+    ...sequenceLengths(given, model, take),
+    microBatch: take('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
+    precision: take('training.precision', given.precision, () => {
+      const measured = profile?.value?.profile.precision;
+      if (measured !== undefined) return { value: measured, because: 'the profile was measured in it' };
+      return noFastBf16 ? { value: 'fp16', because: 'this GPU has no fast bf16' } : { value: 'bf16', because: 'usual practice' };
+    }),
+    optimizer: take('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
+    zeroStage: take('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
+    recompute: take('training.recompute', given.recompute, () => ({
+      value: 'none',
+      because: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
+    })),
+    attention: take('training.attention', given.attention, () => ({
+      value: noFastBf16 ? 'unfused' : 'flash',
+      because: noFastBf16 ? 'FlashAttention needs Ampere or later' : 'usual practice',
+    })),
+    fusedCrossEntropy: take('training.fusedCrossEntropy', given.fusedCrossEntropy, () => ({ value: true, because: 'usual practice' })),
+    dropout: take('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
+    ...givenValues(optional(given)),
+    ...narrowProducts(given, cluster, take),
+    fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => runtime.fp32Gradients),
+  };
+}
+
+/** What has no default of its own: absent means the usual. */
+function optional(given: Run['training']): Run['training'] {
+  const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextExchange, offloadOptimizer, offloadLayers } = given;
+  const { overlapGradients, overlapParameters } = given;
+  return {
+    ...(runtime && { runtime }),
+    ...(recomputeLayers && { recomputeLayers }),
+    ...(recomputeGroup && { recomputeGroup }),
+    ...(recomputeModules && { recomputeModules }),
+    ...(contextExchange && { contextExchange }),
+    ...(offloadOptimizer && { offloadOptimizer }),
+    ...(offloadLayers && { offloadLayers }),
+    ...(overlapGradients && { overlapGradients }),
+    ...(overlapParameters && { overlapParameters }),
+  };
+}
+
+/** The format of the layers' products, where the GPU has a rate for it. */
+function narrowProducts({ gemmPrecision }: Run['training'], cluster: ClusterSpec, take: Take): Pick<TrainingSpec, 'gemmPrecision'> {
+  const value = gemmPrecision?.value;
+  if (value === undefined) return {};
+  const without = nodeGroups(cluster).find(({ gpu: { peakTflops } }) => peakTflops[value] === undefined);
+  if (without === undefined) return { gemmPrecision: value };
+  take('training.gemmPrecision', undefined, () => ({ value: 'none', because: `${without.gpu.name} has no rate for products in ${value}` }));
+  return {};
+}

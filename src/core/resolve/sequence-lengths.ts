@@ -1,0 +1,48 @@
+import type { Given } from '../formats/given';
+import { formatCount, formatTokens } from '../format';
+import type { Located } from '../spec/located';
+import type { ModelSpec } from '../spec/model';
+import type { TrainingSpec } from '../spec/request';
+
+/** Takes what is given, or a fallback with the sentence that says why. */
+type Take = <T>(key: string, given: Located<T> | undefined, fallback: () => { readonly value: T; readonly because: string }) => T;
+
+/** Tokens of a source whose positions nothing limits: what T5 was trained with (arXiv 1910.10683, section 3.1.2). */
+const usualSource = 512;
+const mostAssumed = 4096;
+
+/** Length of the sequence, and of the target where an encoder reads the source. */
+export function sequenceLengths(
+  { sequenceLength, decoderSequenceLength }: Given<TrainingSpec>,
+  { stacks, maxPositions }: ModelSpec,
+  take: Take,
+): Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'> {
+  if (stacks === undefined)
+    return {
+      sequenceLength: take('training.sequenceLength', sequenceLength, () => ({
+        value: Math.min(maxPositions ?? mostAssumed, mostAssumed),
+        because: "the model's positions, at most 4,096",
+      })),
+    };
+  const source = take('training.sequenceLength', sequenceLength, () =>
+    stacks.maxSourcePositions === null
+      ? { value: usualSource, because: 'the source that T5 was trained with' }
+      : { value: Math.min(stacks.maxSourcePositions, mostAssumed), because: "the encoder's positions, at most 4,096" },
+  );
+  const target = take<number | undefined>('training.decoderSequenceLength', decoderSequenceLength, () =>
+    maxPositions !== null && maxPositions < source
+      ? { value: maxPositions, because: "the decoder's positions" }
+      : { value: source, because: 'as long as the source' },
+  );
+  return { sequenceLength: source, ...(target === undefined ? {} : { decoderSequenceLength: target }) };
+}
+
+/** The length of a sequence in words; source and target, where there are both: `512 + 128 tokens`. */
+export function lengthsText({
+  sequenceLength,
+  decoderSequenceLength,
+}: Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>): string {
+  return decoderSequenceLength === undefined
+    ? formatTokens(sequenceLength)
+    : `${formatCount(sequenceLength)} + ${formatTokens(decoderSequenceLength)}`;
+}

@@ -1,0 +1,62 @@
+import type { FactName, Facts, LauncherFile } from '../../formats/facts';
+import type { Finding } from '../../findings';
+import { formatNumber } from '../../format';
+import { baseName, quoted } from '../../text';
+import { countOf, vocabStepOf } from './derived';
+import { findingOf } from './findings';
+import { setTo } from './rule';
+
+/** What both files call by one name, in words. */
+const shared = {
+  layers: 'layers',
+  hidden: 'hidden size',
+  heads: 'attention heads',
+  kvHeads: 'key/value heads',
+  headDim: 'head size',
+  ffn: 'feed-forward width',
+  vocab: 'vocabulary',
+  experts: 'experts',
+  activeExperts: 'experts a token visits',
+  expertFfn: 'width of an expert',
+} as const satisfies Partial<Record<FactName, string>>;
+
+type SharedName = keyof typeof shared;
+
+const rule = { code: 'two-files-disagree', severity: 'warning' } as const;
+
+/**
+ * Sizes that a launcher writes and the model config of the same run has otherwise, each at the launcher's value, with a fix that takes over the model's. What the launcher leaves out is not
+ * compared, and vocabularies may differ by padding.
+ */
+export function crossFindings(launcher: LauncherFile, model: LauncherFile): Finding[] {
+  return (Object.keys(shared) as SharedName[]).flatMap((name) => {
+    const ours = countOf(launcher.facts, name);
+    const theirs = countOf(model.facts, name);
+    if (ours === null || theirs === null || ours === theirs || launcher.facts[name]?.source.kind !== 'file') return [];
+    if (name === 'vocab' && differsByPadding(launcher, ours, theirs)) return [];
+    const issue = {
+      at: [name],
+      message: `${formatNumber(ours)} here, ${formatNumber(theirs)} in ${whereOf(model, name)}: the ${shared[name]} of one run`,
+      remedy: `use ${formatNumber(theirs)} here, or correct the other file`,
+      changes: setTo(name, [theirs]),
+    };
+    const finding = findingOf(rule, issue, launcher.facts, launcher.place, (file) => (file === launcher.file ? launcher.text : undefined));
+    return finding === null ? [] : [finding];
+  });
+}
+
+/** The other file and what it calls the value; a default of its model class is called one. */
+function whereOf({ file, facts }: LauncherFile, name: SharedName): string {
+  const fact: Facts[SharedName] = facts[name];
+  const base = baseName(file);
+  const key = fact?.name ?? (fact?.source.kind === 'file' ? fact.source.key : undefined);
+  const of = key === undefined ? '' : ` (${quoted(key, 80).slice(1, -1)})`;
+  return `${quoted(base).slice(1, -1)}${fact?.source.kind === 'default' ? ' (by default)' : of}`;
+}
+
+/** Either file may hold the vocabulary padded: by less than one step (divisor x tensor size) to a multiple of 8 at least. */
+function differsByPadding({ facts, format }: LauncherFile, ours: number, theirs: number): boolean {
+  const step = vocabStepOf(facts, format) ?? 128;
+  const [small, large] = [Math.min(ours, theirs), Math.max(ours, theirs)];
+  return large - small < step && large % 8 === 0;
+}

@@ -1,0 +1,103 @@
+import type { Facts } from '../../formats/facts';
+import type { LauncherFormat, ConfigFormat } from '../../formats/config-format';
+import { formatNumber } from '../../format';
+import { countOf, countOrZeroOf, dataOf, product, quotient, sizeOf } from './derived';
+import { listed, many, remove, setTo, type Change, type Issue, type LaunchRule } from './rule';
+
+const deepspeedFormats: readonly LauncherFormat[] = ['deepspeed', 'gpt-neox'];
+
+/** What DeepSpeed's engine checks, or should. */
+export const deepspeedRules: readonly LaunchRule[] = [
+  { code: 'zero-with-pp', severity: 'error', formats: deepspeedFormats, check: zeroWithPipeline },
+  { code: 'ds-batch-triangle', severity: 'error', formats: ['deepspeed'], check: batchTriangle },
+  { code: 'ds-pipeline-empty-stage', severity: 'error', formats: deepspeedFormats, check: emptyStage },
+];
+
+function zeroWithPipeline(facts: Facts, format: ConfigFormat): Issue | null {
+  const stages = sizeOf(facts, format, 'pipeline');
+  const zero = countOrZeroOf(facts, 'zeroStage');
+  if (stages === null || stages === 1 || zero === null || zero < 2) return null;
+  return {
+    at: ['zeroStage', 'pipeline'],
+    message: `ZeRO stage ${formatNumber(zero)} does not go with ${many(stages, 'pipeline stage')}: it would reduce gradients after every micro-batch`,
+    remedy: 'use ZeRO stage 1, or 1 pipeline stage',
+    changes: setTo('zeroStage', [1]),
+  };
+}
+
+const triangle = ['globalBatch', 'microBatch', 'gradientAccumulation'] as const;
+
+/** `train_batch_size` = micro-batch x accumulation x replicas: any two give the third, all three must agree. */
+function batchTriangle(facts: Facts, format: ConfigFormat): Issue | null {
+  const [batch, micro, steps] = triangle.map((name) => countOf(facts, name));
+  const data = dataOf(facts, format);
+  if (batch === null || batch === undefined) return null;
+  const parts = [micro ?? null, steps ?? null, data].filter((part) => part !== null);
+  const unit = product(...parts);
+  if (unit === null || parts.length === 0) return null;
+  const complete = parts.length === 3;
+  if (complete ? batch === unit : batch % unit === 0) return null;
+  const factors = [
+    ...(typeof micro === 'number' ? [`micro-batch ${formatNumber(micro)}`] : []),
+    ...(typeof steps === 'number' ? [`accumulation ${formatNumber(steps)}`] : []),
+    ...(data === null ? [] : [many(data, 'replica')]),
+  ].join(' x ');
+  const near = complete ? [unit] : [Math.floor(batch / unit) * unit, Math.ceil(batch / unit) * unit].filter((value) => value > 0);
+  return {
+    at: ['globalBatch', 'gradientAccumulation', 'microBatch'],
+    message: `A train batch of ${formatNumber(batch)} is ${complete ? 'not' : 'no multiple of'} ${factors}${parts.length > 1 ? ` = ${formatNumber(unit)}` : ''}`,
+    remedy: [`use a train batch of ${listed(near)}`, ...droppable(batch, micro ?? null, steps ?? null, data)].join(', or '),
+    changes: [...setTo('globalBatch', near), ...removals(facts)],
+  };
+}
+
+/** Which setting could be left for DeepSpeed to work out, and what it would become. */
+function droppable(batch: number, micro: number | null, steps: number | null, data: number | null): string[] {
+  if (micro === null || steps === null || data === null) return [];
+  const accumulation = quotient(batch, product(micro, data));
+  const size = quotient(batch, product(steps, data));
+  return [
+    ...(accumulation === null ? [] : [`leave out the accumulation (it becomes ${formatNumber(accumulation)})`]),
+    ...(size === null ? [] : [`leave out the micro-batch (it becomes ${formatNumber(size)})`]),
+    'leave out the train batch',
+  ];
+}
+
+/** Without a train batch DeepSpeed takes the product of the other two. */
+function removals(facts: Facts): Change[] {
+  return facts.microBatch !== undefined && facts.gradientAccumulation !== undefined ? remove('globalBatch') : [];
+}
+
+/**
+ * Stages that `partition_balanced` of DeepSpeed before 0.12 leaves without a layer: it fills each stage up to the largest load, ceil(layers / stages), so the last ones may stay empty. Seen
+ * with 5 layers on 4 stages (pull request 4312) and 42 on 16 (issue 5078). A uniform partition has empty stages only with fewer layers than stages.
+ */
+function emptyStagesOf(layers: number, stages: number, balanced: boolean): number {
+  if (layers <= stages || !balanced) return Math.max(0, stages - layers);
+  return stages - Math.ceil(layers / Math.ceil(layers / stages));
+}
+
+function emptyStage(facts: Facts, format: ConfigFormat): Issue | null {
+  const layers = countOf(facts, 'layers');
+  const stages = sizeOf(facts, format, 'pipeline');
+  if (layers === null || stages === null) return null;
+  const balanced = facts.partitionMethod?.value.trim().toLowerCase() !== 'uniform';
+  const empty = emptyStagesOf(layers, stages, balanced);
+  if (empty === 0) return null;
+  const each = Math.ceil(layers / stages);
+  const near = stagesNear(layers, stages);
+  const old = layers > stages ? ' (DeepSpeed before 0.12, and GPT-NeoX on it)' : '';
+  return {
+    at: ['pipeline', 'partitionMethod', 'layers'],
+    message: `${many(layers, 'layer')} on ${many(stages, 'stage')} in portions of ${formatNumber(each)} leave ${many(empty, 'stage')} without a layer${old}`,
+    remedy: `use ${listed(near)} stages${layers > stages ? ', or partition uniformly' : ''}`,
+    changes: setTo('pipeline', near),
+  };
+}
+
+/** The next smaller and the next larger number of stages that all get layers: with portions of ceil(layers / stages) layers, and of one fewer. */
+function stagesNear(layers: number, stages: number): number[] {
+  const portion = Math.ceil(layers / stages);
+  const below = Math.ceil(layers / portion);
+  return portion > 1 ? [below, Math.ceil(layers / (portion - 1))] : [below];
+}

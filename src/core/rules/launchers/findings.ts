@@ -1,0 +1,76 @@
+import type { Fact, Facts, LauncherFile } from '../../formats/facts';
+import type { Finding, Severity } from '../../findings';
+import type { Place } from '../../spec/located';
+import { batchRules } from './batch-rules';
+import { deepspeedRules } from './deepspeed-rules';
+import { expertRules } from './expert-rules';
+import { fixesFor, type TextOf } from './fixes';
+import { hybridRules } from './hybrid-rules';
+import { interleavingRules } from './interleaving-rules';
+import { layoutRules } from './layout-rules';
+import { memoryRules } from './memory-rules';
+import { modelRules } from './model-rules';
+import { recomputeRules } from './recompute-rules';
+import { factsAfter, type Issue, type LaunchRule } from './rule';
+import { scheduleRules } from './schedule-rules';
+import { sequenceRules } from './sequence-rules';
+import { torchtitanRules } from './torchtitan-rules';
+
+/** Every rule about one launcher file. Adding one: a function and its line in the table of its theme, and a heading in docs/findings.md. */
+export const launchRules: readonly LaunchRule[] = [
+  ...layoutRules,
+  ...interleavingRules,
+  ...expertRules,
+  ...modelRules,
+  ...hybridRules,
+  ...batchRules,
+  ...sequenceRules,
+  ...scheduleRules,
+  ...recomputeRules,
+  ...memoryRules,
+  ...deepspeedRules,
+  ...torchtitanRules,
+];
+
+const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
+
+/**
+ * What will fail or disappoint in the run that a launcher's file describes, most severe first. Each finding stands at the value that should change (never at a default); one that no
+ * value of a file causes stands at `file.place` if it is worse than information, and is left out otherwise. The fixes edit `file` alone, and
+ * each makes its finding go away.
+ */
+export function launchFindings(file: LauncherFile): Finding[] {
+  const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
+  const findings = launchRules.flatMap((rule) => {
+    if (!rule.formats.includes(file.format)) return [];
+    const issue = rule.check(file.facts, file.format);
+    if (issue === null) return [];
+    const changes = issue.changes?.filter((change) => rule.check(factsAfter(file.facts, change), file.format) === null) ?? [];
+    const finding = findingOf(rule, { ...issue, changes }, file.facts, file.place, textOf);
+    return finding === null ? [] : [finding];
+  });
+  return findings.sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);
+}
+
+/** An issue at its place, with fixes that can be written; null: information that nothing in a file causes. */
+export function findingOf(
+  rule: { readonly code: string; readonly severity: Severity },
+  issue: Issue,
+  facts: Facts,
+  fallback: Place,
+  textOf: TextOf,
+): Finding | null {
+  const severity = issue.severity ?? rule.severity;
+  const place = placeOf(facts, issue) ?? (severity === 'information' ? null : fallback);
+  if (place === null) return null;
+  const { message, remedy, changes = [] } = issue;
+  return { code: rule.code, severity, place, message, remedy, fixes: fixesFor(facts, changes, textOf) };
+}
+
+function placeOf(facts: Facts, { at }: Issue): Place | null {
+  for (const name of at) {
+    const fact: Fact<unknown> | undefined = facts[name];
+    if (fact?.source.kind === 'file') return fact.source.place;
+  }
+  return null;
+}

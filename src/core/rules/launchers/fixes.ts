@@ -1,0 +1,62 @@
+import type { Fact, Facts } from '../../formats/facts';
+import type { Fix, TextEdit } from '../../findings';
+import { quoted } from '../../text';
+import type { Change, Setting } from './rule';
+
+/** The text of a file by its name; undefined: not at hand, so nothing in it is edited. */
+export type TextOf = (file: string) => string | undefined;
+
+/** The quick fixes for changes that can be made in the files, best first. A change of which any part cannot be written is left out whole. */
+export function fixesFor(facts: Facts, changes: readonly Change[], textOf: TextOf): Fix[] {
+  const possible = changes.flatMap((change) => {
+    const edits = change.map((setting) => editFor(facts, setting, textOf));
+    return edits.every((edit) => edit !== null) ? [{ title: titleOf(facts, change), edits }] : [];
+  });
+  return possible.map((fix, index) => ({ ...fix, preferred: index === 0 }));
+}
+
+function editFor(facts: Facts, { name, value }: Setting, textOf: TextOf): TextEdit | null {
+  const fact: Fact<unknown> | undefined = facts[name];
+  if (fact?.source.kind !== 'file') return null;
+  const { place } = fact.source;
+  if (value === undefined) return fact.whole === undefined ? null : { place: { ...place, range: fact.whole }, newText: '' };
+  const written = textOf(place.file)?.slice(place.range.start, place.range.end);
+  const newText = written === undefined ? null : rewritten(written, fact.value, value);
+  return newText === null ? null : { place, newText };
+}
+
+/** The new value as this file writes such values, quotes and capitals kept; null where the text is no plain value (an expression, a flag that stands for true). */
+export function rewritten(written: string, old: unknown, value: number | string | boolean): string | null {
+  const [, open = '', bare = '', close = ''] = /^(["']?)(.*?)(["']?)$/s.exec(written) ?? [];
+  if (open !== close || !standsFor(bare, old)) return null;
+  return open + (typeof value === 'boolean' ? booleanLike(bare, value) : String(value)) + close;
+}
+
+function standsFor(bare: string, old: unknown): boolean {
+  if (typeof old === 'number') return /^[\d_.]+(e\+?\d+)?$/i.test(bare) && Number(bare.replaceAll('_', '')) === old;
+  if (typeof old === 'boolean') return /^(true|false|0|1)$/i.test(bare);
+  return typeof old === 'string' && /^[\w.-]+$/.test(bare);
+}
+
+function booleanLike(bare: string, value: boolean): string {
+  if (/^[01]$/.test(bare)) return value ? '1' : '0';
+  const word = String(value);
+  return /^[A-Z]/.test(bare) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
+}
+
+function titleOf(facts: Facts, change: Change): string {
+  const removed = change.filter(({ value }) => value === undefined).map((setting) => nameOf(facts, setting));
+  const set = change.filter(({ value }) => value !== undefined).map((setting) => `${nameOf(facts, setting)} to ${String(setting.value)}`);
+  const parts = [
+    ...(set.length > 0 ? [`set ${set.join(' and ')}`] : []),
+    ...(removed.length > 0 ? [`remove ${removed.join(' and ')}`] : []),
+  ];
+  const title = parts.join(' and ');
+  return title.charAt(0).toUpperCase() + title.slice(1);
+}
+
+/** As the file calls it, safe to show. */
+function nameOf(facts: Facts, { name }: Setting): string {
+  const written = facts[name]?.name;
+  return written === undefined ? name : quoted(written, 80).slice(1, -1);
+}

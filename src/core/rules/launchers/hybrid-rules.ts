@@ -1,0 +1,113 @@
+import type { Facts } from '../../formats/facts';
+import { hybridLayersOf, isHybrid, patternOfRatios } from '../../formats/hybrid';
+import type { ConfigFormat } from '../../formats/config-format';
+import { formatNumber } from '../../format';
+import { divisorsOf } from '../../numbers';
+import { quoted } from '../../text';
+import { countOf, sizeOf } from './derived';
+import { megatronFormats } from './formats';
+import { greatestCommonDivisor, isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type LaunchRule } from './rule';
+
+/** Hybrids of Mamba, attention and feed-forward layers. Source: `mamba_hybrid_layer_allocation` and `MambaMixer` of Megatron-LM core 0.16. */
+export const hybridRules: readonly LaunchRule[] = [
+  { code: 'hybrid-letters', severity: 'error', formats: megatronFormats, check: letters },
+  { code: 'hybrid-layers', severity: 'error', formats: megatronFormats, check: layersOfPattern },
+  { code: 'hybrid-ratios', severity: 'error', formats: megatronFormats, check: ratios },
+  { code: 'hybrid-stages', severity: 'error', formats: megatronFormats, check: stages },
+  { code: 'hybrid-virtual-stages', severity: 'error', formats: megatronFormats, check: virtualStages },
+  { code: 'state-tp', severity: 'error', formats: megatronFormats, check: stateOverTensor },
+];
+
+/** Letters that newer versions know and planning does not: DeepSeek's sparse attention. */
+const otherLetters = 'D';
+
+function letters({ hybridPattern }: Facts): Issue | null {
+  if (hybridPattern === undefined) return null;
+  const wrong = Array.from(hybridPattern.value.trim()).find((letter) => !'MG*-E|/'.includes(letter) && !otherLetters.includes(letter));
+  if (wrong === undefined) return null;
+  return {
+    at: ['hybridPattern'],
+    message: `${quoted(wrong)} is no kind of layer`,
+    remedy: 'use M for Mamba, * for attention, - for a feed-forward network, E for experts, and | between stages',
+  };
+}
+
+function layersOfPattern({ hybridPattern, layers }: Facts): Issue | null {
+  const pattern = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
+  if (pattern === null || layers === undefined || pattern.letters.length === layers.value) return null;
+  return {
+    at: ['layers', 'hybridPattern'],
+    message: `The pattern has ${many(pattern.letters.length, 'layer')}, and ${many(layers.value, 'layer')} ${layers.value === 1 ? 'is' : 'are'} asked for`,
+    remedy: `ask for ${many(pattern.letters.length, 'layer')}, or write a letter for each of ${formatNumber(layers.value)}`,
+    changes: setTo('layers', [pattern.letters.length]),
+  };
+}
+
+function ratios(facts: Facts): Issue | null {
+  const { hybridAttentionRatio, hybridMlpRatio, hybridPattern, layers } = facts;
+  const [attention, mlp] = [hybridAttentionRatio?.value ?? 0, hybridMlpRatio?.value ?? 0];
+  if (attention + mlp > 1 + 1e-9)
+    return {
+      at: ['hybridMlpRatio', 'hybridAttentionRatio'],
+      message: `Shares of ${formatNumber(attention)} and ${formatNumber(mlp)} leave less than no layer for Mamba`,
+      remedy: `lower the share of feed-forward layers to ${formatNumber(1 - attention)}`,
+      changes: setTo('hybridMlpRatio', [Number((1 - attention).toFixed(6))]),
+    };
+  const pattern = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
+  if (pattern === null || layers === undefined || attention + mlp === 0 || pattern.letters.length !== layers.value) return null;
+  const dealt = patternOfRatios(layers.value, attention, mlp);
+  const same = ['*', '-', 'M'].every((letter) => countLetter(dealt, letter) === countLetter(pattern.letters, letter));
+  if (same) return null;
+  return {
+    at: ['hybridAttentionRatio', 'hybridMlpRatio', 'hybridPattern'],
+    message: `The shares make ${many(countLetter(dealt, '*'), 'layer')} of attention and ${formatNumber(countLetter(dealt, '-'))} of feed-forward, the pattern ${formatNumber(countLetter(pattern.letters, '*'))} and ${formatNumber(countLetter(pattern.letters, '-'))}`,
+    remedy: 'remove the shares: the pattern says it all',
+    changes: remove('hybridAttentionRatio', 'hybridMlpRatio'),
+  };
+}
+
+function countLetter(text: string, letter: string): number {
+  return text.split(letter).length - 1;
+}
+
+function stages(facts: Facts, format: ConfigFormat): Issue | null {
+  const pipeline = sizeOf(facts, format, 'pipeline');
+  const segments = facts.hybridPattern === undefined ? null : (hybridLayersOf(facts.hybridPattern.value)?.stages ?? null);
+  if (pipeline === null || segments === null || segments.length % pipeline === 0) return null;
+  const near = nearestFitting(divisorsOf(segments.length), pipeline, () => true);
+  return {
+    at: ['hybridPattern', 'pipeline'],
+    message: `The pattern has ${many(segments.length, 'stage')}, which cannot be dealt to ${many(pipeline, 'pipeline stage')}`,
+    remedy: `use ${listed(near)} pipeline stages, or move the bars of the pattern`,
+    changes: setTo('pipeline', near),
+  };
+}
+
+function virtualStages(facts: Facts, format: ConfigFormat): Issue | null {
+  const { hybridPattern } = facts;
+  const virtual = countOf(facts, 'virtualStages') ?? (facts.layersPerVirtualStage === undefined ? 1 : 2);
+  const isLone = hybridPattern !== undefined || facts.hybridAttentionRatio !== undefined;
+  if (!isHybrid(facts) || !isLone || virtual === 1 || hybridPattern?.value.includes('|') === true) return null;
+  if ((sizeOf(facts, format, 'pipeline') ?? 1) === 1) return null;
+  return {
+    at: ['virtualStages', 'layersPerVirtualStage'],
+    message: 'A hybrid has virtual stages only where bars in its pattern cut them',
+    remedy: 'write the stages with | in --hybrid-layer-pattern, or remove the virtual stages',
+    changes: remove(...(['virtualStages', 'layersPerVirtualStage'] as const).filter((name) => isWritten(facts, name))),
+  };
+}
+
+function stateOverTensor(facts: Facts, format: ConfigFormat): Issue | null {
+  const tensor = sizeOf(facts, format, 'tensor');
+  const [heads, groups] = [countOf(facts, 'stateHeads'), countOf(facts, 'stateGroups')];
+  if (tensor === null || !isHybrid(facts) || [heads, groups].every((count) => (count ?? 0) % tensor === 0)) return null;
+  const common = heads === null ? (groups ?? 1) : groups === null ? heads : greatestCommonDivisor(heads, groups);
+  const near = nearestFitting(divisorsOf(common), tensor, () => true);
+  const sizes = [...(heads === null ? [] : [many(heads, 'head')]), ...(groups === null ? [] : [many(groups, 'group')])];
+  return {
+    at: ['tensor', 'stateGroups', 'stateHeads'],
+    message: `The ${sizes.join(' and ')} of the state cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    remedy: `use a tensor size of ${listed(near)}`,
+    changes: setTo('tensor', near),
+  };
+}

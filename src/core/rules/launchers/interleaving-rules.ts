@@ -1,0 +1,90 @@
+import type { Facts } from '../../formats/facts';
+import type { ConfigFormat } from '../../formats/config-format';
+import { formatNumber } from '../../format';
+import { divisorsOf } from '../../numbers';
+import { countOf, dealsEvenly, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf, virtualStagesOf } from './derived';
+import { megatronFormats, megatronLmFormats } from './formats';
+import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type LaunchRule } from './rule';
+
+/** Interleaved 1F1B: several virtual stages on each GPU. */
+export const interleavingRules: readonly LaunchRule[] = [
+  { code: 'vpp-layers-lost', severity: 'error', formats: megatronFormats, check: layersOfVirtualStages },
+  { code: 'vpp-needs-overlap-or-pp3', severity: 'error', formats: megatronFormats, check: stagesForInterleaving },
+  { code: 'vpp-microbatch-multiple', severity: 'warning', formats: megatronFormats, check: microBatchMultiple },
+  { code: 'vpp-set-twice', severity: 'error', formats: megatronLmFormats, check: setTwice },
+];
+
+function layersOfVirtualStages(facts: Facts, format: ConfigFormat): Issue | null {
+  if (!dealsEvenly(facts)) return null;
+  const perStage = layersPerStageOf(facts, format);
+  const name = facts.layersPerVirtualStage !== undefined ? 'layersPerVirtualStage' : 'virtualStages';
+  const size = countOf(facts, name);
+  if (perStage === null || size === null || perStage % size === 0) return null;
+  const near = nearestFitting(divisorsOf(perStage), size, () => true);
+  const unit = name === 'virtualStages' ? 'virtual stages' : 'layers a virtual stage';
+  const into = name === 'virtualStages' ? many(size, 'virtual stage') : `virtual stages of ${many(size, 'layer')}`;
+  return {
+    at: [name, 'pipeline'],
+    message: `${many(perStage, 'layer')} on each pipeline stage cannot be cut into ${into}; older versions build a model with fewer layers instead`,
+    remedy: `use ${listed(near)} ${unit}`,
+    changes: setTo(name, near),
+  };
+}
+
+/** Whether some setting asks for more than one virtual stage on each GPU; true also when their number follows from layers that do not divide. */
+function isInterleaved(facts: Facts, format: ConfigFormat): boolean {
+  if (facts.virtualStages === undefined && facts.layersPerVirtualStage === undefined) return false;
+  const stages = virtualStagesOf(facts, format);
+  return stages === null ? facts.virtualStages === undefined && countOf(facts, 'layersPerVirtualStage') !== null : stages > 1;
+}
+
+function stagesForInterleaving(facts: Facts, format: ConfigFormat): Issue | null {
+  const stages = sizeOf(facts, format, 'pipeline');
+  if (stages === null || !isInterleaved(facts, format)) return null;
+  if (stages === 1) {
+    const settings = (['virtualStages', 'layersPerVirtualStage'] as const).filter((name) => facts[name] !== undefined);
+    return {
+      at: [...settings, 'pipeline'],
+      message: 'Virtual stages need a pipeline, and there is 1 stage',
+      remedy: 'use 2 stages or more, or no virtual stages',
+      changes: remove(...settings),
+    };
+  }
+  if (stages !== 2 || facts.overlapP2p?.value !== false) return null;
+  const overlap: Change[] = [...setTo('overlapP2p', [true]), ...remove('overlapP2p')];
+  return {
+    at: ['overlapP2p', 'pipeline'],
+    message:
+      'With 2 stages and virtual stages the same two GPUs send to each other both ways at once, which needs overlapped communication, and it is off',
+    remedy: 'turn communication overlap on, or use 3 stages or more',
+    changes: isWritten(facts, 'overlapP2p') ? overlap : [],
+  };
+}
+
+function microBatchMultiple(facts: Facts, format: ConfigFormat): Issue | null {
+  const stages = sizeOf(facts, format, 'pipeline');
+  const microBatches = microBatchesOf(facts, format);
+  if (stages === null || stages < 2 || microBatches === null || !isInterleaved(facts, format) || microBatches % stages === 0) return null;
+  const step = product(batchStepOf(facts, format), stages);
+  const globalBatch = countOf(facts, 'globalBatch');
+  const near = step === null || globalBatch === null || isWritten(facts, 'microBatches') ? [] : multiplesNear(step, globalBatch);
+  return {
+    at: ['microBatches', 'globalBatch', 'microBatch', 'pipeline'],
+    message: `${many(microBatches, 'micro-batch', 'micro-batches')} are no multiple of the ${formatNumber(stages)} pipeline stages, which interleaving deals them to in groups`,
+    remedy: near.length > 0 ? `use a global batch of ${listed(near)}` : `use ${listed(multiplesNear(stages, microBatches))} micro-batches`,
+    changes: near.length > 0 ? setTo('globalBatch', near) : setTo('microBatches', multiplesNear(stages, microBatches)),
+  };
+}
+
+function setTwice(facts: Facts): Issue | null {
+  const settings = (['layersPerVirtualStage', 'virtualStages', 'pipelineLayout'] as const).filter((name) => isWritten(facts, name));
+  const names = new Set(settings.map((name) => facts[name]?.name ?? name));
+  const [first, ...others] = settings;
+  if (first === undefined || names.size < 2) return null;
+  return {
+    at: [first],
+    message: `The cut into virtual stages is given in ${many(names.size, 'way')}, and only one is accepted`,
+    remedy: 'keep one of layers per virtual stage, number of virtual stages, and layout',
+    changes: [...remove(first), ...(others.length === 1 ? remove(...others) : [])],
+  };
+}

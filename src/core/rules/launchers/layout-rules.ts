@@ -1,0 +1,194 @@
+import type { Facts } from '../../formats/facts';
+import type { ConfigFormat } from '../../formats/config-format';
+import { formatNumber } from '../../format';
+import { divisorsOf } from '../../numbers';
+import { countOf, countOrZeroOf, dealsEvenly, dealtLayersOf, modelGpusOf, sizeOf, worldOf, type SizeName } from './derived';
+import { megatronFormats, withTorchtitan } from './formats';
+import { greatestCommonDivisor, listed, many, nearestFitting, setTo, type Change, type Issue, type LaunchRule } from './rule';
+
+/** How layers, heads and GPUs are divided. */
+export const layoutRules: readonly LaunchRule[] = [
+  { code: 'pp-layers-not-divisible', severity: 'error', formats: megatronFormats, check: layersOverStages },
+  { code: 'pp-uneven-middle', severity: 'error', formats: megatronFormats, check: middleLayers },
+  { code: 'world-size-factor', severity: 'error', formats: withTorchtitan, check: worldFactor },
+  { code: 'heads-tp', severity: 'error', formats: withTorchtitan, check: headsOverTensor },
+  { code: 'kv-heads-tp', severity: 'warning', formats: withTorchtitan, check: keyValueHeadsOverTensor },
+];
+
+function layersOverStages(facts: Facts, format: ConfigFormat): Issue | null {
+  if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(facts, format);
+  const layers = dealtLayersOf(facts);
+  const stages = sizeOf(facts, format, 'pipeline');
+  if (layers === null || stages === null || !dealsEvenly(facts) || layers % stages === 0) return null;
+  const near = nearestFitting(divisorsOf(layers), stages, (size) => fitsWorld(facts, format, 'pipeline', size));
+  const counted = layers === countOf(facts, 'layers') ? many(layers, 'layer') : `${many(layers, 'layer')} (embedding or loss counted in)`;
+  return {
+    at: ['pipeline', 'layers'],
+    message: `${counted} cannot be dealt evenly to ${many(stages, 'pipeline stage')}`,
+    remedy: [`use ${listedStages(near)}`, unevenDeal(layers, stages)].filter((part) => part !== '').join(', or '),
+    changes: setTo('pipeline', near),
+  };
+}
+
+/** `3 or 9 stages`, `1 stage`. */
+function listedStages(sizes: readonly number[]): string {
+  return `${listed(sizes)} ${sizes.length === 1 && sizes[0] === 1 ? 'stage' : 'stages'}`;
+}
+
+/** Each stack of an encoder-decoder model is dealt evenly to its own stages. */
+function stacksOverStages(facts: Facts, format: ConfigFormat): Issue | null {
+  const stages = sizeOf(facts, format, 'pipeline');
+  const split = countOf(facts, 'splitRank');
+  if (stages === null || split === null || split >= stages) return null;
+  const uneven = (
+    [
+      ['encoder', countOf(facts, 'encoderLayers'), split],
+      ['decoder', countOf(facts, 'decoderLayers'), stages - split],
+    ] as const
+  ).find(([, layers, own]) => layers !== null && layers % own !== 0);
+  if (uneven === undefined) return null;
+  const [stack, layers, own] = uneven;
+  const near = nearestFitting(divisorsOf(layers ?? 1), own, () => true).map((size) => (stack === 'encoder' ? size : stages - size));
+  return {
+    at: ['splitRank', 'pipeline'],
+    message: `${many(layers ?? 0, 'layer')} of the ${stack} cannot be dealt evenly to its ${many(own, 'stage')}`,
+    remedy: `split at stage ${listed(near)}`,
+    changes: setTo('splitRank', near),
+  };
+}
+
+/** In words, ends that take fewer layers so that the stages between them get the same: `7 layers on the first and last stage and 8 on each of the other 2`. */
+function unevenDeal(layers: number, stages: number): string {
+  const each = Math.ceil(layers / stages);
+  const middle = stages - 2;
+  const ends = layers - each * middle;
+  if (middle < 1 || ends < 2) return '';
+  const [first, last] = [Math.floor(ends / 2), Math.ceil(ends / 2)];
+  return `give the first stage ${formatNumber(first)}, the last ${formatNumber(last)} and each of the ${formatNumber(middle)} between ${many(each, 'layer')}`;
+}
+
+function middleLayers(facts: Facts, format: ConfigFormat): Issue | null {
+  const layers = dealtLayersOf(facts);
+  const stages = sizeOf(facts, format, 'pipeline');
+  const ends = (['firstStageLayers', 'lastStageLayers'] as const).filter((name) => facts[name] !== undefined);
+  const given = ends.map((name) => countOrZeroOf(facts, name));
+  if (layers === null || stages === null || ends.length === 0 || facts.pipelineLayout !== undefined || given.includes(null)) return null;
+  const middle = layers - given.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  const between = stages - ends.length;
+  if (between < 1 ? middle === 0 && between === 0 : middle > 0 && middle % between === 0) return null;
+  const sizes = divisorsOf(Math.max(1, middle)).map((size) => size + ends.length);
+  const near = middle < 1 ? [] : nearestFitting(sizes, stages, (size) => fitsWorld(facts, format, 'pipeline', size));
+  const shares = evenShares(layers, between, ends.length);
+  const share =
+    shares === null ? [] : [`give ${ends.length === 2 ? 'the first and the last stage' : 'the end stage'} ${shares.join(' and ')}`];
+  return {
+    at: [...ends, 'pipeline'],
+    message: `${many(Math.max(0, middle), 'layer')} left between the ends cannot be dealt evenly to ${many(Math.max(0, between), 'middle stage')}`,
+    remedy: [...(near.length > 0 ? [`use ${listedStages(near)}`] : []), ...share].join(', or ') || 'give the end stages fewer layers',
+    changes: [
+      ...(shares === null ? [] : [ends.map((name, index) => ({ name, value: shares[index] ?? shares[0] ?? 1 }))]),
+      ...setTo('pipeline', near),
+    ],
+  };
+}
+
+/** Layers for `ends` end stages (at least one each, about as many as a middle stage or fewer) that leave the same for `between` others; null when there are none. */
+function evenShares(layers: number, between: number, ends: number): number[] | null {
+  if (between < 1) return null;
+  for (let each = Math.ceil(layers / (between + ends)); each >= 1; each--) {
+    const left = layers - each * between;
+    if (left >= ends) return ends === 1 ? [left] : [Math.floor(left / 2), Math.ceil(left / 2)];
+  }
+  return null;
+}
+
+function worldFactor(facts: Facts, format: ConfigFormat): Issue | null {
+  const world = worldOf(facts);
+  const replica = modelGpusOf(facts, format);
+  if (world === null || replica === null || world % replica === 0) return null;
+  const sizes = (['tensor', 'pipeline', 'context'] as const).filter((name) => facts[name] !== undefined);
+  const product = sizes.map((name) => `${name} ${formatNumber(countOf(facts, name) ?? 1)}`).join(' x ');
+  const { remedy, changes } = largerWorld(facts, replica);
+  const alternatives = sizes.flatMap((name) => {
+    const size = countOf(facts, name) ?? 1;
+    const fitting = divisorsOf(size).filter((value) => value < size && fitsWorld(facts, format, name, value));
+    return setTo(name, fitting.slice(-1));
+  });
+  return {
+    at: ['nodes', 'world', 'pipeline', 'tensor', 'context'],
+    message: `${many(world, 'GPU')} cannot be divided into replicas of ${product}${sizes.length > 1 ? ` = ${formatNumber(replica)}` : ''}`,
+    remedy,
+    changes: [...changes, ...alternatives],
+  };
+}
+
+/** The smallest number of nodes (or GPUs), and the next one above what there is, that a unit of `gpus` GPUs divides; in words and as fixes. */
+export function largerWorld(facts: Facts, gpus: number): { readonly remedy: string; readonly changes: readonly Change[] } {
+  const perNode = countOf(facts, 'gpusPerNode');
+  if (perNode === null || facts.world?.source.kind === 'file') {
+    const world = worldOf(facts) ?? 1;
+    const next = Math.ceil(world / gpus) * gpus;
+    return { remedy: `use ${many(next, 'GPU')}`, changes: setTo('world', [next]) };
+  }
+  const step = gpus / greatestCommonDivisor(gpus, perNode);
+  const nodes = countOf(facts, 'nodes') ?? 1;
+  const next = Math.ceil(nodes / step) * step;
+  return {
+    remedy: `use at least ${many(next, 'node')} of ${many(perNode, 'GPU')} (a multiple of ${formatNumber(step)})`,
+    changes: setTo('nodes', [next]),
+  };
+}
+
+function headsOverTensor(facts: Facts, format: ConfigFormat): Issue | null {
+  const heads = countOf(facts, 'heads');
+  const tensor = sizeOf(facts, format, 'tensor');
+  if (heads === null || tensor === null || heads % tensor === 0) return null;
+  const near = nearestFitting(divisorsOf(heads), tensor, (size) => fitsTensor(facts, format, size));
+  return {
+    at: ['tensor', 'heads'],
+    message: `${many(heads, 'attention head')} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    remedy: `use a tensor size of ${listed(near)}`,
+    changes: setTo('tensor', near),
+  };
+}
+
+function keyValueHeadsOverTensor(facts: Facts, format: ConfigFormat): Issue | null {
+  const heads = countOf(facts, 'kvHeads');
+  const tensor = sizeOf(facts, format, 'tensor');
+  if (heads === null || tensor === null || heads % tensor === 0) return null;
+  if (heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
+  const repeated = format !== 'torchtitan' && tensor % heads === 0;
+  const sizes = divisorsOf(heads).filter((size) => size <= tensor);
+  const near = nearestFitting(sizes, tensor, (size) => fitsTensor(facts, format, size)).slice(0, 1);
+  const counted = many(heads, 'key/value head');
+  return {
+    at: ['tensor', 'kvHeads'],
+    severity: repeated ? 'warning' : 'error',
+    message: repeated
+      ? `${counted} on a tensor size of ${formatNumber(tensor)}: each is kept and computed by ${formatNumber(tensor / heads)} GPUs`
+      : `${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    remedy: `use a tensor size of ${listed(near)}${repeated ? ' to keep each once' : ''}`,
+    changes: setTo('tensor', near),
+  };
+}
+
+function fitsTensor(facts: Facts, format: ConfigFormat, tensor: number): boolean {
+  const perNode = countOf(facts, 'gpusPerNode');
+  return (perNode === null || tensor <= perNode) && dividesHeads(facts, format, tensor) && fitsWorld(facts, format, 'tensor', tensor);
+}
+
+/** Whether a tensor size divides the heads, as far as they are known. */
+function dividesHeads(facts: Facts, format: ConfigFormat, size: number): boolean {
+  const keyValue = countOf(facts, 'kvHeads');
+  const shared = keyValue === null || keyValue % size === 0 || (format !== 'torchtitan' && size % keyValue === 0);
+  return shared && (countOf(facts, 'heads') ?? 0) % size === 0;
+}
+
+/** Whether the GPUs still divide into replicas with one size changed; true while they are unknown, or not written in the file and so free. */
+export function fitsWorld(facts: Facts, format: ConfigFormat, name: SizeName, size: number): boolean {
+  const world = worldOf(facts);
+  const old = sizeOf(facts, format, name);
+  const replica = modelGpusOf(facts, format);
+  if (world === null || old === null || replica === null) return true;
+  return world % ((replica / old) * size) === 0;
+}

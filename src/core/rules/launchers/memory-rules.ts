@@ -1,0 +1,178 @@
+import type { Facts } from '../../formats/facts';
+import type { ConfigFormat } from '../../formats/config-format';
+import { formatCount, formatNumber } from '../../format';
+import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';
+import type { ModelSpec } from '../../spec/model';
+import { divisorsOf } from '../../numbers';
+import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from './derived';
+import { megatronFormats, withTorchtitan } from './formats';
+import { fitsWorld } from './layout-rules';
+import { many, setTo, type Change, type Issue, type LaunchRule } from './rule';
+
+/** What the stages hold, and what is said about it elsewhere. */
+export const memoryRules: readonly LaunchRule[] = [
+  { code: 'pp-end-stage-memory', severity: 'warning', formats: [...withTorchtitan, 'deepspeed'], check: endStageMemory },
+  { code: 'estimate-ignores-ep-cp', severity: 'information', formats: megatronFormats, check: estimateIgnores },
+];
+
+/** An end stage may hold this much more than a middle one. */
+const tolerated = 1.15;
+
+function endStageMemory(facts: Facts, format: ConfigFormat): Issue | null {
+  const layers = countOf(facts, 'layers');
+  const stages = sizeOf(facts, format, 'pipeline');
+  const sizes = parametersOf(facts, format);
+  if (layers === null || stages === null || stages < 3 || layers < stages || sizes === null) return null;
+  const { layer, embedding } = sizes;
+  const deal = dealOf(facts, format, layers, stages);
+  if (deal === null) return null;
+  const middle = deal.middle * layer;
+  const end = deal.end * layer + embedding;
+  if (middle <= 0 || end <= tolerated * middle) return null;
+  const { remedy, changes } = lighterEnds(facts, format, { layers, stages, layer, embedding });
+  const ratio = end / middle;
+  return {
+    at: ['pipeline', 'vocab'],
+    message: `The first and last stage hold ${formatCount(end)} parameters (${formatCount(embedding)} of them the vocabulary's), ${formatNumber(ratio)} times the ${formatCount(middle)} of a stage between`,
+    remedy,
+    changes,
+  };
+}
+
+/** Layers of the fullest end stage and of a middle one; null where a layout says it itself. */
+function dealOf(
+  facts: Facts,
+  format: ConfigFormat,
+  layers: number,
+  stages: number,
+): { readonly end: number; readonly middle: number } | null {
+  if (facts.pipelineLayout !== undefined) return null;
+  if (format === 'torchtitan') {
+    const middle = (titanLayersOf(facts) ?? layers) / stages;
+    return {
+      middle,
+      end: middle - Math.min(countOrZeroOf(facts, 'firstStageLessLayers') ?? 1, countOrZeroOf(facts, 'lastStageLessLayers') ?? 1),
+    };
+  }
+  const given = (['firstStageLayers', 'lastStageLayers'] as const).map((name) => countOrZeroOf(facts, name));
+  const fixed = given.filter((count) => count !== null);
+  if (fixed.length > 0) {
+    const middle = (layers - fixed.reduce((sum, count) => sum + count, 0)) / (stages - fixed.length);
+    return { middle, end: fixed.length === 2 ? Math.max(...fixed) : Math.max(...fixed, middle) };
+  }
+  const counted = [facts.embeddingAsLayer, facts.lossAsLayer].filter((fact) => fact?.value === true).length;
+  const middle = (layers + counted) / stages;
+  return { middle, end: counted === 2 ? middle - 1 : middle };
+}
+
+interface StageSizes {
+  readonly layers: number;
+  readonly stages: number;
+  readonly layer: number;
+  readonly embedding: number;
+}
+
+/** Layer counts for the ends, or a smaller number of stages, that even the stages out or at least come nearer to it; in words, and as fixes where they do. */
+function lighterEnds(
+  facts: Facts,
+  format: ConfigFormat,
+  sizes: StageSizes,
+): { readonly remedy: string; readonly changes: readonly Change[] } {
+  const { layers, stages } = sizes;
+  const deal = bestDeal(sizes);
+  const smaller = divisorsOf(layers).filter((size) => size >= 3 && size < stages && fitsWorld(facts, format, 'pipeline', size));
+  const even = smaller.filter((size) => endRatio(sizes, layers / size, layers / size) <= tolerated).slice(-1);
+  const fewer = even.length > 0 ? even : smaller.slice(-1);
+  const remedies = [
+    ...(deal === null
+      ? []
+      : [
+          `give the first and last stage ${many(deal.end, 'layer')} and the others ${formatNumber(deal.middle)}, which makes it ${formatNumber(endRatio(sizes, deal.end, deal.middle))} times`,
+        ]),
+    ...fewer.map(
+      (size) => `use ${many(size, 'stage')}, which makes it ${formatNumber(endRatio(sizes, layers / size, layers / size))} times`,
+    ),
+  ];
+  const ends = ['firstStageLayers', 'lastStageLayers'] as const;
+  const written = deal !== null && ends.every((name) => facts[name] !== undefined) && endRatio(sizes, deal.end, deal.middle) <= tolerated;
+  return {
+    remedy: remedies.length === 0 ? 'use 2 stages, which both hold a share of the vocabulary' : remedies.join(', or '),
+    changes: [...(written ? [ends.map((name) => ({ name, value: deal.end }))] : []), ...(hasEnds(facts) ? [] : setTo('pipeline', even))],
+  };
+}
+
+function hasEnds(facts: Facts): boolean {
+  return facts.firstStageLayers !== undefined || facts.lastStageLayers !== undefined;
+}
+
+/** What an end stage of `end` layers holds of what one of `middle` layers holds. */
+function endRatio({ layer, embedding }: StageSizes, end: number, middle: number): number {
+  return (end * layer + embedding) / (middle * layer);
+}
+
+/** The same number of layers on both ends (at least one) and more on each stage between, all layers dealt, whose fullest stage is the least full; null when an even deal is. */
+function bestDeal({ layers, stages, layer, embedding }: StageSizes): { readonly end: number; readonly middle: number } | null {
+  let best: { readonly end: number; readonly middle: number } | null = null;
+  const even = Math.floor(layers / stages);
+  let least = (layers / stages) * layer + embedding;
+  for (let end = even; end >= 1 && end > even - 256; end--) {
+    const middle = (layers - 2 * end) / (stages - 2);
+    const peak = Math.max(end * layer + embedding, middle * layer);
+    if (!Number.isInteger(middle) || peak >= least) continue;
+    best = { end, middle };
+    least = peak;
+  }
+  return best;
+}
+
+/** Parameters of one layer and of the vocabulary, before tensor parallelism (which divides both alike); null where layers differ or sizes are missing. */
+function parametersOf(facts: Facts, format: ConfigFormat): { readonly layer: number; readonly embedding: number } | null {
+  const mixed = ['sharedExperts', 'moeLayerFrequency', 'firstDenseLayers', 'decoderSparseStep', 'hybridPattern', 'encoderLayers'] as const;
+  if (
+    facts.latentAttention?.value === true ||
+    (facts.experts !== undefined && mixed.some((name) => facts[name] !== undefined && facts[name].value !== '1'))
+  )
+    return null;
+  const model = modelOf(facts);
+  const expert = sizeOf(facts, format, 'expert') ?? 1;
+  if (model === null || facts.hybridPattern !== undefined || facts.encoderLayers !== undefined) return null;
+  const layer = rankMatrixParameters(model, { tensor: 1, expert }) + layerParameters(model).normsAndBiases;
+  return { layer, embedding: embeddingParameters(model) };
+}
+
+/** The model as parameters are counted. Silent files: Megatron's feed-forward of 4 x hidden, one key/value head a head, no biases. */
+function modelOf(facts: Facts): ModelSpec | null {
+  const [layers, hidden, vocab] = [countOf(facts, 'layers'), countOf(facts, 'hidden'), countOf(facts, 'vocab')];
+  if (layers === null || hidden === null || vocab === null) return null;
+  const heads = countOf(facts, 'heads') ?? 1;
+  const [experts, active] = [countOf(facts, 'experts'), countOf(facts, 'activeExperts') ?? 1];
+  const ffn = countOf(facts, 'ffn') ?? 4 * hidden;
+  return {
+    ...{ modelType: facts.modelType?.value ?? 'custom', layers, hidden, heads, vocab },
+    kvHeads: countOf(facts, 'kvHeads') ?? heads,
+    headDim: countOf(facts, 'headDim') ?? hidden / heads,
+    ffn: experts === null ? ffn : (countOf(facts, 'expertFfn') ?? ffn),
+    gatedMlp: facts.gatedMlp?.value ?? false,
+    tiedEmbeddings: facts.tiedEmbeddings?.value ?? true,
+    maxPositions: null,
+    positions: facts.positions?.value ?? 'none',
+    norm: facts.norm?.value ?? 'layernorm',
+    ...{ qkvBias: false, attentionOutputBias: false, mlpBias: false, qkNorm: false },
+    experts: experts === null ? null : { count: experts, active },
+  };
+}
+
+function estimateIgnores(facts: Facts, format: ConfigFormat): Issue | null {
+  const context = sizeOf(facts, format, 'context') ?? 1;
+  const experts = countOf(facts, 'experts') ?? 1;
+  if (context === 1 && experts === 1) return null;
+  const reasons = [
+    ...(context > 1 ? [`counts activations of the whole sequence, ${formatNumber(context)} times those of a context rank`] : []),
+    ...(experts > 1 ? [`prices ${formatNumber(experts)} experts a layer as one dense feed-forward network`] : []),
+  ];
+  return {
+    at: [...(context > 1 ? (['context'] as const) : []), 'experts', 'expert'],
+    message: `Megatron's own memory report ${reasons.join(' and ')}`,
+    remedy: 'compare with the memory that is counted here',
+  };
+}

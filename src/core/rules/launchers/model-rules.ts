@@ -1,0 +1,79 @@
+import type { Facts } from '../../formats/facts';
+import type { ConfigFormat } from '../../formats/config-format';
+import { formatNumber } from '../../format';
+import { divisorsOf } from '../../numbers';
+import { countOf, paddedVocabOf, vocabStepOf } from './derived';
+import { megatronFormats, megatronLmFormats } from './formats';
+import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type LaunchRule } from './rule';
+
+/** Sizes of the model against each other, and how it is stored. */
+export const modelRules: readonly LaunchRule[] = [
+  { code: 'hidden-heads', severity: 'error', formats: megatronFormats, check: hiddenOverHeads },
+  { code: 'kv-heads-heads', severity: 'error', formats: megatronFormats, check: keyValueGroups },
+  { code: 'sequence-positions', severity: 'error', formats: megatronLmFormats, check: positions },
+  { code: 'precision-twice', severity: 'error', formats: [...megatronFormats, 'gpt-neox'], check: precisionTwice },
+  { code: 'vocab-padding', severity: 'information', formats: megatronFormats, check: vocabPadding },
+];
+
+function hiddenOverHeads(facts: Facts): Issue | null {
+  const hidden = countOf(facts, 'hidden');
+  const heads = countOf(facts, 'heads');
+  if (hidden === null || heads === null || isWritten(facts, 'headDim') || facts.latentAttention?.value === true || hidden % heads === 0)
+    return null;
+  const near = nearestFitting(divisorsOf(hidden), heads, () => true);
+  return {
+    at: ['heads', 'hidden'],
+    message: `A hidden size of ${formatNumber(hidden)} cannot be divided over ${many(heads, 'attention head')}`,
+    remedy: `use ${listed(near)} heads, or give the size of a head`,
+    changes: setTo('heads', near),
+  };
+}
+
+function keyValueGroups(facts: Facts): Issue | null {
+  const heads = countOf(facts, 'heads');
+  const groups = countOf(facts, 'kvHeads');
+  if (heads === null || groups === null || heads % groups === 0) return null;
+  const near = nearestFitting(divisorsOf(heads), groups, () => true);
+  return {
+    at: ['kvHeads', 'heads'],
+    message: `${many(heads, 'attention head')} cannot share ${many(groups, 'key/value head')} evenly`,
+    remedy: `use ${listed(near)} key/value heads`,
+    changes: setTo('kvHeads', near),
+  };
+}
+
+function positions(facts: Facts): Issue | null {
+  const tokens = countOf(facts, 'sequenceLength');
+  const most = countOf(facts, 'maxPositions');
+  if (tokens === null || most === null || tokens <= most) return null;
+  return {
+    at: ['maxPositions', 'sequenceLength'],
+    message: `A sequence of ${many(tokens, 'token')} is longer than the ${many(most, 'position')} of the model`,
+    remedy: `use ${formatNumber(tokens)} positions, or sequences of ${many(most, 'token')} or fewer`,
+    changes: [...setTo('maxPositions', [tokens]), ...setTo('sequenceLength', [most])],
+  };
+}
+
+function precisionTwice(facts: Facts): Issue | null {
+  const first = facts.precision?.value;
+  const second = facts.secondPrecision?.value;
+  if (second === undefined || first === undefined || first === second) return null;
+  return {
+    at: ['secondPrecision', 'precision'],
+    message: `Both ${first} and ${second} are on`,
+    remedy: 'keep one: bf16 needs no loss scaling and an A100 or newer',
+    changes: remove('secondPrecision'),
+  };
+}
+
+function vocabPadding(facts: Facts, format: ConfigFormat): Issue | null {
+  const vocab = countOf(facts, 'vocab');
+  const padded = paddedVocabOf(facts, format);
+  const step = vocabStepOf(facts, format);
+  if (vocab === null || padded === null || step === null || padded === vocab) return null;
+  return {
+    at: ['vocab'],
+    message: `The vocabulary of ${formatNumber(vocab)} is padded to ${formatNumber(padded)}, a multiple of ${formatNumber(step)}: ${many(padded - vocab, 'dummy token')}`,
+    remedy: `nothing needs to be done; checkpoints and parameter counts have ${formatNumber(padded)} rows`,
+  };
+}

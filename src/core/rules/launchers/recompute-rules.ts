@@ -1,0 +1,120 @@
+import type { Facts } from '../../formats/facts';
+import type { ConfigFormat } from '../../formats/config-format';
+import { quoted } from '../../text';
+import { countOf, sizeOf } from './derived';
+import { megatronFormats, megatronLmFormats } from './formats';
+import { many, remove, setTo, type Issue, type LaunchRule } from './rule';
+
+/** What is thrown away in the forward pass, or moved to the host. */
+export const recomputeRules: readonly LaunchRule[] = [
+  { code: 'recompute-granularity', severity: 'error', formats: megatronFormats, check: granularity },
+  { code: 'selective-recompute-flash', severity: 'information', formats: megatronFormats, check: selectiveWithFlash },
+  { code: 'offload-with-pp', severity: 'error', formats: megatronFormats, check: offloadWithPipeline },
+  { code: 'offload-with-recompute', severity: 'error', formats: megatronFormats, check: offloadWithRecompute },
+  { code: 'offload-layers', severity: 'error', formats: megatronFormats, check: offloadOfAllLayers },
+];
+
+function granularity(facts: Facts, format: ConfigFormat): Issue | null {
+  const mode = wordOf(facts, 'recomputeGranularity');
+  const method = wordOf(facts, 'recomputeMethod');
+  const layers = countOf(facts, 'recomputeLayers');
+  if (mode === 'selective') return selective(method, layers, format);
+  if (mode === 'full') return method === null && format !== 'megatron-bridge' ? fullWithoutMethod() : null;
+  if (mode !== null || (method === null && layers === null) || format === 'megatron-bridge') return null;
+  return withoutGranularity(facts);
+}
+
+/** A setting in lower case; null when it is not there or says so itself. */
+function wordOf(facts: Facts, name: 'recomputeGranularity' | 'recomputeMethod'): string | null {
+  const word = facts[name]?.value.trim().toLowerCase() ?? '';
+  return /^(none|null|~|)$/.test(word) ? null : word;
+}
+
+function selective(method: string | null, layers: number | null, format: ConfigFormat): Issue | null {
+  if (method !== null)
+    return {
+      at: ['recomputeMethod', 'recomputeGranularity'],
+      message: `Selective recompute takes no method, and ${quoted(method)} is given`,
+      remedy: 'remove the method, or recompute full layers',
+      changes: layers === null ? [...remove('recomputeMethod'), ...setTo('recomputeGranularity', ['full'])] : remove('recomputeMethod', 'recomputeLayers'), // prettier-ignore
+    };
+  if (layers === null || format === 'nemo') return null;
+  return {
+    at: ['recomputeLayers', 'recomputeGranularity'],
+    message: `Selective recompute takes no number of layers, and ${many(layers, 'layer')} are given`,
+    remedy: 'remove the number: it goes with full recompute',
+    changes: remove('recomputeLayers'),
+  };
+}
+
+function fullWithoutMethod(): Issue {
+  return {
+    at: ['recomputeGranularity'],
+    message: 'Full recompute needs a method, uniform or block, and none is given',
+    remedy: 'add the method uniform with 1 layer, or recompute selectively',
+    changes: setTo('recomputeGranularity', ['selective']),
+  };
+}
+
+function withoutGranularity(facts: Facts): Issue {
+  const given = (['recomputeMethod', 'recomputeLayers'] as const).filter((name) => facts[name] !== undefined);
+  return {
+    at: given,
+    severity: 'warning',
+    message: 'Without a granularity nothing is recomputed: this setting has no effect',
+    remedy: 'set the granularity to full, or remove this',
+    changes: remove(...given),
+  };
+}
+
+function selectiveWithFlash(facts: Facts): Issue | null {
+  if (wordOf(facts, 'recomputeGranularity') !== 'selective' || facts.attention?.value !== 'flash') return null;
+  const modules = facts.recomputeModules?.value;
+  if (modules?.some((module) => module !== 'core_attn') === true) return null;
+  return {
+    at: [...(modules === undefined ? [] : (['recomputeModules'] as const)), 'recomputeGranularity', 'attention'],
+    message: 'Flash attention keeps no scores, so recomputing attention selectively saves almost nothing',
+    remedy: 'recompute mlp, moe_act or layernorm modules instead, or remove it',
+    changes: remove('recomputeGranularity', ...(modules === undefined ? [] : (['recomputeModules'] as const))),
+  };
+}
+
+function offloadWithPipeline(facts: Facts, format: ConfigFormat): Issue | null {
+  const stages = sizeOf(facts, format, 'pipeline');
+  if (!offloads(facts) || stages === null || stages === 1) return null;
+  const alternative = megatronLmFormats.some((name) => name === format) ? 'offload activations module by module (--fine-grained-activation-offloading)' : 'offload activations module by module'; // prettier-ignore
+  return {
+    at: ['cpuOffloading', 'pipeline'],
+    message: `Offloading whole layers to the host works on 1 pipeline stage, and there are ${many(stages, 'stage')}`,
+    remedy: `${alternative}, or use 1 stage`,
+    changes: [...remove('cpuOffloading'), ...setTo('cpuOffloading', [false])],
+  };
+}
+
+function offloads({ cpuOffloading, offloadLayers }: Facts): boolean {
+  return cpuOffloading?.value === true && offloadLayers?.value !== 0;
+}
+
+function offloadWithRecompute(facts: Facts): Issue | null {
+  const mode = wordOf(facts, 'recomputeGranularity');
+  if (!offloads(facts) || mode === null) return null;
+  const names = ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'] as const;
+  const given = names.filter((name) => facts[name] !== undefined);
+  return {
+    at: ['recomputeGranularity', 'cpuOffloading'],
+    message: `Offloading whole layers to the host works without recompute, and ${quoted(mode)} is asked for`,
+    remedy: 'keep one of both: recompute takes time on the GPU, offload its link to the host',
+    changes: [...remove(...given), ...setTo('cpuOffloading', [false])],
+  };
+}
+
+function offloadOfAllLayers(facts: Facts): Issue | null {
+  const [away, layers] = [countOf(facts, 'offloadLayers'), countOf(facts, 'layers')];
+  if (away === null || layers === null || away < layers || facts.cpuOffloading?.value === false) return null;
+  return {
+    at: ['offloadLayers', 'layers'],
+    message: `${many(away, 'layer')} cannot be offloaded of ${layers}: one has to stay on the GPU`,
+    remedy: `offload at most ${layers - 1}`,
+    changes: setTo('offloadLayers', [layers - 1]),
+  };
+}

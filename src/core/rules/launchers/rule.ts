@@ -1,0 +1,103 @@
+import type { Fact, FactName, Facts } from '../../formats/facts';
+import type { ConfigFormat } from '../../formats/config-format';
+import type { Severity } from '../../findings';
+import { formatNumber } from '../../format';
+import { orList } from '../../text';
+
+/** One setting that a quick fix gives another value; no value: the setting is removed. */
+export interface Setting {
+  readonly name: FactName;
+  readonly value?: number | string | boolean;
+}
+
+/** A quick fix in terms of facts: all its settings change together. */
+export type Change = readonly Setting[];
+
+/** What a rule has to say about a run. */
+export interface Issue {
+  /** What it is about, best first: the finding stands at the first of these that a file gives. */
+  readonly at: readonly FactName[];
+  /** Where it differs from the rule's own. */
+  readonly severity?: Severity;
+  readonly message: string;
+  readonly remedy: string;
+  /** Best first. */
+  readonly changes?: readonly Change[];
+}
+
+/** A rule: pure, total, null when nothing is wrong or too little is known. */
+export type Check = (facts: Facts, format: ConfigFormat) => Issue | null;
+
+export interface LaunchRule {
+  /** Stable; the heading of its page in docs/findings.md. */
+  readonly code: string;
+  readonly severity: Severity;
+  readonly formats: readonly ConfigFormat[];
+  readonly check: Check;
+}
+
+/** Fixes that set one number, one for each value. */
+export function setTo(name: FactName, values: readonly (number | string | boolean)[]): Change[] {
+  return values.map((value) => [{ name, value }]);
+}
+
+/** The fix that takes settings out. */
+export function remove(...names: readonly FactName[]): Change[] {
+  return [names.map((name) => ({ name }))];
+}
+
+/** Whether a file itself says this (no default, no override). */
+export function isWritten(facts: Facts, name: FactName): boolean {
+  const fact: Fact<unknown> | undefined = facts[name];
+  return fact?.source.kind === 'file';
+}
+
+/** `8 or 16`. */
+export function listed(values: readonly number[]): string {
+  return orList(values.map(formatNumber));
+}
+
+/** `3 stages`, with all its digits (a remedy is typed into a file). */
+export function many(count: number, singular: string, plural = `${singular}s`): string {
+  return `${formatNumber(count)} ${count === 1 ? singular : plural}`;
+}
+
+/** Facts that readers work out from others, and would again. */
+const derivedNames: readonly FactName[] = ['microBatches', 'microBatch', 'data', 'virtualStages', 'totalStages', 'world'];
+
+/** The facts as they are once a fix is made. */
+export function factsAfter(facts: Facts, change: Change): Facts {
+  const after: Record<string, unknown> = { ...facts };
+  for (const name of derivedNames) if (facts[name]?.source.kind === 'default') Reflect.deleteProperty(after, name);
+  for (const { name, value } of change) {
+    const before = facts[name];
+    if (value === undefined || before === undefined) Reflect.deleteProperty(after, name);
+    else after[name] = { ...before, value };
+  }
+  return after;
+}
+
+/** The multiples of `step` nearest to `wanted`, the larger first where both are as near; two of them, none of them 0 or `wanted`. */
+export function multiplesNear(step: number, wanted: number): number[] {
+  const below = Math.floor(wanted / step) * step;
+  const candidates = [below - step, below, below + step, below + 2 * step].filter((value) => value > 0 && value !== wanted);
+  return candidates.sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a).slice(0, 2);
+}
+
+/** The two entries nearest to `wanted` (one on each side where there are), that `fits`; when none fits, of all. */
+export function nearestFitting(sorted: readonly number[], wanted: number, fits: (value: number) => boolean): number[] {
+  const others = sorted.filter((value) => value !== wanted);
+  const fitting = others.filter(fits);
+  const choice = fitting.length > 0 ? fitting : others;
+  const below = choice.filter((value) => value < wanted).slice(-1);
+  const above = choice.filter((value) => value > wanted).slice(0, 1);
+  return [...below, ...above].sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a);
+}
+
+export function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+export function leastCommonMultiple(a: number, b: number): number {
+  return (a / greatestCommonDivisor(a, b)) * b;
+}

@@ -1,0 +1,34 @@
+import type { LauncherFile } from '../../formats/facts';
+import type { Finding } from '../../findings';
+import type { Place } from '../../spec/located';
+import { readScheduleCsv } from '../../schedules/pytorch-csv/read';
+import { quoted } from '../../text';
+import { countOf, microBatchesOf } from './derived';
+
+/** The file that `pipeline_parallel_schedule_csv` names, as a face read it. */
+export interface CsvFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+/**
+ * What is wrong with the custom schedule of a TorchTitan run: the file is not there (`csv` null), has another number of rows or micro-batches than the run, or cannot run, at the cells that are to blame
+ * (`readScheduleCsv`). TorchTitan loads schedules without communication, onto stages that it has dealt to ranks in turn.
+ */
+export function scheduleCsvFindings(launcher: LauncherFile, csv: CsvFile | null): Finding[] {
+  const fact = launcher.facts.scheduleCsv;
+  if (launcher.format !== 'torchtitan' || fact === undefined) return [];
+  const place = fact.source.kind === 'file' ? fact.source.place : launcher.place;
+  if (csv === null) return [finding(place, `The schedule ${quoted(fact.value)} is not there`, 'create the file, or correct the path')];
+  const { facts, format } = launcher;
+  const counts = { ranks: countOf(facts, 'pipeline'), microBatches: microBatchesOf(facts, format) };
+  const wanted = { ...counts, format: 'compute_only', placement: 'loop' } as const;
+  const { problems } = readScheduleCsv(csv.text, csv.file, wanted);
+  return problems.map(({ code, range, message, remedy }) =>
+    finding(code === 'ranks' || code === 'micro-batches' ? place : { file: csv.file, range }, message, remedy),
+  );
+}
+
+function finding(place: Place, message: string, remedy: string): Finding {
+  return { code: 'tt-schedule-csv', severity: 'error', place, message, remedy, fixes: [] };
+}

@@ -1,0 +1,85 @@
+import type { Facts } from '../../formats/facts';
+import type { ConfigFormat } from '../../formats/config-format';
+import { formatNumber, formatPercent } from '../../format';
+import { batchStepOf, bubbleOf, countOf, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from './derived';
+import { megatronFormats, withTorchtitan } from './formats';
+import { isWritten, many, setTo, type Change, type Issue, type LaunchRule } from './rule';
+
+/** What the pipeline idles. */
+export const scheduleRules: readonly LaunchRule[] = [
+  { code: 'microbatches-below-stages', severity: 'warning', formats: [...withTorchtitan, 'deepspeed'], check: fewMicroBatches },
+  { code: 'long-seq-chunk-candidate', severity: 'information', formats: megatronFormats, check: longSequences },
+];
+
+/** A run should idle less than this. */
+const wantedBubble = 0.1;
+
+function fewMicroBatches(facts: Facts, format: ConfigFormat): Issue | null {
+  const pipeline = sizeOf(facts, format, 'pipeline');
+  const stages = totalStagesOf(facts, format);
+  const microBatches = microBatchesOf(facts, format);
+  if (pipeline === null || pipeline === 1 || stages === null || microBatches === null || microBatches >= stages) return null;
+  const virtual = stages / pipeline;
+  const bubble = bubbleOf(pipeline, virtual, microBatches);
+  if (bubble < wantedBubble) return null;
+  const wanted = enoughMicroBatches(pipeline, virtual);
+  const { remedy, changes } = moreMicroBatches(facts, format, wanted);
+  const counted = virtual === 1 ? 'stages' : `stages (${formatNumber(pipeline)} x ${formatNumber(virtual)} virtual)`;
+  return {
+    at: ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'],
+    message: `${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: they idle ${formatPercent(bubble)} of the time`,
+    remedy: `${remedy} to idle ${formatPercent(bubbleOf(pipeline, virtual, wanted))}`,
+    changes,
+  };
+}
+
+/** The fewest micro-batches that keep the bubble under a tenth; a multiple of the stages where they are interleaved. */
+function enoughMicroBatches(pipeline: number, virtual: number): number {
+  const least = Math.floor(((1 / wantedBubble - 1) * (pipeline - 1)) / virtual) + 1;
+  return virtual === 1 ? least : Math.ceil(least / pipeline) * pipeline;
+}
+
+function moreMicroBatches(
+  facts: Facts,
+  format: ConfigFormat,
+  wanted: number,
+): { readonly remedy: string; readonly changes: readonly Change[] } {
+  const micro = many(wanted, 'micro-batch', 'micro-batches');
+  if (isWritten(facts, 'microBatches')) return { remedy: `use ${micro}`, changes: setTo('microBatches', [wanted]) };
+  if (format === 'torchtitan') {
+    const size = countOf(facts, 'microBatch');
+    const local = size === null || facts.localBatch === undefined ? null : wanted * size;
+    return {
+      remedy: `use ${micro}${local === null ? '' : ` (a local batch of ${formatNumber(local)})`}`,
+      changes: local === null ? [] : setTo('localBatch', [local]),
+    };
+  }
+  if (facts.gradientAccumulation !== undefined)
+    return { remedy: `use ${formatNumber(wanted)} gradient accumulation steps`, changes: setTo('gradientAccumulation', [wanted]) };
+  const step = batchStepOf(facts, format);
+  if (step === null) return { remedy: `use ${micro}`, changes: [] };
+  const batch = wanted * step;
+  return { remedy: `use ${micro} (a global batch of ${formatNumber(batch)})`, changes: setTo('globalBatch', [batch]) };
+}
+
+/** From here on cutting sequences pays (facts on published schedules: slices of 4,096 tokens and more). */
+const longSequence = 32_768;
+const slices = 4;
+
+function longSequences(facts: Facts, format: ConfigFormat): Issue | null {
+  const tokens = countOf(facts, 'sequenceLength');
+  const pipeline = sizeOf(facts, format, 'pipeline');
+  const microBatches = microBatchesOf(facts, format);
+  if (tokens === null || pipeline === null || microBatches === null || pipeline === 1) return null;
+  if (tokens < longSequence || microBatches >= 4 * pipeline) return null;
+  const virtual = virtualStagesOf(facts, format) ?? 1;
+  const now = bubbleOf(pipeline, virtual, microBatches);
+  const sliced = bubbleOf(pipeline, 1, microBatches * slices);
+  if (sliced >= now) return null;
+  const memory = (slices + pipeline - 1) / (slices * pipeline);
+  return {
+    at: ['sequenceLength', 'globalBatch', 'pipeline'],
+    message: `${many(microBatches, 'micro-batch', 'micro-batches')} of ${many(tokens, 'token')} on ${many(pipeline, 'stage')} idle ${formatPercent(now)} of the time`,
+    remedy: `cut each sequence into ${formatNumber(slices)} slices of about ${many(Math.ceil(tokens / slices), 'token')} (TeraPipe, Seq1F1B): ${formatPercent(sliced)} idle if the slices take equally long, and ${formatPercent(memory)} of the activations of 1F1B`,
+  };
+}

@@ -1,0 +1,93 @@
+import type { Facts } from '../../formats/facts';
+import type { ConfigFormat } from '../../formats/config-format';
+import { formatNumber } from '../../format';
+import { divisorsOf } from '../../numbers';
+import { countOf, quotient, sizeOf } from './derived';
+import { megatronFormats, withTorchtitan } from './formats';
+import { fitsWorld } from './layout-rules';
+import { isWritten, leastCommonMultiple, listed, many, nearestFitting, remove, setTo, type Issue, type LaunchRule } from './rule';
+
+/** How a sequence is divided. */
+export const sequenceRules: readonly LaunchRule[] = [
+  { code: 'cp-seq-multiple', severity: 'error', formats: withTorchtitan, check: contextParts },
+  { code: 'cp-heads', severity: 'error', formats: megatronFormats, check: contextHeads },
+  { code: 'sp-tp-seq', severity: 'error', formats: withTorchtitan, check: sequenceParallelParts },
+  { code: 'sp-no-effect', severity: 'information', formats: megatronFormats, check: sequenceParallelAlone },
+  { code: 'variable-seq-pp', severity: 'warning', formats: megatronFormats, check: variableLengths },
+];
+
+function contextParts(facts: Facts, format: ConfigFormat): Issue | null {
+  const tokens = countOf(facts, 'sequenceLength');
+  const context = sizeOf(facts, format, 'context');
+  if (tokens === null || context === null || context === 1 || tokens % (2 * context) === 0) return null;
+  const near = lengthsNear(facts, format, tokens, 2 * context);
+  return {
+    at: ['sequenceLength', 'context'],
+    message: `${many(tokens, 'token')} cannot be cut into 2 x ${formatNumber(context)} = ${formatNumber(2 * context)} equal parts for context parallelism`,
+    remedy: `use ${listed(near)} tokens`,
+    changes: setTo('sequenceLength', near),
+  };
+}
+
+function sequenceParallelParts(facts: Facts, format: ConfigFormat): Issue | null {
+  const tokens = countOf(facts, 'sequenceLength');
+  const tensor = sizeOf(facts, format, 'tensor');
+  if (tokens === null || tensor === null || tokens % tensor === 0 || !dividesSequence(facts, format)) return null;
+  const near = lengthsNear(facts, format, tokens, tensor);
+  return {
+    at: ['sequenceLength', 'tensor'],
+    message: `${many(tokens, 'token')} cannot be divided over a tensor size of ${formatNumber(tensor)} for sequence parallelism`,
+    remedy: `use ${listed(near)} tokens`,
+    changes: setTo('sequenceLength', near),
+  };
+}
+
+/** TorchTitan's tensor parallelism always divides the sequence between blocks. */
+function dividesSequence(facts: Facts, format: ConfigFormat): boolean {
+  return format === 'torchtitan' || facts.sequenceParallel?.value === true;
+}
+
+/** The next longer and the next shorter sequence that every division of this run accepts. */
+function lengthsNear(facts: Facts, format: ConfigFormat, tokens: number, step: number): number[] {
+  const tensor = dividesSequence(facts, format) ? (sizeOf(facts, format, 'tensor') ?? 1) : 1;
+  const context = sizeOf(facts, format, 'context') ?? 1;
+  const all = leastCommonMultiple(leastCommonMultiple(step, tensor), context > 1 ? 2 * context : 1);
+  const below = Math.floor(tokens / all) * all;
+  return [below + all, below].filter((length) => length > 0);
+}
+
+function sequenceParallelAlone(facts: Facts, format: ConfigFormat): Issue | null {
+  if (facts.sequenceParallel?.value !== true || sizeOf(facts, format, 'tensor') !== 1) return null;
+  return {
+    at: ['sequenceParallel'],
+    message: 'Sequence parallelism divides activations over the tensor size, which is 1: it is turned off',
+    remedy: 'remove it, or use a tensor size of 2 or more',
+    changes: [...remove('sequenceParallel'), ...setTo('sequenceParallel', [false])],
+  };
+}
+
+/** Ulysses: all-to-all turns a share of the sequence into a share of the heads. */
+function contextHeads(facts: Facts, format: ConfigFormat): Issue | null {
+  const context = sizeOf(facts, format, 'context');
+  const perRank = quotient(countOf(facts, 'heads'), sizeOf(facts, format, 'tensor'));
+  if (facts.contextCommunication?.value !== 'a2a' || context === null || perRank === null || perRank % context === 0) return null;
+  const near = nearestFitting(divisorsOf(perRank), context, (size) => fitsWorld(facts, format, 'context', size));
+  return {
+    at: ['context', 'contextCommunication', 'heads'],
+    message: `${many(perRank, 'attention head')} on each tensor rank cannot be divided over a context size of ${formatNumber(context)}, as all-to-all communication does`,
+    remedy: `use a context size of ${listed(near)}, or p2p communication`,
+    changes: [...setTo('context', near), ...(isWritten(facts, 'contextCommunication') ? setTo('contextCommunication', ['p2p']) : [])],
+  };
+}
+
+function variableLengths(facts: Facts, format: ConfigFormat): Issue | null {
+  const stages = sizeOf(facts, format, 'pipeline');
+  if (facts.variableSequenceLengths?.value !== true || stages === null || stages === 1) return null;
+  const tokens = countOf(facts, 'sequenceLength');
+  const size = tokens === null ? 'the sequence length' : many(tokens, 'token');
+  return {
+    at: ['variableSequenceLengths', 'pipeline'],
+    message: `Sequences of different length on ${many(stages, 'pipeline stage')}: the buffers between stages are still sized for ${size}`,
+    remedy: `pad or pack every sequence to ${size}, or use 1 stage`,
+  };
+}

@@ -1,0 +1,72 @@
+import type { Facts } from '../../formats/facts';
+import { formatNumber } from '../../format';
+import { quoted } from '../../text';
+import { countOf, sizeOf, titanLayersOf, titanStagesOf, titanStagesPerRankOf } from './derived';
+import { listed, many, setTo, type Issue, type LaunchRule } from './rule';
+
+/** What TorchTitan refuses when it cuts a model into stages. */
+export const torchtitanRules: readonly LaunchRule[] = [
+  { code: 'tt-virtual-stages', severity: 'error', formats: ['torchtitan'], check: virtualStages },
+  { code: 'tt-single-stage-schedule', severity: 'error', formats: ['torchtitan'], check: stagesOfSchedule },
+];
+
+/** TorchTitan's own default. */
+const defaultSchedule = '1F1B';
+
+type Kind = 'single' | 'looped';
+
+/** Whether a schedule of PyTorch runs one stage on each rank or several; null for one we do not know. */
+function kindOf(facts: Facts): Kind | null {
+  if (facts.scheduleCsv !== undefined) return null;
+  const name = (facts.schedule?.value ?? defaultSchedule).toLowerCase();
+  if (/^(schedule)?(gpipe|1f1b)$/.test(name)) return 'single';
+  return /^(schedule)?(interleaved1f1b|interleavedzerobubble|loopedbfs|zbvzerobubble|dualpipev)$/.test(name) ? 'looped' : null;
+}
+
+function virtualStages(facts: Facts): Issue | null {
+  const stages = titanStagesOf(facts);
+  const pipeline = sizeOf(facts, 'torchtitan', 'pipeline');
+  const each = countOf(facts, 'layersPerStage');
+  if (stages === null || pipeline === null || each === null || stages % pipeline === 0) return null;
+  const near = layersPerStageNear(facts, pipeline, each);
+  return {
+    at: ['layersPerStage', 'pipeline'],
+    message: `${many(each, 'layer')} a stage make ${formatNumber(stages)} virtual stages, no multiple of the ${formatNumber(pipeline)} pipeline ranks`,
+    remedy: near.length > 0 ? `use ${listed(near)} layers a stage` : `use fewer than ${formatNumber(pipeline)} pipeline ranks`,
+    changes: setTo('layersPerStage', near),
+  };
+}
+
+/** A model is not cut into more stages on a rank than this. */
+const maximumStagesPerRank = 1024;
+
+/** The two layers per stage nearest to `wanted` whose stages divide evenly over the ranks, in a number that the schedule takes. */
+function layersPerStageNear(facts: Facts, pipeline: number, wanted: number): number[] {
+  const layers = titanLayersOf(facts) ?? 0;
+  const kind = kindOf(facts);
+  const sizes: number[] = [];
+  for (let perRank = 1; perRank * pipeline <= layers && perRank <= maximumStagesPerRank; perRank++) {
+    const each = Math.ceil(layers / (perRank * pipeline));
+    const suits = kind === null || (kind === 'single') === (perRank === 1);
+    if (suits && Math.ceil(layers / each) === perRank * pipeline) sizes.push(each);
+  }
+  return sizes.sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a).slice(0, 2);
+}
+
+function stagesOfSchedule(facts: Facts): Issue | null {
+  const stages = titanStagesPerRankOf(facts);
+  const kind = kindOf(facts);
+  const pipeline = sizeOf(facts, 'torchtitan', 'pipeline');
+  if (stages === null || kind === null || (facts.pipeline !== undefined && (pipeline ?? 1) === 1)) return null;
+  if ((kind === 'single') === (stages === 1)) return null;
+  const name = quoted(facts.schedule?.value ?? defaultSchedule);
+  const other = kind === 'single' ? 'Interleaved1F1B' : '1F1B';
+  const each = countOf(facts, 'layersPerStage');
+  const near = each === null || pipeline === null ? [] : layersPerStageNear(facts, pipeline, each);
+  return {
+    at: ['schedule', 'layersPerStage', 'virtualStages', 'pipeline'],
+    message: `The schedule ${name} runs ${kind === 'single' ? 'exactly 1 stage' : 'at least 2 stages'} on each rank, and there ${stages === 1 ? 'is' : 'are'} ${formatNumber(stages)}`,
+    remedy: `use the schedule ${other}${near.length > 0 ? `, or ${listed(near)} layers a stage` : ''}`,
+    changes: [...setTo('schedule', [other]), ...setTo('layersPerStage', near)],
+  };
+}

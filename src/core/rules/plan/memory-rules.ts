@@ -1,0 +1,64 @@
+import type { Run } from '../../formats/run';
+import type { Finding, Fix, TextEdit } from '../../findings';
+import { verdictOf, verdictSentence } from '../../memory-model/verdict';
+import { chosenOf, type Plan } from '../../planner/plan';
+import { remedyText, type Remedy } from './remedies';
+import { findingAt, settingAt, settingEdits } from './settings';
+
+/** What to do where no remedy is known. */
+const searchRemedy = 'search layouts that fit, or use more or larger GPUs';
+
+/**
+ * The finding that the planned step does not fit. A file that names no GPU is not to blame for the one that is assumed: it gets information only.
+ * @param remedies the changes that were found to help, smallest first; each is a quick fix where the file can be edited.
+ * @param inLauncher a remedy as edits of the launcher's file that the run is of, null where it cannot say so; left out: it is of none.
+ */
+export function memoryFindings(
+  run: Run,
+  plan: Plan | null,
+  remedies: readonly Remedy[],
+  inLauncher: ((remedy: Remedy) => readonly TextEdit[] | null) | null = null,
+): Finding[] {
+  if (plan === null) return [];
+  const chosen = chosenOf(plan);
+  if (chosen.fits) return [];
+  const message = verdictSentence(verdictOf(chosen.memory));
+  const remedy = remedies.length === 0 ? searchRemedy : lowerFirst(remedies.map(remedyText).join('; or '));
+  const fixes = remedies.flatMap((each, index): Fix[] => {
+    const edits = inLauncher === null ? editsOfSettings(run, each) : inLauncher(each);
+    return edits === null ? [] : [{ title: remedyText(each), edits, preferred: index === 0 }];
+  });
+  if (isGpuGiven(run)) return [findingAt(run, keyOf(run), 'memory-over-capacity', 'error', { message, remedy }, fixes)];
+  const onAssumed = {
+    message: `On ${plan.request.cluster.gpu.name}, which is assumed: ${message}`,
+    remedy: `${inLauncher !== null ? 'plan for your GPU (cluster.gpu)' : 'set cluster.gpu to yours'}; or ${remedy}`,
+  };
+  return [findingAt(run, inLauncher === null ? '' : keyOf(run), 'memory-over-capacity', 'information', onAssumed, fixes)];
+}
+
+/** Whether the files name what the step must fit. */
+export function isGpuGiven({ gpu, groups }: Pick<Run, 'gpu' | 'groups'>): boolean {
+  return gpu !== undefined || groups !== undefined;
+}
+
+/** Edits of a terapipe.json; `layout.data` goes along only where the file has it. Null where no file can be edited. */
+function editsOfSettings(run: Run, remedy: Remedy): readonly TextEdit[] | null {
+  const sets = remedy.sets.filter(([key], index) => index === 0 || settingAt(run, key) !== undefined);
+  const edits: TextEdit[] = [];
+  for (const [key, value] of sets) {
+    const own = settingEdits(run, key, value);
+    if (own === null) return null;
+    edits.push(...own);
+  }
+  return edits;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** What decides most about memory among what the file gives. */
+function keyOf(run: Run): string {
+  const keys = ['schedule', 'cluster.gpu', 'cluster.groups', 'layout.pipeline', 'layout.tensor', 'training.microBatch'] as const;
+  return keys.find((key) => settingAt(run, key)?.source.kind === 'file') ?? 'schedule';
+}

@@ -1,0 +1,160 @@
+import { nodeGroups } from '../../cluster/groups';
+import { lacksBf16 } from '../../spec/cluster';
+import { applyOverrides } from '../../formats/overrides';
+import type { Run } from '../../formats/run';
+import { ExpectedError } from '../../errors';
+import { formatCount, formatDuration, formatPercent } from '../../format';
+import { fitsMemory } from '../../memory-model/verdict';
+import { divisorsOf } from '../../numbers';
+import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
+import { isUsual } from '../../planner/reasons';
+import type { PlanRequest } from '../../spec/request';
+import { memoryOf } from '../../partition/scheduling';
+import { cardsOf } from '../../partition/stage-inputs';
+
+/** A change of settings of terapipe.json. */
+export interface Change {
+  /** Dotted key and value; two where one follows from the other. */
+  readonly sets: readonly (readonly [key: string, value: string | number | boolean])[];
+  /** `Recompute all layers`. */
+  readonly label: string;
+}
+
+/** A change with which a step fits that does not fit as it is: planned, not estimated. */
+export interface Remedy extends Change {
+  readonly iterationMs: number;
+  /** Time for as many tokens, over that of the plan as it is, less 1: 0.03 is 3 % slower. */
+  readonly slower: number;
+  /** The plan with it, its chosen candidate alone and not drawn, since it crosses threads; null: the plan as it is, by another of its candidates. */
+  readonly plan: Plan | null;
+}
+
+/** As many are offered. */
+const mostRemedies = 3;
+/** Plans that are made to find them, at most: a count, so that every machine offers the same. */
+export const mostTrials = 5;
+/** A schedule of more operations is not counted again for every change that might fit. */
+const maximumTrialOperations = 200_000;
+
+/**
+ * Looks for the smallest changes with which a step fits: yields a run with a change, is sent its plan (null where it cannot be planned), and returns those that fit, smallest change first. The caller plans, here or on another
+ * thread. At most `mostTrials` are yielded; what does not fit by memory alone is not.
+ */
+export function* remediesFor(run: Run, plan: Plan): Generator<Run, readonly Remedy[], Plan | null> {
+  const chosen = chosenOf(plan);
+  if (chosen.fits) return [];
+  const found = otherSchedule(plan, chosen);
+  let trials = 0;
+  for (const change of changesOf(plan.request)) {
+    if (found.length === mostRemedies || trials === mostTrials) break;
+    if (!fitsAfter(change, chosen)) continue;
+    trials++;
+    const changed = yield applyOverrides(
+      run,
+      change.sets.map(([key, value]) => `${key}=${value}`),
+    );
+    if (changed !== null && chosenOf(changed).fits) found.push(remedyOf(change, chosen, chosenOf(changed), chosenAlone(changed)));
+  }
+  return found;
+}
+
+function chosenAlone(plan: Plan): Plan {
+  return { ...plan, candidates: [{ ...chosenOf(plan), timeline: null }] };
+}
+
+/** The same on this thread. @param planOf throws ExpectedError where a run cannot be planned. */
+export function findRemedies(run: Run, plan: Plan, planOf: (run: Run) => Plan): readonly Remedy[] {
+  const search = remediesFor(run, plan);
+  let step = search.next();
+  while (step.done !== true) step = search.next(plannedOrNull(step.value, planOf));
+  return step.value;
+}
+
+function plannedOrNull(run: Run, planOf: (run: Run) => Plan): Plan | null {
+  try {
+    return planOf(run);
+  } catch (error) {
+    if (error instanceof ExpectedError) return null;
+    throw error;
+  }
+}
+
+/** `Recompute all layers: fits, +31 %`. */
+export function remedyText({ label, slower }: Remedy): string {
+  const cost = slower >= 0.005 ? `+${formatPercent(slower)}` : slower <= -0.005 ? `${formatPercent(-slower)} faster` : 'as fast';
+  return `${label}: fits, ${cost}`;
+}
+
+function remedyOf({ sets, label }: Change, before: Candidate, { iterationMs, tokensPerSecond }: Candidate, plan: Plan | null): Remedy {
+  return { sets, label, iterationMs, slower: before.tokensPerSecond / tokensPerSecond - 1, plan };
+}
+
+/** The fastest other schedule that fits and that the files' launcher, or where they name none a usual one, runs: the plan has it already. */
+function otherSchedule({ request, candidates }: Plan, chosen: Candidate): Remedy[] {
+  const [best] = candidates
+    .filter((candidate) => candidate.fits && candidate.schedule !== chosen.schedule && mayRun(request, candidate))
+    .sort((a, b) => a.iterationMs - b.iterationMs);
+  if (best === undefined || request.slicing.scheme !== null) return [];
+  const change = { sets: [['schedule', best.schedule]], label: `Run ${best.schedule} (${formatDuration(best.iterationMs)})` } as const;
+  return [remedyOf(change, chosen, best, null)];
+}
+
+/** Whether what the files name runs a candidate, and where they name nothing, whether usual launchers do: a remedy must not need another runtime. */
+function mayRun({ runs }: PlanRequest, candidate: Candidate): boolean {
+  return runs?.includes(candidate.schedule) ?? isUsual(candidate);
+}
+
+interface TriedChange extends Change {
+  readonly request: PlanRequest;
+}
+
+/** The usual measures, cheapest in time first. */
+function changesOf(request: PlanRequest): TriedChange[] {
+  const { training, layout, model } = request;
+  const train = (key: keyof typeof training, value: string | number | boolean, label: string): TriedChange => ({
+    sets: [[`training.${key}`, value]],
+    label,
+    request: { ...request, training: { ...training, [key]: value } },
+  });
+  const smallerBatches = divisorsOf(training.microBatch)
+    .filter((size) => size < training.microBatch)
+    .reverse();
+  const gpus = layout.pipeline * layout.data;
+  const deeper = (layout.stageGroups === undefined ? divisorsOf(model.layers) : []).filter(
+    (pipeline) => pipeline > layout.pipeline && gpus % pipeline === 0 && training.globalBatch % (gpus / pipeline) === 0,
+  );
+  const hasFastBf16 = nodeGroups(request.cluster).every(({ gpu }) => !lacksBf16(gpu));
+  return [
+    ...(layout.tensor > 1 && !training.sequenceParallel && training.sequenceLength % layout.tensor === 0
+      ? [train('sequenceParallel', true, 'Use sequence parallelism')]
+      : []),
+    ...(training.attention === 'unfused' && hasFastBf16 ? [train('attention', 'flash', 'Use FlashAttention')] : []),
+    ...(training.zeroStage === 0 && layout.data > 1 ? [train('zeroStage', 1, 'Shard the optimizer (ZeRO 1)')] : []),
+    ...smallerBatches.map((size) => train('microBatch', size, `Use a micro-batch of ${formatCount(size)}`)),
+    ...(training.recompute === 'none' ? [train('recompute', 'selective', 'Recompute attention')] : []),
+    ...(training.recompute === 'full' ? [] : [train('recompute', 'full', 'Recompute all layers')]),
+    ...deeper.map((pipeline) => ({
+      sets: [
+        ['layout.pipeline', pipeline],
+        ['layout.data', gpus / pipeline],
+      ] as const,
+      label: `Use ${formatCount(pipeline)} stages`,
+      request: { ...request, layout: { ...layout, pipeline, data: gpus / pipeline } },
+    })),
+  ];
+}
+
+/** By the memory of the chosen schedule alone. */
+function fitsAfter({ request, sets }: TriedChange, chosen: Candidate): boolean {
+  const { model, training, layout, cluster } = request;
+  const sliced = chosen.schedule === 'TeraPipe' || chosen.schedule === 'Seq1F1B';
+  if (sliced && sets.some(([key]) => key === 'training.microBatch')) return false;
+  const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
+  const units = sliced ? chosen.scheme.reduce((sum, { tokens }) => sum + tokens.length, 0) : microBatches;
+  if (2 * units * layout.pipeline * chosen.chunksPerStage > maximumTrialOperations) return false;
+  const scheme = sliced
+    ? chosen.scheme
+    : Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
+  const memory = memoryOf({ model, training, layout }, chosen.schedule, scheme, cardsOf(cluster, layout));
+  return memory !== null && fitsMemory(memory);
+}

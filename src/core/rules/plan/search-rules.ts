@@ -1,0 +1,112 @@
+import type { Run } from '../../formats/run';
+import type { Finding } from '../../findings';
+import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
+import { verdictSentence } from '../../memory-model/verdict';
+import { type FoundPlan, type SearchResult, type StepPart, stepPartNames, stepParts } from '../../layout-search/result';
+import { layoutText } from '../../layout-search/labels';
+import { isGpuGiven } from './memory-rules';
+import { findingAt, settingAt } from './settings';
+
+/** From here on a layout is slow enough for a warning: as many times the best's step time. */
+const worthAWarning = 1.25;
+
+/** Settings that may be to blame where a part of the step takes longer, the likeliest first. */
+const causes: Readonly<Record<StepPart, readonly string[]>> = {
+  exchange: ['layout.tensor', 'layout.context', 'layout.expert'],
+  bubble: ['layout.pipeline', 'layout.virtualStages', 'schedule', 'training.microBatch', 'layout.data'],
+  offload: ['training.offloadLayers'],
+  send: ['layout.pipeline', 'layout.virtualStages', 'training.microBatch'],
+  recompute: ['training.recompute'],
+  math: ['layout.tensor', 'training.microBatch', 'layout.context'],
+  memory: ['layout.tensor', 'training.microBatch', 'training.offloadOptimizer'],
+  issue: ['layout.tensor', 'training.microBatch', 'layout.virtualStages'],
+  gradientExchange: ['layout.data', 'training.zeroStage', 'layout.pipeline', 'layout.tensor'],
+  optimizer: ['training.offloadOptimizer', 'training.zeroStage', 'layout.data'],
+};
+
+/** Where a layout that does not fit can give way. */
+const memoryCauses = ['training.recompute', 'training.microBatch', 'layout.pipeline', 'layout.tensor', 'training.zeroStage'];
+
+/**
+ * What a search says of the layout that the files fix: that it is slower than the best by more than the error bar, at the value that costs most, or that it does not fit where another one does. Empty where it is
+ * as good as the best, or no better one fits.
+ * @param launched the files' own layout, predicted as the others are; null where they fix none.
+ */
+export function searchFindings(run: Run, launched: FoundPlan | null, { best, request, cost }: SearchResult): Finding[] {
+  if (launched === null || !best.fits) return [];
+  const remedy = `apply the best layout: ${layoutText(best.point)}, ${best.name}, ${formatDuration(best.iterationMs)} a step`;
+  if (!launched.fits) {
+    const sentence = verdictSentence(launched.verdict);
+    if (!isGpuGiven(run)) {
+      const message = `On ${request.cluster.gpu.name}, which is assumed: ${sentence}`;
+      return [findingAt(run, '', 'layout-too-large', 'information', { message, remedy })];
+    }
+    const message = sentence;
+    return [findingAt(run, blamed(run, launched, best, memoryCauses) ?? '', 'layout-too-large', 'error', { message, remedy })];
+  }
+  const ratio = launched.iterationMs / best.iterationMs;
+  if (ratio <= 1 + cost.errorPercent / 100) return [];
+  const slower = ratio < 1.1 ? `${formatPercent(ratio - 1)} slower` : `${formatNumber(ratio)}x slower`;
+  const cause = costliest(run, launched, best, request.cluster.gpusPerNode);
+  const message = `${causeText(launched, cause, request.cluster.gpusPerNode)}: ${slower} than ${layoutText(best.point)}`;
+  return [findingAt(run, cause.key ?? '', 'layout-slower', ratio >= worthAWarning ? 'warning' : 'information', { message, remedy })];
+}
+
+interface Cause {
+  readonly part: StepPart;
+  /** What that part takes longer than the best's. */
+  readonly ms: number;
+  /** The setting to blame; null where no file gives one of them another value than the best has. */
+  readonly key: string | null;
+}
+
+/** The part of the step that is longer by most, of those that a setting of the files explains. Tensor parallelism across nodes comes before all: it lengthens several. */
+function costliest(run: Run, launched: FoundPlan, best: FoundPlan, gpusPerNode: number): Cause {
+  const exchange = launched.parts.exchange - best.parts.exchange;
+  if (launched.point.layout.tensor > gpusPerNode && blamed(run, launched, best, ['layout.tensor']) !== null)
+    return { part: 'exchange', ms: exchange, key: 'layout.tensor' };
+  const longer = stepParts
+    .map((part) => ({ part, ms: launched.parts[part] - best.parts[part] }))
+    .sort((a, b) => b.ms - a.ms)
+    .map(({ part, ms }): Cause => ({ part, ms, key: blamed(run, launched, best, causes[part]) }));
+  const [most = { part: 'bubble', ms: 0, key: null }] = longer;
+  return longer.find(({ ms, key }) => ms > 0 && key !== null) ?? most;
+}
+
+/** The first setting that a file gives, and that the best has otherwise. */
+function blamed(run: Run, launched: FoundPlan, best: FoundPlan, keys: readonly string[]): string | null {
+  return keys.find((key) => settingAt(run, key)?.source.kind === 'file' && valueAt(launched, key) !== valueAt(best, key)) ?? null;
+}
+
+/** A setting of a point, to be compared. */
+function valueAt({ point }: FoundPlan, key: string): unknown {
+  const [section, name = ''] = key.split('.');
+  const group: object = section === 'layout' ? point.layout : section === 'training' ? point.training : point;
+  const value = (group as Readonly<Record<string, unknown>>)[name === '' ? key : name];
+  return key === 'training.recompute' ? recomputeValue(point.training) : value;
+}
+
+function recomputeValue({ recompute, recomputeLayers, recomputeModules }: FoundPlan['point']['training']): string {
+  return [recompute, recomputeLayers, ...(recomputeModules ?? [])].join();
+}
+
+/** `tensor 16 crosses nodes`, `full recompute takes 2.1 s`. */
+function causeText({ point }: FoundPlan, { part, ms, key }: Cause, gpusPerNode: number): string {
+  const { layout, training } = point;
+  if (key === 'layout.tensor' && part === 'exchange' && layout.tensor > gpusPerNode)
+    return `Tensor ${formatCount(layout.tensor)} crosses nodes of ${formatCount(gpusPerNode)} GPUs`;
+  const more = `spends ${formatDuration(ms)} more on ${stepPartNames[part]}`;
+  const [, name = ''] = (key ?? '').split('.');
+  const sizes = layout as unknown as Readonly<Record<string, unknown>>;
+  const size = sizes[name];
+  if (typeof size === 'number') return `${words[name] ?? name} ${formatCount(size)} ${more}`;
+  if (key === 'training.microBatch') return `Micro-batch ${formatCount(training.microBatch)} ${more}`;
+  if (key === 'training.recompute') return `${training.recompute === 'full' ? 'Full' : 'Selective'} recompute takes ${formatDuration(ms)}`;
+  if (key === 'training.zeroStage') return `ZeRO ${training.zeroStage} ${more}`;
+  return `This layout ${more}`;
+}
+
+const words: Readonly<Record<string, string>> = {
+  ...{ tensor: 'Tensor', pipeline: 'Pipeline', data: 'Data', context: 'Context', expert: 'Expert' },
+  virtualStages: 'Virtual stages',
+};

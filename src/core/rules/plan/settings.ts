@@ -1,0 +1,86 @@
+import { changeJson } from '../../formats/terapipe/change-json';
+import type { Run } from '../../formats/run';
+import type { Finding, Fix, Severity, TextEdit } from '../../findings';
+import type { Located, Place } from '../../spec/located';
+import { formatCount } from '../../format';
+import type { FindingCode } from './codes';
+
+/** A setting of terapipe.json by its dotted key (`layout.tensor`, `schedule`), as located in a run; undefined when nothing gives it. */
+export function settingAt(run: Run, key: string): Located<unknown> | undefined {
+  const [section = '', name = ''] = key.split('.');
+  switch (section) {
+    case 'layout':
+    case 'training':
+    case 'model':
+      return entry(run[section], name);
+    case 'cost':
+      return name === 'table' ? run.costTable : entry(run.constants, name);
+    case 'slicing':
+      return name === 'unit' ? run.unit : run.scheme;
+    case 'schedule':
+      return run.schedule;
+    case 'cluster':
+      return clusterSetting(run, name);
+    default:
+      return undefined;
+  }
+}
+
+/** Where a setting stands, or where remarks on the whole run go when no file gives it. */
+export function placeOfSetting(run: Run, key: string): Place {
+  const source = settingAt(run, key)?.source;
+  return source?.kind === 'file' ? source.place : run.place;
+}
+
+/**
+ * The edits that give a setting a value (null: remove it) in the terapipe.json of a run, comments and layout kept; null when there is no such file,
+ * the value was given on the command line and an edit would change nothing, or it is part of a list of groups.
+ */
+export function settingEdits(run: Run, key: string, value: string | number | boolean | null): readonly TextEdit[] | null {
+  const source = settingAt(run, key)?.source;
+  const text = run.texts?.get(run.file);
+  const isOfGroups =
+    (source?.kind === 'file' && source.key === 'cluster.groups') || (run.groups !== undefined && key.startsWith('cluster.'));
+  if (run.format !== 'terapipe' || source?.kind === 'override' || isOfGroups || text === undefined) return null;
+  const change = changeJson(text, [{ path: key.split('.'), value: value ?? undefined }]);
+  return change === null ? null : [{ place: { file: run.file, range: { start: change.start, end: change.end } }, newText: change.newText }];
+}
+
+/** The quick fix that sets a setting, as a list of one; empty where no file can be edited. */
+export function setFix(run: Run, key: string, value: string | number | boolean, preferred: boolean): Fix[] {
+  const edits = settingEdits(run, key, value);
+  const shown = typeof value === 'number' ? formatCount(value) : String(value);
+  return edits === null ? [] : [{ title: `Set ${key} to ${shown}`, edits, preferred }];
+}
+
+/** A finding at the place of a setting. The remedy is what to do; each candidate value becomes a quick fix, the first one preferred. */
+export function findingAt(
+  run: Run,
+  key: string,
+  code: FindingCode,
+  severity: Severity,
+  texts: { readonly message: string; readonly remedy: string },
+  fixes: readonly Fix[] = [],
+): Finding {
+  return { code, severity, place: placeOfSetting(run, key), ...texts, fixes };
+}
+
+/** Quick fixes for several values of one setting, the first preferred. */
+export function setFixes(run: Run, key: string, values: readonly (string | number | boolean)[]): Fix[] {
+  return values.flatMap((value, index) => setFix(run, key, value, index === 0));
+}
+
+function entry(given: object, name: string): Located<unknown> | undefined {
+  return Object.hasOwn(given, name) ? (given as Readonly<Record<string, Located<unknown>>>)[name] : undefined;
+}
+
+function clusterSetting(run: Run, name: string): Located<unknown> | undefined {
+  const settings: Readonly<Record<string, Located<unknown> | undefined>> = {
+    gpu: run.gpu,
+    links: run.links,
+    nodes: run.nodes,
+    gpusPerNode: run.gpusPerNode,
+    groups: run.groups,
+  };
+  return Object.hasOwn(settings, name) ? settings[name] : undefined;
+}

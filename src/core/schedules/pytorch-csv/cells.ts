@@ -1,0 +1,170 @@
+import type { TextRange } from '../../spec/located';
+import { quoted } from '../../text';
+import { actionNames, isPass, typesWithMicroBatch } from './actions';
+import { operationKind } from '../schedule';
+
+/** An action and where it stands in the text. */
+export interface ActionFound {
+  readonly type: number;
+  readonly chunk: number;
+  readonly microBatch: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is wrong with a cell. */
+export interface CellFault {
+  readonly code: 'action' | 'old-letters';
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Chunks and micro-batches have at most as many digits. */
+const digits = 6;
+const names = [...actionNames].sort((a, b) => b.length - a.length).join('|');
+
+const pairEnding = ')OVERLAP_F_B';
+
+/**
+ * The actions of a cell from `from` to `to`, blanks around them aside: one, or the forward and backward of `(0F1;3B0)OVERLAP_F_B`, in this order. Strict, where PyTorch's own reader takes whatever
+ * begins with an action (`0F0xyz` and `0BW1` run as `0F0` and `0B`). Null for anything else; `faultOfCell` says why.
+ */
+export function actionsAt(
+  text: string,
+  from: number,
+  to: number,
+): ActionFound | readonly [forward: ActionFound, backward: ActionFound] | null {
+  const start = blanksEnd(text, from, to);
+  const end = blanksStart(text, start, to);
+  if (text[start] !== '(') return actionAt(text, start, end);
+  const inner = end - pairEnding.length;
+  if (!text.startsWith(pairEnding, inner)) return null;
+  let middle = start + 1;
+  while (middle < inner && text[middle] !== ';') middle += 1;
+  const first = actionAt(text, start + 1, middle);
+  const second = actionAt(text, middle + 1, inner);
+  if (first === null || second === null) return null;
+  return isPair(first, second) ? [first, second] : isPair(second, first) ? [second, first] : null;
+}
+
+function isPair(forward: ActionFound, backward: ActionFound): boolean {
+  return (
+    forward.type === operationKind.forward && (backward.type === operationKind.backward || backward.type === operationKind.backwardInput)
+  );
+}
+
+function actionAt(text: string, from: number, to: number): ActionFound | null {
+  const start = blanksEnd(text, from, to);
+  const end = blanksStart(text, start, to);
+  const nameStart = digitsEnd(text, start, end);
+  if (nameStart === start || nameStart - start > digits) return null;
+  const type = typeAt(text, nameStart);
+  const nameEnd = nameStart + (actionNames[type] ?? '').length;
+  if (type === -1 || digitsEnd(text, nameEnd, end) !== end || end - nameEnd > digits || type < typesWithMicroBatch !== nameEnd < end)
+    return null;
+  return { type, chunk: numberAt(text, start, nameStart), microBatch: numberAt(text, nameEnd, end), start, end };
+}
+
+/** Where blanks from `from` on end. */
+export function blanksEnd(text: string, from: number, to: number): number {
+  let at = from;
+  while (at < to && (text[at] === ' ' || text[at] === '\t')) at += 1;
+  return at;
+}
+
+/** Where the blanks before `to` begin. */
+export function blanksStart(text: string, from: number, to: number): number {
+  let at = to;
+  while (at > from && (text[at - 1] === ' ' || text[at - 1] === '\t')) at -= 1;
+  return at;
+}
+
+function typeAt(text: string, at: number): number {
+  return actionNames.findIndex((name) => text.startsWith(name, at));
+}
+
+function digitsEnd(text: string, from: number, end: number): number {
+  let at = from;
+  for (; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 48 || code > 57) break;
+  }
+  return at;
+}
+
+function numberAt(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at++) value = 10 * value + text.charCodeAt(at) - 48;
+  return value;
+}
+
+const started = new RegExp(`^\\d+(?:${names})\\d*`);
+const notation = 'write a stage, one of F, B, I and W, and a micro-batch: 2F0';
+
+/** Why a cell is no action. */
+export function faultOfCell(text: string): CellFault {
+  const fault = (why: string, remedy: string): CellFault => ({ code: 'action', message: `${quoted(text)} ${why}`, remedy });
+  if (/^\d+BW\d*$/.test(text)) return oldLetters(text);
+  if (text.startsWith('\uFEFF')) return fault('begins with a byte-order mark', 'save the file as UTF-8 without one');
+  if (/^(none|null|nan|-)$/i.test(text)) return fault('is no action of a schedule', 'leave the cell empty where a rank idles');
+  if (/\d{7}/.test(text)) return fault(`has a number of more than ${digits} digits`, notation);
+  if (started.test(text.toUpperCase()) && !started.test(text))
+    return fault('is no action of a schedule', 'write its letters in upper case');
+  if (text.startsWith('(')) return fault('is no overlapped pair', 'write a forward and a backward: (0F1;3B0)OVERLAP_F_B');
+  const [known] = started.exec(text) ?? [];
+  if (known === undefined) return fault('is no action of a schedule', text.includes(';') ? 'put commas between actions' : notation);
+  if (known !== text)
+    return text[known.length] === ';'
+      ? fault('are several actions', 'put commas between actions')
+      : fault(`goes on after ${known}, which PyTorch would run without a word`, `write ${known}`);
+  const type = actionNames.findIndex((name) => new RegExp(`^\\d+${name}\\d*$`).test(text));
+  return type < typesWithMicroBatch
+    ? fault('names no micro-batch', isPass(type) ? notation : `write it behind: ${text}0`)
+    : fault(`names a micro-batch, and ${actionNames[type] ?? ''} is of a whole stage`, `write ${text.replace(/\d+$/, '')}`);
+}
+
+/** The letters that PyTorch's tests still have files in (zb1p_*.csv): B was the gradient of the input and BW the full backward. */
+export function oldLetters(text: string): CellFault {
+  return {
+    code: 'old-letters',
+    message: `${quoted(text)} is in the letters of an older PyTorch, where B was the backward for inputs and BW the full one`,
+    remedy: 'write I for B, and B for BW',
+  };
+}
+
+/** What an action begins with, of today or of an older PyTorch; mistakes may come behind. */
+const looksLikeAction = /^\(?\s*\d+(?:(?:F|BW?|I|W|SEND_[FB]|RECV_[FB])\d|UNSHARD|RESHARD|REDUCE_GRAD)/;
+
+/** UTF-16 units that `isScheduleCsv` looks at. */
+const sniffed = 4_096;
+
+/** Whether a text is a schedule: most of the cells that it begins with are actions, right or almost. Other tables of commas are none. */
+export function isScheduleCsv(text: string): boolean {
+  const cells = text
+    .slice(0, sniffed)
+    .split(/[,\r\n]/)
+    .slice(0, text.length > sniffed ? -1 : undefined)
+    .map((cell) => cell.replace(/["\uFEFF]/g, '').trim())
+    .filter((cell) => cell !== '');
+  return 2 * cells.filter((cell) => looksLikeAction.test(cell)).length > cells.length;
+}
+
+/** The cell of a text that an offset lies in or touches: its action or overlapped pair, and where that stands. Null between actions and in cells that are none. */
+export function actionsAround(
+  text: string,
+  offset: number,
+): { readonly actions: readonly ActionFound[]; readonly range: TextRange } | null {
+  let from = Math.min(offset, text.length);
+  while (from > 0 && !isSeparator(text.charCodeAt(from - 1))) from -= 1;
+  let to = offset;
+  while (to < text.length && !isSeparator(text.charCodeAt(to))) to += 1;
+  const found = actionsAt(text, from, to) ?? actionsAt(text, text[from] === '"' ? from + 1 : from, text[to - 1] === '"' ? to - 1 : to);
+  if (found === null) return null;
+  const range = { start: blanksEnd(text, from, to), end: blanksStart(text, from, to) };
+  return offset < range.start || offset > range.end ? null : { actions: 'type' in found ? [found] : found, range };
+}
+
+/** Whether a character ends a cell: a comma or a line break. */
+export function isSeparator(code: number): boolean {
+  return code === 44 || code === 10 || code === 13;
+}

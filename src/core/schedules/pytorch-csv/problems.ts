@@ -1,0 +1,84 @@
+import type { TextRange } from '../../spec/located';
+import { rowText, type ActionTable } from './actions';
+
+/**
+ * What can be wrong with a schedule file:
+ * - `too-large`; `empty`: no action at all; `empty-row`: PyTorch counts it as a rank; `ranks`, `micro-batches`: another number than wanted.
+ * - `action`: a cell is no action; `old-letters`: of an older PyTorch; `blank`: idle cells among communication, where PyTorch allows none; `reduce-grad`: PyTorch writes these for GPipe and 1F1B and
+ *   refuses to read them; `format`: communication where only passes can be loaded.
+ * - `stage`: a stage is left out, on two ranks or on the wrong one; `micro-batch`: a number out of range; `duplicate`, `missing`: a pass that runs twice or never.
+ * - `order`: a row runs something before what it needs in the same row; `deadlock`: ranks wait for each other.
+ * - `transfer`: a send without its receive or the other way round, or one that nothing needs; `transfer-order`: receives in another order than their sends; `sharding`: a pass on weights that are not gathered.
+ */
+export const csvProblemCodes = [
+  'too-large',
+  'empty',
+  'empty-row',
+  'ranks',
+  'micro-batches',
+  'action',
+  'old-letters',
+  'blank',
+  'reduce-grad',
+  'format',
+  'stage',
+  'micro-batch',
+  'duplicate',
+  'missing',
+  'order',
+  'deadlock',
+  'transfer',
+  'transfer-order',
+  'sharding',
+] as const;
+export type CsvProblemCode = (typeof csvProblemCodes)[number];
+
+/** One thing wrong with a schedule file. */
+export interface CsvProblem {
+  readonly code: CsvProblemCode;
+  /** Line of the file (the rank) and cell in it, both from 0; null where the whole file or row is meant. */
+  readonly row: number | null;
+  readonly column: number | null;
+  /** UTF-16 offsets in the text. */
+  readonly range: TextRange;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Where each row of an action table stands in its file. */
+export interface Positions {
+  /** Line of the file of each rank, from 0. */
+  readonly line: Uint32Array;
+  /** Cell in the line, from 0. */
+  readonly column: Uint32Array;
+  readonly start: Uint32Array;
+  readonly end: Uint32Array;
+}
+
+/** An action table with the place of everything in it. */
+export interface LocatedTable extends ActionTable {
+  readonly positions: Positions;
+  /** Rank of each row. */
+  readonly rank: Uint32Array;
+}
+
+/** More problems than that are not listed. */
+export const mostProblems = 100;
+
+/** A problem at the action of a row, or at the overlapped pair that begins there. */
+export function problemAt(table: LocatedTable, row: number, code: CsvProblemCode, message: string, remedy: string): CsvProblem {
+  const { positions, rank } = table;
+  const range = { start: positions.start[row] ?? 0, end: positions.end[row + (table.overlapsNext[row] ?? 0)] ?? 0 };
+  return { code, row: positions.line[rank[row] ?? 0] ?? 0, column: positions.column[row] ?? 0, range, message, remedy };
+}
+
+/** A problem of the file as a whole, at its first line. */
+export function problemOfFile(text: string, code: CsvProblemCode, message: string, remedy: string): CsvProblem {
+  const [line = ''] = /^.[^\r\n]*/s.exec(text) ?? [];
+  return { code, row: null, column: null, range: { start: 0, end: line.length }, message, remedy };
+}
+
+/** `2F0 of rank 1`. */
+export function actionOfRank(table: LocatedTable, row: number): string {
+  return `${rowText(table, row)} of rank ${table.rank[row] ?? 0}`;
+}

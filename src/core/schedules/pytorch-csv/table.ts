@@ -1,0 +1,158 @@
+import { formatCount } from '../../format';
+import type { TextRange } from '../../spec/located';
+import { ranksOfRows } from './actions';
+import { actionsAt, blanksEnd, blanksStart, faultOfCell, isSeparator, type ActionFound } from './cells';
+import { mostProblems, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
+
+/** UTF-16 units, rows and actions of the largest file that is read; a million passes with their sends and receives stay below. */
+const maximumSize = 64 * 2 ** 20;
+const maximumRanks = 4_096;
+const maximumActions = 4_000_000;
+
+/** A file cut into actions, and the cells that are none. */
+export interface ReadTable {
+  readonly table: LocatedTable;
+  /** Idle cells: PyTorch allows them in `compute_only` files alone. */
+  readonly firstBlank: CsvProblem | null;
+  readonly problems: readonly CsvProblem[];
+}
+
+/**
+ * Cuts a schedule file into actions: one row for each rank, no header, cells apart by commas, blank where a rank idles, rows of any length (PyTorch reads them with Python's csv module). Lines end
+ * in LF, CRLF or CR; blanks and quotes around an action do not count.
+ */
+export function readTable(text: string): ReadTable {
+  if (text.length > maximumSize) return refused(text, 'The file is over 64 MB');
+  const capacity = countSeparators(text) + 1;
+  if (capacity > maximumActions) return refused(text, `The file has over ${formatCount(maximumActions)} cells`);
+  const rows = tableOf(capacity);
+  const problems: CsvProblem[] = [];
+  let firstBlank: CsvProblem | null = null;
+  const readCell = (line: number, column: number, from: number, to: number) => {
+    const { start, end, around } = cellAt(text, from, to);
+    if (start === end) firstBlank ??= blank(line, column, around);
+    else if (!rows.add(actionsAt(text, start, end), column) && problems.length < mostProblems)
+      problems.push({ row: line, column, range: { start, end }, ...faultOfCell(text.slice(start, end)) });
+    return start < end;
+  };
+  let line = 0;
+  for (let start = 0; start < text.length; line++) {
+    if (line === maximumRanks) return refused(text, `The file has over ${formatCount(maximumRanks)} rows`);
+    let isEmpty = true;
+    let from = start;
+    let end = separatorAt(text, from);
+    for (let column = 0; ; column++) {
+      if (rows.add(actionsAt(text, from, end), column) || readCell(line, column, from, end)) isEmpty = false;
+      if (text[end] !== ',') break;
+      from = end + 1;
+      end = separatorAt(text, from);
+    }
+    if (isEmpty) problems.push(emptyRow(line, { start: start === 0 || end > start ? start : start - 1, end: Math.max(end, 1) }));
+    else rows.endRank(line);
+    start = text.startsWith('\r\n', end) ? end + 2 : end + 1;
+  }
+  return { table: rows.done(), firstBlank, problems };
+}
+
+/** A cell without blanks and quotes around it, and all of it with a comma beside it, if it has one. */
+interface Cell extends TextRange {
+  readonly around: TextRange;
+}
+
+function cellAt(text: string, from: number, to: number): Cell {
+  const around = text[to] === ',' || from === 0 ? { start: from, end: Math.min(to + 1, text.length) } : { start: from - 1, end: to };
+  const start = blanksEnd(text, from, to);
+  const end = blanksStart(text, start, to);
+  if (end - start < 2 || text[start] !== '"' || text[end - 1] !== '"') return { start, end, around };
+  const inner = blanksEnd(text, start + 1, end - 1);
+  return { start: inner, end: blanksStart(text, inner, end - 1), around };
+}
+
+/** Where a cell ends: at a comma, a line break or the end of the text. */
+function separatorAt(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && !isSeparator(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function refused(text: string, message: string): ReadTable {
+  return { table: tableOf(0).done(), firstBlank: null, problems: [problemOfFile(text, 'too-large', message, 'write a shorter schedule')] };
+}
+
+function emptyRow(row: number, range: TextRange): CsvProblem {
+  return {
+    code: 'empty-row',
+    row,
+    column: null,
+    range,
+    message: 'An empty row counts as a rank that runs nothing',
+    remedy: 'delete the row',
+  };
+}
+
+function blank(row: number, column: number, range: TextRange): CsvProblem {
+  const message = 'A cell is blank in a schedule with communication, which PyTorch refuses';
+  return { code: 'blank', row, column, range, message, remedy: 'delete the blank cells: sends and receives say when a rank waits' };
+}
+
+function countSeparators(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (isSeparator(code) || code === 59) count += 1;
+  }
+  return count;
+}
+
+/** Columns that fill action by action. */
+function tableOf(capacity: number) {
+  const type = new Uint8Array(capacity);
+  const overlapsNext = new Uint8Array(capacity);
+  const [chunk, microBatch, column, starts, ends] = [0, 1, 2, 3, 4].map(() => new Uint32Array(capacity)) as [
+    Uint32Array,
+    Uint32Array,
+    Uint32Array,
+    Uint32Array,
+    Uint32Array,
+  ];
+  const rowStart = [0];
+  const line: number[] = [];
+  let row = 0;
+  const put = (action: ActionFound, cell: number) => {
+    type[row] = action.type;
+    chunk[row] = action.chunk;
+    microBatch[row] = action.microBatch;
+    column[row] = cell;
+    starts[row] = action.start;
+    ends[row] = action.end;
+    row += 1;
+  };
+  return {
+    add: (found: ReturnType<typeof actionsAt>, cell: number): boolean => {
+      if (found === null) return false;
+      if ('type' in found) put(found, cell);
+      else {
+        overlapsNext[row] = 1;
+        for (const action of found) put(action, cell);
+      }
+      return true;
+    },
+    endRank: (number: number) => {
+      rowStart.push(row);
+      line.push(number);
+    },
+    done: (): LocatedTable => {
+      const table = {
+        ...{ rowStart: Uint32Array.from(rowStart), type: type.subarray(0, row), overlapsNext: overlapsNext.subarray(0, row) },
+        ...{ chunk: chunk.subarray(0, row), microBatch: microBatch.subarray(0, row) },
+      };
+      const positions = {
+        line: Uint32Array.from(line),
+        column: column.subarray(0, row),
+        start: starts.subarray(0, row),
+        end: ends.subarray(0, row),
+      };
+      return { ...table, positions, rank: ranksOfRows(table) };
+    },
+  };
+}

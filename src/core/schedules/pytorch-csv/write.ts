@@ -1,0 +1,37 @@
+import type { Schedule } from '../schedule';
+import { actionsOf, cellText, type ActionTable } from './actions';
+import { cellsOf } from './idle-cells';
+import { lowerSchedule } from './lower';
+import type { CsvFormat } from './read';
+
+/**
+ * A schedule as PyTorch's CSV (torch.distributed.pipelining, torch 2.14): a row for each stage, lines ending in LF.
+ * - `compute_only`: the passes, with the blank cells of PyTorch's own generators; `_PipelineScheduleRuntime._load_csv` adds the rest.
+ * - `compute_comms`: the same with weights gathered and let go, gradients reduced, and every send and receive, as PyTorch's lowering puts them.
+ *
+ * Chunks are PyTorch's stages. Token slices count as micro-batches, which is for looking at and checking: PyTorch cuts the batch alone and keeps no keys and values of earlier slices.
+ */
+export function writeScheduleCsv(schedule: Schedule, format: CsvFormat): string {
+  if (format === 'compute_comms') return textOf(lowerSchedule(schedule));
+  const table = actionsOf(schedule);
+  const rows = cellsOf(schedule).map((cells) =>
+    cells.flatMap((row) => (row === null ? [''] : isSecond(table, row) ? [] : [cellText(table, row)])),
+  );
+  return rows.map((cells) => `${cells.join(',')}\n`).join('');
+}
+
+function textOf(table: ActionTable): string {
+  const lines: string[] = [];
+  for (let rank = 0; rank + 1 < table.rowStart.length; rank++) {
+    const cells: string[] = [];
+    const end = table.rowStart[rank + 1] ?? 0;
+    for (let row = table.rowStart[rank] ?? 0; row < end; row++) if (!isSecond(table, row)) cells.push(cellText(table, row));
+    lines.push(`${cells.join(',')}\n`);
+  }
+  return lines.join('');
+}
+
+/** Whether a row is the backward of an overlapped pair, which stands in the cell of its forward. */
+function isSecond({ overlapsNext }: ActionTable, row: number): boolean {
+  return row > 0 && overlapsNext[row - 1] === 1;
+}

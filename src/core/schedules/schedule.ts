@@ -1,0 +1,65 @@
+import type { Scheme } from '../spec/scheme';
+
+/**
+ * Values of the `kind` column. `backward` is the full one; zero-bubble schedules split it in the gradient of the input, which the stage before waits for, and the
+ * gradient of the weights, which nobody waits for (arXiv 2401.10241; F, B, I and W in PyTorch's schedules).
+ */
+export const operationKind = { forward: 0, backward: 1, backwardInput: 2, backwardWeight: 3 } as const;
+export type OperationKind = (typeof operationKind)[keyof typeof operationKind];
+
+/** What flows down the pipeline as one piece: a token slice of a batch chunk. Unsliced schedules have slice 0 only. */
+export interface WorkUnit {
+  /** Index of the batch chunk (micro-batch), from 0. */
+  readonly microBatch: number;
+  /** Index of the token slice inside it, from 0. */
+  readonly slice: number;
+  /** Sequences in the chunk. */
+  readonly batch: number;
+  /** Tokens of each sequence in this slice, and tokens before it. */
+  readonly tokens: number;
+  readonly context: number;
+}
+
+/**
+ * Order of operations per stage, in columns: stage s owns rows `rowStart[s]` to `rowStart[s + 1] - 1`.
+ *
+ * A stage is one place of the pipeline, with its devices (a rank in PyTorch). It holds one or several model chunks (virtual stages; what PyTorch counts as stages); chunks are numbered in
+ * the order of the layers, so that chunk c hands on to chunk c + 1, on whatever stage that lies.
+ */
+export interface Schedule {
+  /** `1F1B`, `ZBVZeroBubble`, ..., or the file it was read from. */
+  readonly name: string;
+  readonly stages: number;
+  /** Stage of each chunk. */
+  readonly stageOfChunk: Uint32Array;
+  readonly units: readonly WorkUnit[];
+  readonly rowStart: Uint32Array;
+  /** One of `operationKind` per row. */
+  readonly kind: Uint8Array;
+  readonly chunk: Uint32Array;
+  /** Index into `units` per row. */
+  readonly unit: Uint32Array;
+  /** 1 on a forward that runs at the same time as the backward in the next row (OVERLAP_F_B of DualPipeV); null where no rows do. */
+  readonly overlapsNext: Uint8Array | null;
+}
+
+/** A schedule with times. Rows of a stage ascend in `startMs`; an overlapped pair is laid out one after the other, as long as both together. */
+export interface Timeline extends Schedule {
+  readonly startMs: Float64Array;
+  readonly endMs: Float64Array;
+  /** When what a row hands on is there on the next (or for gradients the previous) chunk: later than its end by waiting for a link and sending. Null where everything is there as it ends. */
+  readonly arrivalMs: Float64Array | null;
+  readonly makespanMs: number;
+}
+
+/** The work units of a scheme, in order of batch chunk, then token position. */
+export function unitsOf(scheme: Scheme): WorkUnit[] {
+  return scheme.flatMap(({ batch, tokens: lengths }, microBatch) => {
+    let context = 0;
+    return lengths.map((tokens, slice) => {
+      const unit = { microBatch, slice, batch, tokens, context };
+      context += tokens;
+      return unit;
+    });
+  });
+}

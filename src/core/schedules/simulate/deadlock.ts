@@ -1,0 +1,39 @@
+import { ExpectedError } from '../../errors';
+import { operationKind, type Schedule } from '../schedule';
+
+/** A stage that cannot go on. */
+export interface Stuck {
+  readonly stage: number;
+  /** Row of the operation it stands at; of an overlapped pair the first. */
+  readonly row: number;
+  /** Row of the operation that this waits for. */
+  readonly waitsFor: number;
+}
+
+/** Stages named in the message when a schedule cannot run. */
+const namedStages = 8;
+
+/** What to throw about a schedule whose stages wait for each other. */
+export function stuckError(schedule: Schedule, stuck: readonly Stuck[]): ExpectedError {
+  const named = stuck.slice(0, namedStages).map(({ stage, row }) => `stage ${stage} at the ${operationText(schedule, row)}`);
+  const more = stuck.length - namedStages;
+  return new ExpectedError(
+    'schedule-stuck',
+    `The schedule cannot run, its stages wait for each other: ${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`,
+    'run each forward before its backward, slices forward in ascending and backward in descending order, in one order on all stages',
+  );
+}
+
+/** `input backward of micro-batch 0, slice 3`, with the chunk where a stage has several. */
+export function operationText({ stages, stageOfChunk, units, kind, chunk, unit }: Schedule, row: number): string {
+  const { microBatch = 0, slice = 0 } = units[unit[row] ?? 0] ?? {};
+  const where = stageOfChunk.length > stages ? ` on chunk ${chunk[row] ?? 0}` : '';
+  return `${kindText(kind[row])} of micro-batch ${microBatch}, slice ${slice}${where}`;
+}
+
+const kindTexts = ['forward', 'backward', 'input backward', 'weight backward'] as const;
+
+/** A kind of operation in words. */
+export function kindText(kind: number | undefined): string {
+  return kindTexts[kind ?? operationKind.backward] ?? 'operation of an unknown kind';
+}

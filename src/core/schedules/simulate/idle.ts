@@ -1,0 +1,155 @@
+import { linkKind, waitedFor } from './critical-path';
+import { indexParts, type Parts } from '../parts';
+import { operationKind, type Timeline } from '../schedule';
+import { simulate } from './simulate';
+import type { Durations, Transfers } from './transfers';
+
+/** How busy the stages are. */
+export interface BusyTimes {
+  /** Per stage, ms. */
+  readonly busyMs: Float64Array;
+  /** From the first start to the last end of each stage, ms. */
+  readonly spanMs: Float64Array;
+  /** 1 - mean busy time / longest span: with equal stages (S - m (F + B + W)) / S. 0 for an empty timeline. */
+  readonly bubbleRate: number;
+}
+
+/** Gaps shorter than this share of the makespan are rounding. */
+const roundingShare = 1e-12;
+
+/** Sums up the operations of each stage. */
+export function busyTimes({ stages, rowStart, startMs, endMs }: Timeline): BusyTimes {
+  const busyMs = new Float64Array(stages);
+  const spanMs = new Float64Array(stages);
+  for (let stage = 0; stage < stages; stage++) {
+    const from = rowStart[stage] ?? 0;
+    const to = rowStart[stage + 1] ?? 0;
+    let busy = 0;
+    for (let row = from; row < to; row++) busy += (endMs[row] ?? 0) - (startMs[row] ?? 0);
+    busyMs[stage] = busy;
+    if (to > from) spanMs[stage] = (endMs[to - 1] ?? 0) - (startMs[from] ?? 0);
+  }
+  const longest = spanMs.reduce((most, ms) => Math.max(most, ms), 0);
+  const mean = busyMs.reduce((sum, ms) => sum + ms, 0) / stages;
+  const bubbleRate = longest > 0 ? 1 - mean / longest : 0;
+  return { busyMs, spanMs, bubbleRate: bubbleRate > roundingShare ? bubbleRate : 0 };
+}
+
+/**
+ * Why a stage stands still:
+ * - `warm-up`: its first activations have not arrived.
+ * - `turn`: all forwards done, the first gradients have not arrived.
+ * - `drain`: it is done, other stages are not.
+ * - `activation`, `gradient`: in between, it waits for what another chunk hands to it.
+ */
+export type GapCause = 'warm-up' | 'turn' | 'drain' | 'activation' | 'gradient';
+
+export interface Gap {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly cause: GapCause;
+  /** Row of the operation that ends the gap; null for `drain`. */
+  readonly row: number | null;
+}
+
+/** The idle times of one stage from 0 to the makespan, ascending. `parts` saves looking for the other row of overlapped pairs anew for every stage. */
+export function gapsOf(timeline: Timeline, stage: number, parts?: Parts): Gap[] {
+  const { rowStart, kind, startMs, endMs, makespanMs, overlapsNext } = timeline;
+  const from = rowStart[stage] ?? 0;
+  const to = rowStart[stage + 1] ?? 0;
+  const shortest = roundingShare * makespanMs;
+  const kinds = kind.subarray(from, to);
+  const lastForward = kinds.lastIndexOf(operationKind.forward) + from;
+  const firstBackward = kinds.findIndex((what) => what !== operationKind.forward) + from;
+  let known = parts;
+  const waitsForGradient = (row: number): boolean =>
+    overlapsNext?.[row] === 1
+      ? waitedFor(timeline, (known ??= indexParts(timeline)), row).link === linkKind.gradient
+      : kind[row] !== operationKind.forward;
+  const gaps: Gap[] = [];
+  let freeMs = 0;
+  for (let row = from; row < to; row++) {
+    const start = startMs[row] ?? 0;
+    if (start - freeMs > shortest) {
+      const turn = row === firstBackward && lastForward < row;
+      const cause: GapCause = row === from ? 'warm-up' : turn ? 'turn' : waitsForGradient(row) ? 'gradient' : 'activation';
+      gaps.push({ startMs: freeMs, endMs: start, cause, row });
+    }
+    freeMs = endMs[row] ?? freeMs;
+  }
+  if (makespanMs - freeMs > shortest) gaps.push({ startMs: freeMs, endMs: makespanMs, cause: 'drain', row: null });
+  return gaps;
+}
+
+/** Causes that share out the idle time of a stage: those of its gaps, and the parts of them that links and unequal stages are to blame for. */
+export const idleCauses = ['warm-up', 'turn', 'activation', 'gradient', 'drain', 'link', 'imbalance'] as const;
+export type IdleCause = (typeof idleCauses)[number];
+
+/** Idle time of each stage from 0 to the makespan by cause, ms; the causes of a stage add up to its idle time. */
+export type IdleTimes = Readonly<Record<IdleCause, Float64Array>>;
+
+/**
+ * Shares out the idle time of every stage. Each gap is cut in three:
+ * - `link`: its end, from when the operation that it waited for was done: what that hands on waits for the link and is sent;
+ * - `imbalance`: of the rest, by how much it is longer than the rest of the gap at the same place would be if every pass took its mean over all chunks (the same schedule and transfers, simulated);
+ * - its own cause: what is left.
+ *
+ * @param durations and `transfers` that the timeline was simulated with.
+ */
+export function idleTimes(timeline: Timeline, durations: Durations, transfers: Transfers): IdleTimes {
+  const parts = indexParts(timeline);
+  const even = evened(timeline, durations);
+  const balanced = even === null ? null : waitsByRow(simulate(timeline, even, transfers), parts);
+  const times = Object.fromEntries(idleCauses.map((cause) => [cause, new Float64Array(timeline.stages)])) as unknown as IdleTimes;
+  const { stages, kind } = timeline;
+  for (let stage = 0; stage < stages; stage++)
+    for (const { startMs, endMs, cause, row } of gapsOf(timeline, stage, parts)) {
+      const waitMs = endMs - startMs;
+      const linkMs = row === null ? 0 : linkWait(timeline, parts, row, startMs);
+      const rest = waitMs - linkMs;
+      const evenRest = balanced === null ? rest : (balanced[row ?? kind.length + stage] ?? 0);
+      const imbalanceMs = Math.max(0, rest - evenRest);
+      add(times.link, stage, linkMs);
+      add(times.imbalance, stage, imbalanceMs);
+      add(times[cause], stage, rest - imbalanceMs);
+    }
+  return times;
+}
+
+function add(column: Float64Array, index: number, ms: number): void {
+  column[index] = (column[index] ?? 0) + ms;
+}
+
+/** The part of the gap before a row, which begins at `freeMs`, that comes after the end of what the row waited for. */
+function linkWait(timeline: Timeline, parts: Parts, row: number, freeMs: number): number {
+  const source = waitedFor(timeline, parts, row).row;
+  if (source < 0) return 0;
+  return Math.max(0, (timeline.startMs[row] ?? 0) - Math.max(freeMs, timeline.endMs[source] ?? 0));
+}
+
+/** The gap before each row without its link part, and after all rows the drain of each stage, ms. */
+function waitsByRow(timeline: Timeline, parts: Parts): Float64Array {
+  const { stages, kind } = timeline;
+  const waits = new Float64Array(kind.length + stages);
+  for (let stage = 0; stage < stages; stage++)
+    for (const { startMs, endMs, row } of gapsOf(timeline, stage, parts))
+      waits[row ?? kind.length + stage] = endMs - startMs - (row === null ? 0 : linkWait(timeline, parts, row, startMs));
+  return waits;
+}
+
+/** Every pass as long as its mean over the chunks; null where that changes nothing. */
+function evened({ stageOfChunk, units }: Timeline, { forwardMs, backwardInputMs, backwardWeightMs }: Durations): Durations | null {
+  const cells = stageOfChunk.length * units.length;
+  const columns = [forwardMs, backwardInputMs, backwardWeightMs].map((column) => column.subarray(0, cells));
+  if (columns.every((column) => column.every((ms, cell) => ms === column[cell % units.length]))) return null;
+  const mean = (column: Float64Array): Float64Array => {
+    const sums = new Float64Array(units.length);
+    column.forEach((ms, cell) => add(sums, cell % units.length, ms));
+    return column.map((_, cell) => (sums[cell % units.length] ?? 0) / stageOfChunk.length);
+  };
+  return {
+    forwardMs: mean(forwardMs.subarray(0, cells)),
+    backwardInputMs: mean(backwardInputMs.subarray(0, cells)),
+    backwardWeightMs: mean(backwardWeightMs.subarray(0, cells)),
+  };
+}

@@ -1,0 +1,226 @@
+import type { GpuPresetName } from '../cluster/presets';
+import { formatCount } from '../format';
+import type { PlanRequest } from '../spec/request';
+import { timeFunction } from './fit';
+import type { NamedProfile, Profile, TimeFit, LayerShape } from '../spec/profile';
+import { layerShapeOf, unlikeOneLayer } from './shape';
+
+/** Sequences up to this many times the measured length are extrapolated; longer ones are refused. */
+const extrapolation = 2;
+
+const gib = 2 ** 30;
+
+/** Cards by what their drivers call them. `memoryGB` tells apart what is sold in two sizes, where the name does not. */
+const cards: readonly { readonly preset: GpuPresetName; readonly name: RegExp; readonly memoryGB?: number }[] = [
+  { preset: 'V100-16GB', name: /\bv100\b/, memoryGB: 16 },
+  { preset: 'V100-32GB', name: /\bv100s?\b/, memoryGB: 32 },
+  { preset: 'A100-40GB', name: /\ba100\b/, memoryGB: 40 },
+  { preset: 'A100-80GB', name: /\ba100\b/, memoryGB: 80 },
+  { preset: 'H100-80GB', name: /\bh100\b/, memoryGB: 80 },
+  { preset: 'H200', name: /\bh200\b/ },
+  { preset: 'B200', name: /\bb200\b/ },
+  { preset: 'L40S', name: /\bl40s\b/ },
+  { preset: 'RTX4090', name: /\brtx ?4090\b(?! (d|laptop))/ },
+  { preset: 'MI300X', name: /\bmi300x\b/ },
+];
+
+/** Other cards of the same name: fewer units, lower clocks or half a card. A100 and V100 on PCIe have the peak of the preset. */
+const otherCards = /\b(mig|laptop|max-q|nvl)\b|\bh100 pcie\b|\bgh200\b|\bgb200\b/;
+
+/**
+ * The preset of a GPU as its driver names it (`NVIDIA A100-SXM4-80GB`, `NVIDIA H100 80GB HBM3`), its memory deciding where the name does not say.
+ * @returns null for a GPU without a preset, and for relatives of one (MIG slices, laptop chips, H100 PCIe and NVL).
+ */
+export function gpuPresetOf(deviceName: string, memoryBytes: number | null): GpuPresetName | null {
+  const name = deviceName.toLowerCase().replace(/[_-]+/g, ' ').replace(/\s+/g, ' ');
+  if (otherCards.test(deviceName.toLowerCase()) || otherCards.test(name)) return null;
+  const sized = /\b(\d+) ?gb\b/.exec(name)?.[1];
+  const memoryGB = sized === undefined ? memoryBytes && memoryBytes / gib : Number(sized);
+  const fitting = cards.filter((card) => card.name.test(name) && (card.memoryGB === undefined || near(memoryGB, card.memoryGB)));
+  return fitting.length === 1 ? (fitting[0]?.preset ?? null) : null;
+}
+
+function near(memoryGB: number | null, wanted: number): boolean {
+  return memoryGB !== null && Math.abs(memoryGB / wanted - 1) < 0.15;
+}
+
+/** Whether the profile's attention was one fused operator; its name says softmax, plain or unfused where it was not. */
+function attentionOf({ attention }: Profile): 'flash' | 'unfused' {
+  return /softmax|plain|unfused/i.test(attention.forward) ? 'unfused' : 'flash';
+}
+
+type Rule = (profile: Profile, request: PlanRequest) => string | null;
+
+/** In the order in which a reason is most use. */
+const rules: readonly Rule[] = [
+  ({ fit, error, samples }) =>
+    fit !== null ? null : `it has too few samples to fit (${samples.layer.length})${error === null ? '' : `; measuring stopped: ${error}`}`,
+  ({ device }) =>
+    device.kind !== 'software'
+      ? null
+      : `it was measured on ${device.name}, a GPU interface drawn by the CPU, whose times mean nothing for a GPU`,
+  deviceReason,
+  ({ tensor }, { layout }) => (tensor === layout.tensor ? null : `it is of tensor size ${tensor}, not ${layout.tensor}`),
+  (_, { model }) => unlikeOneLayer(model),
+  (profile, { model, layout }) => shapeReason(profile.shape, layerShapeOf(model, layout.tensor, layout.expert), measuredEnds(profile)),
+  ({ precision }, { training }) => (precision === training.precision ? null : `it was measured in ${precision}, not ${training.precision}`),
+  (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : `it has no products in ${gemmPrecision}`),
+  (_, { model: { mtpLayers = 0 } }) => (mtpLayers === 0 ? null : 'it has no times of the prediction of further tokens'),
+  (_, { training: { offloadLayers = 0 } }) => (offloadLayers === 0 ? null : 'it has no times of copies to the host'),
+  (_, { layout }) =>
+    layout.context === 1
+      ? null
+      : `context parallelism of ${layout.context} cuts the sequence over ranks, and a profile is of whole sequences`,
+  ({ sequenceLength }, { training }) =>
+    training.sequenceLength <= extrapolation * sequenceLength
+      ? null
+      : `it was measured up to ${formatCount(sequenceLength)} tokens, too far from ${formatCount(training.sequenceLength)}`,
+  (profile, { training }) =>
+    attentionOf(profile) === training.attention
+      ? null
+      : `its attention ran ${attentionOf(profile) === 'flash' ? 'fused' : 'unfused'}, and training.attention is "${training.attention}"`,
+];
+
+/**
+ * Why a profile cannot serve a plan, as a clause for `This profile cannot serve the plan: ...`: another device, tensor size, layer, precision, further tokens, offload, context parallelism, a sequence over twice
+ * as long as measured, another attention, no fit. A device without a preset (a CPU, say) serves the cluster whose GPU bears its name.
+ * @returns null when it can.
+ */
+export function profileMismatch(profile: Profile, request: PlanRequest): string | null {
+  for (const rule of rules) {
+    const reason = rule(profile, request);
+    if (reason !== null) return reason;
+  }
+  return null;
+}
+
+function deviceReason({ device }: Profile, { cluster }: PlanRequest): string | null {
+  const planned = cluster.gpu.name;
+  if (device.name === planned) return null;
+  if (device.kind === 'cpu') return `it was measured on a CPU (${device.name}), not on ${planned}`;
+  const preset = gpuPresetOf(device.name, device.memoryBytes);
+  return preset === planned ? null : `it was measured on ${device.name}, not on ${planned}`;
+}
+
+/** Whether the profile says anything of embedding or head; without, the vocabulary does not matter. */
+function measuredEnds({ fit }: Profile): boolean {
+  return fit !== null && (fit.embedding !== null || fit.head !== null);
+}
+
+/** How a field of a shape reads: `32 heads per rank`. */
+const shapeWords: Readonly<Record<keyof LayerShape, (shape: LayerShape) => string>> = {
+  hidden: ({ hidden }) => `hidden width ${exact(hidden)}`,
+  heads: ({ heads }) => `${exact(heads)} heads per rank`,
+  kvHeads: ({ kvHeads }) => `${exact(kvHeads)} key/value heads per rank`,
+  headDim: ({ headDim }) => `head dimension ${exact(headDim)}`,
+  ffn: ({ ffn }) => `feed-forward width ${exact(ffn)} per rank`,
+  gatedMlp: ({ gatedMlp }) => (gatedMlp ? 'a gated MLP' : 'an MLP without gate'),
+  norm: ({ norm }) => (norm === 'layernorm' ? 'LayerNorm' : 'RMSNorm'),
+  rotary: ({ rotary }) => (rotary ? 'rotary positions' : 'no rotary positions'),
+  qkvBias: ({ qkvBias }) => (qkvBias ? 'biases of q, k and v' : 'no biases of q, k and v'),
+  attentionOutputBias: ({ attentionOutputBias }) =>
+    attentionOutputBias ? 'a bias of the attention output' : 'no bias of the attention output',
+  mlpBias: ({ mlpBias }) => (mlpBias ? 'biases of the MLP' : 'no biases of the MLP'),
+  qkNorm: ({ qkNorm }) => (qkNorm ? 'a norm of q and k' : 'no norm of q and k'),
+  experts: ({ experts }) => (experts === null ? 'no experts' : `${experts.count} experts per rank, ${experts.active} active`),
+  vocab: ({ vocab }) => `a vocabulary of ${exact(vocab)} per rank`,
+  learnedPositions: ({ learnedPositions }) => (learnedPositions ? 'learned positions' : 'no learned positions'),
+};
+
+/** `it has 32 heads per rank, not 16` of the first field that differs. */
+function shapeReason(measured: LayerShape, wanted: LayerShape, ends: boolean): string | null {
+  for (const key of shapeKeys) {
+    if (!ends && (key === 'vocab' || key === 'learnedPositions')) continue;
+    if (JSON.stringify(measured[key]) === JSON.stringify(wanted[key])) continue;
+    const [has, wants] = [shapeWords[key](measured), shapeWords[key](wanted)];
+    return `its layer has ${has}, not ${withoutRepeat(has, wants)}`;
+  }
+  return null;
+}
+
+/** All digits, grouped: two sizes that differ read differently. */
+function exact(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+const shapeKeys = Object.keys(shapeWords) as (keyof LayerShape)[];
+
+/** `32 heads per rank` and `16 heads per rank`: the second as `16`; where they differ in more than a number, whole. */
+function withoutRepeat(has: string, wants: string): string {
+  const number = /\d[\d.,]*/;
+  return has.replace(number, '#') === wants.replace(number, '#') ? (number.exec(wants)?.[0] ?? wants) : wants;
+}
+
+/** What `chooseProfile` found: the profile to plan with, and why the others cannot serve. */
+export interface ProfileChoice {
+  readonly chosen: NamedProfile | null;
+  readonly refused: readonly { readonly file: string; readonly reason: string }[];
+}
+
+/** The profile of `named` to plan with: of those that match, complete before partial, then the newest, then the first by name. `refused` in the order given. */
+export function chooseProfile(request: PlanRequest, named: readonly NamedProfile[]): ProfileChoice {
+  const judged = named.map((one) => ({ ...one, reason: profileMismatch(one.profile, request) }));
+  const refused = judged.flatMap(({ file, reason }) => (reason === null ? [] : [{ file, reason }]));
+  const [best] = judged.filter(({ reason }) => reason === null).sort(byPreference);
+  return { chosen: best === undefined ? null : { file: best.file, profile: best.profile }, refused };
+}
+
+function byPreference(a: NamedProfile, b: NamedProfile): number {
+  const complete = Number(b.profile.status === 'complete') - Number(a.profile.status === 'complete');
+  if (complete !== 0) return complete;
+  // ISO 8601 in UTC sorts as text.
+  return compared(b.profile.measuredAt, a.profile.measuredAt) || compared(a.file, b.file);
+}
+
+function compared(a: string, b: string): number {
+  return Number(a > b) - Number(a < b);
+}
+
+/** Two profiles of one layer: times of the second over times of the first, geometric means over forward and backward and the contexts both have. */
+export interface ProfileComparison {
+  readonly ratio: number;
+  readonly byTokens: readonly {
+    readonly tokens: number;
+    readonly ratio: number;
+    readonly forwardRatio: number;
+    readonly backwardRatio: number;
+  }[];
+}
+
+/**
+ * How much longer `other` takes than `one`, on the slice lengths of either table that both cover, after no context and after half and all of the shorter one's.
+ * @returns the reason when they are of different layers, or one has no fit.
+ */
+export function compareProfiles(one: Profile, other: Profile): ProfileComparison | { readonly reason: string } {
+  const different = shapeReason(one.shape, other.shape, measuredEnds(one) && measuredEnds(other));
+  if (different !== null) return { reason: different };
+  if (one.fit === null || other.fit === null) return { reason: 'one has too few samples to fit' };
+  const [a, b] = [one.fit.layer, other.fit.layer];
+  const lengths = commonLengths(a.forward, b.forward);
+  if (lengths.length === 0) return { reason: 'they have no slice length in common' };
+  const sequence = Math.min(one.sequenceLength, other.sequenceLength);
+  const [forward, backward] = [ratioOf(a.forward, b.forward), ratioOf(a.backward, b.backward)];
+  const byTokens = lengths.map((tokens) => {
+    const contexts = [...new Set([0, Math.floor((sequence - tokens) / 2), sequence - tokens])].filter((context) => context >= 0);
+    const forwardRatio = geometricMean(contexts.map((context) => forward(tokens, context)));
+    const backwardRatio = geometricMean(contexts.map((context) => backward(tokens, context)));
+    return { tokens, ratio: geometricMean([forwardRatio, backwardRatio]), forwardRatio, backwardRatio };
+  });
+  return { ratio: geometricMean(byTokens.map(({ ratio }) => ratio)), byTokens };
+}
+
+function commonLengths(a: TimeFit, b: TimeFit): number[] {
+  const least = Math.max(a.rows.tokens[0] ?? Infinity, b.rows.tokens[0] ?? Infinity);
+  const most = Math.min(a.rows.tokens.at(-1) ?? 0, b.rows.tokens.at(-1) ?? 0);
+  const all = new Set([...a.rows.tokens, ...b.rows.tokens]);
+  return [...all].filter((length) => least <= length && length <= most).sort((x, y) => x - y);
+}
+
+function ratioOf(a: TimeFit, b: TimeFit): (tokens: number, context: number) => number {
+  const [one, other] = [timeFunction(a), timeFunction(b)];
+  return (tokens, context) => other(1, tokens, context) / one(1, tokens, context);
+}
+
+function geometricMean(values: readonly number[]): number {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+}

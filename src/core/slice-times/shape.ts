@@ -1,0 +1,37 @@
+import { keyValueHeadsPerRank, paddedVocab } from '../model/parameters';
+import { layerGroups, layersByKind } from '../model/layers';
+import type { ModelSpec } from '../spec/model';
+import type { LayerShape } from '../spec/profile';
+
+/**
+ * Why no profile of one layer stands for `model`, as a clause: its layers differ, or have parts that a shape has no word for.
+ * @returns null when one does.
+ */
+export function unlikeOneLayer(model: ModelSpec): string | null {
+  if (model.latent) return 'a profile knows no latent attention';
+  if (model.state !== undefined) return 'a profile knows no layers that hand on a state (Mamba, linear attention)';
+  if (model.outputGate === true) return 'a profile knows no gate of the attention output';
+  if ((model.experts?.sharedFfn ?? 0) > 0) return 'a profile knows no shared experts';
+  return layersByKind(layerGroups(model)).length > 1 ? 'its layers differ, and a profile is of one of them' : null;
+}
+
+/** The share of `model` that one of `tensor` ranks holds: heads / t, feed-forward / t, padded vocabulary / t; and of its experts, one of `expert` ranks. */
+export function layerShapeOf(model: ModelSpec, tensor: number, expert = 1): LayerShape {
+  return {
+    hidden: model.hidden,
+    heads: model.heads / tensor,
+    kvHeads: keyValueHeadsPerRank(model, tensor),
+    headDim: model.headDim,
+    ffn: model.ffn / tensor,
+    gatedMlp: model.gatedMlp,
+    norm: model.norm,
+    rotary: model.positions === 'rotary',
+    qkvBias: model.qkvBias,
+    attentionOutputBias: model.attentionOutputBias,
+    mlpBias: model.mlpBias,
+    qkNorm: model.qkNorm,
+    experts: model.experts === null ? null : { count: model.experts.count / expert, active: model.experts.active },
+    vocab: model.vocab === 0 ? 0 : paddedVocab(model.vocab, tensor) / tensor,
+    learnedPositions: model.positions === 'learned',
+  };
+}

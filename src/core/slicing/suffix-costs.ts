@@ -1,0 +1,92 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
+import type { LineFloor, LineFloors } from './line-lower-bounds';
+import { reachFrom, type Lines, type Segment } from './lines';
+import { rowsBetweenLooks, type Rests } from './slice-rows';
+
+/** Relative slack for the rounding of bounds that are compared with sums. */
+const slack = 1e-9;
+
+/**
+ * The first slice of the cheapest rest from `start` to one of the stops, those at entries `from` to `to - 1` of `rests.stops`, the farthest first: writes totals, counts, next and
+ * peaks of the start. Of equally cheap rests one of the fewest slices, then of the longest first slice.
+ */
+export type CheapestFrom = (segment: Segment, start: number, limitMs: number, rests: Rests, from: number, to: number) => void;
+
+/**
+ * Eq. 8 from the end of the sequence for cuts of at most `withinMs` in all: only from units and to units through which such a cut can lead. Totals of others are `Infinity`, and
+ * those of all where there is none; with `withinMs` infinite those of all units are exact.
+ * @returns slices visited.
+ * @throws CancelledError
+ */
+export function wantedRests(
+  { units, segments, ends }: Lines,
+  floors: LineFloors,
+  limitMs: number,
+  withinMs: number,
+  rests: Rests,
+  cheapestFrom: CheapestFrom,
+  signal: CancelSignal | undefined,
+): number {
+  const { totals, stops } = rests;
+  const looks = rowsBetweenLooks;
+  const floor = floors.at(limitMs, signal);
+  const wanted = withinMs < Infinity ? wantedUnits(floors.prices, floor, withinMs * (1 + slack)) : null;
+  if (wanted !== null && !(floor.totalMs <= wanted.mostMs)) {
+    totals.fill(Infinity);
+    return 0;
+  }
+  // The end of a sequence with a broken unit is no stop like others.
+  const firstStop = ends === null ? 0 : 1;
+  totals[units] = 0;
+  rests.counts[units] = 0;
+  stops[0] = units;
+  let stopCount = 1;
+  let from = firstStop;
+  let longest = 0;
+  let visits = 0;
+  for (let index = segments.length - 1; index >= 0; index--) {
+    const segment = segments[index];
+    if (segment === undefined) continue;
+    let length = 0;
+    for (let start = segment.last; start >= segment.first; start--) {
+      if (start % looks === 0) throwIfCancelled(signal);
+      length = reachFrom(segment, start, limitMs, units - start - firstStop, length);
+      longest = Math.max(longest, ends !== null && (ends[start] ?? Infinity) <= limitMs ? units - start : length);
+      totals[start] = Infinity;
+      if (wanted?.isOut(start, longest) === true) continue;
+      const end = start + length;
+      while (from > firstStop && (stops[from - 1] ?? 0) <= end) from--;
+      while (from < stopCount && (stops[from] ?? 0) > end) from++;
+      visits += stopCount - from;
+      cheapestFrom(segment, start, limitMs, rests, from, stopCount);
+      const restMs = totals[start] ?? Infinity;
+      if (restMs === Infinity) continue;
+      if (wanted !== null && restMs + wanted.headMs(start) > wanted.mostMs) totals[start] = Infinity;
+      else stops[stopCount++] = start;
+    }
+  }
+  return visits;
+}
+
+/** What heads, from the start of the sequence to a unit, take at least; asked for units in descending order. */
+interface WantedUnits {
+  readonly mostMs: number;
+  /** Whether a head to the unit and a rest of slices of at most `longest` units are too dear together. */
+  readonly isOut: (unit: number, longest: number) => boolean;
+  readonly headMs: (unit: number) => number;
+}
+
+function wantedUnits(prices: Float64Array, { perUnit, perSlice, strides }: LineFloor, mostMs: number): WantedUnits {
+  const units = prices.length - 1;
+  const { farthest } = strides;
+  const mostSlices = perSlice > 0 ? (mostMs - (prices[units] ?? 0) - perUnit * units) / perSlice + slack : Infinity;
+  let slices = strides.slices;
+  return {
+    mostMs,
+    isOut: (unit, longest) => {
+      while (slices > 0 && (farthest[slices - 1] ?? 0) >= unit) slices--;
+      return slices + Math.ceil((units - unit) / longest) > mostSlices;
+    },
+    headMs: (unit) => (prices[unit] ?? 0) + perUnit * unit + perSlice * slices,
+  };
+}

@@ -1,0 +1,26 @@
+import { runtimeOf, type Runtime } from './runtime';
+
+/** Number formats that only matrix products are computed in, what is around them in another precision. */
+export const narrowFormats = ['fp8', 'nvfp4'] as const;
+export type NarrowFormat = (typeof narrowFormats)[number];
+
+/** Bytes of an element in each, scales of its blocks included (16 elements of NVFP4 share one of a byte; those of FP8 are left out, at most a byte for 32). */
+export const narrowBytes: Readonly<Record<NarrowFormat, number>> = { fp8: 1, nvfp4: 0.5 + 1 / 16 };
+
+/** What says in which formats a run computes and keeps. */
+interface Formats {
+  readonly precision: 'fp32' | 'fp16' | 'bf16';
+  readonly gemmPrecision?: NarrowFormat;
+  readonly runtime?: Runtime;
+}
+
+/** Bytes of one element in the training precision. */
+export function elementBytes({ precision }: Pick<Formats, 'precision'>): number {
+  return precision === 'fp32' ? 4 : 2;
+}
+
+/** Bytes of one element of the input of a layer's product as it is gathered and kept for backward (along columns only): in the narrow format where there is one and the runtime keeps it. */
+export function inputBytes(training: Formats): number {
+  const { gemmPrecision } = training;
+  return gemmPrecision !== undefined && runtimeOf(training).keepsNarrow ? narrowBytes[gemmPrecision] : elementBytes(training);
+}

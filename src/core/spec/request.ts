@@ -1,0 +1,138 @@
+import type { NarrowFormat } from './number-formats';
+import type { ClusterSpec, Precision } from './cluster';
+import type { CostTable } from './slice-cost';
+import type { CostConstants } from './cost-constants';
+import type { Optimizer } from './optimizer';
+import type { Runtime } from './runtime';
+import type { Recompute } from './recompute';
+import type { ModelSpec } from './model';
+import type { NamedProfile } from './profile';
+import type { ScheduleName } from './schedule-names';
+import type { Scheme } from './scheme';
+
+/** What is trained and how. */
+export interface TrainingSpec extends Recompute {
+  /** Of an encoder-decoder model: of the source, which the encoder reads. */
+  readonly sequenceLength: number;
+  /** Of the target, which the decoder predicts; absent for other models. */
+  readonly decoderSequenceLength?: number;
+  /** Sequences of one micro-batch of 1F1B and GPipe. TeraPipe chooses its own batch slices. */
+  readonly microBatch: number;
+  /** Sequences of one step over all replicas. */
+  readonly globalBatch: number;
+  readonly precision: Precision;
+  /** Format that the inputs of the layers' weight products are cast to (Transformer Engine's FP8 and NVFP4); attention, router, head and all else stay in `precision`. Absent: they too. */
+  readonly gemmPrecision?: NarrowFormat;
+  readonly optimizer: Optimizer;
+  /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
+  readonly zeroStage: 0 | 1 | 2 | 3;
+  /** Framework whose habits memory is counted by; absent: Megatron-LM with Transformer Engine. */
+  readonly runtime?: Runtime;
+  /** How context parallelism exchanges: heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent: all-to-all. */
+  readonly contextExchange?: 'all-to-all' | 'ring';
+  /** The optimizer and its state are on the host; absent: on the GPU. */
+  readonly offloadOptimizer?: boolean;
+  /**
+   * Layers of each chunk, its first ones, whose activations wait in the host's memory between forward and backward (Megatron-LM's `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's `cpu_checkpointing`, of all
+   * that recompute keeps); absent: none.
+   */
+  readonly offloadLayers?: number;
+  /** Gradients are exchanged beside the last backward, weights gathered beside the first forward; absent: after and before them. */
+  readonly overlapGradients?: boolean;
+  readonly overlapParameters?: boolean;
+  readonly attention: 'flash' | 'unfused';
+  readonly sequenceParallel: boolean;
+  readonly fusedCrossEntropy: boolean;
+  readonly dropout: boolean;
+  /** Whether main gradients accumulate in fp32 (Megatron) or in the training precision. */
+  readonly fp32Gradients: boolean;
+}
+
+/** Tokens of one sequence, source and target together. */
+export function sequenceTokens({
+  sequenceLength,
+  decoderSequenceLength = 0,
+}: Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>): number {
+  return sequenceLength + decoderSequenceLength;
+}
+
+/** Sizes of the parallel groups. tensor * pipeline * data * context = GPUs used. */
+export interface Layout {
+  readonly tensor: number;
+  readonly pipeline: number;
+  readonly data: number;
+  readonly context: number;
+  readonly expert: number;
+  /** Ranks that share each expert (Megatron-LM's expert tensor parallel size); absent: as `tensor`. */
+  readonly expertTensor?: number;
+  readonly virtualStages: number;
+  /**
+   * Layers of each stage, or with virtual stages of each chunk, in the order of the model: `pipeline * virtualStages` entries that add up to the model's layers. Schedules with chunks of their own on a layout without virtual stages
+   * deal those of a stage to its chunks. Absent: as equal as can be.
+   */
+  readonly stageLayers?: readonly number[];
+  /** On which of the cluster's groups, counted from 0, each stage is: there where the cluster has groups, one entry a stage. */
+  readonly stageGroups?: readonly number[];
+}
+
+/** About as many units a sequence is cut into when the unit is not given. */
+const defaultUnits = 256;
+
+/** Tokens that slice lengths are multiples of when no file says: a multiple of 8 that cuts the sequence in about 256. */
+export function defaultUnit(sequenceLength: number): number {
+  return Math.max(8, 8 * Math.ceil(sequenceLength / defaultUnits / 8));
+}
+
+export interface SlicingSpec {
+  /** Slice lengths are multiples of this many tokens; null: chosen. */
+  readonly unit: number | null;
+  /** A scheme to predict as it stands instead of solving for one. */
+  readonly scheme: Scheme | null;
+}
+
+/** One choice that no file made, said with the plan. */
+export interface Assumption {
+  /** As in terapipe.json: `training.microBatch`. */
+  readonly key: string;
+  readonly value: string;
+  readonly because: string;
+}
+
+/** The assumptions that people are told: of the model's, which its family fills in, only that it has no vocabulary, so that embedding and head are counted nowhere. */
+export function toldAssumptions(assumptions: readonly Assumption[]): Assumption[] {
+  return assumptions.filter(({ key, value }) => !key.startsWith('model.') || (key === 'model.vocab' && value === '0'));
+}
+
+/** What a measured step made of the GPU's efficiency. */
+export interface Calibration {
+  /** As measured, and as it was predicted before. */
+  readonly iterationMs: number;
+  readonly predictedMs: number;
+  /** GEMM efficiency of the GPU before and since. */
+  readonly before: number;
+  readonly gemmEfficiency: number;
+}
+
+/** Everything `plan()` needs, resolved to numbers. Plain data: crosses threads. */
+export interface PlanRequest {
+  readonly title: string;
+  readonly model: ModelSpec;
+  readonly cluster: ClusterSpec;
+  readonly training: TrainingSpec;
+  readonly layout: Layout;
+  /** Fixed by the user, or null: the best that fits is chosen. */
+  readonly schedule: ScheduleName | null;
+  /** What the launcher or runtime that the files name runs: nothing else is chosen where `schedule` is null. Absent: anything. */
+  readonly runs?: readonly ScheduleName[];
+  readonly slicing: SlicingSpec;
+  /** Constants of the analytic model, all shown and editable. */
+  readonly constants: CostConstants;
+  /** Measured slice times; when present they replace the analytic slice cost. */
+  readonly costTable: CostTable | null;
+  /** A profile that matches model, layout and GPU; its measured layer times replace the analytic ones. */
+  readonly profile: NamedProfile | null;
+  /** A measured step to which the GPU's GEMM efficiency was rescaled, and what that was before and is now. */
+  readonly calibration?: Calibration;
+  /** What no file said and was filled in; passed through to be shown with the plan. */
+  readonly assumptions: readonly Assumption[];
+}

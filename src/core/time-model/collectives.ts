@@ -1,0 +1,43 @@
+import type { ClusterSpec, LinkSpec } from '../spec/cluster';
+
+const GBps = 1e9;
+
+/** All-reduce bus bandwidth inside a node for a group of `ranks`, bytes per second: the measured group size at or above it. */
+export function nodeBusBandwidth(links: LinkSpec, ranks: number): number {
+  const { nodeBusGBps } = links;
+  return (ranks <= 2 ? nodeBusGBps[2] : ranks <= 4 ? nodeBusGBps[4] : nodeBusGBps[8]) * GBps;
+}
+
+/** Network bandwidth of a node that is really reached, bytes per second. */
+export function networkBandwidth(links: LinkSpec): number {
+  return links.nicGBps * links.nicEfficiency * GBps;
+}
+
+/**
+ * Seconds of a ring all-reduce of `bytes` over `ranks`: 2 (r-1)/r bytes / bandwidth + lat0 + lat1 log2 r. A group larger than a node runs at the node's network
+ * bandwidth with twice the latency. Source: straight-line fits to NCCL tables (docs/model/time.md, Collectives).
+ */
+export function allReduceSeconds(bytes: number, ranks: number, { links, gpusPerNode }: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
+  if (ranks <= 1) return 0;
+  const latency = (links.allReduceLatencyUs.base + links.allReduceLatencyUs.perDoubling * Math.log2(ranks)) * 1e-6;
+  const volume = (2 * (ranks - 1) * bytes) / ranks;
+  return ranks > gpusPerNode ? volume / networkBandwidth(links) + 2 * latency : volume / nodeBusBandwidth(links, ranks) + latency;
+}
+
+/** Seconds of an all-gather or a reduce-scatter whose full tensor has `bytes`: half an all-reduce, of which it is one of the two phases. */
+export function gatherSeconds(bytes: number, ranks: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
+  return allReduceSeconds(bytes, ranks, cluster) / 2;
+}
+
+/**
+ * Seconds of an all-to-all in which each of `ranks`, lying `stride` GPUs apart, sends `bytes`, its own share included. Inside a node as an all-gather, which moves as much;
+ * a larger group shares the node's network with the groups beside it, at twice the latency.
+ */
+export function allToAllSeconds(bytes: number, ranks: number, stride: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
+  const { links, gpusPerNode } = cluster;
+  if (ranks * stride <= gpusPerNode) return gatherSeconds(bytes, ranks, cluster);
+  if (ranks <= 1) return 0;
+  const inNode = Math.max(1, Math.floor(gpusPerNode / stride));
+  const latency = (links.allReduceLatencyUs.base + links.allReduceLatencyUs.perDoubling * Math.log2(ranks)) * 1e-6;
+  return (gpusPerNode * bytes * (ranks - inNode)) / ranks / networkBandwidth(links) + latency;
+}

@@ -1,0 +1,38 @@
+import { timeKinks } from '../slice-times/fit';
+import type { Profile } from '../spec/profile';
+import { usualKind } from '../model/layers';
+import { hasAttention } from '../model/mixers';
+import { headSizes } from './layer-time';
+import { deviceRates, type CostInputs } from './rates';
+
+/**
+ * Contexts between which the analytic `stageCost` of `batch` sequences is affine in the context, for every one of `lengths` tokens: where fused attention, forward or backward (2.5 times as
+ * long), rises above the issue floor. Null where it is not: the rate of unfused attention's products follows the cube root of their size, a window ends the growth with the context, layers of several
+ * kinds differ in what they feed forward, and the exchange round a ring and copies to the host hide behind what attention takes.
+ */
+export function analyticKinks(inputs: CostInputs, batch: number, lengths: readonly number[]): readonly number[] | null {
+  const { model, training, layout } = inputs;
+  const isRing = layout.context > 1 && training.contextExchange === 'ring';
+  const kinds = model.layerKinds ?? [usualKind(model)];
+  if (model.state !== undefined && !kinds.some(hasAttention)) return [];
+  const isMixed = model.layerKinds !== undefined && model.state === undefined;
+  if (training.attention !== 'flash' || isRing || isMixed || kinds.some(({ window }) => window !== null)) return null;
+  if ((training.offloadLayers ?? 0) > 0) return null;
+  const { fused, floor } = deviceRates(inputs);
+  const [scored, summed] = headSizes(model);
+  const perPair = fused((2 * batch * model.heads * (scored + summed)) / layout.tensor / layout.context);
+  return lengths.flatMap((tokens) => [1, 2.5].map((passes) => floor / (passes * perPair * tokens) - tokens / 2));
+}
+
+/** The same of `profiledStageCost`. Null with a square term of the context, and where the share of a selective recompute is the analytic model's of unfused attention. */
+export function profileKinks(
+  { training }: CostInputs,
+  { fit }: Profile,
+  batch: number,
+  lengths: readonly number[],
+): readonly number[] | null {
+  if (fit === null || (training.recompute === 'selective' && training.attention !== 'flash')) return null;
+  const kinks = [timeKinks(fit.layer.forward), timeKinks(fit.layer.backward)];
+  if (kinks.includes(null)) return null;
+  return lengths.flatMap((tokens) => kinks.flatMap((each) => each?.(batch, tokens) ?? []));
+}

@@ -1,0 +1,318 @@
+import { elementBytes, inputBytes } from '../spec/number-formats';
+import type { LayerKind, ModelSpec } from '../spec/model';
+import { sameKind, usualKind } from '../model/layers';
+import { hasAttention, normOfState, stateOf, stateWidths, sublayers } from '../model/mixers';
+import { isRecomputed, type RecomputeModule } from '../spec/recompute';
+import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
+import { runtimeOf } from '../spec/runtime';
+import { headsOf, stackTokens } from '../model/stacks';
+import { addCross, addRelativeBias, crossExchangeSeconds } from './cross-attention';
+import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { addExperts, expertSeconds } from './expert-time';
+import { deviceRates, type CostInputs } from './rates';
+import { addState, stateExchangeSeconds } from './ssm-time';
+import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product, type Tally } from './tally';
+
+/** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
+export interface LayerSeconds {
+  readonly forward: number;
+  readonly backward: number;
+  /** Part of backward that only makes gradients of weights: their matrix products and adding them up. Nothing before it in the pipeline waits for it. */
+  readonly weight: number;
+  /** Forward work that a selective recompute repeats: that of its modules; of fused attention nothing, which backward repeats by itself. */
+  readonly selective: number;
+  /** Seconds added by the floor l over the operations' own device time, forward and backward. */
+  readonly idleOnFloor: number;
+}
+
+/**
+ * Time of one layer for a slice of `tokens` tokens of each of `batch` sequences after `context` earlier ones. Operations, bytes and the floor:
+ * docs/model/time.md, Layer operations. Split in a part that does not depend on `context`, cached by (batch, tokens), and attention, which does.
+ *
+ * @param kind of the layer; absent: that of most layers.
+ * @returns a function of (batch, tokens, context); all >= 1 but context >= 0, integers.
+ */
+export function layerTime(inputs: CostInputs, kind: LayerKind = usualKind(inputs.model)): LayerTime {
+  const known = layerTimes.get(inputs) ?? [];
+  layerTimes.set(inputs, known);
+  const same = known.find((one) => sameKind(one.kind, kind));
+  if (same !== undefined) return same.time;
+  const time = makeLayerTime(inputs, kind);
+  known.push({ kind, time });
+  return time;
+}
+
+/** Seconds of a layer for `tokens` tokens of each of `batch` sequences after `context` earlier ones. */
+export type LayerTime = (batch: number, tokens: number, context: number) => LayerSeconds;
+
+/** One function a kind of layer for the same inputs, so that what it remembers serves every stage. */
+const layerTimes = new WeakMap<CostInputs, { readonly kind: LayerKind; readonly time: LayerTime }[]>();
+
+function makeLayerTime(inputs: CostInputs, kind: LayerKind): LayerTime {
+  const tokenwise = cachedBySlice((batch, tokens) => tokenwiseSeconds(inputs, kind, batch, tokens));
+  const attentionOf = attentionTime(inputs, kind);
+  // Stages of a pipeline are asked for the same slice one after the other.
+  let last = { batch: NaN, tokens: NaN, context: NaN, seconds: noSeconds };
+  return (batch, tokens, context) => {
+    if (last.batch === batch && last.tokens === tokens && last.context === context) return last.seconds;
+    const base = tokenwise(batch, tokens);
+    const attention = attentionOf(batch, tokens, context);
+    const seconds = {
+      forward: base.forward + attention.forward,
+      backward: base.backward + attention.backward,
+      weight: base.weight,
+      selective: base.selective + attention.selective,
+      idleOnFloor: base.idleOnFloor + attention.idleOnFloor,
+    };
+    last = { batch, tokens, context, seconds };
+    return seconds;
+  };
+}
+
+const noSeconds: LayerSeconds = { forward: 0, backward: 0, weight: 0, selective: 0, idleOnFloor: 0 };
+
+/** Remembers what depends on (batch, tokens) only: the solver asks for each of them at hundreds of contexts. */
+export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T): (batch: number, tokens: number) => T {
+  // By batch and then by tokens: a key of both would be too large for a small integer, and cost more than what is remembered.
+  const batches = new Map<number, Map<number, T>>();
+  let of = { batch: NaN, known: new Map<number, T>() };
+  return (batch, tokens) => {
+    if (of.batch !== batch) {
+      of = { batch, known: batches.get(batch) ?? new Map<number, T>() };
+      batches.set(batch, of.known);
+    }
+    let value = of.known.get(tokens);
+    if (value === undefined) of.known.set(tokens, (value = compute(batch, tokens)));
+    return value;
+  };
+}
+
+/** GEMMs of a layer's attention: those before the up projections of latent attention, which compress the rank's share of the tokens, the up projections, and that of the output. */
+function projections({ model, training, layout }: CostInputs, rows: number): { before: Product[]; up: Product[]; out: Product } {
+  const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
+  const { hidden, latent, heads } = model;
+  const out: Product = [rows, hidden, output];
+  if (!latent) return { before: [[rows, query + key + value + gate, hidden]], up: [], out };
+  const share = training.sequenceParallel ? rows / layout.tensor : rows;
+  const keysAndValues = (heads / layout.tensor) * (latent.nopeHeadDim + latent.vHeadDim);
+  return {
+    before: [
+      ...(latent.qRank === null ? [] : [[share, latent.qRank, hidden] as const]),
+      [share, latent.kvRank + latent.ropeHeadDim, hidden],
+    ],
+    up: [
+      [rows, query, latent.qRank ?? hidden],
+      [rows, keysAndValues, latent.kvRank],
+    ],
+    out,
+  };
+}
+
+function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, tokens: number): LayerSeconds {
+  const { model, training, layout } = inputs;
+  const rates = deviceRates(inputs);
+  const { traffic, floor } = rates;
+  const h = model.hidden;
+  const t = layout.tensor;
+  const n = (batch * stackTokens(training, kind, tokens)) / layout.context;
+  const cross = kind.stack === 'decoder' ? { target: n, source: (batch * tokens) / layout.context } : null;
+  const { query, key, value, gate } = attentionWidths(model, t);
+  const up = upProjections(model);
+  const f = feedForwardWidth(model, kind) / t;
+  const experts = expertsOf(model, kind);
+  const attends = hasAttention(kind);
+  const state = stateOf(model, kind);
+  const isDense = kind.feedForward === 'dense';
+  const parts = sublayers(kind);
+  const sequenceShare = training.sequenceParallel ? 1 / t : 1;
+  const dropout = training.dropout ? 1 : 0;
+  const mlp = [
+    [n, up * f, h],
+    [n, h, f],
+  ] as const;
+
+  const sum = emptyTally();
+  let again = 0;
+  /** Adds operations, and once more what of their forward `modules` repeat. */
+  const within = (modules: readonly RecomputeModule[], add: () => void): void => {
+    const before = sum.forward;
+    add();
+    if (modules.some((module) => isRecomputed(training, module))) again += sum.forward - before;
+  };
+  const products = (of: readonly Product[], castInput = true): void => {
+    for (const product of of) addProduct(sum, rates, product, 1, castInput);
+  };
+  const norm = (): void => {
+    addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
+  };
+  within(['layernorm'], () => {
+    for (let i = normOfState(kind); i < parts; i++) norm();
+  });
+  if (normOfState(kind) > 0) norm();
+  const width = query + key + value;
+  if (attends) {
+    const { before, up: upProjected, out } = projections(inputs, n);
+    products(before, model.latent !== undefined && model.latent !== null);
+    within(['mla_up_proj'], () => {
+      products(upProjected, false);
+      if (model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+    });
+    products([out]);
+  }
+  if (isDense)
+    within(['mlp'], () => {
+      products([mlp[0]], false);
+      products([mlp[1]]);
+    });
+  if (attends && !model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+  if (attends && gate > 0) addOperation(sum, floor, traffic(6 * n * gate), traffic(10 * n * gate));
+  if (state !== null) addState(sum, inputs, rates, state, n, tokens);
+  for (let i = 0; i < parts; i++)
+    addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
+  if (isDense)
+    within(['mlp'], () => {
+      addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
+    });
+  if (experts !== null) addExperts(sum, inputs, rates, n, experts, within);
+  if (cross !== null) addCross(sum, inputs, rates, cross);
+  const accumulation = traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
+  for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
+
+  const communication = exchangeSeconds(inputs, n, kind);
+  const crossing = cross === null ? { forward: 0, backward: 0 } : crossExchangeSeconds(inputs, cross);
+  return {
+    forward: sum.forward + communication.forward + crossing.forward,
+    backward: sum.backward + communication.backward + crossing.backward,
+    weight: sum.weight,
+    selective: again,
+    idleOnFloor: idleOnFloor(sum),
+  };
+}
+
+/** All exchanges of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of the experts and those of a state; none overlapped. */
+export function exchangeSeconds(
+  inputs: CostInputs,
+  localTokens: number,
+  kind: LayerKind = usualKind(inputs.model),
+): { forward: number; backward: number } {
+  const tensor = tensorParallelSeconds(inputs, localTokens, kind);
+  const routed = expertsOf(inputs.model, kind);
+  const state = stateOf(inputs.model, kind);
+  const others =
+    (routed === null ? 0 : expertSeconds(inputs, routed.active, localTokens)) +
+    (state === null ? 0 : stateExchangeSeconds(inputs, state, localTokens));
+  return { forward: tensor.forward + others, backward: tensor.backward + others };
+}
+
+/**
+ * Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around each mixer and around a feed-forward network that all tokens pass. Without sequence parallelism an
+ * all-reduce each way. With it a gather and a scatter in forward; in backward a gather before the last projection, while the gather of the first projection's input runs beside its first GEMM and the
+ * scatter of its gradient beside the second, as Megatron-LM and Transformer Engine order them: only what is longer than the GEMM counts; of latent attention those are the up projections, which tensor-parallel ranks share. In a narrow format Transformer Engine casts before it gathers.
+ */
+function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: LayerKind): { forward: number; backward: number } {
+  const { model, training, layout, cluster } = inputs;
+  if (layout.tensor <= 1) return { forward: 0, backward: 0 };
+  const bytes = elementBytes(training) * localTokens * model.hidden;
+  const experts = expertsOf(model, kind);
+  const state = stateOf(model, kind);
+  const ffn = experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0);
+  const { before, up } = projections(inputs, localTokens);
+  const fromHidden = (width: number): Product => [localTokens, width, model.hidden];
+  /** What each exchange runs beside: products that the layer has, or a faster GPU could take longer. */
+  const beside: (readonly Product[])[] = [
+    ...(hasAttention(kind) ? [model.latent ? up : before] : []),
+    ...(state === null ? [] : [[fromHidden(stateWidths(state, layout.tensor).projected)]]),
+    ...(ffn > 0 ? [[fromHidden((upProjections(model) * ffn) / layout.tensor)]] : []),
+  ];
+  if (!training.sequenceParallel) {
+    const exchange = beside.length * allReduceSeconds(bytes, layout.tensor, cluster);
+    return { forward: exchange, backward: exchange };
+  }
+  const { linear, floor } = deviceRates(inputs);
+  /** As `addProduct` counts it: an exchange goes on while its product is issued. */
+  const product = (rows: number, columns: number, inner: number): number => Math.max(linear(rows, columns, inner), floor);
+  const scatter = gatherSeconds(bytes, layout.tensor, cluster);
+  const gather = gatherSeconds((bytes * inputBytes(training)) / elementBytes(training), layout.tensor, cluster);
+  let backward = 0;
+  for (const products of beside) {
+    const inputGradient = products.reduce((sum, [rows, columns, inner]) => sum + product(rows, inner, columns), 0);
+    const weightGradient = products.reduce((sum, [rows, columns, inner]) => sum + product(inner, columns, rows), 0);
+    backward += gather + Math.max(0, gather - inputGradient) + Math.max(0, scatter - weightGradient);
+  }
+  return { forward: beside.length * (gather + scatter), backward };
+}
+
+function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {
+  const { model, training, layout } = inputs;
+  if (!hasAttention(kind)) return () => noSeconds;
+  const rates = deviceRates(inputs);
+  const { gemm, traffic, fused, floor } = rates;
+  const { heads, headDim } = headsOf(model, kind);
+  const [scored, summed] = model.latent ? headSizes(model) : [headDim, headDim];
+  const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));
+  /** Adds the scores of `ofSequence` tokens for `keys` tokens, of `pairs` pairs, for `headBatches` heads of sequences. */
+  const addScores = (sum: Tally, headBatches: number, ofSequence: number, keys: number, pairs: number): void => {
+    if (training.attention === 'flash') {
+      const seconds = fused((2 * headBatches * (scored + summed) * pairs) / layout.context);
+      addOperation(sum, floor, seconds, 2.5 * seconds);
+      return;
+    }
+    const queries = ofSequence / layout.context;
+    const scores = gemm(queries, keys, scored, headBatches);
+    const sums = gemm(queries, keys, summed, headBatches);
+    const cells = headBatches * queries * keys;
+    // backward GEMMs have the same sizes, cube root and matrices included
+    addOperation(sum, floor, scores, scores, scores);
+    addOperation(sum, floor, sums, sums, sums);
+    addOperation(sum, floor, traffic(4 * cells), traffic(6 * cells));
+    if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
+  };
+  return (batch, tokens, context) => {
+    const headBatches = (batch * heads) / layout.tensor;
+    const own = stackTokens(training, kind, tokens);
+    const sum = emptyTally();
+    addScores(sum, headBatches, own, own + context, kind.stack === 'encoder' ? own * own : attendedKeys(own, context, kind.window));
+    if (model.stacks?.relativeBias !== undefined) addRelativeBias(sum, inputs, rates, kind, own);
+    if (kind.stack === 'decoder') addScores(sum, headBatches, own, tokens, own * tokens);
+    const exchanged = exchange(batch, tokens);
+    // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward
+    const ring = training.contextExchange === 'ring';
+    const forward = sum.forward + (ring ? Math.max(0, exchanged - sum.forward) : exchanged);
+    return {
+      forward,
+      backward: sum.backward + (ring ? Math.max(0, 2 * exchanged - sum.backward) : exchanged),
+      weight: 0,
+      selective: repeatsScores(training) ? forward : 0,
+      idleOnFloor: idleOnFloor(sum),
+    };
+  };
+}
+
+/**
+ * Whether attention runs again before its backward. Megatron-LM and Transformer Engine checkpoint it whatever computes it (`_checkpointed_attention_forward`), exchanges between ranks of a context included; what TorchTitan recomputes
+ * selectively leaves fused attention out (its `op` option saves the output).
+ */
+function repeatsScores(training: CostInputs['training']): boolean {
+  return isRecomputed(training, 'core_attn') && (training.attention === 'unfused' || runtimeOf(training).id !== 'torchtitan');
+}
+
+/** Elements of a head over which scores are summed, and of the values it sums. */
+export function headSizes({ latent, headDim }: ModelSpec): readonly [number, number] {
+  return latent ? [latent.nopeHeadDim + latent.ropeHeadDim, latent.vHeadDim] : [headDim, headDim];
+}
+
+/** Context parallelism by all-to-all of q, k, v and the output (heads for tokens), or round a ring, which every rank's keys and values go; one pass. */
+function contextParallelSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
+  const ranks = layout.context;
+  if (ranks <= 1) return 0;
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const element = elementBytes(training);
+  if (training.contextExchange === 'ring') {
+    const bandwidth =
+      layout.tensor * ranks <= cluster.gpusPerNode
+        ? nodeBusBandwidth(cluster.links, 2)
+        : networkBandwidth(cluster.links) / cluster.gpusPerNode;
+    return ((ranks - 1) * element * localTokens * (key + value)) / bandwidth;
+  }
+  return ((ranks - 1) / ranks) * ((element * localTokens * (query + key + value + output)) / nodeBusBandwidth(cluster.links, ranks));
+}

@@ -1,0 +1,67 @@
+import { wholeLayers } from '../spec/recompute';
+import { timeFunction } from '../slice-times/fit';
+import type { Profile } from '../spec/profile';
+import { cachedBySlice, exchangeSeconds, layerTime } from './layer-time';
+import type { CostInputs } from './rates';
+import type { MeasuredCost } from '../spec/slice-cost';
+import { embeddingSeconds, endExchangeSeconds, headSeconds, type StageEnds } from './stage-time';
+
+/**
+ * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and head on the ends, and the
+ * analytic model's exchanges between tensor- and expert-parallel ranks, which one GPU cannot measure. Recompute `full` adds the layer's forward to its backward; `selective` the share of the
+ * forward that the analytic model gives the unfused attention core.
+ *
+ * @param layers layers of the stage. Ends that the profile has no fit for cost what the analytic model says.
+ * @throws Error for a profile without a fit: `profileMismatch` refuses it before.
+ */
+export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: number, ends: StageEnds): MeasuredCost {
+  if (fit === null) throw new Error('a profile without a fit has no cost');
+  const forward = timeFunction(fit.layer.forward);
+  const backward = timeFunction(fit.layer.backward);
+  const exchange = cachedBySlice((batch, tokens) => exchangeSeconds(inputs, batch * tokens));
+  const { recompute } = inputs.training;
+  const analytic = recompute === 'selective' ? layerTime(inputs) : null;
+  const again = (batch: number, tokens: number, context: number, forwardMs: number): number => {
+    if (recompute === 'full') return layers === 0 ? 0 : (forwardMs * wholeLayers(inputs.training, layers)) / layers;
+    if (analytic === null) return 0;
+    const { selective, forward: whole } = analytic(batch, tokens, context);
+    return (forwardMs * selective) / whole;
+  };
+  const endMs = cachedBySlice((batch, tokens) => endTimes(inputs, fit, ends, batch, tokens));
+  return (batch, tokens, context) => {
+    const exchanged = exchange(batch, tokens);
+    const end = endMs(batch, tokens);
+    const forwardMs = forward(batch, tokens, context) + 1e3 * exchanged.forward;
+    const backwardMs = backward(batch, tokens, context) + 1e3 * exchanged.backward;
+    return {
+      forwardMs: layers * forwardMs + end.forwardMs,
+      backwardMs: layers * (backwardMs + again(batch, tokens, context, forwardMs)) + end.backwardMs,
+    };
+  };
+}
+
+/**
+ * Embedding on the first stage, head on the last, with the exchange that follows each under tensor parallelism, ms. An end that the profile does not have (imported times, a head too
+ * large for the device's memory) takes the analytic model's time.
+ */
+function endTimes(inputs: CostInputs, { embedding, head }: NonNullable<Profile['fit']>, ends: StageEnds, batch: number, tokens: number) {
+  const sum = { forwardMs: 0, backwardMs: 0 };
+  const add = (forwardMs: number, backwardMs: number): void => {
+    sum.forwardMs += forwardMs;
+    sum.backwardMs += backwardMs;
+  };
+  const rows = batch * tokens;
+  if (inputs.model.vocab === 0) return sum;
+  if (ends.first && embedding !== null) {
+    const exchangeMs = 1e3 * endExchangeSeconds(inputs, rows);
+    add(timeFunction(embedding.forward)(batch, tokens, 0) + exchangeMs, timeFunction(embedding.backward)(batch, tokens, 0));
+  } else if (ends.first) add(500 * embeddingSeconds(inputs, rows), 500 * embeddingSeconds(inputs, rows));
+  if (ends.last && head !== null) {
+    const exchangeMs = 1e3 * endExchangeSeconds(inputs, rows);
+    add(timeFunction(head.forward)(batch, tokens, 0), timeFunction(head.backward)(batch, tokens, 0) + exchangeMs);
+  } else if (ends.last) {
+    const { forward, backward } = headSeconds(inputs, rows);
+    add(1e3 * forward, 1e3 * backward);
+  }
+  return sum;
+}

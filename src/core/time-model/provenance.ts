@@ -1,0 +1,143 @@
+import { formatDuration, formatNumber, formatTokens, plural } from '../format';
+import { baseName } from '../text';
+import type { Calibration, Layout } from '../spec/request';
+import type { NamedProfile, Profile } from '../spec/profile';
+import type { CostInputs } from './rates';
+import { floorShare } from './stage-time';
+import type { CostProvenance } from '../spec/slice-cost';
+
+/**
+ * Where the analytic times come from and how far to trust them: +-10 % after a measured step of the same machine, +-15 % with a fitted GEMM efficiency and under 20 % of layer time on the issue floor, +-20 % when the floor takes
+ * more or tensor parallelism crosses nodes, +-35 % for a GPU without its own efficiency, Ethernet-class links, or experts on several nodes, of which no measured run is known. See
+ * docs/model/time.md, Error bars.
+ */
+export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
+  const { gpu, links, gpusPerNode, nodes } = inputs.cluster;
+  const description = `Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs issue floor per operation`;
+  if (calibration !== undefined)
+    return {
+      kind: 'roofline',
+      description: `${description}, rescaled from ${formatNumber(calibration.before)}, which predicted ${formatDuration(calibration.predictedMs)}, to meet a measured step of ${formatDuration(calibration.iterationMs)}`,
+      errorPercent: calibratedPercent,
+      errorBecause: 'rescaled to one measured step; other layouts on the same machine follow',
+    };
+  const share = floorShare(inputs, batch, tokens);
+  if (!gpu.gemmEfficiencyKnown)
+    return { kind: 'roofline', description, errorPercent: 35, errorBecause: `no GEMM efficiency was measured on ${gpu.name}` };
+  if (nodes > 1 && links.nicGBps < 10)
+    return { kind: 'roofline', description, errorPercent: 35, errorBecause: `nodes are linked by only ${links.nicGBps} GB/s` };
+  const { tensor, expert } = inputs.layout;
+  if (inputs.model.state !== undefined)
+    return {
+      kind: 'roofline',
+      description,
+      errorPercent: 35,
+      errorBecause:
+        'layers that hand on a state are timed by the bytes and products of their kernels; against the published throughput of one such model that came out 8 to 31 % too fast',
+    };
+  if (inputs.model.stacks !== undefined)
+    return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'no measured run of an encoder with a decoder is known' };
+  if (inputs.model.experts !== null && expert > 1 && tensor * expert > gpusPerNode)
+    return {
+      kind: 'roofline',
+      description,
+      errorPercent: 35,
+      errorBecause: 'experts are exchanged between nodes, of which no measured run is known',
+    };
+  if (tensor > gpusPerNode) return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'tensor parallelism crosses nodes' };
+  if (share > 0.2)
+    return {
+      kind: 'roofline',
+      description,
+      errorPercent: 20,
+      errorBecause: `${Math.round(100 * share)} % of a layer's time is on the issue floor`,
+    };
+  return {
+    kind: 'roofline',
+    description,
+    errorPercent: 15,
+    errorBecause: 'GEMM efficiency fitted on this GPU, little time on the issue floor',
+  };
+}
+
+/** Several provenances of the analytic model as one, those of the stages of a step: the widest error bar holds. */
+export function joinedProvenance([first, ...others]: readonly [CostProvenance, ...CostProvenance[]]): CostProvenance {
+  const widest = others.reduce((most, other) => (other.errorPercent > most.errorPercent ? other : most), first);
+  const descriptions = [...new Set([first, ...others].map(({ description }) => description))];
+  return { ...widest, description: descriptions.join('; ') };
+}
+
+/** Times interpolated in a table that the user gave. */
+export function tableProvenance(points: number): CostProvenance {
+  return {
+    kind: 'table',
+    description: `Interpolated between ${points} measured slice times given in the config`,
+    errorPercent: 10,
+    errorBecause:
+      'measured on this machine; between points it is interpolated; where a schedule splits backward, weight gradients take the share that the analytic model says',
+  };
+}
+
+/** Least half width of the error bar of a step from measured slices, percent: what one calibrated run reaches (docs/model/time.md, Error bars). */
+const calibratedPercent = 10;
+/** The same when exchanges inside a layer are analytic, and when the plan asks for what was not measured and has to be extrapolated. */
+const exchangedPercent = 15;
+const extrapolatedPercent = 25;
+
+/** What a plan asks of a profile. */
+type Asked = Pick<CostInputs, 'model' | 'training' | 'layout'>;
+
+/**
+ * Times fitted to a profile. The layer's are as good as the fit on slices it was not fitted to; sends, gradient exchange, optimizer and, under tensor or expert parallelism, the exchanges
+ * inside a layer stay analytic. What lies outside the measured lengths and batches is extrapolated, which widens the bar and is said.
+ */
+export function profileProvenance({ file, profile }: NamedProfile, asked: Asked): CostProvenance {
+  const { device, errors, samples, source, provider, status } = profile;
+  const measuredBy = source === 'imported' ? 'imported times' : `ONNX Runtime, ${provider ?? 'unknown'} provider`;
+  const unfinished = status === 'partial' ? ', measuring was stopped early' : '';
+  const worst = errors === null ? 0 : Math.max(errors.forward.maxPercent, errors.backward.maxPercent);
+  const exchanges = exchangesOf(profile, asked.layout);
+  const beyond = extrapolations(profile, asked);
+  const analytic = [
+    ...exchanges,
+    ...unmeasuredEnds(profile, asked.model.vocab),
+    ...(asked.layout.pipeline > 1 ? ['sends'] : []),
+    'gradient exchange and optimizer',
+  ];
+  const least = beyond.length > 0 ? extrapolatedPercent : exchanges.length > 0 ? exchangedPercent : calibratedPercent;
+  return {
+    kind: 'profile',
+    description: `Measured on ${device.name} (${measuredBy}), ${plural(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}${unfinished}${errorText(errors)}`,
+    errorPercent: Math.round(Math.max(least, worst)),
+    errorBecause: [
+      `layer times are measured; ${analytic.join(', ')} are not`,
+      'where a schedule splits backward, weight gradients take the share that the analytic model says',
+      ...beyond,
+    ].join('; '),
+  };
+}
+
+function errorText(errors: Profile['errors']): string {
+  if (errors === null) return '';
+  const judged = errors.forward.method === 'hold-out' ? 'on slices the fit never saw' : 'on samples left out in turn';
+  return `; error ${judged} ${formatNumber(errors.forward.meanPercent)} % forward, ${formatNumber(errors.backward.meanPercent)} % backward`;
+}
+
+function exchangesOf({ shape }: Profile, { tensor, expert }: Pick<Layout, 'tensor' | 'expert'>): string[] {
+  const groups = [...(tensor > 1 ? ['tensor'] : []), ...(shape.experts !== null && expert > 1 ? ['expert'] : [])];
+  return groups.length > 0 ? [`exchanges between ${groups.join('- and ')}-parallel ranks`] : [];
+}
+
+function unmeasuredEnds({ fit }: Profile, vocab: number): string[] {
+  if (vocab === 0) return [];
+  return [...(fit?.embedding ? [] : ['the embedding']), ...(fit?.head ? [] : ['the head'])];
+}
+
+function extrapolations({ sequenceLength, largestBatch, samples }: Profile, { training }: Asked): string[] {
+  const longest = Math.max(0, ...samples.layer.map(({ batch, tokens }) => batch * tokens));
+  return [
+    ...(training.sequenceLength > sequenceLength ? [`sequences were measured to ${formatTokens(sequenceLength)} only`] : []),
+    ...(training.sequenceLength > longest ? [`slices were measured to ${formatTokens(longest)} only`] : []),
+    ...(training.microBatch > largestBatch ? [`micro-batches were measured to ${plural(largestBatch, 'sequence')} only`] : []),
+  ];
+}

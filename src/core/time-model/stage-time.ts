@@ -1,0 +1,293 @@
+import { hostGBps } from '../cluster/host-link';
+import { elementBytes } from '../spec/number-formats';
+import { furtherDepths, projectionParameters } from '../model/multi-token-prediction';
+import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
+import { optimizerBytes } from '../spec/optimizer';
+import { wholeLayers } from '../spec/recompute';
+import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
+import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { furtherSeconds, type EndSeconds } from './mtp-time';
+import { cachedBySlice, layerTime } from './layer-time';
+import { headTokens } from '../model/stacks';
+import { deviceRates, type CostInputs } from './rates';
+import { addOperation, addProduct, emptyTally } from './tally';
+import type { SliceCost, SliceTime } from '../spec/slice-cost';
+
+/** Which end of the pipeline a stage is. With one stage it is both. */
+export interface StageEnds {
+  readonly first: boolean;
+  readonly last: boolean;
+  /** The decoder of an encoder-decoder model begins here. */
+  readonly decoderStart?: boolean;
+  /** Its layers by kind, in order; absent: all alike. */
+  readonly groups?: readonly LayerGroup[];
+}
+
+/**
+ * Cost of a slice on one stage: its layers, the embedding on the first and the head on the last. Recompute `full` adds the layers' forward to backward, `selective` the
+ * unfused attention core's. Weight gradients are the products that make them and adding them up; recompute, exchanges and everything else of backward comes before the input's gradient.
+ *
+ * @param layers layers of the stage; may be fractional where a schedule divides evenly only on average.
+ */
+export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): SliceCost {
+  const kinds = layersByKind(ends.groups ?? [{ kind: usualKind(inputs.model), layers }]).map((group) => ({
+    layers: group.layers,
+    time: layerTime(inputs, group.kind),
+  }));
+  const { recompute } = inputs.training;
+  /** Share of the layers that are recomputed whole. */
+  const whole = layers === 0 ? 0 : wholeLayers(inputs.training, layers) / layers;
+  const endSeconds = cachedBySlice((batch, tokens) => {
+    const localTokens = (batch * tokens) / inputs.layout.context;
+    const targetTokens = (batch * headTokens(inputs.model, inputs.training, tokens)) / inputs.layout.context;
+    const none = { forward: 0, backward: 0, weight: 0 };
+    const first = ends.first ? startSeconds(inputs, localTokens) : none;
+    const turn = ends.decoderStart === true ? embeddingSeconds(inputs, targetTokens) / 2 : 0;
+    const last = ends.last ? tailSeconds(inputs, targetTokens) : none;
+    return {
+      forward: first.forward + turn + last.forward,
+      backward: first.backward + turn + last.backward,
+      weight: first.weight + last.weight,
+    };
+  });
+  return (batch, tokens, context): SliceTime => {
+    const end = endSeconds(batch, tokens);
+    let { forward, backward, weight } = end;
+    for (const kind of kinds) {
+      const one = kind.time(batch, tokens, context);
+      const again = recompute === 'full' ? one.forward * whole : recompute === 'selective' ? one.selective : 0;
+      forward += kind.layers * one.forward;
+      backward += kind.layers * (one.backward + again);
+      weight += kind.layers * one.weight;
+    }
+    return { forwardMs: 1e3 * forward, backwardMs: 1e3 * backward, backwardWeightMs: 1e3 * weight };
+  };
+}
+
+/** Head, and what predicts further tokens but for its layers. */
+function tailSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
+  const head = headSeconds(inputs, localTokens);
+  const further = furtherSeconds(inputs, localTokens, embeddingSeconds(inputs, localTokens), head);
+  return { forward: head.forward + further.forward, backward: head.backward + further.backward, weight: head.weight + further.weight };
+}
+
+/** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`: of the usual layer, or of all where some have a state. */
+export function floorShare(inputs: CostInputs, batch: number, tokens: number): number {
+  const { model } = inputs;
+  const groups = model.state === undefined ? [{ kind: usualKind(model), layers: 1 }] : layersByKind(layerGroups(model));
+  let idle = 0;
+  let all = 0;
+  for (const { kind, layers } of groups) {
+    const one = layerTime(inputs, kind)(batch, tokens, 0);
+    idle += layers * one.idleOnFloor;
+    all += layers * (one.forward + one.backward);
+  }
+  return idle / all;
+}
+
+/** What comes before the first layer: the embedding, or the convolutions over sound, which take it in as spectra of twice as many points. */
+function startSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
+  const melBins = inputs.model.stacks?.melBins;
+  if (melBins === undefined) {
+    const half = embeddingSeconds(inputs, localTokens) / 2;
+    return { forward: half, backward: half, weight: 0 };
+  }
+  const { hidden } = inputs.model;
+  const rates = deviceRates(inputs);
+  const sum = emptyTally();
+  addProduct(sum, rates, [2 * localTokens, hidden, 3 * melBins]);
+  addProduct(sum, rates, [localTokens, hidden, 3 * hidden]);
+  for (const rows of [2 * localTokens, localTokens])
+    addOperation(sum, rates.floor, rates.traffic(4 * rows * hidden), rates.traffic(6 * rows * hidden));
+  return sum;
+}
+
+/** Embedding look-up and its gradient, with the tensor-parallel all-reduce: 12 bytes per element of the hidden states, both directions together, seconds. */
+export function embeddingSeconds(inputs: CostInputs, localTokens: number): number {
+  const { model } = inputs;
+  if (model.vocab === 0) return 0;
+  const traffic = deviceRates(inputs).traffic(12 * localTokens * model.hidden);
+  return traffic + endExchangeSeconds(inputs, localTokens);
+}
+
+/**
+ * All-reduce of `localTokens` rows of hidden states, seconds: after the embedding, whose rows tensor-parallel ranks share, and of the head's gradient to its input.
+ */
+export function endExchangeSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
+  return allReduceSeconds(elementBytes(training) * localTokens * model.hidden, layout.tensor, cluster);
+}
+
+/** Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
+export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
+  const { model, layout, training } = inputs;
+  if (model.vocab === 0) return { forward: 0, backward: 0, weight: 0 };
+  const { gemm, traffic, floor } = deviceRates(inputs);
+  const h = model.hidden;
+  const columns = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
+  const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
+  const exchange = endExchangeSeconds(inputs, localTokens);
+  const weight = Math.max(gemm(h, columns, localTokens), floor);
+  return {
+    forward: Math.max(gemm(localTokens, columns, h), floor) + loss / 2,
+    backward: Math.max(gemm(localTokens, h, columns), floor) + weight + loss / 2 + exchange,
+    weight,
+  };
+}
+
+/**
+ * Sending a boundary of `batch * tokens` hidden states to the next stage, one way, ms, as Megatron-LM places ranks (tensor, data, pipeline): split over the tensor-parallel ranks, up to 8 ranks
+ * share the node's network card, the parts gathered over the receiver's links; over those links alone when all stages on nodes of this kind fit in one of them.
+ *
+ * @param to the receiver, where it is on nodes of another kind: the slower of both networks counts.
+ */
+export function megatronBoundary(inputs: CostInputs, batch: number, tokens: number, to = inputs): number {
+  const { layout } = inputs;
+  const bytes = boundaryBytes(inputs, batch, tokens);
+  const node = nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
+  const gather = layout.tensor > 1 ? bytes / node : 0;
+  const link = shareNode(inputs, to)
+    ? bytes / layout.tensor / node
+    : (bytes * Math.min(8, layout.tensor * layout.data * layout.context)) / layout.tensor / slowerNetwork(inputs, to);
+  return 1e3 * (link + sendLatencySeconds + gather);
+}
+
+/** The same as TeraPipe's runtime does it: ranks of a pipeline lie together, one copy of the boundary crosses the network, and the sender waits, ms. */
+export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: number, to = inputs): number {
+  const { links, gpusPerNode } = inputs.cluster;
+  const bandwidth = shareNode(inputs, to) ? nodeBusBandwidth(links, gpusPerNode) : slowerNetwork(inputs, to);
+  return 1e3 * (boundaryBytes(inputs, batch, tokens) / bandwidth + sendLatencySeconds);
+}
+
+/** Whether all stages of this kind of node are in one node. */
+function shareNode(from: CostInputs, to: CostInputs): boolean {
+  const { layout, cluster } = from;
+  return from === to && layout.tensor * layout.pipeline * layout.data * layout.context <= cluster.gpusPerNode;
+}
+
+function slowerNetwork(from: CostInputs, to: CostInputs): number {
+  return Math.min(networkBandwidth(from.cluster.links), networkBandwidth(to.cluster.links));
+}
+
+const sendLatencySeconds = 20e-6;
+
+function boundaryBytes({ model, training, layout }: CostInputs, batch: number, tokens: number): number {
+  return (elementBytes(training) * batch * tokens * model.hidden) / layout.context;
+}
+
+/** Layers of a stage, and of which kinds; absent: as those of the whole model on average. */
+export interface StageLayers {
+  readonly layers: number;
+  readonly groups?: readonly LayerGroup[];
+}
+
+/**
+ * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix (two and the projections where the last stage
+ * predicts further tokens);
+ * apart from them its experts, which fewer replicas have.
+ */
+function localParameters(
+  { model, layout }: CostInputs,
+  { layers, groups }: StageLayers,
+): readonly { readonly parameters: number; readonly ranks: number }[] {
+  const kinds = layersByKind(groups ?? layerGroups(model));
+  const share = groups === undefined ? layers / model.layers : 1;
+  const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
+  const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
+  const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const depths = furtherDepths(model);
+  const further = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
+  return [
+    { parameters: matrices - experts + vocabulary + further, ranks: layout.data * layout.context },
+    ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
+  ];
+}
+
+/** Which ranks lie next to each other beyond tensor parallelism: replicas (Megatron-LM) or the stages of a pipeline (TeraPipe's runtime). */
+export type RankOrder = 'data' | 'pipeline';
+
+/** So much of what is exchanged has so long, ms. */
+export interface TimeFor {
+  /** 0..1. */
+  readonly share: number;
+  readonly ms: number;
+}
+
+/** What exchanges of one stage can run beside. */
+export interface BesideExchange {
+  /** Of the weights, what the first forward of the step needs, which all others wait for. */
+  readonly weights: TimeFor;
+  /** Of the gradients, what is still to come when the last backward of a chunk starts, from then to the end of the pipeline. */
+  readonly gradients: readonly TimeFor[];
+}
+
+const nothingWaits: BesideExchange = { weights: { share: 0, ms: 0 }, gradients: [] };
+
+/**
+ * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through
+ * one node share its network: one per tensor-parallel rank, or eight when pipelines lie together. Overlapped, the gradients of a bucket leave as soon as the last micro-batch's backward has made them, and weights come as the first
+ * forward asks for them (Megatron-LM's `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is waited for, and one bucket always.
+ *
+ * @param beside what runs meanwhile; left out, more than enough.
+ */
+export function gradientExchange(inputs: CostInputs, stage: StageLayers, order: RankOrder, beside: BesideExchange = nothingWaits): number {
+  const { layout, training, cluster } = inputs;
+  const ranks = layout.data * layout.context;
+  if (ranks <= 1) return 0;
+  const parts = localParameters(inputs, stage);
+  const element = elementBytes(training);
+  const sharded = training.zeroStage >= 1;
+  const scattered = sharded ? (training.fp32Gradients ? 4 : element) : 2 * element;
+  const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
+  const inNode = reach <= cluster.gpusPerNode;
+  const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
+  const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / sharing;
+  const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
+  const bucket = Math.max(...parts.map((part) => ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, bucketParameters(ranks))));
+  const waitedMs = (bytes: number, overlaps: boolean | undefined, beside: readonly TimeFor[]): number => {
+    const ms = (1e3 * bytes * volume) / bandwidth;
+    if (overlaps !== true) return ms;
+    return Math.max((1e3 * bytes * bucket) / bandwidth, ...beside.map((one) => one.share * ms - one.ms));
+  };
+  return (
+    waitedMs(scattered, training.overlapGradients, beside.gradients) +
+    waitedMs(sharded ? element : 0, training.overlapParameters, [beside.weights]) +
+    (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
+  );
+}
+
+/** Parameters that Megatron-LM exchanges together unless told otherwise (`DistributedDataParallel`). */
+function bucketParameters(ranks: number): number {
+  return Math.max(40e6, 1e6 * ranks);
+}
+
+/**
+ * Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam. With the distributed optimizer of Megatron-LM a rank updates its share, for which it reads the gradient's norm and scales it to the clip (12 bytes),
+ * and touches every gradient besides: zeroes it (4) and, with replicas, divides it by their number before the exchange (8: `start_grad_sync` of its gradient buffers).
+ */
+export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
+  const { training, layout } = inputs;
+  if (training.optimizer === 'none') return 0;
+  const state = optimizerBytes[training.optimizer].step;
+  if (training.offloadOptimizer === true) return offloadedTime(inputs, stage);
+  const wholeBuffer = layout.data * layout.context > 1 ? 12 : 4;
+  const bytes = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) =>
+    training.zeroStage >= 1 ? ((state + 12) / ranks + wholeBuffer) * parameters : state * parameters,
+  );
+  return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
+}
+
+/** Parameters a second that the processors of a node update with Adam: about 0.25 s a billion (ZeRO-Offload, arXiv 2101.06840, section 6). */
+const hostUpdates = 4e9;
+
+/** Optimizer on the host, ms: gradients down, the update by the node's processors, weights up. */
+function offloadedTime(inputs: CostInputs, stage: StageLayers): number {
+  const { training, cluster } = inputs;
+  const element = elementBytes(training);
+  const own = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) => (training.zeroStage >= 1 ? parameters / ranks : parameters));
+  const moved = (training.fp32Gradients ? 4 : element) + element;
+  return 1e3 * ((moved * own) / (1e9 * hostGBps(cluster)) + (own * cluster.gpusPerNode) / hostUpdates);
+}
+
+function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {
+  return parts.reduce((sum, part) => sum + value(part), 0);
+}

@@ -1,0 +1,71 @@
+import * as vscode from 'vscode';
+import { isLauncher } from '../../core/load/readers';
+import type { LayoutSearches } from '../sessions/layout-searches';
+import { makeLensChanges, makeLensOwners } from './lens-changes';
+import { lensesOf, type LensText } from './lens-text';
+import type { PlanSessions, SessionState } from '../sessions/plan-sessions';
+import { rangeOf } from './ranges';
+import { isEnabled } from '../platform/settings';
+import type { ShownConfig } from '../sessions/shown-config';
+import { commandOf } from '../platform/ui';
+
+/** Lenses over every config: what is known of it now. */
+export function registerCodeLens(
+  sessions: PlanSessions,
+  layouts: LayoutSearches,
+  shown: ShownConfig,
+  selector: vscode.DocumentSelector,
+  onError: (error: unknown) => void,
+): vscode.Disposable {
+  const changed = makeLensChanges();
+  const owners = makeLensOwners(shown.configOf, changed, onError);
+  const provider: vscode.CodeLensProvider = {
+    onDidChangeCodeLenses: changed.event,
+    provideCodeLenses: ({ uri }) => {
+      const owner = isEnabled('codeLens', uri) ? owners.ownerOf(uri) : null;
+      const state = owner === null ? undefined : sessions.get(owner);
+      return state === undefined ? [] : lensesAt(state, uri);
+    },
+  };
+
+  function textsOf(state: SessionState): readonly LensText[] {
+    return lensesOf(state, layouts.stateOf(state.file), vscode.l10n.t);
+  }
+
+  function lensesAt(state: SessionState, uri: vscode.Uri): vscode.CodeLens[] {
+    const range = rangeIn(state, uri);
+    return textsOf(state).map(({ title, runs, tooltip, isOfFile }) => {
+      const arguments_ = isOfFile ? [vscode.Uri.parse(state.file)] : [];
+      return new vscode.CodeLens(range, commandOf(title, runs, arguments_, tooltip));
+    });
+  }
+
+  const said = new Map<string, string>();
+  function tell(file: string): void {
+    const state = sessions.get(file);
+    if (state === undefined) return;
+    const text = textsOf(state)
+      .map(({ title }) => title)
+      .join('\n');
+    if (said.get(file) === text) return;
+    said.set(file, text);
+    changed.fire();
+  }
+
+  return vscode.Disposable.from(
+    changed,
+    owners,
+    vscode.languages.registerCodeLensProvider(selector, provider),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
+    }),
+    sessions.onDidChange(({ file }) => tell(file)),
+    layouts.onDidChange(tell),
+  );
+}
+
+/** Above the first line; of a launcher above the launch itself, which may stand far below. */
+function rangeIn({ format, launcher, texts }: SessionState, uri: vscode.Uri): vscode.Range {
+  const place = format !== 'pytorch-schedule' && isLauncher(format) ? launcher?.place : undefined;
+  return place?.file === uri.toString() ? rangeOf(place, texts) : new vscode.Range(0, 0, 0, 0);
+}

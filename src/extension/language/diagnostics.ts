@@ -1,0 +1,97 @@
+import * as vscode from 'vscode';
+import type { Finding, Severity } from '../../core/findings';
+import type { Place } from '../../core/spec/located';
+import { findingOfError, isOfAnotherKind } from '../../core/rules/plan/findings';
+import { isOpen } from '../sessions/follow-files';
+import type { LayoutSearches } from '../sessions/layout-searches';
+import type { PlanSessions, SessionState } from '../sessions/plan-sessions';
+import { rangeOf } from './ranges';
+import { displayPath } from '../sessions/sources';
+
+const source = 'terapipe';
+
+const severities: Readonly<Record<Severity, vscode.DiagnosticSeverity>> = {
+  error: vscode.DiagnosticSeverity.Error,
+  warning: vscode.DiagnosticSeverity.Warning,
+  information: vscode.DiagnosticSeverity.Information,
+};
+
+/**
+ * Shows the findings (and what stopped the reading) of every open config as problems, in whichever file they point to.
+ * @param documentation URI of docs/findings.md, whose headings are the codes.
+ */
+export function registerDiagnostics(sessions: PlanSessions, layouts: LayoutSearches, documentation: vscode.Uri): vscode.Disposable {
+  const collection = vscode.languages.createDiagnosticCollection(source);
+  const shownFiles = new Set<string>();
+  let shownOf = new Map<string, readonly object[]>();
+
+  function refresh(): void {
+    const open = sessions.all().filter((state) => [...sessions.reads(state.file)].some(isOpen));
+    const basis = new Map(open.map((state) => [state.file, [state.error ?? state.findings, layouts.findingsOf(state.file)]]));
+    if (sameEntries(basis, shownOf)) return;
+    shownOf = basis;
+    const byFile = new Map<string, vscode.Diagnostic[]>();
+    for (const state of open) for (const [file, diagnostic] of diagnosticsOf(state, layouts, documentation)) put(byFile, file, diagnostic);
+    for (const file of shownFiles) if (!byFile.has(file)) collection.delete(vscode.Uri.parse(file));
+    shownFiles.clear();
+    for (const [file, diagnostics] of byFile) {
+      shownFiles.add(file);
+      collection.set(vscode.Uri.parse(file), diagnostics);
+    }
+  }
+
+  return vscode.Disposable.from(
+    collection,
+    sessions.onDidChange(refresh),
+    layouts.onDidChange(refresh),
+    vscode.workspace.onDidCloseTextDocument(refresh),
+    vscode.workspace.onDidOpenTextDocument(refresh),
+  );
+}
+
+function diagnosticsOf(
+  state: SessionState,
+  layouts: LayoutSearches,
+  documentation: vscode.Uri,
+): (readonly [file: string, diagnostic: vscode.Diagnostic])[] {
+  const found = [...state.findings, ...layouts.findingsOf(state.file)].map((finding): readonly [string, vscode.Diagnostic] => [
+    finding.place.file,
+    diagnosticOf(state, finding, documentation),
+  ]);
+  const { error } = state;
+  const explained = state.findings.some(({ severity }) => severity === 'error');
+  // What a launcher leaves to another file is nothing wrong in it; its own findings say where the sizes are.
+  if (error === null || explained || (state.launcher !== null && isOfAnotherKind(error))) return found;
+  const finding = findingOfError(error, state.run?.place ?? { file: state.file, range: { start: 0, end: 0 } });
+  return [...found, [finding.place.file, diagnosticOf(state, finding, documentation)]];
+}
+
+function diagnosticOf(state: SessionState, finding: Finding, documentation: vscode.Uri): vscode.Diagnostic {
+  const { code, severity, place, message, remedy } = finding;
+  const diagnostic = new vscode.Diagnostic(rangeOf(place, state.texts), `${message}; ${remedy}`, severities[severity]);
+  diagnostic.source = source;
+  diagnostic.code = { value: code, target: documentation.with({ fragment: code }) };
+  if (place.file !== state.file) diagnostic.relatedInformation = [namedBy(state, state.run?.place)];
+  return diagnostic;
+}
+
+/** Why a problem stands in a file that may be fine by itself: another one plans with it. */
+function namedBy(state: SessionState, place: Place | undefined): vscode.DiagnosticRelatedInformation {
+  const uri = vscode.Uri.parse(state.file);
+  const range = place === undefined ? new vscode.Range(0, 0, 0, 0) : rangeOf(place, state.texts);
+  return new vscode.DiagnosticRelatedInformation(
+    new vscode.Location(uri, range),
+    vscode.l10n.t('Planned from {0}', displayPath(state.file)),
+  );
+}
+
+function put(byFile: Map<string, vscode.Diagnostic[]>, file: string, diagnostic: vscode.Diagnostic): void {
+  const diagnostics = byFile.get(file) ?? [];
+  byFile.set(file, diagnostics);
+  const twin = diagnostics.some(({ message, range }) => message === diagnostic.message && range.isEqual(diagnostic.range));
+  if (!twin) diagnostics.push(diagnostic);
+}
+
+function sameEntries(a: ReadonlyMap<string, readonly object[]>, b: ReadonlyMap<string, readonly object[]>): boolean {
+  return a.size === b.size && [...a].every(([key, parts]) => parts.every((part, index) => b.get(key)?.[index] === part));
+}

@@ -1,0 +1,114 @@
+import type { ElasticPlan, VariantId } from '../../core/elastic/plan';
+import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
+import type { Explanation } from './explanation';
+import type { Translate } from '../platform/translate';
+
+/** What a mechanism gains over the run without it. */
+function gain({ variants }: ElasticPlan, id: VariantId, t: Translate): string[] {
+  const found = variants.find((variant) => variant.id === id);
+  return found === undefined ? [] : [t('With it {0}, {1}x of no freezing.', formatDuration(found.totalMs), formatNumber(found.speedup))];
+}
+
+const frozen: Explanation['elastic'] = ({ epochs, request }, t) => [
+  t(
+    'Frozen layers by epoch: {0} of {1}.',
+    epochs
+      .slice(0, 12)
+      .map(({ frozenLayers }) => frozenLayers)
+      .join(', ') + (epochs.length > 12 ? ', …' : ''),
+    request.model.spec.layers,
+  ),
+];
+
+const cache: Explanation['elastic'] = (plan, t) => {
+  const cached = plan.epochs.find((epoch) => epoch.cache.used);
+  if (cached === undefined) return [t('Caching does not pay in any epoch.')];
+  const { hostBytes, diskBytes } = cached.cache;
+  return [
+    t(
+      'It pays from epoch {0} on: {1} of host memory and {2} of disk a node.',
+      cached.epoch,
+      formatBytes(hostBytes),
+      formatBytes(diskBytes),
+    ),
+  ];
+};
+
+/** Values of the `elastic` section of a terapipe.json: a run that freezes layers from the bottom (PipeTransformer). */
+export const elasticExplanations: Readonly<Record<string, Explanation>> = {
+  'elastic.epochs': {
+    meaning: (t) => t('Passes over the data set that are planned, each with its own frozen layers and pipelines.'),
+    elastic: ({ totalMs, speedup }, t) => [t('{0} in all, {1}x of no freezing.', formatDuration(totalMs), formatNumber(speedup))],
+  },
+  'elastic.datasetSize': {
+    meaning: (t) => t('Samples of one epoch. The cache keeps one activation of each.'),
+    elastic: ({ epochs }, t) => epochs.slice(0, 1).map(({ steps }) => t('{0} in the first epoch.', plural(steps, 'step'))),
+  },
+  'elastic.batch': { meaning: (t) => t('Samples of one step on every pipeline at the start.') },
+  'elastic.batchScaling': {
+    meaning: (t) =>
+      t('With more replicas every pipeline keeps its samples and steps get larger (scaled), or they share the same ones (kept).'),
+  },
+  'elastic.freezing': {
+    meaning: (t) =>
+      t(
+        'What freezes layers: a fraction of those left (alpha), the layer with the smallest gradient norm up to it (gradients), or a list (given).',
+      ),
+    elastic: frozen,
+  },
+  'elastic.alpha': {
+    meaning: (t) => t('Fraction of the layers that are left which freezes after every epoch, from the bottom.'),
+    elastic: frozen,
+  },
+  'elastic.gradientNorms': {
+    meaning: (t) => t('Log of gradient norms per epoch and layer, CSV or JSON: layers up to the one with the smallest norm freeze.'),
+    elastic: frozen,
+  },
+  'elastic.frozenLayers': { meaning: (t) => t('Frozen layers of each epoch, as you decided.'), elastic: frozen },
+  'elastic.pipelineLength': {
+    meaning: (t) => t('GPUs of a pipeline in the first epoch. As layers freeze it is halved, and the GPUs that fall free become replicas.'),
+    elastic: ({ epochs }, t) =>
+      epochs
+        .slice(-1)
+        .map(({ pipelineLength, replicas }) => t('Ends with {0} of {1}.', plural(replicas, 'pipeline'), plural(pipelineLength, 'GPU'))),
+  },
+  'elastic.balance': {
+    meaning: (t) =>
+      t("How layers are cut into stages: PipeTransformer's greedy rule, or the least maximum of parameters or of modelled time."),
+    elastic: ({ balances }, t) =>
+      (balances[0] ?? []).map(({ name, pipelineMs }) =>
+        t('{0}: {1} of pipeline a step in the first epoch.', name, formatDuration(pipelineMs)),
+      ),
+  },
+  'elastic.microBatches': { meaning: (t) => t('Micro-batches of a step: the fastest number, or the one of the published table.') },
+  'elastic.cache': {
+    meaning: (t) => t('Whether outputs of the frozen layers may be kept instead of computed again, where that pays.'),
+    elastic: cache,
+  },
+  'elastic.hostMemoryGB': { meaning: (t) => t('Memory of a node that the cache may take; the rest of it goes to disk.'), elastic: cache },
+  'elastic.diskGB': { meaning: (t) => t('Disk of a node that the cache may take.'), elastic: cache },
+  'elastic.diskGBps': { meaning: (t) => t('How fast a node reads its cache from disk, GB a second.') },
+  'elastic.hostLinkGBps': { meaning: (t) => t('How fast a GPU reads from the memory of its host, GB a second.') },
+  'elastic.transitionSeconds': {
+    meaning: (t) => t('What it takes to stop, regroup the processes and go on with other pipelines.'),
+    elastic: ({ epochs }, t) => {
+      const changes = epochs.filter(({ transitionMs }) => transitionMs > 0);
+      return [
+        t(
+          '{0} between epochs, {1} in all.',
+          plural(changes.length, 'change'),
+          formatDuration(changes.reduce((sum, { transitionMs }) => sum + transitionMs, 0)),
+        ),
+      ];
+    },
+  },
+  'elastic.classes': { meaning: (t) => t('Classes that the head of the model tells apart.') },
+  'elastic.throughputs': {
+    meaning: (t) => t('Measured samples per second by frozen layers and pipeline length: they replace or scale the model of a step.'),
+    elastic: (plan, t) => gain(plan, 'all', t),
+  },
+  'elastic.fillingThroughputs': {
+    meaning: (t) => t('The same, measured in the first epoch after a change, while the cache is filled.'),
+    elastic: (plan, t) => [t('{0} samples an epoch.', formatCount(plan.request.datasetSize))],
+  },
+};

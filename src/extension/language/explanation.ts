@@ -1,0 +1,12 @@
+import type { ElasticPlan } from '../../core/elastic/plan';
+import type { Plan } from '../../core/planner/plan';
+import type { Translate } from '../platform/translate';
+
+/** What one value means for the pipeline: a sentence, and what follows from it in this plan. */
+export interface Explanation {
+  readonly meaning: (t: Translate) => string;
+  /** Lines with numbers of the plan; none when the plan has nothing to add. */
+  readonly derived?: (plan: Plan, t: Translate) => readonly string[];
+  /** The same of a run that freezes layers. */
+  readonly elastic?: (plan: ElasticPlan, t: Translate) => readonly string[];
+}

@@ -1,0 +1,140 @@
+import type { FactName, Facts } from '../../core/formats/facts';
+import type { ConfigFormat } from '../../core/formats/config-format';
+import { formatCount, formatNumber, formatPercent, plural } from '../../core/format';
+import {
+  bubbleOf,
+  dataOf,
+  layersPerStageOf,
+  microBatchesOf,
+  modelGpusOf,
+  paddedVocabOf,
+  quotient,
+  sizeOf,
+  titanStagesOf,
+  virtualStagesOf,
+  vocabStepOf,
+} from '../../core/rules/launchers/derived';
+import { gpusInAllOf, padsVocab } from './launcher-facts';
+import type { Translate } from '../platform/translate';
+
+/** What numbers follow from. */
+export interface NumberSources {
+  readonly facts: Facts;
+  readonly format: ConfigFormat;
+  /** Null when planning does not understand the whole model. */
+  readonly parameters: number | null;
+}
+
+/** One line, or null when a number that it takes is not known. */
+type NumberLine = (from: NumberSources, t: Translate) => string | null;
+
+const replicas: NumberLine = ({ facts, format }, t) => {
+  const [world, model, data] = [gpusInAllOf(facts, format), modelGpusOf(facts, format), dataOf(facts, format)];
+  if (model === null) return null;
+  if (world === null || data === null) return t('One replica takes {0}.', plural(model, 'GPU'));
+  return t('{0}: {1} of {2}.', plural(world, 'GPU'), plural(data, 'replica'), plural(model, 'GPU'));
+};
+
+const microBatches: NumberLine = ({ facts, format }, t) => {
+  const count = microBatchesOf(facts, format);
+  return count === null ? null : t('{0} a step on each replica.', plural(count, 'micro-batch', 'micro-batches'));
+};
+
+const titanMicroBatches: NumberLine = ({ facts, format }, t) => {
+  const count = microBatchesOf(facts, format);
+  return count === null ? null : t('{0} a pass on each replica.', plural(count, 'micro-batch', 'micro-batches'));
+};
+
+const batch: NumberLine = (from, t) => (from.format === 'torchtitan' ? titanMicroBatches : microBatches)(from, t);
+
+const bubble: NumberLine = ({ facts, format }, t) => {
+  const [pipeline, virtual, count] = [sizeOf(facts, format, 'pipeline'), virtualStagesOf(facts, format), microBatchesOf(facts, format)];
+  if (pipeline === null || virtual === null || count === null || pipeline < 2) return null;
+  const idle = formatPercent(bubbleOf(pipeline, virtual, count));
+  return t('Equal stages idle {0} of the time with {1}.', idle, plural(count, 'micro-batch', 'micro-batches'));
+};
+
+const layersPerStage: NumberLine = ({ facts, format }, t) => {
+  const [each, pipeline] = [layersPerStageOf(facts, format), sizeOf(facts, format, 'pipeline')];
+  return each === null || pipeline === null ? null : t('{0} on each of {1}.', plural(each, 'layer'), plural(pipeline, 'stage'));
+};
+
+const layersPerChunk: NumberLine = ({ facts, format }, t) => {
+  const [each, chunks] = [layersPerStageOf(facts, format), virtualStagesOf(facts, format)];
+  const inChunk = chunks === 1 ? null : quotient(each, chunks);
+  return inChunk === null || chunks === null ? null : t('{0} on each GPU, {1} in each.', plural(chunks, 'chunk'), plural(inChunk, 'layer'));
+};
+
+const paddedVocab: NumberLine = ({ facts, format }, t) => {
+  const [padded, step] = [paddedVocabOf(facts, format), vocabStepOf(facts, format)];
+  if (padded === null || step === null || !padsVocab(format)) return null;
+  return t('Padded to {0}, a multiple of {1}.', formatNumber(padded), formatNumber(step));
+};
+
+const headsEach: NumberLine = ({ facts, format }, t) => {
+  const tensor = sizeOf(facts, format, 'tensor');
+  const heads = facts.heads?.value;
+  if (tensor === null || tensor < 2 || heads === undefined) return null;
+  return t('{0} heads over {1} tensor-parallel GPUs: {2} each.', heads, tensor, formatCount(heads / tensor));
+};
+
+const expertsEach: NumberLine = ({ facts, format }, t) => {
+  const [experts, over] = [facts.experts?.value, sizeOf(facts, format, 'expert')];
+  if (experts === undefined || over === null || over < 2) return null;
+  return t('{0} experts over {1} expert-parallel GPUs: {2} each.', experts, over, formatCount(experts / over));
+};
+
+const parameters: NumberLine = ({ parameters: count }, t) => (count === null ? null : t('{0} parameters.', formatCount(count)));
+
+const world: NumberLine = ({ facts, format }, t) => {
+  const gpus = gpusInAllOf(facts, format);
+  return gpus === null ? null : t('{0} GPUs in all.', formatCount(gpus));
+};
+
+const tokensPerStep: NumberLine = ({ facts }, t) => {
+  const [sequences, length] = [facts.globalBatch?.value, facts.sequenceLength?.value];
+  return sequences === undefined || length === undefined ? null : t('{0} tokens a step.', formatCount(sequences * length));
+};
+
+const titanStages: NumberLine = ({ facts }, t) => {
+  const stages = titanStagesOf(facts);
+  return stages === null ? null : t('{0} over all GPUs.', plural(stages, 'stage'));
+};
+
+const lines: Readonly<Partial<Record<FactName, readonly NumberLine[]>>> = {
+  modelType: [parameters],
+  flavor: [parameters],
+  layers: [layersPerStage, layersPerChunk, parameters],
+  hidden: [parameters],
+  ffn: [parameters],
+  heads: [headsEach],
+  experts: [expertsEach, parameters],
+  vocab: [paddedVocab],
+  vocabDivisor: [paddedVocab],
+  tensor: [replicas, headsEach],
+  pipeline: [replicas, layersPerStage, bubble],
+  context: [replicas],
+  data: [replicas, batch],
+  dataShard: [replicas],
+  dataReplicate: [replicas],
+  expert: [expertsEach],
+  virtualStages: [layersPerChunk, bubble],
+  layersPerVirtualStage: [layersPerChunk, bubble],
+  layersPerStage: [titanStages],
+  totalStages: [titanStages],
+  sequenceLength: [tokensPerStep],
+  microBatch: [batch, bubble],
+  globalBatch: [batch, tokensPerStep, bubble],
+  localBatch: [batch, bubble],
+  microBatches: [bubble],
+  gradientAccumulation: [batch, bubble],
+  schedule: [bubble],
+  nodes: [world, replicas],
+  gpusPerNode: [world, replicas],
+  world: [replicas],
+};
+
+/** Lines with the numbers that follow from a value together with the others of the run. */
+export function numbersOf(name: FactName, from: NumberSources, t: Translate): readonly string[] {
+  return (lines[name] ?? []).map((line) => line(from, t)).filter((line) => line !== null);
+}

@@ -1,0 +1,84 @@
+import type { FactName, Facts } from '../../core/formats/facts';
+import type { ConfigFormat } from '../../core/formats/config-format';
+import { formatNumber, plural } from '../../core/format';
+import {
+  dataOf,
+  layersPerStageOf,
+  microBatchesOf,
+  paddedVocabOf,
+  sizeOf,
+  titanStagesOf,
+  virtualStagesOf,
+} from '../../core/rules/launchers/derived';
+import { factsOfRun, padsVocab } from './launcher-facts';
+import type { SessionState } from '../sessions/plan-sessions';
+import type { Translate } from '../platform/translate';
+
+/** What follows from a value, to be shown behind it. */
+export interface InlayText {
+  /** UTF-16 offset in the launcher's text. */
+  readonly offset: number;
+  readonly text: string;
+}
+
+type Hint = (facts: Facts, format: ConfigFormat, t: Translate) => string | null;
+
+const replicas: Hint = (facts, format) => {
+  const data = facts.data?.source.kind !== 'file' ? dataOf(facts, format) : null;
+  return data === null ? null : plural(data, 'replica');
+};
+const microBatches: Hint = (facts, format) => {
+  const count = facts.microBatches?.source.kind !== 'file' ? microBatchesOf(facts, format) : null;
+  return count === null ? null : plural(count, 'micro-batch', 'micro-batches');
+};
+const paddedVocab: Hint = (facts, format, t) => {
+  const padded = padsVocab(format) ? paddedVocabOf(facts, format) : null;
+  return padded === null || padded === facts.vocab?.value ? null : t('padded to {0}', formatNumber(padded));
+};
+const virtualStages: Hint = (facts, format) => {
+  const count = virtualStagesOf(facts, format);
+  return count === null ? null : plural(count, 'virtual stage');
+};
+const titanStages: Hint = (facts) => {
+  const count = titanStagesOf(facts);
+  return count === null ? null : plural(count, 'stage');
+};
+const otherStages: Hint = (facts, format, t) => {
+  const [layers, pipeline] = [facts.layers?.value, sizeOf(facts, format, 'pipeline')];
+  const ends = [facts.firstStageLayers?.value, facts.lastStageLayers?.value].filter((given) => given !== undefined);
+  if (layers === undefined || pipeline === null || pipeline <= ends.length || facts.pipelineLayout !== undefined) return null;
+  const each = (layers - ends.reduce((sum, given) => sum + given, 0)) / (pipeline - ends.length);
+  return Number.isInteger(each) && each > 0 ? t('{0} on each other stage', plural(each, 'layer')) : null;
+};
+const layersPerStage: Hint = (facts, format, t) => {
+  const each = facts.pipeline === undefined ? null : layersPerStageOf(facts, format);
+  return each === null ? null : t('{0} a stage', plural(each, 'layer'));
+};
+
+const hints: Readonly<Partial<Record<FactName, Hint>>> = {
+  tensor: replicas,
+  pipeline: replicas,
+  vocab: paddedVocab,
+  microBatch: microBatches,
+  globalBatch: microBatches,
+  localBatch: microBatches,
+  layers: layersPerStage,
+  layersPerStage: titanStages,
+  layersPerVirtualStage: virtualStages,
+  firstStageLayers: otherStages,
+  lastStageLayers: otherStages,
+};
+
+/** What follows from the values of a launcher, in the order of the text. None for other files, and while the text is newer than what was read. */
+export function inlayTexts(state: SessionState, file: string, text: string, t: Translate): readonly InlayText[] {
+  const { launcher } = state;
+  if (launcher?.file !== file || state.texts.get(file) !== text) return [];
+  const facts = factsOfRun(state);
+  const found = (Object.keys(hints) as FactName[]).flatMap((name): InlayText[] => {
+    const source = facts[name]?.source;
+    if (source?.kind !== 'file' || source.place.file !== file) return [];
+    const said = hints[name]?.(facts, launcher.format, t) ?? null;
+    return said === null ? [] : [{ offset: source.place.range.end, text: said }];
+  });
+  return found.sort((a, b) => a.offset - b.offset);
+}

@@ -1,0 +1,101 @@
+import type { Fact, FactName, Facts, LauncherFile } from '../../core/formats/facts';
+import type { ConfigFormat } from '../../core/formats/config-format';
+import { modelSpecOf } from '../../core/formats/written-model';
+import { plural } from '../../core/format';
+import { dataOf, microBatchesOf, modelGpusOf, product, sizeOf, worldOf } from '../../core/rules/launchers/derived';
+import { megatronFormats } from '../../core/rules/launchers/formats';
+import type { TextRange } from '../../core/spec/located';
+import { parameterCount } from '../../core/model/parameters';
+import type { SessionState } from '../sessions/plan-sessions';
+import type { Translate } from '../platform/translate';
+
+/** Everything a launcher's run says: the launcher's facts, and where it is silent those of the model config joined to it. Empty for other configs. */
+export function factsOfRun({ launcher, run }: SessionState): Facts {
+  return launcher === null ? {} : { ...run?.facts, ...launcher.facts };
+}
+
+/** One fact with its name in our vocabulary, whatever its type. */
+export interface NamedFact {
+  readonly key: FactName;
+  readonly fact: Fact<unknown>;
+}
+
+export function namedFacts(facts: Facts): readonly NamedFact[] {
+  return (Object.keys(facts) as FactName[]).flatMap((key) => {
+    const fact = facts[key];
+    return fact === undefined ? [] : [{ key, fact }];
+  });
+}
+
+/** Facts at an offset of a file, with the range that is about them. */
+export interface FactsAt {
+  readonly range: TextRange;
+  readonly facts: readonly NamedFact[];
+  /** The offset is on the flag or key, and the value is written elsewhere in the file. */
+  readonly elsewhere: boolean;
+}
+
+/** The facts whose value, else whose key or flag, holds the offset: those of the narrowest range. Null where there are none. */
+export function factsAt(facts: Facts, file: string, offset: number): FactsAt | null {
+  const inFile = namedFacts(facts).flatMap(({ key, fact }) =>
+    fact.source.kind === 'file' && fact.source.place.file === file ? [{ key, fact, value: fact.source.place.range }] : [],
+  );
+  const candidates = [
+    ...inFile.map(({ key, fact, value }) => ({ key, fact, range: value, elsewhere: false })),
+    ...inFile.flatMap(({ key, fact, value }) =>
+      fact.whole === undefined ? [] : [{ key, fact, range: fact.whole, elsewhere: !holds(fact.whole, value.start) }],
+    ),
+  ].filter(({ range }) => holds(range, offset));
+  const widths = candidates.map(({ range }) => range.end - range.start);
+  const best = candidates[widths.indexOf(Math.min(...widths))];
+  if (best === undefined) return null;
+  const { range, elsewhere } = best;
+  return { range, elsewhere, facts: candidates.filter((one) => one.range.start === range.start && one.range.end === range.end) };
+}
+
+/** Whether an offset is in a range or at its end. */
+export function holds({ start, end }: TextRange, offset: number): boolean {
+  return start <= offset && offset <= end;
+}
+
+/** Whether the vocabulary is padded for tensor parallelism: Megatron's way, which GPT-NeoX took over. */
+export function padsVocab(format: ConfigFormat): boolean {
+  return format === 'gpt-neox' || megatronFormats.some((name) => name === format);
+}
+
+/** Parameters of a run whose model planning understands whole; null for others. */
+export function parametersOfRun({ run }: SessionState): number | null {
+  return run === null || run.unplanned !== undefined ? null : parameterCount(modelSpecOf(run.model, run.traits));
+}
+
+/** GPUs in all: as given, or those of all replicas. */
+export function gpusInAllOf(facts: Facts, format: ConfigFormat): number | null {
+  return worldOf(facts) ?? product(modelGpusOf(facts, format), facts.data === undefined ? null : dataOf(facts, format));
+}
+
+/** `128 GPUs: tensor 8 x pipeline 16 x data 1, 192 micro-batches`, of it what is known; null when nothing is. */
+export function totalsText(facts: Facts, { format }: Pick<LauncherFile, 'format'>, t: Translate): string | null {
+  const microBatches = microBatchesOf(facts, format);
+  const batches = microBatches === null ? null : plural(microBatches, 'micro-batch', 'micro-batches');
+  const gpus = gpusText(facts, format, t);
+  return [gpus, batches].filter((part) => part !== null).join(', ') || null;
+}
+
+const layoutFacts: readonly FactName[] = ['tensor', 'pipeline', 'context', 'data', 'dataShard', 'dataReplicate', 'nodes', 'world'];
+
+/** `128 GPUs: tensor 8 x pipeline 16 x data 1`, of it what is known; null when nothing is. */
+export function gpusText(facts: Facts, format: ConfigFormat, t: Translate): string | null {
+  if (layoutFacts.every((name) => facts[name] === undefined)) return null;
+  const context = sizeOf(facts, format, 'context');
+  const sizes: readonly (readonly [name: string, size: number | null])[] = [
+    ['tensor', sizeOf(facts, format, 'tensor')],
+    ['pipeline', sizeOf(facts, format, 'pipeline')],
+    ...(context === 1 ? [] : ([['context', context]] as const)),
+    ['data', dataOf(facts, format)],
+  ];
+  const known = sizes.flatMap(([name, size]) => (size === null ? [] : [`${name} ${size}`])).join(' x ');
+  const world = gpusInAllOf(facts, format);
+  if (world !== null) return known === '' ? plural(world, 'GPU') : t('{0}: {1}', plural(world, 'GPU'), known);
+  const replica = modelGpusOf(facts, format);
+  return replica === null ? known || null : t('{0} a replica: {1}', plural(replica, 'GPU'), known);
+}

@@ -1,0 +1,96 @@
+import type { FactName, Facts, LauncherFile } from '../../core/formats/facts';
+import { formatCount, formatNumber } from '../../core/format';
+import { lineColumnAt } from '../../core/text';
+import { explanations } from './explanations';
+import { meaningOf } from './fact-meanings';
+import { numbersOf } from './fact-numbers';
+import type { HoverText } from './hover';
+import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact } from './launcher-facts';
+import type { SessionState } from '../sessions/plan-sessions';
+import type { Translate } from '../platform/translate';
+
+/** What to say about the value, key or flag at an offset of a launcher's text, or about the model config that it names. */
+export function launcherHover(state: SessionState, launcher: LauncherFile, offset: number, t: Translate): HoverText | null {
+  const at = factsAt(launcher.facts, launcher.file, offset);
+  const [first] = at?.facts ?? [];
+  if (at === null || first === undefined) return modelFileHover(state, launcher, offset, t);
+  const facts = factsOfRun(state);
+  const lines = at.facts.flatMap(({ key }) => linesOf(key, state, launcher, facts, t));
+  return {
+    range: at.range,
+    title: titleOf(first),
+    lines: [...new Set([...(at.elsewhere ? [elsewhereText(first, launcher, t)] : []), ...lines])],
+  };
+}
+
+/** The value under its own name in this format: `--tensor-model-parallel-size: 8`. */
+function titleOf({ key, fact }: NamedFact): string {
+  return `${fact.name ?? key}: ${valueText(fact.value)}`;
+}
+
+/** A fact's value in words: numbers as they are counted, lists cut short. */
+export function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.length > 8 ? `${value.slice(0, 8).join(', ')}, …` : value.join(', ');
+  const text = String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+function linesOf(name: FactName, state: SessionState, launcher: LauncherFile, facts: Facts, t: Translate): readonly string[] {
+  const { sentence, key } = meaningOf(name, t);
+  const numbers = numbersOf(name, { facts, format: launcher.format, parameters: parametersOfRun(state) }, t);
+  return [sentence, ...numbers, ...planLines(key, state, numbers.length > 0, t), ...otherFileLines(name, state, launcher, t)];
+}
+
+/** The plan counts these from sizes that it may have chosen itself; what follows from the files alone wins. */
+const countedFromFacts: readonly string[] = ['model.layers', 'model.heads', 'model.experts', 'cluster.nodes', 'model.modelType'];
+
+function planLines(key: string | null, { plan, staleEdits }: SessionState, hasNumbers: boolean, t: Translate): readonly string[] {
+  if (key === null || plan === null || staleEdits > 0 || (hasNumbers && countedFromFacts.includes(key))) return [];
+  return explanations[key]?.derived?.(plan, t) ?? [];
+}
+
+/** What the model config joined to the launcher says of the same. */
+function otherFileLines(name: FactName, { run }: SessionState, launcher: LauncherFile, t: Translate): readonly string[] {
+  const other = run?.facts?.[name];
+  if (other?.source.kind !== 'file' || other.source.place.file === launcher.file) return [];
+  return [t('{0} says {1} ({2}).', fileName(other.source.place.file), valueText(other.value), other.name ?? other.source.key)];
+}
+
+function elsewhereText({ fact: { source, value } }: NamedFact, launcher: LauncherFile, t: Translate): string {
+  const line = source.kind === 'file' ? lineColumnAt(launcher.text, source.place.range.start).line : 1;
+  return t('{0} is written in line {1}.', valueText(value), line);
+}
+
+const modelSizes: readonly FactName[] = ['layers', 'hidden', 'heads', 'kvHeads', 'ffn', 'experts', 'vocab'];
+
+/** On the path of a model config that was joined: the sizes that it adds. */
+function modelFileHover(state: SessionState, { file, modelFiles }: LauncherFile, offset: number, t: Translate): HoverText | null {
+  const named = modelFiles.find(({ source }) => source.kind === 'file' && source.place.file === file && holds(source.place.range, offset));
+  const facts = state.run?.facts;
+  if (named?.source.kind !== 'file' || facts === undefined) return null;
+  const sizes = namedFacts(facts).filter(({ key, fact }) => modelSizes.includes(key) && fact.source.kind === 'file');
+  const parameters = parametersOfRun(state);
+  return {
+    range: named.source.place.range,
+    title: t('the model of this run'),
+    lines: [
+      ...sizes.map(
+        ({ key, fact }) => `${fact.name ?? key}: ${typeof fact.value === 'number' ? formatNumber(fact.value) : valueText(fact.value)}`,
+      ),
+      ...(parameters === null ? [] : [t('{0} parameters.', formatCount(parameters))]),
+    ],
+  };
+}
+
+/** Last part of a file's identity, for a sentence. */
+export function fileName(file: string): string {
+  return decodeURIComponentOr(file.slice(file.lastIndexOf('/') + 1));
+}
+
+function decodeURIComponentOr(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

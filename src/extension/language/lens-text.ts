@@ -1,0 +1,121 @@
+import { formatDuration, formatNumber, plural } from '../../core/format';
+import { microBatchesOf } from '../../core/rules/launchers/derived';
+import { isLauncher } from '../../core/load/readers';
+import { usedText, verdictText } from '../../core/memory-model/verdict';
+import type { Plan } from '../../core/planner/plan';
+import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
+import type { LayoutSearch } from '../sessions/layout-searches';
+import type { SessionState } from '../sessions/plan-sessions';
+import { elasticText, planText, summaryOf } from '../views/summary';
+import type { Translate } from '../platform/translate';
+
+/** What one lens says and does. */
+export interface LensText {
+  readonly title: string;
+  readonly runs: string;
+  readonly tooltip: string;
+  /** Whether the command is about the config, and takes it as its argument. */
+  readonly isOfFile: boolean;
+}
+
+/** A message of a finding may quote a file. */
+const longestMessage = 100;
+const longestName = 30;
+
+/** The lenses over a config, as it is known now: of a plan the verdict first, then its time, its layout beside others, memory, measured times, the run's totals and what freezing layers gains. Together they are short enough for a narrow window. */
+export function lensesOf(state: SessionState, search: LayoutSearch | null, t: Translate): readonly LensText[] {
+  const totals = totalsLens(state, t);
+  const elastic = elasticLens(state, t);
+  const more = [...(totals === null ? [] : [totals]), ...(elastic === null ? [] : [elastic])];
+  if (state.plan !== null) return [...planLenses(state, state.plan, search, t), ...more];
+  return elastic !== null && state.error === null ? more : [planless(state, t), ...more];
+}
+
+function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null, t: Translate): readonly LensText[] {
+  const summary = summaryOf(plan);
+  const { verdict } = summary;
+  const opens = (title: string): LensText => ({ title, runs: 'terapipe.openTimeline', tooltip: t('Open timeline'), isOfFile: true });
+  const layouts = layoutLens(state, search, t);
+  const used = plan.request.profile?.profile.device.name;
+  return [
+    opens(aged(state, capitalised(verdictText(verdict, t)), t)),
+    opens(planText(summary, t)),
+    ...(layouts === null ? [] : [layouts]),
+    opens(t('{0} on stage {1}', usedText(verdict), verdict.stage)),
+    used === undefined
+      ? { title: t('Profile here'), runs: 'terapipe.profile', tooltip: t('Measure this layer here'), isOfFile: true }
+      : opens(t('Profile: {0}', cut(used, longestName))),
+  ];
+}
+
+/** While there is no plan: what is under way, or what stops it. */
+function planless({ error, progress }: SessionState, t: Translate): LensText {
+  const title = progress !== null ? t('Planning…') : error === null ? t('Plan') : t('Plan: {0}', cut(error.message, longestMessage));
+  return { title, runs: 'terapipe.plan', tooltip: t('Plan this model'), isOfFile: true };
+}
+
+function layoutLens({ launcher, format }: SessionState, search: LayoutSearch | null, t: Translate): LensText | null {
+  const isLaunched = launcher !== null && format !== 'pytorch-schedule' && isLauncher(format);
+  // Files that somebody launches, and others once layouts were searched for them.
+  if (!isLaunched && search === null) return null;
+  const title = layoutLensText(search, t) ?? t('Search layouts');
+  return { title, runs: 'terapipe.openLayout', tooltip: t('Compare layouts'), isOfFile: true };
+}
+
+/** A launcher's totals; beside a plan, whose lenses take room, without the sizes that the file itself names. */
+function totalsLens(state: SessionState, t: Translate): LensText | null {
+  const { launcher, plan } = state;
+  if (launcher === null) return null;
+  const facts = factsOfRun(state);
+  const gpus = gpusInAllOf(facts, launcher.format);
+  const batches = microBatchesOf(facts, launcher.format);
+  const isShort = plan !== null && gpus !== null && batches !== null;
+  const title = isShort
+    ? [plural(gpus, t('GPU'), t('GPUs')), plural(batches, t('micro-batch'), t('micro-batches'))].join(', ')
+    : totalsText(facts, launcher, t);
+  return title === null ? null : { title, runs: 'terapipe.explorer.focus', tooltip: t('Show models and plans'), isOfFile: false };
+}
+
+function elasticLens(state: SessionState, t: Translate): LensText | null {
+  if (state.elastic === null) return null;
+  const title = aged(state, t('Elastic: {0}', elasticText(state.elastic.plan, t)), t);
+  return { title, runs: 'terapipe.openElastic', tooltip: t('Open elastic plan'), isOfFile: true };
+}
+
+/** That it is of an older text, where nothing newer is under way. */
+function aged({ progress, staleEdits }: SessionState, text: string, t: Translate): string {
+  return progress === null && staleEdits > 0 ? t('{0} (before the last edits)', text) : text;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+}
+
+function cut(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1).trimEnd()}…`;
+}
+
+/** What a search says of a config's own layout beside the best; null where there is neither an answer nor a search under way. */
+export function layoutLensText(search: LayoutSearch | null, t: Translate): string | null {
+  if (search === null) return null;
+  const { answer, running, staleEdits } = search;
+  if (answer === null) {
+    if (running === undefined) return null;
+    const best = running?.kind === 'searching' ? running.best : null;
+    return best === null ? t('Layouts: searching…') : t('Layouts: searching, best so far {0}', formatDuration(best.iterationMs));
+  }
+  const text = againstBest(answer.result, t);
+  return staleEdits > 0 ? t('{0} (before the last edits)', text) : text;
+}
+
+function againstBest({ launched, best, cost }: NonNullable<LayoutSearch['answer']>['result'], t: Translate): string {
+  const bestText = formatDuration(best.iterationMs);
+  if (!best.fits) return t('No layout fits; {0} with the least memory', bestText);
+  if (launched === null) return t('Best layout {0}', bestText);
+  const launchedText = formatDuration(launched.iterationMs);
+  if (!launched.fits) return t('As launched it does not fit, best that does {0}', bestText);
+  const isTie = launched.iterationMs <= best.iterationMs * (1 + cost.errorPercent / 100);
+  return isTie
+    ? t('As launched {0}, within {1} % of the best', launchedText, formatNumber(cost.errorPercent))
+    : t('As launched {0}, best {1}', launchedText, bestText);
+}

@@ -1,0 +1,71 @@
+import * as vscode from 'vscode';
+import type { Finding, Fix } from '../../core/findings';
+import type { LayoutSearches } from '../sessions/layout-searches';
+import type { PlanSessions, SessionState } from '../sessions/plan-sessions';
+import { rangeOf } from './ranges';
+import { commandOf } from '../platform/ui';
+
+/** Quick fixes of the findings under the cursor; offered only while the texts they were made for are still current. */
+export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearches, selector: vscode.DocumentSelector): vscode.Disposable {
+  const provider: vscode.CodeActionProvider = {
+    provideCodeActions: (document, range, context) =>
+      sessions.all().flatMap((state) => {
+        const isHere = ({ place }: Finding): boolean =>
+          place.file === document.uri.toString() && rangeOf(place, state.texts).intersection(range) !== undefined;
+        return [
+          ...state.findings
+            .filter(isHere)
+            .flatMap((finding) => [
+              ...finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context)),
+              ...(finding.code === 'memory-over-capacity' ? [searchAction(finding, state, context)] : []),
+            ]),
+          ...layouts
+            .findingsOf(state.file)
+            .filter(isHere)
+            .map((finding) => applyAction(finding, state, context)),
+        ];
+      }),
+  };
+  return vscode.languages.registerCodeActionsProvider(selector, provider, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] });
+}
+
+function isCurrent(fix: Fix, { texts }: SessionState): boolean {
+  return fix.edits.every(({ place: { file } }) => {
+    const document = vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === file);
+    return document === undefined || document.getText() === texts.get(file);
+  });
+}
+
+function actionOf(fix: Fix, finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
+  const action = new vscode.CodeAction(fix.title, vscode.CodeActionKind.QuickFix);
+  action.isPreferred = fix.preferred;
+  action.diagnostics = diagnosticsFor(finding, state, context);
+  action.edit = new vscode.WorkspaceEdit();
+  for (const { place, newText } of fix.edits) action.edit.replace(vscode.Uri.parse(place.file), rangeOf(place, state.texts), newText);
+  return action;
+}
+
+/** Where no one change is enough, or another layout is wanted: a search of all of them. */
+function searchAction(finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
+  const title = vscode.l10n.t('Search layouts that fit');
+  const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
+  action.isPreferred = finding.fixes.length === 0;
+  action.diagnostics = diagnosticsFor(finding, state, context);
+  action.command = commandOf(title, 'terapipe.searchLayout', [vscode.Uri.parse(state.file)]);
+  return action;
+}
+
+/** What is wrong with a layout is mended by another one, which is shown before it is written. */
+function applyAction(finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
+  const title = vscode.l10n.t('Apply the best layout…');
+  const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
+  action.isPreferred = true;
+  action.diagnostics = diagnosticsFor(finding, state, context);
+  action.command = commandOf(title, 'terapipe.applyLayout', [vscode.Uri.parse(state.file)]);
+  return action;
+}
+
+function diagnosticsFor(finding: Finding, { texts }: SessionState, { diagnostics }: vscode.CodeActionContext): vscode.Diagnostic[] {
+  const place = rangeOf(finding.place, texts);
+  return diagnostics.filter(({ code, range }) => typeof code === 'object' && code.value === finding.code && range.isEqual(place));
+}

@@ -1,0 +1,80 @@
+import * as vscode from 'vscode';
+import { gpuPresetNames } from '../../core/cluster/presets';
+import { assumedGpuName, type ResolveDefaults } from '../../core/resolve/defaults';
+import { providerNames, type ProviderName } from '../../core/spec/profile';
+
+const section = 'terapipe';
+
+/** What is planned for when no file says, for the config at `uri`. A bad value counts as not set and is logged. */
+export function planDefaults(uri: vscode.Uri | undefined, log: vscode.LogOutputChannel): ResolveDefaults {
+  const settings = vscode.workspace.getConfiguration(section, uri);
+  const gpu = settings.get<unknown>('defaultGpu');
+  const known = gpuPresetNames.find((name) => name === gpu);
+  if (known === undefined) log.warn(`terapipe.defaultGpu is no preset, ${assumedGpuName} is used instead: ${JSON.stringify(gpu)}`);
+  const count = (key: string, maximum: number): number | null => {
+    const value = settings.get<unknown>(key);
+    if (value === null || value === undefined) return null;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= maximum) return value;
+    log.warn(`terapipe.${key} is not a number from 1 to ${maximum}, it is chosen instead: ${JSON.stringify(value)}`);
+    return null;
+  };
+  return { gpu: known ?? assumedGpuName, nodes: count('defaultNodes', 100_000), gpusPerNode: count('defaultGpusPerNode', 1024) };
+}
+
+/** Pause after an edit before planning, ms; null when planning on edits is off. */
+export function planDelayMs(): number | null {
+  const settings = vscode.workspace.getConfiguration(section);
+  if (settings.get<unknown>('planOnType') === false) return null;
+  const delayMs = settings.get<unknown>('planDelay');
+  return typeof delayMs === 'number' && delayMs >= 0 && delayMs <= 10_000 ? delayMs : 250;
+}
+
+/** How a layer is measured on this machine. Machine settings: a workspace cannot say which libraries are loaded. */
+export function profilerSettings(uri: vscode.Uri): {
+  readonly provider: ProviderName | null;
+  readonly budgetMs: number;
+  readonly threads: number;
+  readonly libraryPath: readonly string[];
+} {
+  const settings = vscode.workspace.getConfiguration(`${section}.profiler`, uri);
+  const provider = settings.get<unknown>('provider');
+  const seconds = settings.get<unknown>('budget');
+  const threads = settings.get<unknown>('threads');
+  const folders = settings.get<unknown>('libraryPath');
+  return {
+    provider: providerNames.find((name) => name === provider) ?? null,
+    budgetMs: 1000 * (typeof seconds === 'number' && seconds >= 1 && seconds <= 86_400 ? seconds : 300),
+    threads: typeof threads === 'number' && Number.isSafeInteger(threads) && threads >= 1 ? threads : 1,
+    libraryPath: Array.isArray(folders) ? folders.filter((folder): folder is string => typeof folder === 'string' && folder !== '') : [],
+  };
+}
+
+/** Whether an editor feature is on for the file at `uri`; all but inlay hints are until they are turned off. */
+export function isEnabled(feature: 'codeLens' | 'hover' | 'inlayHints' | 'statusBar', uri?: vscode.Uri): boolean {
+  const value = vscode.workspace.getConfiguration(section, uri).get<unknown>(`${feature}.enabled`);
+  return feature === 'inlayHints' ? value === true : value !== false;
+}
+
+/** Whether layouts of a launcher's file are searched without being asked for. */
+export function searchesLayouts(file: string): boolean {
+  return vscode.workspace.getConfiguration(section, vscode.Uri.parse(file)).get<unknown>('search.automatic') !== false;
+}
+
+/** Whether a change of settings can change a plan. */
+export function affectsPlans(event: vscode.ConfigurationChangeEvent): boolean {
+  return ['defaultGpu', 'defaultNodes', 'defaultGpusPerNode'].some((key) => event.affectsConfiguration(`${section}.${key}`));
+}
+
+/** Writes the defaults where they are set already, else into the workspace, else (no folder open) into the user's settings. */
+export async function writePlanDefaults({ gpu, nodes, gpusPerNode }: ResolveDefaults): Promise<void> {
+  const settings = vscode.workspace.getConfiguration(section);
+  const values = { defaultGpu: gpu, defaultNodes: nodes, defaultGpusPerNode: gpusPerNode };
+  for (const [key, value] of Object.entries(values)) {
+    const setIn = settings.inspect(key);
+    const target =
+      setIn?.workspaceValue !== undefined || (setIn?.globalValue === undefined && vscode.workspace.workspaceFolders !== undefined)
+        ? vscode.ConfigurationTarget.Workspace
+        : vscode.ConfigurationTarget.Global;
+    await settings.update(key, value, target);
+  }
+}

@@ -1,0 +1,1 @@
+export { english, type Translate } from '../../core/translate';

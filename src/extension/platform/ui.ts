@@ -1,0 +1,149 @@
+import * as vscode from 'vscode';
+import { inert } from './inert';
+
+// The one way of texts to notifications, progress, quick picks, prompts, the status bar, lenses and rows of trees: whatever they quote is made inert here, and test/unit/extension/platform/ui.test.ts holds that
+// nobody goes around it. Titles of tabs and dialogs, problems and inlay hints are plain text in VS Code; Markdown escapes for itself.
+
+/** A notification; resolves to the answer that was clicked, undefined when it was closed. */
+export function showInformationMessage(message: string, ...answers: readonly string[]): Thenable<string | undefined> {
+  return vscode.window.showInformationMessage(inert(message), ...answers);
+}
+
+/** As `showInformationMessage`, of what went wrong. */
+export function showWarningMessage(message: string, ...answers: readonly string[]): Thenable<string | undefined> {
+  return vscode.window.showWarningMessage(inert(message), ...answers);
+}
+
+/** As `showInformationMessage`, of bugs. */
+export function showErrorMessage(message: string, ...answers: readonly string[]): Thenable<string | undefined> {
+  return vscode.window.showErrorMessage(inert(message), ...answers);
+}
+
+interface Report {
+  readonly message?: string;
+  /** Per cent more than at the last report. */
+  readonly increment?: number;
+}
+
+/** A notification while work goes on, which can cancel it. */
+export function withProgress<T>(
+  title: string,
+  work: (progress: vscode.Progress<Report>, token: vscode.CancellationToken) => Thenable<T>,
+): Thenable<T> {
+  const options = { location: vscode.ProgressLocation.Notification, title: inert(title), cancellable: true };
+  return vscode.window.withProgress(options, (progress, token) =>
+    work(
+      {
+        report: ({ message, increment }) =>
+          progress.report({
+            ...(message === undefined ? {} : { message: inert(message) }),
+            ...(increment === undefined ? {} : { increment }),
+          }),
+      },
+      token,
+    ),
+  );
+}
+
+/** Asks for one of the items; resolves to that very item, undefined when nothing was picked. */
+export async function showQuickPick<T extends vscode.QuickPickItem>(
+  items: readonly T[] | Thenable<readonly T[]>,
+  { title, placeHolder, ...options }: vscode.QuickPickOptions & { readonly title: string },
+): Promise<T | undefined> {
+  const shown = Promise.resolve(items).then((known) =>
+    known.map((item) => ({
+      ...item,
+      label: inert(item.label),
+      ...(item.description === undefined ? {} : { description: inert(item.description) }),
+      ...(item.detail === undefined ? {} : { detail: inert(item.detail) }),
+      item,
+    })),
+  );
+  const picked = await vscode.window.showQuickPick(shown, {
+    ...options,
+    title: inert(title),
+    ...(placeHolder === undefined ? {} : { placeHolder: inert(placeHolder) }),
+  });
+  return picked?.item;
+}
+
+/** Asks for a line of text. */
+export function showInputBox({ title, prompt, validateInput, ...options }: InputOptions): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    ...options,
+    title: inert(title),
+    ...(prompt === undefined ? {} : { prompt: inert(prompt) }),
+    ...(validateInput === undefined
+      ? {}
+      : {
+          validateInput: (text) => {
+            const problem = validateInput(text);
+            return problem === null ? null : inert(problem);
+          },
+        }),
+  });
+}
+
+interface InputOptions extends Pick<vscode.InputBoxOptions, 'value' | 'ignoreFocusOut' | 'placeHolder'> {
+  readonly title: string;
+  readonly prompt?: string;
+  /** What is wrong with a text; null: nothing. */
+  readonly validateInput?: (text: string) => string | null;
+}
+
+/** Our item of the status bar. */
+export interface StatusItem {
+  readonly show: (state: {
+    /** Name of a codicon, with its modifier: `sync~spin`. */
+    readonly icon: string;
+    readonly text: string;
+    readonly tooltip: vscode.MarkdownString;
+    readonly command: vscode.Command;
+    readonly color: vscode.ThemeColor | undefined;
+  }) => void;
+  readonly hide: () => void;
+  readonly dispose: () => void;
+}
+
+/** Makes the item, hidden at first. */
+export function createStatusItem(id: string, name: string): StatusItem {
+  const item = vscode.window.createStatusBarItem(id, vscode.StatusBarAlignment.Left, 0);
+  item.name = name;
+  return {
+    show: ({ icon, text, tooltip, command, color }) => {
+      item.text = `$(${icon}) ${inert(text)}`;
+      item.tooltip = tooltip;
+      item.command = command;
+      item.backgroundColor = color;
+      item.show();
+    },
+    hide: () => item.hide(),
+    dispose: () => item.dispose(),
+  };
+}
+
+/** Says something in the status bar for a while. @param icon name of a codicon. */
+export function setStatusBarMessage(icon: string, text: string, shownMs: number): void {
+  vscode.window.setStatusBarMessage(`$(${icon}) ${inert(text)}`, shownMs);
+}
+
+/** What a lens, a row or the status bar runs when it is clicked, and what it says. */
+export function commandOf(title: string, command: string, args: readonly unknown[] = [], tooltip?: string): vscode.Command {
+  return { title: inert(title), command, arguments: [...args], ...(tooltip === undefined ? {} : { tooltip: inert(tooltip) }) };
+}
+
+/** A row of a tree. @param row.icon name of a codicon. */
+export function treeItem(row: {
+  readonly label: string;
+  readonly description?: string;
+  readonly tooltip?: string;
+  readonly icon: string;
+  readonly hasChildren?: boolean;
+}): vscode.TreeItem {
+  const { None, Collapsed } = vscode.TreeItemCollapsibleState;
+  const item = new vscode.TreeItem(inert(row.label), row.hasChildren === true ? Collapsed : None);
+  item.iconPath = new vscode.ThemeIcon(row.icon);
+  if (row.description !== undefined) item.description = inert(row.description);
+  if (row.tooltip !== undefined) item.tooltip = inert(row.tooltip);
+  return item;
+}

@@ -1,0 +1,55 @@
+import * as vscode from 'vscode';
+import type { PlanSessions } from './plan-sessions';
+import { planDelayMs } from '../platform/settings';
+
+/** Tells the sessions when a file they read changes: by an edit, on disk, or by appearing or vanishing. One narrow watcher a file. */
+export function followFiles(sessions: PlanSessions, onError: (error: unknown) => void): vscode.Disposable {
+  const watchers = new Map<string, vscode.FileSystemWatcher>();
+
+  function watch(file: string): vscode.FileSystemWatcher {
+    const uri = vscode.Uri.parse(file);
+    const name = uri.path.slice(uri.path.lastIndexOf('/') + 1);
+    const literal = name.replace(/[*?[\]{}]/g, '[$&]');
+    const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(vscode.Uri.joinPath(uri, '..'), literal));
+    const changed = (): void => sessions.changed(file);
+    // What is open is read as it stands in the editor, which tells of its changes; that it came to lie on the disk, too, may be told seconds later.
+    const changedOnDisk = (): void => {
+      if (!isOpen(file)) changed();
+    };
+    watcher.onDidCreate(changedOnDisk);
+    watcher.onDidChange(changedOnDisk);
+    watcher.onDidDelete(changed);
+    return watcher;
+  }
+
+  function watchWhatIsRead(): void {
+    const needed = new Set(sessions.all().flatMap((state) => [...sessions.reads(state.file)]));
+    for (const file of needed) if (!watchers.has(file)) watchers.set(file, watch(file));
+    for (const [file, watcher] of watchers) {
+      if (needed.has(file)) continue;
+      watcher.dispose();
+      watchers.delete(file);
+    }
+  }
+
+  const subscriptions = vscode.Disposable.from(
+    sessions.onDidChange(watchWhatIsRead),
+    vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+      if (contentChanges.length > 0) sessions.changed(document.uri.toString());
+    }),
+    vscode.workspace.onDidSaveTextDocument(({ uri }) => {
+      if (planDelayMs() !== null) return;
+      const file = uri.toString();
+      for (const state of sessions.all()) if (sessions.reads(state.file).has(file)) void sessions.replan(state.file).catch(onError);
+    }),
+  );
+  return new vscode.Disposable(() => {
+    subscriptions.dispose();
+    for (const watcher of watchers.values()) watcher.dispose();
+  });
+}
+
+/** Whether VS Code holds the file as a document, whose own events then tell of its changes. */
+export function isOpen(file: string): boolean {
+  return vscode.workspace.textDocuments.some((document) => !document.isClosed && document.uri.toString() === file);
+}

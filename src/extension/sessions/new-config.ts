@@ -1,0 +1,38 @@
+import type { Run } from '../../core/formats/run';
+import { modelSpecOf } from '../../core/formats/written-model';
+import type { ResolveDefaults } from '../../core/resolve/defaults';
+import { sequenceLengths } from '../../core/resolve/sequence-lengths';
+import { gpuPresets } from '../../core/cluster/presets';
+import { printable } from '../../core/text';
+
+/**
+ * A first `terapipe.json` for a model config, to be edited: the cluster of the settings, the training's lengths, and in comments what the planner chooses
+ * while it is left out.
+ * @param modelFile name of the model config, in the same folder.
+ * @param run null when it could not be read.
+ */
+export function newConfigText(modelFile: string, run: Pick<Run, 'model' | 'traits'> | null, defaults: ResolveDefaults): string {
+  const lengths =
+    run === null ? { sequenceLength: 4096 } : sequenceLengths({}, modelSpecOf(run.model, run.traits), (_, __, usual) => usual().value);
+  const training = Object.entries(lengths).map(([key, tokens]) => `    "${key}": ${tokens},`);
+  const { gpu, nodes, gpusPerNode } = defaults;
+  return `// How ${printable(modelFile)} is trained, and on what. TeraPipe chooses whatever is left out, and says so with the plan.
+{
+  "model": ${JSON.stringify(modelFile)},
+  "cluster": { "gpu": ${JSON.stringify(gpu)}, "nodes": ${nodes ?? 1}, "gpusPerNode": ${gpusPerNode ?? gpuPresets[gpu].gpusPerNode} },
+
+  // Sizes of the parallel groups; their product is the number of GPUs. Left out: a fast one that fits.
+  // "layout": { "tensor": 8, "pipeline": 1, "data": 1 },
+
+  // Left out: the fastest schedule that fits; of those within 5 %, the one with the least memory. "TeraPipe" cuts sequences into token slices, "1F1B" does not.
+  // "schedule": "TeraPipe",
+
+  "training": {
+    // Sequences of one step, over all replicas. Left out: four micro-batches a stage.
+    // "globalBatch": 256,
+${training.join('\n')}
+    "recompute": "none"
+  }
+}
+`;
+}

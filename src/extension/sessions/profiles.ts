@@ -1,0 +1,188 @@
+import * as vscode from 'vscode';
+import { ExpectedError } from '../../core/errors';
+import type { PlanRequest } from '../../core/spec/request';
+import { profileMismatch } from '../../core/slice-times/match';
+import type { NamedProfile, Profile } from '../../core/spec/profile';
+import { profileRequest, type MeasureProgress, type ProfileRun } from '../../profiler/profile-run';
+import { profilesFolder, readProfiles } from '../../profiler/store';
+import type { ProfileState } from '../../protocol/page';
+import type { PlanSessions } from './plan-sessions';
+import { profilerSettings } from '../platform/settings';
+import { displayPath } from './sources';
+
+/** Profiles beside the configs of the workspace, and the one measurement that may be under way. */
+export interface Profiles {
+  /** Profiles near a config, by URI, read once until a file there changes. Never rejects. */
+  readonly found: (config: string) => Promise<readonly NamedProfile[]>;
+  /** What the Profile tab shows for a config; null while nothing was looked for. */
+  readonly stateOf: (config: string) => ProfileState | null;
+  /** Folder that a config's profiles are written to. @throws ExpectedError `profile-not-local` for a config that is not on this machine's disk. */
+  readonly folderOf: (config: string) => string;
+  /**
+   * Measures the layer of a config's plan. One measurement at a time.
+   * @throws ExpectedError `profile-untrusted`, `profile-running`, `profile-not-local`, or as `profileRequest`; CancelledError.
+   */
+  readonly measure: (config: string, request: PlanRequest, ear: MeasureEar) => Promise<ProfileRun>;
+  readonly cancel: () => void;
+  /** Forgets what was read for a config and plans it again. */
+  readonly refresh: (config: string) => Promise<void>;
+  readonly onDidChange: vscode.Event<string>;
+  readonly dispose: () => void;
+}
+
+/** What the command that measures decides and hears. */
+export interface MeasureEar {
+  readonly precisionFixed: boolean;
+  readonly onProgress: (progress: MeasureProgress) => void;
+}
+
+interface Running {
+  readonly config: string;
+  readonly abort: AbortController;
+  progress: MeasureProgress | null;
+}
+
+export function createProfiles(sessions: () => PlanSessions, childFile: string, log: vscode.LogOutputChannel): Profiles {
+  const changed = new vscode.EventEmitter<string>();
+  const read = new Map<string, Promise<readonly NamedProfile[]>>();
+  const known = new Map<string, readonly NamedProfile[]>();
+  const errors = new Map<string, ExpectedError>();
+  let running: Running | null = null;
+
+  function folderOf(config: string): string {
+    const uri = vscode.Uri.parse(config);
+    if (uri.scheme !== 'file')
+      throw new ExpectedError(
+        'profile-not-local',
+        'Profiles need a config on the disk of this machine',
+        'open the folder itself, or profile on a terminal',
+      );
+    return profilesFolder(uri.fsPath, vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath);
+  }
+
+  async function readAll(config: string): Promise<readonly NamedProfile[]> {
+    if (vscode.Uri.parse(config).scheme !== 'file') return [];
+    const { found, broken } = await readProfiles(folderOf(config));
+    for (const { code, message, place } of broken) log.warn(`${place?.file ?? 'profile'}: ${code}: ${message}`);
+    return found.map(({ file, profile }) => ({ file: vscode.Uri.file(file).toString(), profile }));
+  }
+
+  function found(config: string): Promise<readonly NamedProfile[]> {
+    let reading = read.get(config);
+    if (reading === undefined) {
+      reading = readAll(config).then((profiles) => {
+        // An older, slower reading must not undo a newer one.
+        if (read.get(config) !== reading) return profiles;
+        known.set(config, profiles);
+        changed.fire(config);
+        return profiles;
+      });
+      read.set(config, reading);
+    }
+    return reading;
+  }
+
+  async function refresh(config: string): Promise<void> {
+    read.delete(config);
+    await found(config);
+    if (sessions().get(config) !== undefined) await sessions().replan(config);
+  }
+
+  async function measure(config: string, request: PlanRequest, { precisionFixed, onProgress }: MeasureEar): Promise<ProfileRun> {
+    requireTrust();
+    if (running !== null)
+      throw new ExpectedError('profile-running', 'A layer is being profiled already', 'wait for it, or cancel it in the Profile tab');
+    const target = folderOf(config);
+    const mine: Running = { config, abort: new AbortController(), progress: null };
+    running = mine;
+    void vscode.commands.executeCommand('setContext', 'terapipe.isProfiling', true);
+    errors.delete(config);
+    changed.fire(config);
+    try {
+      const done = await profileRequest(request, {
+        ...profilerSettings(vscode.Uri.parse(config)),
+        ...{ childFile, target, precisionFixed },
+        signal: mine.abort.signal,
+        clock: () => performance.now(),
+        now: () => new Date().toISOString(),
+        onProgress: (progress) => {
+          mine.progress = progress;
+          onProgress(progress);
+          changed.fire(config);
+        },
+      });
+      const problem = done.saveError ?? stoppedBy(done.profile);
+      if (problem !== null) errors.set(config, problem);
+      return done;
+    } catch (error) {
+      if (error instanceof ExpectedError) errors.set(config, error);
+      throw error;
+    } finally {
+      running = null;
+      void vscode.commands.executeCommand('setContext', 'terapipe.isProfiling', false);
+      await refresh(config);
+      changed.fire(config);
+    }
+  }
+
+  const watcher = vscode.workspace.createFileSystemWatcher('**/.terapipe/profiles/*.json');
+  const reread = (): void => {
+    for (const config of [...read.keys()]) void refresh(config).catch((error: unknown) => log.error(String(error)));
+  };
+  const subscriptions = vscode.Disposable.from(
+    changed,
+    watcher,
+    watcher.onDidCreate(reread),
+    watcher.onDidChange(reread),
+    watcher.onDidDelete(reread),
+  );
+
+  return {
+    found,
+    folderOf,
+    measure,
+    refresh,
+    cancel: () => running?.abort.abort(),
+    onDidChange: changed.event,
+    dispose: () => {
+      running?.abort.abort();
+      subscriptions.dispose();
+    },
+    stateOf: (config) => {
+      const profiles = known.get(config);
+      if (profiles === undefined) return null;
+      const request = sessions().get(config)?.plan?.request ?? null;
+      const error = errors.get(config);
+      const progress = running?.config === config ? running.progress : null;
+      return {
+        known: [...profiles]
+          .sort((a, b) => b.profile.measuredAt.localeCompare(a.profile.measuredAt))
+          .map(({ file, profile }) => ({
+            ...{ file, profile },
+            name: displayPath(file),
+            refusal: request === null ? null : profileMismatch(profile, request),
+          })),
+        used: request?.profile?.file ?? null,
+        running: progress,
+        error:
+          error === undefined ? null : { code: error.code, message: error.message, remedy: error.remedy, place: null, placeText: null },
+      };
+    },
+  };
+}
+
+/** @throws ExpectedError `profile-untrusted` in a restricted workspace. */
+export function requireTrust(): void {
+  if (vscode.workspace.isTrusted) return;
+  throw new ExpectedError('profile-untrusted', 'A restricted workspace does not run the profiler', 'trust the workspace first');
+}
+
+/** What stopped a measurement half way, unless the user did. */
+export function stoppedBy({ error, samples }: Profile): ExpectedError | null {
+  if (error === null || error === 'cancelled') return null;
+  return new ExpectedError(
+    'profile-partial',
+    `Profiling stopped: ${error}`,
+    `the ${samples.layer.length} samples so far are kept; profile again for the rest`,
+  );
+}

@@ -1,0 +1,58 @@
+import * as vscode from 'vscode';
+import { configError } from '../../core/formats/errors';
+import { maximumConfigSize, startOf } from '../../core/formats/json-document';
+import { referencedPath } from './referenced-path';
+
+/**
+ * Text of a file as the user sees it: the open document with its unsaved edits, else what is stored, through `workspace.fs` so that remote and
+ * virtual files work alike.
+ * @throws ExpectedError `config-not-found`, `config-unreadable`, `config-too-large` or `config-binary`, placed at the start of the file.
+ */
+export async function readText(file: string): Promise<string> {
+  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === file);
+  if (open !== undefined) return open.getText();
+  const uri = vscode.Uri.parse(file, true);
+  const place = startOf(file);
+  const name = nameOf(uri);
+  try {
+    const { size, type } = await vscode.workspace.fs.stat(uri);
+    if ((type & vscode.FileType.Directory) !== 0)
+      throw configError('config-unreadable', `${name} is a folder`, 'name the config file in it', place);
+    if (size > maximumConfigSize)
+      throw configError('config-too-large', `${name} is over 5 MB, too large for a config`, 'name the config file itself', place);
+    const bytes = await vscode.workspace.fs.readFile(uri);
+    if (bytes.includes(0)) throw configError('config-binary', `${name} is not text`, 'name a JSON config file', place);
+    return new TextDecoder('utf-8').decode(bytes);
+  } catch (error) {
+    if (!(error instanceof vscode.FileSystemError)) throw error;
+    if (error.code === 'FileNotFound')
+      throw configError('config-not-found', `There is no file ${displayPath(file)}`, 'mend the path', place);
+    throw configError('config-unreadable', `${name} cannot be read`, 'check its permissions', place);
+  }
+}
+
+/**
+ * Identity of the file that `path` names inside the file `from`: relative to its folder, or absolute on the same file system.
+ * @throws ExpectedError `config-not-found` for a path that leads elsewhere (another machine, another scheme).
+ */
+export function resolvePath(from: string, path: string): string {
+  const base = vscode.Uri.parse(from, true);
+  const referenced = referencedPath(base, path);
+  if (referenced === null) {
+    const what = path.includes('\0') ? 'The path has a NUL, which no name of a file has' : 'The path leads to another machine';
+    throw configError('config-not-found', what, 'name a file on this one', startOf(from));
+  }
+  return (
+    'absolute' in referenced ? base.with({ path: referenced.absolute }) : vscode.Uri.joinPath(base, '..', referenced.relative)
+  ).toString();
+}
+
+/** Last part of a URI's path, for a sentence. */
+export function nameOf(uri: vscode.Uri): string {
+  return uri.path.slice(uri.path.lastIndexOf('/') + 1);
+}
+
+/** A file's path as people name it: relative to its workspace folder where there is one. */
+export function displayPath(file: string): string {
+  return vscode.workspace.asRelativePath(vscode.Uri.parse(file));
+}

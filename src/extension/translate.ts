@@ -1,1 +1,0 @@
-export { english, type Translate } from '../core/translate';

@@ -1,0 +1,40 @@
+import type { PageComparison, SentAnswer } from '../../protocol/comparison';
+import type { PageError } from '../../protocol/page-error';
+import type { ComparisonState } from '../sessions/comparisons';
+import { pageErrorOf } from '../sessions/page-state';
+
+/** What a page needs to know of the world beside a comparison. */
+export interface ComparisonSurroundings {
+  readonly displayPath: (file: string) => string;
+  /** The texts that the files of a config were read as. */
+  readonly textsOf: (file: string) => ReadonlyMap<string, string>;
+  /** Id of the answer that the page has; null: none. */
+  readonly sent: string | null;
+}
+
+/** The comparison of a config as a page gets it; null where nothing is compared. @param file of the config. */
+export function pageComparisonOf(file: string, state: ComparisonState | null, surroundings: ComparisonSurroundings): PageComparison | null {
+  if (state === null) return null;
+  const { other, running, answer, staleEdits } = state;
+  const of = other.kind === 'best' ? file : other.file;
+  return {
+    other: { role: other.kind, file: surroundings.displayPath(of) },
+    answer: answer !== null && answer.id === surroundings.sent ? sentAnswer(answer.id) : answer,
+    error: errorOf(file, state, surroundings),
+    ...{ running, staleEdits },
+  };
+}
+
+function sentAnswer(id: string): SentAnswer {
+  return { id, sent: true };
+}
+
+/** A place in a measured run is shown and not opened: it may be larger than an editor takes. */
+function errorOf(file: string, { other, error }: ComparisonState, { displayPath, textsOf }: ComparisonSurroundings): PageError | null {
+  if (error === null) return null;
+  const place = error.place ?? null;
+  if (other.kind === 'measured' && place?.file === other.file)
+    return { ...pageErrorOf(error, null, new Map(), displayPath), placeText: displayPath(other.file) };
+  const texts = new Map([...textsOf(file), ...(other.kind === 'config' ? textsOf(other.file) : [])]);
+  return pageErrorOf(error, place, texts, displayPath);
+}

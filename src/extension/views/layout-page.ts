@@ -1,0 +1,46 @@
+import type { SearchResult } from '../../core/layout-search/result';
+import {
+  launchedLayoutOf,
+  layoutAnswerOf,
+  noLayoutState,
+  nothingYet,
+  withStanding,
+  type LayoutAnswer,
+  type LayoutState,
+} from '../../protocol/layout';
+import type { PageError } from '../../protocol/page-error';
+import type { LayoutSearch } from '../sessions/layout-searches';
+import type { SessionState } from '../sessions/plan-sessions';
+
+/** The Layout view's part of a page; null for what has no layout to search. */
+export function pageLayoutOf(session: SessionState, search: LayoutSearch | null): LayoutState | null {
+  const { plan, run } = session;
+  if (plan === null || run === null) return null;
+  const names = run.layout.tensor !== undefined || run.layout.pipeline !== undefined;
+  const launched = names ? launchedLayoutOf(plan) : null;
+  if (search === null) return { ...noLayoutState, launched };
+  const { running, answer, staleEdits, error, opened } = search;
+  const state: LayoutState = {
+    running: running === undefined ? null : nothingYet,
+    answer: answer === null ? null : answerOf(answer),
+    ...{ staleEdits, launched },
+    error: error === null ? null : pageErrorOf(error),
+    opened: opened?.index ?? null,
+  };
+  return running === null || running === undefined ? state : withStanding(state, running, answer?.id ?? '');
+}
+
+function pageErrorOf({ code, message, remedy }: NonNullable<LayoutSearch['error']>): PageError {
+  return { code, message, remedy, place: null, placeText: null };
+}
+
+const told = new WeakMap<SearchResult, LayoutAnswer>();
+
+/** Made once of each result: a page gets the same one many times while something else runs. */
+function answerOf({ result, id }: NonNullable<LayoutSearch['answer']>): LayoutAnswer {
+  const known = told.get(result);
+  if (known?.id === id) return known;
+  const answer = layoutAnswerOf(result, id);
+  told.set(result, answer);
+  return answer;
+}

@@ -1,0 +1,75 @@
+import * as vscode from 'vscode';
+import type { PageAction } from './page-host';
+import type { Comparisons } from '../sessions/comparisons';
+import type { SessionState } from '../sessions/plan-sessions';
+import { applyControl } from '../commands/change-config';
+import { applyLayoutCommand, type ApplyCommands } from '../commands/apply-layout';
+import { exportCandidate } from '../commands/export-candidate';
+import { exportLayoutCommand, type ExportLayoutCommands } from '../commands/export-layout';
+import { savePageText, savePlan } from '../commands/save';
+import { rangeOf } from '../language/ranges';
+import type { Profiles } from '../sessions/profiles';
+
+/** Does what a page asked for. A page can reach the files of its own session alone. */
+export async function actForPage(
+  {
+    profiles,
+    comparisons,
+    ...commands
+  }: ApplyCommands & ExportLayoutCommands & { readonly profiles: Profiles; readonly comparisons: Comparisons },
+  message: PageAction,
+  session: SessionState | null,
+): Promise<void> {
+  switch (message.type) {
+    case 'command':
+      // What the page shows: of a layout that was opened, not of the config.
+      if (message.command === 'terapipe.exportPlan' && session !== null && session.plan !== null)
+        await savePlan(session.file, session.plan);
+      else await vscode.commands.executeCommand(message.command, ...(session === null ? [] : [vscode.Uri.parse(session.file)]));
+      return;
+    case 'save':
+      await savePageText(session === null ? null : vscode.Uri.parse(session.file), message);
+      return;
+    case 'export':
+      if (session !== null) await exportCandidate(session, message);
+      return;
+    case 'reveal': {
+      const { place } = message;
+      if (session === null) return;
+      const other = comparisons.stateOf(session.file)?.other;
+      const owners = [session.file, ...(other?.kind === 'config' ? [other.file] : [])];
+      const owner = owners.find((file) => commands.sessions.reads(file).has(place.file));
+      const isProfile = profiles.stateOf(session.file)?.known.some(({ file }) => file === place.file) === true;
+      if (owner === undefined && !isProfile) return;
+      const selection = rangeOf(place, commands.sessions.get(owner ?? session.file)?.texts ?? session.texts);
+      await vscode.window.showTextDocument(vscode.Uri.parse(place.file), { selection, viewColumn: columnBeside() });
+      return;
+    }
+    case 'change':
+      if (session !== null) await applyControl(commands, session, message.change);
+      return;
+    case 'comparison':
+      if (session === null) return;
+      if (message.act === 'swap' || message.act === 'again') await comparisons[message.act](session.file);
+      else comparisons[message.act](session.file);
+      return;
+    case 'openTab':
+      if (session !== null) commands.panels.open(session.file, message);
+      return;
+    case 'openLayout':
+      if (session === null) return;
+      await commands.layouts.open(session.file, message.point);
+      if (message.point !== null) commands.panels.open(session.file, { tab: 'timeline', candidate: null });
+      return;
+    case 'applyLayout':
+      if (session !== null) await applyLayoutCommand(commands, vscode.Uri.parse(session.file), message.point);
+      return;
+    case 'exportLayout':
+      if (session !== null) await exportLayoutCommand(commands, vscode.Uri.parse(session.file), message.point);
+  }
+}
+
+/** Where a text goes when asked for from a page: the first column with texts, else beside the page. */
+function columnBeside(): vscode.ViewColumn {
+  return vscode.window.visibleTextEditors[0]?.viewColumn ?? vscode.ViewColumn.One;
+}

@@ -1,0 +1,48 @@
+import type { PageKind } from '../../protocol/page';
+
+export interface PageHtml {
+  readonly page: PageKind;
+  readonly title: string;
+  /** BCP 47, of the strings. */
+  readonly language: string;
+  readonly scriptUri: string;
+  readonly styleUri: string;
+  /** `Webview.cspSource`. */
+  readonly cspSource: string;
+  /** Fresh and unguessable for each document. */
+  readonly nonce: string;
+  /** Translations, by English text; empty in English. */
+  readonly strings: Readonly<Record<string, string>>;
+}
+
+/** The complete document of a page: scripts only by nonce, no inline style, nothing from elsewhere. */
+export function pageHtml({ page, title, language, scriptUri, styleUri, cspSource, nonce, strings }: PageHtml): string {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src ${cspSource}`,
+    `font-src ${cspSource}`,
+    `img-src ${cspSource} data:`,
+  ].join('; ');
+  return `<!DOCTYPE html>
+<html lang="${escaped(language)}">
+  <head>
+    <meta charset="UTF-8" />
+    <meta http-equiv="Content-Security-Policy" content="${escaped(policy)}" />
+    <meta name="viewport" content="width=device-width, initial-scale=1.0" />
+    <link rel="stylesheet" href="${escaped(styleUri)}" />
+    <title>${escaped(title)}</title>
+  </head>
+  <body data-page="${page}" data-strings="${escaped(JSON.stringify(strings))}">
+    <div id="root"></div>
+    <script nonce="${escaped(nonce)}" src="${escaped(scriptUri)}"></script>
+  </body>
+</html>
+`;
+}
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+}

@@ -1,0 +1,73 @@
+import * as vscode from 'vscode';
+import { isOfAnotherKind as isErrorOfAnotherKind } from '../../core/rules/plan/findings';
+import { markdownParagraphs } from '../language/markdown-text';
+import { isEnabled } from '../platform/settings';
+import type { PlanSessions, SessionState } from '../sessions/plan-sessions';
+import type { ShownConfig } from '../sessions/shown-config';
+import { elasticText, memoryText, planText, summaryOf } from './summary';
+import { displayPath } from '../sessions/sources';
+import { commandOf, createStatusItem } from '../platform/ui';
+
+/** One item: the step time of the shown config, red only when planning is stopped by an error. */
+export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): vscode.Disposable {
+  const item = createStatusItem('terapipe.status', 'TeraPipe');
+
+  function refresh(): void {
+    const state = shown.session();
+    if (state === null || isOfAnotherKind(state) || !isEnabled('statusBar')) {
+      item.hide();
+      return;
+    }
+    const command = state.plan === null && state.elastic !== null ? 'terapipe.openElastic' : 'terapipe.openTimeline';
+    item.show({
+      icon: iconOf(state),
+      text: textOf(state),
+      tooltip: tooltipOf(state),
+      command: commandOf(vscode.l10n.t('Open timeline'), command, [vscode.Uri.parse(state.file)]),
+      color: state.error === null ? undefined : new vscode.ThemeColor('statusBarItem.errorBackground'),
+    });
+  }
+
+  return vscode.Disposable.from(
+    item,
+    shown.onDidChange(refresh),
+    sessions.onDidChange((state) => {
+      if (state.file === shown.file()) refresh();
+    }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('terapipe.statusBar')) refresh();
+    }),
+  );
+}
+
+/** A model that is not read (yet) is no fault of the user's: the file itself says so, quietly. */
+function isOfAnotherKind({ plan, error }: SessionState): boolean {
+  return plan === null && error !== null && isErrorOfAnotherKind(error);
+}
+
+function iconOf({ plan, progress, error }: SessionState): string {
+  if (progress !== null) return 'sync~spin';
+  return error !== null || (plan !== null && !summaryOf(plan).verdict.fits) ? 'error' : 'graph';
+}
+
+function textOf({ plan, elastic, progress }: SessionState): string {
+  if (plan === null && elastic !== null) return elasticText(elastic.plan, vscode.l10n.t);
+  if (plan === null) return progress === null ? 'TeraPipe' : vscode.l10n.t('Planning');
+  const { stepText, bubbleText } = summaryOf(plan);
+  return vscode.l10n.t('{0} / step, bubble {1}', stepText, bubbleText);
+}
+
+function tooltipOf(state: SessionState): vscode.MarkdownString {
+  return new vscode.MarkdownString(markdownParagraphs(tooltipLines(state)));
+}
+
+function tooltipLines({ file, plan, elastic, error, staleEdits }: SessionState): string[] {
+  const summary = plan === null ? null : summaryOf(plan);
+  return [
+    displayPath(file),
+    ...(summary === null ? [] : [planText(summary, vscode.l10n.t), vscode.l10n.t('Memory: {0}', memoryText(summary, vscode.l10n.t))]),
+    ...(elastic === null ? [] : [vscode.l10n.t('Elastic: {0}', elasticText(elastic.plan, vscode.l10n.t))]),
+    ...(staleEdits > 0 ? [vscode.l10n.t('From before the last edits')] : []),
+    ...(error === null ? [] : [`${error.message}; ${error.remedy}`]),
+  ];
+}

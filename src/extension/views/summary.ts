@@ -1,0 +1,38 @@
+import type { ElasticPlan } from '../../core/elastic/plan';
+import { formatDuration, formatNumber, formatPercent } from '../../core/format';
+import { usedText, verdictOf, verdictText, type MemoryVerdict } from '../../core/memory-model/verdict';
+import { chosenOf, type Plan } from '../../core/planner/plan';
+import type { Translate } from '../platform/translate';
+
+/** The three numbers of a plan, as lenses, status bar and tree say them. */
+export interface PlanSummary {
+  readonly stepText: string;
+  readonly bubbleText: string;
+  readonly verdict: MemoryVerdict;
+}
+
+/** Step time, bubble and the verdict on the memory of the chosen candidate. */
+export function summaryOf(plan: Plan): PlanSummary {
+  const chosen = chosenOf(plan);
+  return {
+    stepText: formatDuration(chosen.iterationMs),
+    bubbleText: formatPercent(chosen.bubbleRate),
+    verdict: verdictOf(chosen.memory),
+  };
+}
+
+/** `1.48 s / step, bubble 9.8 %`. */
+export function planText({ stepText, bubbleText }: PlanSummary, t: Translate): string {
+  return t('{0} / step, bubble {1}', stepText, bubbleText);
+}
+
+/** `9.1 / 14.3 GiB on stage 0 of 96, fits, 5.2 GiB to spare`: stages counted from 0, as launchers do. */
+export function memoryText({ verdict }: Pick<PlanSummary, 'verdict'>, t: Translate): string {
+  return t('{0} on stage {1} of {2}, {3}', usedText(verdict), verdict.stage, verdict.stages, verdictText(verdict, t));
+}
+
+/** `2.8x over 10 epochs`: against no freezing. */
+export function elasticText({ speedup, variants }: Pick<ElasticPlan, 'speedup' | 'variants'>, t: Translate): string {
+  const epochs = variants[0]?.epochMs.length ?? 0;
+  return epochs === 1 ? t('{0}x over 1 epoch', formatNumber(speedup)) : t('{0}x over {1} epochs', formatNumber(speedup), epochs);
+}

@@ -1,0 +1,94 @@
+import * as vscode from 'vscode';
+import type { CandidateId } from '../../core/planner/plan';
+import type { TabId } from '../../protocol/page';
+import { attachPage, type Page, type PageServices } from './page-host';
+import type { ShownConfig } from '../sessions/shown-config';
+
+export const timelineViewType = 'terapipe.timeline';
+
+interface Panel {
+  readonly panel: vscode.WebviewPanel;
+  readonly page: Page;
+}
+
+export interface TimelinePanels {
+  readonly dispose: () => void;
+  /** Opens the editor tab of a config or schedule, or brings it forward. */
+  readonly open: (file: string, at?: { readonly tab: TabId; readonly candidate: CandidateId | null }) => void;
+  readonly has: (file: string) => boolean;
+}
+
+/** One editor tab a config or schedule, restored with the window. */
+export function createTimelinePanels(services: PageServices, shown: ShownConfig): TimelinePanels {
+  const panels = new Map<string, Panel>();
+  const { sessions } = services;
+
+  function adopt(panel: vscode.WebviewPanel, file: string): Panel {
+    const session = (): ReturnType<typeof shown.session> => sessions.get(file) ?? null;
+    const title = (): string => {
+      const name = session()?.run?.title ?? session()?.plan?.request.title ?? session()?.schedule?.timeline.name;
+      return name === undefined ? vscode.l10n.t('Timeline') : vscode.l10n.t('Timeline of {0}', name);
+    };
+    const retitle = (): void => {
+      const text = title();
+      if (panel.title !== text) panel.title = text;
+    };
+    const icon = (theme: string): vscode.Uri => vscode.Uri.joinPath(services.extensionUri, 'media', `terapipe-${theme}.svg`);
+    panel.iconPath = { light: icon('light'), dark: icon('dark') };
+    const page = attachPage(panel.webview, services, { page: 'tab', title: title(), session, isVisible: () => panel.visible });
+    const adopted = { panel, page };
+    panels.set(file, adopted);
+    retitle();
+    const subscriptions = vscode.Disposable.from(
+      page,
+      sessions.onDidChange((state) => {
+        if (state.file === file) retitle();
+      }),
+      panel.onDidChangeViewState(() => {
+        if (panel.active) shown.show(file);
+      }),
+    );
+    panel.onDidDispose(() => {
+      panels.delete(file);
+      subscriptions.dispose();
+    });
+    return adopted;
+  }
+
+  async function restore(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+    const remembered = documentOf(state);
+    const uri = remembered === null ? null : vscode.Uri.parse(remembered);
+    const file = uri === null ? null : ((await shown.scheduleOf(uri)) ?? (await shown.configOf(uri)));
+    if (file === null) await shown.suggest();
+    const target = file ?? shown.file();
+    if (target === null || panels.has(target)) {
+      panel.dispose();
+      return;
+    }
+    adopt(panel, target);
+    if (panel.active) shown.show(target);
+  }
+
+  const serializer = vscode.window.registerWebviewPanelSerializer(timelineViewType, { deserializeWebviewPanel: restore });
+
+  return {
+    open: (file, at) => {
+      const known = panels.get(file);
+      known?.panel.reveal();
+      const { page } =
+        known ?? adopt(vscode.window.createWebviewPanel(timelineViewType, vscode.l10n.t('Timeline'), vscode.ViewColumn.Active), file);
+      if (at !== undefined) page.showTab(at.tab, at.candidate);
+    },
+    has: (file) => panels.has(file),
+    dispose: () => {
+      serializer.dispose();
+      for (const { panel } of [...panels.values()]) panel.dispose();
+    },
+  };
+}
+
+/** The config that a page kept in its own state, if it did. */
+function documentOf(state: unknown): string | null {
+  if (state === null || typeof state !== 'object' || !('document' in state)) return null;
+  return typeof state.document === 'string' ? state.document : null;
+}

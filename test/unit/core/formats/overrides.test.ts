@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { presetNamed } from '../../../../src/core/formats/terapipe/cluster-section';
+import { applyOverrides, overrideKeys } from '../../../../src/core/formats/overrides';
+import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { terapipeKeys } from '../../../../src/core/formats/terapipe/terapipe';
+import { loadFixture, loadObject } from './files';
+
+describe('applyOverrides', () => {
+  it('replaces what the files say and marks it', async () => {
+    const run = applyOverrides(await loadFixture('pipeline/terapipe.json'), [
+      'training.microBatch=2',
+      'layout.tensor = 8',
+      'schedule=1F1B',
+      'training.sequenceParallel=true',
+      'slicing.unit=128',
+      'slicing.scheme=[[1,[64,64]]]',
+      'cost.gemmHalfSize=1000',
+      'cluster.nodes=4',
+    ]);
+    assert.deepEqual(run.training.microBatch, { value: 2, source: { kind: 'override' } });
+    assert.equal(run.layout.tensor?.value, 8);
+    assert.equal(run.layout.pipeline?.value, 4);
+    assert.equal(run.schedule?.value, '1F1B');
+    assert.equal(run.training.sequenceParallel?.value, true);
+    assert.equal(run.unit?.value, 128);
+    assert.deepEqual(run.scheme?.value, [{ batch: 1, tokens: [64, 64] }]);
+    assert.equal(run.constants.gemmHalfSize?.value, 1000);
+    assert.equal(run.nodes?.value, 4);
+  });
+
+  it('lets derived sizes of the model follow', async () => {
+    const run = applyOverrides(await loadFixture('gpt2-tiny/config.json'), ['model.hidden=512', 'model.vocab=0']);
+    assert.deepEqual([run.model.headDim.value, run.model.ffn.value, run.model.vocab.value], [128, 2048, 0]);
+    const inline = applyOverrides(await loadObject({ model: { layers: 2, hidden: 64, heads: 4 } }), ['model.heads=8']);
+    assert.deepEqual([inline.model.kvHeads.value, inline.model.headDim.value], [8, 8]);
+  });
+
+  it('makes a dense model one of experts, one key after the other', async () => {
+    const run = applyOverrides(await loadFixture('llama-tiny/config.json'), [
+      'model.activeExperts=2',
+      'model.experts=4',
+      'model.expertFfn=96',
+    ]);
+    const { experts, ffn } = modelSpecOf(run.model);
+    assert.deepEqual([experts, ffn], [{ count: 4, active: 2 }, 96]);
+    assert.equal(modelSpecOf(applyOverrides(run, ['model.experts=null']).model).experts, null);
+  });
+
+  it('sets the GPU and its figures', async () => {
+    const run = applyOverrides(await loadFixture('gpt2-tiny/config.json'), ['cluster.gpu=H200', 'cluster.gpu.memoryGB=64']);
+    assert.equal(run.gpu?.value.memoryBytes, 64 * 2 ** 30);
+    assert.ok(run.links !== undefined);
+  });
+
+  it('judges values by the rules of terapipe.json', async () => {
+    const run = await loadFixture('pipeline/terapipe.json');
+    const codeOf = (set: string) => {
+      try {
+        applyOverrides(run, [set]);
+        return null;
+      } catch (error) {
+        return (error as { code: unknown }).code;
+      }
+    };
+    assert.equal(codeOf('training.microBatch=0'), 'config-out-of-range');
+    assert.equal(codeOf('training.microBatch=1e308'), 'config-out-of-range');
+    assert.equal(codeOf('training.microBatch=lots'), 'config-wrong-type');
+    assert.equal(codeOf('training.microBatch='), 'config-wrong-type');
+    assert.equal(codeOf('training.microBatch'), 'override-syntax');
+    assert.equal(codeOf('=1'), 'override-syntax');
+    assert.equal(codeOf('training.microBatchs=1'), 'override-unknown-key');
+    assert.equal(codeOf('__proto__=1'), 'override-unknown-key');
+    assert.equal(codeOf('cluster.gpu=H2000'), 'config-unknown-preset');
+    const meant = presetNamed('H100');
+    assert.match(typeof meant === 'string' ? meant : meant.remedy, /did you mean "H100-80GB"/);
+    assert.throws(() => applyOverrides(run, ['trainng.microBatch=1']), { remedy: 'did you mean training.microBatch?' });
+  });
+
+  it('can set every key of terapipe.json that holds a single value', () => {
+    const leaves = Object.entries(terapipeKeys).flatMap(([path, keys]) => keys.map((key) => (path === '' ? key : `${path}.${key}`)));
+    const objects = new Set([...Object.keys(terapipeKeys), '$schema', 'model.from', 'cluster.gpu']);
+    const missing = leaves.filter(
+      (key) => !objects.has(key) && !key.startsWith('cost.table.') && !key.startsWith('cluster.groups.') && !overrideKeys().includes(key),
+    );
+    assert.deepEqual(missing, []);
+  });
+});

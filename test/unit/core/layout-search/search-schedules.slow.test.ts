@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import type { PlanRequest } from '../../../../src/core/spec/request';
+import { kindFor } from '../../../../src/core/partition/scheduling';
+import { searchLayouts } from '../../../../src/core/layout-search/assemble';
+import { stageCuts } from '../../../../src/core/layout-search/cuts';
+import { requestOf } from '../../../../src/core/layout-search/request-of';
+import { isSliced } from '../../../../src/core/layout-search/schedules';
+import { searchKeys, type SearchKey } from '../../../../src/core/layout-search/search-problem';
+import { namedSchedules, type ScheduleName } from '../../../../src/core/spec/schedule-names';
+import { gpt, request } from '../../../golden/requests';
+
+/** Sixteen A100 in nodes of eight; slices coarse enough that plans are quick. */
+const base = (layers: number, layout: Partial<PlanRequest['layout']> = {}): PlanRequest => ({
+  ...request('A100-80GB', gpt(layers, 3072, 24, 50304), {
+    training: { globalBatch: 32, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
+    layout: { tensor: 2, pipeline: 4, data: 2, ...layout },
+  }),
+  slicing: { unit: 128, scheme: null },
+});
+
+const allBut = (...free: readonly SearchKey[]): Set<SearchKey> => new Set(searchKeys.filter((key) => !free.includes(key)));
+
+/** The best of a search with one schedule, which opens as the same plan. */
+function bestOf(wanted: PlanRequest, fixed: ReadonlySet<SearchKey>) {
+  const { best, perSchedule } = searchLayouts({ request: wanted, fixed });
+  assert.equal(best.point.schedule, wanted.schedule);
+  assert.equal(perSchedule.length, 1);
+  const opened = chosenOf(makePlan(requestOf(wanted, best)));
+  assert.deepEqual(
+    [opened.iterationMs, peakBytesOf(opened), opened.fits],
+    [best.iterationMs, best.peakBytes, best.fits],
+    wanted.schedule ?? '',
+  );
+  return best;
+}
+
+describe('a search with its schedule fixed', () => {
+  for (const schedule of namedSchedules)
+    it(`has a layout for ${schedule} wherever a plan has, no slower than that`, () => {
+      // 14 layers: no chunks alike on four stages
+      for (const layers of [16, 14]) {
+        const wanted = { ...base(layers), schedule };
+        const best = bestOf(wanted, allBut());
+        const plan = chosenOf(makePlan(wanted));
+        // a plan solves its slices more finely
+        if (!isSliced(schedule)) assert.ok(best.iterationMs <= plan.iterationMs * (1 + 1e-9), `${layers} layers`);
+      }
+      bestOf({ ...base(16, { pipeline: 1, data: 8 }), schedule }, allBut());
+    });
+
+  it('keeps virtual stages that are fixed too, though chunks come out unlike', () => {
+    for (const [schedule, virtualStages] of [
+      ['1F1B', 3],
+      ['Interleaved1F1B', 3],
+      ['LoopedBFS', 3],
+      ['InterleavedZeroBubble', 2],
+      ['ZBVZeroBubble', 2],
+      ['DualPipeV', 2],
+      ['ZeroBubbleV', 2],
+    ] as const)
+      for (const layers of [24, 14]) {
+        const best = bestOf({ ...base(layers, { virtualStages }), schedule }, allBut());
+        assert.equal(best.point.layout.virtualStages, virtualStages);
+      }
+  });
+
+  it('chooses virtual stages, sizes and micro-batches where they are free', () => {
+    const free = ['tensor', 'pipeline', 'data', 'virtualStages', 'microBatch'] as const;
+    const chosen = (schedule: ScheduleName): number => bestOf({ ...base(16), schedule }, allBut(...free)).point.layout.virtualStages;
+    assert.ok(chosen('Interleaved1F1B') > 1 && chosen('InterleavedZeroBubble') > 1);
+    assert.equal(chosen('ZBVZeroBubble'), 2);
+    assert.equal(chosen('ZB-H1'), 1);
+  });
+});
+
+describe('cuts of a V', () => {
+  it('take layers from the first stage, which has embedding and head', () => {
+    const { placement } = kindFor('ZBVZeroBubble', { virtualStages: 2 });
+    assert.deepEqual(stageCuts(16, 4, 2, placement), [[4, 4, 4, 4]]);
+    assert.deepEqual(stageCuts(15, 4, 2, placement), [[3, 4, 4, 4]]);
+    assert.deepEqual(stageCuts(14, 4, 2, placement), [[2, 4, 4, 4]]);
+    assert.deepEqual(stageCuts(13, 4, 2, placement), []);
+  });
+});

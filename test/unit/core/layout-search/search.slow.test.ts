@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { CancelledError, ExpectedError } from '../../../../src/core/errors';
+import { searchLayouts } from '../../../../src/core/layout-search/assemble';
+import { canCut, stageCuts } from '../../../../src/core/layout-search/cuts';
+import { mostHelpful, whatIfs } from '../../../../src/core/layout-search/improvements';
+import { gapOf, stepParts, type SearchResult } from '../../../../src/core/layout-search/result';
+import type { SearchProgress } from '../../../../src/core/layout-search/search';
+import { searchKeys, type SearchKey, type SearchProblem } from '../../../../src/core/layout-search/search-problem';
+import { stageLayersText } from '../../../../src/core/layout-search/labels';
+import { namedSchedules } from '../../../../src/core/spec/schedule-names';
+import { gpt, llama3, request } from '../../../golden/requests';
+
+/** Sixteen A100 and a model that needs two of them. */
+const base = {
+  ...request('A100-40GB', gpt(12, 3072, 24, 50304), {
+    training: { globalBatch: 32, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
+    layout: { tensor: 2, pipeline: 4, data: 2 },
+  }),
+  slicing: { unit: 128, scheme: null },
+};
+
+function problem(free: readonly SearchKey[], changed: Partial<SearchProblem['request']> = {}): SearchProblem {
+  return { request: { ...base, ...changed }, fixed: new Set(searchKeys.filter((key) => !free.includes(key))) };
+}
+
+const sizes: readonly SearchKey[] = ['tensor', 'pipeline', 'data', 'virtualStages', 'microBatch', 'schedule', 'recompute'];
+
+const withMemory = (memoryBytes: number): SearchProblem['request']['cluster'] => ({
+  ...base.cluster,
+  gpu: { ...base.cluster.gpu, memoryBytes },
+});
+
+describe('layout search', () => {
+  let result: SearchResult;
+  before(() => {
+    result = searchLayouts(problem(sizes), { tokenBudget: 1e12 });
+  });
+
+  it('cuts layers evenly, and lighter at the ends with all others alike', () => {
+    assert.deepEqual(stageCuts(8, 4), [[2, 2, 2, 2], [1, 3, 3, 1]]); // prettier-ignore
+    assert.ok(stageCuts(126, 16).some((cut) => stageLayersText({ stageLayers: cut }) === '7, 8 x 14, 7 layers'));
+    for (const [layers, stages, virtualStages] of [
+      [126, 16, 4],
+      [32, 4, 2],
+      [31, 4, 2],
+    ] as const)
+      // prettier-ignore
+      for (const cut of stageCuts(layers, stages, virtualStages)) {
+        assert.equal(cut.reduce((sum, count) => sum + count, 0), layers); // prettier-ignore
+        assert.ok(cut.slice(1, -1).every((count) => count % virtualStages === 0 && count >= Math.max(...cut)));
+      }
+    assert.deepEqual(stageCuts(5, 4), [[1, 2, 1, 1]]);
+    assert.deepEqual(stageCuts(3, 4), []);
+    for (let layers = 1; layers < 20; layers++)
+      for (let stages = 1; stages < 8; stages++)
+        for (let virtualStages = 1; virtualStages < 6; virtualStages++)
+          assert.equal(canCut(layers, stages, virtualStages), stageCuts(layers, stages, virtualStages).length > 0);
+  });
+
+  it('keeps what is fixed', () => {
+    const found = searchLayouts(problem(['microBatch', 'recompute']));
+    assert.deepEqual({ ...found.best.point.layout }, base.layout);
+    for (const { plan } of found.runnersUp) assert.deepEqual({ ...plan.point.layout }, base.layout);
+    assert.ok(found.front.every(({ point }) => point.training.zeroStage === 1));
+    const gpipe = searchLayouts({ request: { ...base, schedule: 'GPipe' }, fixed: new Set(['schedule']) });
+    assert.ok(gpipe.front.every(({ point }) => point.schedule === 'GPipe'));
+  });
+
+  it('answers with a proved best that is at the head of the front and the schedules', () => {
+    const { best, front, perSchedule, proved } = result;
+    assert.ok(best.fits && proved);
+    assert.equal(gapOf(result), 0);
+    assert.equal(front[0]?.iterationMs, best.iterationMs);
+    assert.equal(perSchedule[0]?.iterationMs, best.iterationMs);
+    front.slice(1).forEach((plan, index) => {
+      const before = front[index];
+      assert.ok(before && plan.iterationMs > before.iterationMs && plan.peakBytes < before.peakBytes);
+    });
+    assert.deepEqual(
+      new Set(perSchedule.map(({ point }) => point.schedule)),
+      new Set(namedSchedules.filter((name) => name !== 'Interleaved1F1B')),
+    );
+    assert.ok(perSchedule.some(({ name }) => name.startsWith('interleaved 1F1B')));
+  });
+
+  it('says where each step goes, all parts together', () => {
+    for (const plan of [...result.front, ...result.perSchedule]) {
+      const sum = stepParts.reduce((total, part) => total + plan.parts[part], 0);
+      assert.ok(Math.abs(sum - plan.iterationMs) < 1e-9 * plan.iterationMs);
+      for (const part of stepParts) assert.ok(plan.parts[part] > -1e-6 * plan.iterationMs, `${part} of ${plan.name}`);
+    }
+    assert.ok(result.front.some(({ parts }) => parts.recompute > 0));
+  });
+
+  it('calls what is within the error bar a tie, and gives the reason why others lost', () => {
+    const limitMs = result.best.iterationMs * (1 + result.cost.errorPercent / 100);
+    assert.ok(result.runnersUp.length > 2);
+    for (const { plan, why } of result.runnersUp) {
+      assert.equal(plan.tie, plan.iterationMs <= limitMs);
+      assert.equal(why.startsWith('a tie'), plan.tie);
+    }
+    assert.ok(
+      result.runnersUp.some(({ why }) => /more (bubble|exchanges inside layers|gradient exchange|issuing operations|arithmetic)/.test(why)),
+    );
+  });
+
+  it('counts GPU hours for a number of tokens', () => {
+    const { gpuHours, iterationMs } = result.best;
+    const steps = 1e12 / (32 * 2048);
+    assert.ok(gpuHours !== null && Math.abs(gpuHours / ((steps * iterationMs * 16) / 3.6e6) - 1) < 1e-12);
+  });
+
+  it('names the faster ones that do not fit', () => {
+    const tight = searchLayouts(problem(sizes, { cluster: withMemory(12 * 2 ** 30) }));
+    assert.ok(tight.best.fits && tight.best.iterationMs > result.best.iterationMs);
+    assert.ok(tight.notFitting.length > 0);
+    for (const { iterationMs, peakBytes, why } of tight.notFitting) {
+      assert.ok(iterationMs > 0 && iterationMs < tight.best.iterationMs && 1.05 * peakBytes + 2 ** 30 > 12 * 2 ** 30);
+      assert.match(why, /needs .* or more where .* fit/);
+    }
+  });
+
+  it('gives the layout with the least memory when nothing fits', () => {
+    const { best, proved, front } = searchLayouts(problem(sizes, { cluster: withMemory(2 ** 30) }));
+    assert.deepEqual([best.fits, proved, front.length], [false, false, 0]);
+    assert.equal(best.peakBytes, result.front.at(-1)?.peakBytes);
+  });
+
+  it('streams the best so far with a bound that never exceeds it, and stops when cancelled', () => {
+    const seen: SearchProgress[] = [];
+    searchLayouts(problem(sizes), { onProgress: (at) => seen.push(at) });
+    const times = seen.flatMap(({ best }) => (best === null ? [] : [best.iterationMs]));
+    assert.ok(times.length > 1 && times.every((ms, index) => index === 0 || ms <= (times[index - 1] ?? 0)));
+    for (const { best, lowerBoundMs } of seen) assert.ok(lowerBoundMs <= (best?.iterationMs ?? Infinity));
+    const signal = { aborted: false };
+    const cancel = (): void => void (signal.aborted = true);
+    assert.throws(() => searchLayouts(problem(sizes), { signal, onProgress: cancel }), CancelledError);
+  });
+
+  it('says what would help, the most helpful first', () => {
+    const tight = problem(['pipeline', 'data', 'microBatch'], { cluster: withMemory(14 * 2 ** 30) });
+    const found = searchLayouts(tight);
+    const improvements = mostHelpful(whatIfs(tight, found).map(({ look }) => look()));
+    const gains = improvements.map(({ speedup }) => speedup);
+    assert.deepEqual(
+      gains,
+      gains.toSorted((a, b) => b - a),
+    );
+    const named = improvements.map(({ change }) => change);
+    for (const change of ['twice the nodes', 'twice the memory of each GPU', 'recompute chosen freely', 'the schedule chosen freely'])
+      assert.ok(named.includes(change), change);
+    const doubled = improvements.find(({ change }) => change === 'twice the nodes');
+    assert.ok(doubled?.plan && doubled.speedup > 1.5 && doubled.speedup < 2.5, String(doubled?.speedup));
+  });
+
+  it('solves the token slices of the best that TeraPipe has', () => {
+    const few = request('V100-16GB', { ...gpt(24, 6144, 48, 0), maxPositions: null }, { training: { globalBatch: 2, sequenceLength: 2048, zeroStage: 0 }, layout: { tensor: 8, pipeline: 12 } }); // prettier-ignore
+    for (const schedule of ['TeraPipe', 'Seq1F1B'] as const) {
+      const sliced = {
+        request: few,
+        fixed: new Set(searchKeys.filter((key) => key !== 'schedule')),
+        schedules: ['1F1B', schedule] as const,
+      };
+      const { best, lowerBoundMs } = searchLayouts(sliced);
+      assert.equal(best.point.schedule, schedule);
+      assert.equal(best.name, `${schedule}, solved slices`);
+      assert.ok(best.iterationMs >= lowerBoundMs && best.scheme.length <= 2);
+    }
+  });
+
+  it('has nothing to search where no layout is possible', () => {
+    const odd = problem([], { training: { ...base.training, globalBatch: 31 } });
+    assert.throws(() => searchLayouts(odd), hasCode('search-no-layout'));
+  });
+
+  it('finds a layout for Llama 3 405B on 16,384 GPUs with few predictions', () => {
+    const training = { ...base.training, sequenceLength: 8192, globalBatch: 2048, precision: 'bf16' as const };
+    const large = request('H100-80GB', llama3('405b', 126), { training, layout: { tensor: 8, pipeline: 16, data: 128 } });
+    const fixed = new Set(['recompute', 'context', 'zeroStage', 'offloadOptimizer'] as const);
+    const { best, counts } = searchLayouts({ request: large, fixed, schedules: ['1F1B', 'GPipe', 'TeraPipe'] });
+    assert.ok(best.fits && best.point.layout.tensor === 8 && best.iterationMs < 12_000);
+    assert.ok(counts.evaluated < 0.05 * counts.considered, JSON.stringify(counts));
+    const all = searchLayouts({ request: large, fixed });
+    assert.ok(all.proved && all.best.iterationMs <= best.iterationMs);
+    assert.ok(all.counts.evaluated < 0.1 * all.counts.considered, JSON.stringify(all.counts));
+  });
+});
+
+function hasCode(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof ExpectedError && error.code === code;
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { loadRun } from '../../../../src/core/formats/load';
+import { ExpectedError } from '../../../../src/core/errors';
+import type { ResolveDefaults } from '../../../../src/core/resolve/defaults';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+import type { PlanRequest } from '../../../../src/core/spec/request';
+
+const llama8b = {
+  layers: 32,
+  hidden: 4096,
+  heads: 32,
+  kvHeads: 8,
+  ffn: 14336,
+  gatedMlp: true,
+  vocab: 128256,
+  maxPositions: 8192,
+};
+const defaults: ResolveDefaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null };
+
+async function resolved(config: object, face: ResolveDefaults = defaults): Promise<PlanRequest> {
+  const run = await loadRun('terapipe.json', JSON.stringify(config), () => Promise.reject(new Error('no other file')));
+  return resolveRun(run, face);
+}
+
+function assumed(request: PlanRequest): string[] {
+  return request.assumptions.map(({ key }) => key);
+}
+
+describe('resolving a run', () => {
+  it('keeps what the file fixes and assumes nothing about it', async () => {
+    const request = await resolved({
+      model: llama8b,
+      cluster: { gpu: 'H100-80GB', nodes: 2, gpusPerNode: 8 },
+      training: { sequenceLength: 8192, microBatch: 2, globalBatch: 64, precision: 'bf16', recompute: 'full' },
+      layout: { tensor: 2, pipeline: 4, data: 2 },
+      schedule: '1F1B',
+    });
+    assert.deepEqual(request.layout, { tensor: 2, pipeline: 4, data: 2, context: 1, expert: 1, virtualStages: 1 });
+    assert.equal(request.training.globalBatch, 64);
+    assert.equal(request.schedule, '1F1B');
+    for (const key of ['layout.tensor', 'training.microBatch', 'cluster.nodes', 'cluster.gpu'])
+      assert.ok(!assumed(request).includes(key), key);
+  });
+
+  it('fills the rest and says why', async () => {
+    const request = await resolved({ model: llama8b });
+    for (const key of ['cluster.gpu', 'cluster.nodes', 'layout.tensor', 'training.sequenceLength', 'training.globalBatch']) {
+      const assumption = request.assumptions.find((one) => one.key === key);
+      assert.ok(assumption !== undefined && assumption.because.length > 0, key);
+    }
+  });
+
+  it('takes enough nodes for the layout that the experts are shared out evenly', async () => {
+    const moe = { ...llama8b, experts: 8, activeExperts: 2 };
+    const nodesOf = async (layout: object) => {
+      const { cluster, layout: chosen } = await resolved({ model: moe, layout });
+      assert.equal((chosen.data * chosen.context * chosen.tensor) % ((chosen.expertTensor ?? chosen.tensor) * chosen.expert), 0);
+      return cluster.nodes;
+    };
+    assert.equal(await nodesOf({ tensor: 2, pipeline: 8 }), 2);
+    assert.equal(await nodesOf({ tensor: 2, pipeline: 8, expert: 8 }), 16);
+    assert.equal(await nodesOf({ tensor: 2, pipeline: 8, expert: 8, expertTensor: 1 }), 8);
+    assert.equal(await nodesOf({ tensor: 1, pipeline: 4, context: 2, expert: 8 }), 4);
+  });
+
+  it('uses all GPUs of the cluster with a layout that divides heads and layers', async () => {
+    for (const nodes of [1, 2, 4]) {
+      const { layout } = await resolved({ model: llama8b, cluster: { gpu: 'A100-40GB', nodes } });
+      assert.equal(layout.tensor * layout.pipeline * layout.data, 8 * nodes);
+      assert.equal(32 % layout.pipeline, 0);
+    }
+  });
+
+  it('chooses more model parallelism for a model that does not fit otherwise', async () => {
+    const size = ({ layout }: PlanRequest) => layout.tensor * layout.pipeline;
+    const small = await resolved({ model: llama8b, cluster: { gpu: 'A100-80GB', nodes: 4 } });
+    const large = await resolved({
+      model: { ...llama8b, layers: 80, hidden: 8192, heads: 64, ffn: 28672 },
+      cluster: { gpu: 'A100-80GB', nodes: 4 },
+    });
+    assert.ok(size(large) > size(small));
+  });
+
+  it('takes enough nodes for a layout that is fixed', async () => {
+    const { cluster } = await resolved({ model: llama8b, layout: { tensor: 8, pipeline: 4, data: 2 } });
+    assert.equal(cluster.nodes, 8);
+  });
+
+  it('falls back to fp16 and unfused attention on a V100', async () => {
+    const { training } = await resolved({ model: llama8b, cluster: { gpu: 'V100-32GB' } });
+    assert.equal(training.precision, 'fp16');
+    assert.equal(training.attention, 'unfused');
+  });
+
+  it('plans bf16 the same however fast fp16 is', async () => {
+    const faster = { preset: 'H100-80GB', peakTflops: { fp16: 5000 } };
+    const [usual, fast] = await Promise.all(
+      ['H100-80GB', faster].map((gpu) => resolved({ model: llama8b, cluster: { gpu, nodes: 1 }, training: { precision: 'bf16' } })),
+    );
+    assert.deepEqual(fast?.training, usual?.training);
+    assert.equal(fast?.training.attention, 'flash');
+  });
+
+  it('assumes the fewest nodes on which a model fits when nothing says how many there are', async () => {
+    const large = { ...llama8b, layers: 80, hidden: 8192, heads: 64, ffn: 28672 };
+    const [small, big] = [await resolved({ model: llama8b }), await resolved({ model: large })];
+    assert.equal(small.cluster.nodes, 1);
+    assert.ok(big.cluster.nodes > 1);
+  });
+
+  it("takes the face's default cluster when no file names one", async () => {
+    const { cluster } = await resolved({ model: llama8b }, { gpu: 'H200', nodes: 3, gpusPerNode: 4 });
+    assert.deepEqual([cluster.gpu.name, cluster.nodes, cluster.gpusPerNode], ['H200', 3, 4]);
+  });
+
+  it('refuses sizes that cannot use the GPUs there are', async () => {
+    await assert.rejects(
+      resolved({ model: llama8b, cluster: { gpu: 'H100-80GB', nodes: 1 }, layout: { tensor: 8, data: 3 } }),
+      (error) => error instanceof ExpectedError && error.code === 'layout-world-size',
+    );
+  });
+
+  it('assumes sequence parallelism with tensor parallelism only', async () => {
+    const alone = await resolved({ model: llama8b, layout: { tensor: 1, pipeline: 8 } });
+    const split = await resolved({ model: llama8b, layout: { tensor: 8, pipeline: 1 } });
+    assert.deepEqual([alone.training.sequenceParallel, split.training.sequenceParallel], [false, true]);
+  });
+
+  it('takes the number of stages from their layers, and refuses others where they are written', async () => {
+    const cluster = { gpu: 'A100-80GB', nodes: 1 };
+    const { layout } = await resolved({ model: llama8b, cluster, layout: { stageLayers: [7, 9, 9, 7] } });
+    assert.deepEqual([layout.pipeline, layout.tensor * layout.data, layout.stageLayers], [4, 2, [7, 9, 9, 7]]);
+    const virtual = await resolved({ model: llama8b, cluster, layout: { virtualStages: 2, stageLayers: [7, 9, 9, 7] } });
+    assert.equal(virtual.layout.pipeline, 2);
+    const written = { model: llama8b, cluster, layout: { pipeline: 2, stageLayers: [7, 9, 9, 7] } };
+    await assert.rejects(resolved(written), (error) => {
+      assert.ok(error instanceof ExpectedError);
+      assert.equal(error.code, 'plan-stage-layers');
+      const { start, end } = error.place!.range;
+      assert.equal(JSON.stringify(written).slice(start, end), '[7,9,9,7]');
+      return true;
+    });
+  });
+});

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'mocha';
+import type { LauncherFormat } from '../../../../../src/core/formats/config-format';
+import { launchFindings, launchRules } from '../../../../../src/core/rules/launchers/findings';
+import { applied, codesOf, factAt, launcherOf, read, withDefault, type Values } from './launcher';
+import { pairs } from './pairs';
+
+const formats: readonly LauncherFormat[] = ['megatron-shell', 'megatron-yaml', 'nemo', 'megatron-bridge', 'torchtitan', 'deepspeed', 'gpt-neox']; // prettier-ignore
+
+describe('launch rules', () => {
+  it('have a pair of examples each', () => {
+    assert.deepEqual([...new Set(pairs.map(({ code }) => code))].sort(), launchRules.map(({ code }) => code).sort()); // prettier-ignore
+  });
+
+  it('have a heading in docs/findings.md each', () => {
+    const page = readFileSync(path.resolve(import.meta.dirname, '../../../../../docs/findings.md'), 'utf8');
+    for (const code of [...codesOfRules(), 'two-files-disagree', 'tt-schedule-csv']) assert.ok(page.includes(`\n## \`${code}\`\n`), code);
+  });
+
+  for (const { code, format, bad, ok, at, says, remedy, fixes } of pairs)
+    it(`${code}: finds it, says it in numbers, and mends it`, () => {
+      const launcher = launcherOf(bad, format);
+      const found = launchFindings(launcher).find((finding) => finding.code === code);
+      assert.ok(found, codesOf(launchFindings(launcher)).join());
+      assert.ok(!codesOf(launchFindings(launcherOf(ok, format))).includes(code));
+      assert.equal(factAt(launcher, found), at);
+      assert.ok(found.message.includes(says), found.message);
+      assert.ok(found.remedy.startsWith(remedy), found.remedy);
+      assert.deepEqual(found.fixes.map(({ title }) => title), fixes); // prettier-ignore
+      assert.ok(found.fixes.every(({ preferred }, index) => preferred === (index === 0)));
+      for (const fix of found.fixes)
+        assert.ok(!codesOf(launchFindings(applied(launcher, fix))).includes(code), `${fix.title} leaves ${code}`);
+    });
+
+  it('speak of their own formats only', () => {
+    for (const { code, bad } of pairs) {
+      const allowed = launchRules.find((rule) => rule.code === code)?.formats ?? [];
+      for (const format of formats.filter((name) => !allowed.includes(name)))
+        assert.ok(!codesOf(launchFindings(launcherOf(bad, format))).includes(code), `${code} in ${format}`);
+    }
+  });
+
+  it('say nothing of files that say nothing, or that are no launchers', () => {
+    for (const format of formats) assert.deepEqual(launchFindings(launcherOf({}, format)), []);
+    const { bad } = pairs[0]!;
+    for (const format of ['huggingface', 'terapipe', 'onnx'] as const)
+      assert.deepEqual(launchFindings({ ...launcherOf(bad, 'megatron-shell'), format }), []);
+  });
+});
+
+describe('launch findings', () => {
+  const uneven = launcherOf({ layers: 30, pipeline: 4 }, 'megatron-shell');
+
+  it('come most severe first', () => {
+    const launcher = launcherOf({ vocab: 50_257, sequenceParallel: true, layers: 30, pipeline: 4, microBatches: 2 }, 'megatron-shell');
+    const severities = launchFindings(launcher).map(({ severity }) => severity);
+    assert.deepEqual(severities, ['error', 'warning', 'information', 'information']);
+  });
+
+  it('stand at a value that a file gives, never at a default', () => {
+    const [found] = launchFindings(withDefault(uneven, 'pipeline'));
+    assert.equal(factAt(uneven, found!), 'layers');
+    assert.deepEqual(found!.fixes, []);
+  });
+
+  it('stand at the run where no file gives any value, and are left out if they are only information', () => {
+    const nowhere = withDefault(withDefault(uneven, 'pipeline'), 'layers');
+    assert.deepEqual(launchFindings(nowhere)[0]?.place, uneven.place);
+    assert.deepEqual(launchFindings(withDefault(launcherOf({ vocab: 50_257 }, 'megatron-shell'), 'vocab')), []);
+  });
+
+  it('keep quotes and the way a file writes truth', () => {
+    const quotedSize = read('layers: 30\npipeline: 4\n', 'nemo');
+    const { source } = quotedSize.facts.pipeline!;
+    assert.ok(source.kind === 'file');
+    const text = 'layers: 30\npipeline: "4"\n';
+    const place = { ...source.place, range: { start: source.place.range.start, end: source.place.range.end + 2 } };
+    const launcher = { ...quotedSize, text, facts: { ...quotedSize.facts, pipeline: { value: 4, source: { ...source, place } } } };
+    assert.equal(launchFindings(launcher)[0]?.fixes[0]?.edits[0]?.newText, '"5"');
+    const python = { ...launcherOf({ pipeline: 2, virtualStages: 2, overlapP2p: false }, 'nemo') };
+    const capital = { ...python, text: python.text.replace('false', 'False') };
+    assert.equal(launchFindings(capital)[0]?.fixes[0]?.edits[0]?.newText, 'True');
+  });
+
+  it('offer no edit of an expression, nor of another file', () => {
+    const expression = { ...uneven, text: uneven.text.replace(': 4', ':$P') };
+    assert.deepEqual(launchFindings(expression)[0]?.fixes, []);
+    assert.deepEqual(launchFindings({ ...uneven, file: 'another' })[0]?.fixes, []);
+  });
+
+  it('choose sizes that the GPUs of the run allow', () => {
+    const launcher = launcherOf({ layers: 30, pipeline: 4, tensor: 1, world: 8 }, 'megatron-shell');
+    assert.deepEqual(launchFindings(launcher)[0]?.fixes.map(({ title }) => title), ['Set --pipeline to 2']); // prettier-ignore
+  });
+
+  it('do not take a recipe of Megatron-Bridge for its defaults', () => {
+    assert.deepEqual(
+      launchFindings(launcherOf({ sequenceParallel: true, vocab: 50_257, world: 6, globalBatch: 5 }, 'megatron-bridge')),
+      [],
+    );
+  });
+
+  it('do not mind few micro-batches where virtual stages keep the pipeline busy', () => {
+    const idleOf = (microBatches: number) =>
+      launchFindings(launcherOf({ pipeline: 4, virtualStages: 8, microBatches }, 'nemo')).find((finding) => finding.code === 'microbatches-below-stages')?.message; // prettier-ignore
+    assert.equal(idleOf(2), '2 micro-batches for 32 stages (4 x 8 virtual): they idle 15.8 % of the time');
+    assert.equal(idleOf(4), undefined);
+  });
+
+  it('tell heads that are repeated from heads that cannot be', () => {
+    const severityOf = (format: LauncherFormat) => launchFindings(launcherOf({ heads: 32, kvHeads: 2, tensor: 8 }, format))[0]?.severity;
+    assert.deepEqual([severityOf('nemo'), severityOf('torchtitan')], ['warning', 'error']);
+  });
+
+  it('know every wrong pair of recompute settings', () => {
+    const saidOf = (values: Values) =>
+      launchFindings(launcherOf(values, 'megatron-shell')).map(({ severity, message }) => `${severity}: ${message}`);
+    assert.deepEqual(saidOf({ recomputeGranularity: 'full' }), [
+      'error: Full recompute needs a method, uniform or block, and none is given',
+    ]);
+    assert.deepEqual(saidOf({ recomputeMethod: 'uniform' }), [
+      'warning: Without a granularity nothing is recomputed: this setting has no effect',
+    ]);
+    assert.deepEqual(saidOf({ recomputeGranularity: 'selective', recomputeLayers: 2 }), [
+      'error: Selective recompute takes no number of layers, and 2 layers are given',
+    ]);
+    assert.deepEqual(saidOf({ recomputeGranularity: 'selective' }), []);
+  });
+
+  it('count an embedding or a loss as a layer where the run does', () => {
+    assert.deepEqual(
+      launchFindings(launcherOf({ layers: 30, pipeline: 4, embeddingAsLayer: true, lossAsLayer: true }, 'megatron-shell')),
+      [],
+    );
+    assert.equal(launchFindings(launcherOf({ layers: 32, pipeline: 4, lossAsLayer: true }, 'megatron-shell')).length, 1);
+  });
+
+  it('treat absurd numbers as unknown', () => {
+    for (const size of [0, -4, 1.5, 1e300, Number.MAX_SAFE_INTEGER])
+      assert.deepEqual(launchFindings(launcherOf({ layers: 30, pipeline: size }, 'megatron-shell')), []);
+  });
+});
+
+function codesOfRules(): string[] {
+  return launchRules.map(({ code }) => code);
+}

@@ -1,0 +1,454 @@
+import assert from 'node:assert/strict';
+import type { ExpectedError } from '../../../../../src/core/errors';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { applyOverrides } from '../../../../../src/core/formats/overrides';
+import type { Run } from '../../../../../src/core/formats/run';
+import type { Finding } from '../../../../../src/core/findings';
+import { findingOfError, findingsOf, settingEdits } from '../../../../../src/core/rules/plan/findings';
+import { csvProblemCodes } from '../../../../../src/core/schedules/pytorch-csv/problems';
+import { findingCodes } from '../../../../../src/core/rules/plan/codes';
+import { configErrorCodes } from '../../../../../src/core/formats/errors';
+import { divisorsOf, nearest, nearestMultiples } from '../../../../../src/core/numbers';
+import { makePlan } from '../../../../../src/core/planner/make-plan';
+import { chosenOf } from '../../../../../src/core/planner/plan';
+import { findRemedies, mostTrials, remedyText } from '../../../../../src/core/rules/plan/remedies';
+import { resolveRun } from '../../../../../src/core/resolve/resolve';
+import { errorOf, load, loadFixture, loadObject } from '../../formats/files';
+
+const root = path.join(import.meta.dirname, '../../../../..');
+const model = { layers: 24, hidden: 2048, heads: 16, vocab: 0 };
+const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
+
+async function findings(config: object): Promise<Finding[]> {
+  return findingsOf(await loadObject({ model, ...config }), null);
+}
+
+async function only(config: object): Promise<Finding> {
+  const found = await findings(config);
+  assert.equal(found.length, 1, found.map(({ code }) => code).join());
+  return found[0]!;
+}
+
+function textOf(run: Run, finding: Finding): string {
+  return run.texts?.get(finding.place.file)?.slice(finding.place.range.start, finding.place.range.end) ?? '';
+}
+
+function apply(run: Run, finding: Finding, index = 0): string {
+  const edits = [...(finding.fixes[index]?.edits ?? [])].sort((a, b) => b.place.range.start - a.place.range.start);
+  return edits.reduce(
+    (text, { place, newText }) => text.slice(0, place.range.start) + newText + text.slice(place.range.end),
+    run.texts?.get(run.file) ?? '',
+  );
+}
+
+describe('findingsOf', () => {
+  it('has nothing to say about a sound run', async () => {
+    assert.deepEqual(findingsOf(await loadFixture('pipeline/terapipe.json'), null), []);
+    assert.deepEqual(findingsOf(await loadFixture('gpt2-tiny/config.json'), null), []);
+  });
+
+  it('names the nearest stage counts that divide the layers', async () => {
+    const finding = await only({ layout: { pipeline: 10 } });
+    assert.equal(finding.code, 'layers-not-divisible');
+    assert.equal(finding.severity, 'error');
+    assert.equal(finding.message, '24 layers cannot be divided evenly over 10 stages');
+    assert.equal(finding.remedy, 'set layout.pipeline to 12 or 8');
+    const tooMany = await only({ layout: { pipeline: 48 } });
+    assert.equal(tooMany.message, '48 stages for 24 layers: 24 would have none');
+    assert.equal(tooMany.remedy, 'set layout.pipeline to 24');
+  });
+
+  it('points at the value and mends it in place', async () => {
+    const text = '{\n  // keep me\n  "model": { "layers": 24, "hidden": 64, "heads": 4 },\n  "layout": { "pipeline": 10 }, // and me\n}\n';
+    const run = await load({ 'terapipe.json': text });
+    const [finding] = findingsOf(run, null);
+    assert.equal(textOf(run, finding!), '10');
+    assert.deepEqual(
+      finding!.fixes.map(({ title, preferred }) => [title, preferred]),
+      [
+        ['Set layout.pipeline to 12', true],
+        ['Set layout.pipeline to 8', false],
+      ],
+    );
+    assert.equal(apply(run, finding!), text.replace('10', '12'));
+  });
+
+  it('wants virtual stages that divide the layers of a stage', async () => {
+    const finding = await only({ layout: { pipeline: 4, virtualStages: 4 } });
+    assert.deepEqual([finding.code, finding.remedy], ['layers-virtual-stages', 'set layout.virtualStages to 3 or 6']);
+    assert.deepEqual(await findings({ layout: { pipeline: 4, virtualStages: 3 } }), []);
+  });
+
+  it('refuses virtual stages that the schedule does not have', async () => {
+    const layout = { pipeline: 4, virtualStages: 3 };
+    const finding = await only({ schedule: 'ZBVZeroBubble', layout });
+    assert.deepEqual([finding.code, finding.remedy], ['schedule-virtual-stages', 'set layout.virtualStages to 2, or another schedule']);
+    assert.equal((await only({ schedule: 'TeraPipe', layout })).code, 'schedule-virtual-stages');
+    for (const schedule of ['1F1B', 'LoopedBFS']) assert.deepEqual(await findings({ schedule, layout }), []);
+    assert.deepEqual(await findings({ schedule: 'ZBVZeroBubble', layout: { pipeline: 4 } }), []);
+  });
+
+  it('wants heads, widths and key/value heads that a tensor size divides', async () => {
+    const heads = await only({ layout: { tensor: 6 } });
+    assert.deepEqual([heads.code, heads.remedy], ['heads-tensor', 'set layout.tensor to 8 or 4']);
+    const width = await only({ model: { ...model, ffn: 8190 }, layout: { tensor: 4 } });
+    assert.deepEqual([width.code, width.remedy], ['width-tensor', 'set layout.tensor to 2']);
+    const grouped = { layers: 1, hidden: 768, heads: 12, kvHeads: 4, vocab: 0 };
+    const kv = await only({ model: grouped, layout: { tensor: 6 } });
+    assert.deepEqual([kv.code, kv.severity, kv.remedy], ['kv-heads-tensor', 'error', 'set layout.tensor to 4 or 12']);
+    const repeated = await only({ model: grouped, layout: { tensor: 12 } });
+    assert.deepEqual([repeated.code, repeated.severity], ['kv-heads-tensor', 'information']);
+  });
+
+  it('wants the decoder of an encoder-decoder model divided too, and its stacks by themselves', async () => {
+    const bart = { model_type: 'bart', d_model: 1024, encoder_layers: 12, decoder_layers: 6, encoder_attention_heads: 16 };
+    const found = async (decoder: object, layout: object) =>
+      findingsOf(
+        await load({
+          'terapipe.json': JSON.stringify({ model: { from: 'config.json', vocab: 1024 }, layout }),
+          'config.json': JSON.stringify({ ...bart, decoder_attention_heads: 16, ...decoder }),
+        }),
+        null,
+      ).map(({ code, remedy }) => [code, remedy]);
+    assert.deepEqual(await found({}, { tensor: 8, pipeline: 4 }), []);
+    assert.deepEqual(await found({ decoder_attention_heads: 4 }, { tensor: 8 }), [['heads-tensor', 'set layout.tensor to 4']]);
+    assert.deepEqual(await found({ decoder_ffn_dim: 4092 }, { tensor: 8 }), [['width-tensor', 'set layout.tensor to 4']]);
+    assert.deepEqual(
+      (await found({}, { pipeline: 19 })).map(([code]) => code),
+      ['layers-not-divisible'],
+    );
+  });
+
+  it('wants heads that divide the hidden size unless the head size is given', async () => {
+    assert.equal((await only({ model: { ...model, heads: 15 } })).code, 'hidden-heads');
+    assert.deepEqual(await findings({ model: { ...model, heads: 15, headDim: 128 } }), []);
+    assert.equal((await only({ model: { ...model, kvHeads: 3 } })).code, 'kv-heads-heads');
+  });
+
+  it('compares the sizes with the GPUs there are', async () => {
+    const cluster = { gpu: 'V100-16GB', nodes: 48, gpusPerNode: 8 };
+    const finding = await only({ cluster, layout: { tensor: 4, pipeline: 24, data: 8 } });
+    assert.equal(finding.code, 'world-size');
+    assert.equal(finding.message, 'tensor 4 x pipeline 24 x data 8 = 768 GPUs, but the cluster has 48 x 8 = 384');
+    assert.equal(finding.remedy, 'set layout.data to 4 or set cluster.nodes to 96');
+    assert.deepEqual(
+      finding.fixes.map(({ title }) => title),
+      ['Set layout.data to 4', 'Set cluster.nodes to 96'],
+    );
+    assert.deepEqual(await findings({ cluster, layout: { tensor: 4, pipeline: 24, data: 4 } }), []);
+    const open = await only({ cluster: { ...cluster, nodes: 1 }, layout: { tensor: 8, pipeline: 24 } });
+    assert.equal(open.message, 'tensor 8 x pipeline 24 = 192 does not divide the 1 x 8 = 8 GPUs of the cluster');
+    assert.equal(open.remedy, 'set cluster.nodes to 24');
+  });
+
+  it('knows how many GPUs a node of a preset has', async () => {
+    const finding = await only({ cluster: { gpu: 'A100-80GB', nodes: 2 }, layout: { tensor: 16 } });
+    assert.deepEqual([finding.code, finding.severity, finding.remedy], ['tensor-beyond-node', 'warning', 'set layout.tensor to 8']);
+  });
+
+  it('wants a global batch that replicas and micro-batches divide', async () => {
+    const finding = await only({ layout: { data: 3 }, training: { globalBatch: 32, microBatch: 2 } });
+    assert.deepEqual([finding.code, finding.remedy], ['global-batch', 'set training.globalBatch to 30 or 36']);
+    const derived = await only({
+      cluster: { gpu: 'A100-80GB', nodes: 3, gpusPerNode: 8 },
+      layout: { tensor: 8, pipeline: 1 },
+      training: { globalBatch: 32 },
+    });
+    assert.equal(derived.message, 'A global batch of 32 cannot be divided over 3 replicas');
+  });
+
+  it('tells the idle share of too few micro-batches', async () => {
+    const layout = { pipeline: 4, data: 1 };
+    const finding = await only({ schedule: '1F1B', layout, training: { globalBatch: 1 } });
+    assert.equal(finding.code, 'few-micro-batches');
+    assert.match(finding.message, /idle 75 %/);
+    assert.deepEqual(await findings({ schedule: 'TeraPipe', layout, training: { globalBatch: 1 } }), []);
+  });
+
+  it('compares a given scheme with the batch and the sequence', async () => {
+    const training = { sequenceLength: 128, globalBatch: 2 };
+    const layout = { data: 1 };
+    const short = await only({ training, layout, slicing: { scheme: [[2, [64, 32]]] } }); // prettier-ignore
+    assert.deepEqual([short.code, short.remedy], ['scheme-mismatch', 'make each list add up to 128']);
+    const few = await only({ training, layout, slicing: { scheme: [[1, [64, 64]]] } }); // prettier-ignore
+    assert.equal(few.message, 'The scheme covers 1 sequence, and a replica has 2');
+    assert.deepEqual(await findings({ training, layout, slicing: { scheme: [[1, [128]], [1, [64, 64]]] } }), []); // prettier-ignore
+  });
+
+  it('compares the sequence with positions, slices and parallel sizes', async () => {
+    const learned = await only({ model: { ...model, maxPositions: 1024 }, training: { sequenceLength: 2048 } });
+    assert.deepEqual([learned.code, learned.severity], ['sequence-positions', 'error']);
+    const rotary = await only({ model: { ...model, maxPositions: 1024, positions: 'rotary' }, training: { sequenceLength: 2048 } });
+    assert.equal(rotary.severity, 'warning');
+    const unit = await only({ training: { sequenceLength: 2048 }, slicing: { unit: 96 } });
+    assert.deepEqual([unit.code, unit.fixes[0]?.title], ['sequence-unit', 'Set slicing.unit to 32']);
+    const context = await only({ training: { sequenceLength: 4100 }, layout: { context: 4 } });
+    assert.deepEqual([context.code, context.remedy], ['context-length', 'set training.sequenceLength to 4,104 or 4,096']);
+    const sequence = await only({ training: { sequenceLength: 2050, sequenceParallel: true }, layout: { tensor: 4 } });
+    assert.equal(sequence.code, 'sequence-parallel-length');
+  });
+
+  it('says how a vocabulary is padded once the tensor size is known', async () => {
+    const finding = await only({ model: { ...model, vocab: 50257 }, layout: { tensor: 8 } });
+    assert.deepEqual([finding.code, finding.severity], ['vocabulary-padding', 'information']);
+    assert.match(finding.message, /pads it to 51,200/);
+    const llama = await only({ model: { ...model, vocab: 128256 }, layout: { tensor: 8 } });
+    assert.match(`${llama.message}; ${llama.remedy}`, /of 128,256 .* to 129,024; planned with 128,256; .* of 129,024 /);
+    assert.deepEqual(await findings({ model: { ...model, vocab: 51200 }, layout: { tensor: 8 } }), []);
+    assert.deepEqual(await findings({ model: { ...model, vocab: 50257 } }), []);
+  });
+
+  it('warns of habits that cost', async () => {
+    assert.equal((await only({ layout: { pipeline: 4 }, training: { zeroStage: 2 } })).code, 'zero-with-pipeline');
+    assert.equal((await only({ training: { recompute: 'selective', attention: 'flash' } })).code, 'selective-recompute-flash');
+    assert.equal((await only({ layout: { pipeline: 4 }, training: { offloadLayers: 2 } })).code, 'activations-offload');
+    assert.equal((await only({ training: { offloadLayers: 2, recompute: 'full' } })).code, 'activations-offload');
+    assert.deepEqual(await findings({ training: { offloadLayers: 2, recompute: 'full', runtime: 'deepspeed' } }), []);
+    assert.deepEqual(await findings({ training: { offloadLayers: 2 } }), []);
+    assert.equal((await only({ layout: { expert: 8 } })).code, 'expert-dense-model');
+    assert.equal((await only({ cluster: { gpu: 'V100-16GB' }, training: { precision: 'bf16' } })).code, 'precision-slow');
+  });
+
+  it('holds experts against those active, the expert size and the replicas', async () => {
+    const routed = { ...model, experts: 8, activeExperts: 2 };
+    const at = async (changed: object, layout: object = {}) => {
+      const { code, severity, message, remedy } = await only({ model: { ...routed, ...changed }, layout });
+      assert.equal(severity, 'error');
+      return [code, message, remedy];
+    };
+    assert.deepEqual(await findings({ model: routed, layout: { expert: 4, data: 8 } }), []);
+    assert.deepEqual(await at({ activeExperts: 9 }), [
+      'experts-active',
+      'A token cannot visit 9 experts: there are 8',
+      'set model.activeExperts to 8 or less',
+    ]);
+    assert.deepEqual(await at({ activeExperts: null }), [
+      'experts-active',
+      'There is model.experts without model.activeExperts: planned as a dense model',
+      'give model.activeExperts too, or remove model.experts',
+    ]);
+    assert.deepEqual((await at({ experts: null }))[0], 'experts-active');
+    assert.deepEqual(await at({}, { expert: 3 }), [
+      'experts-expert',
+      '8 experts cannot be divided over an expert size of 3',
+      'set layout.expert to 4 or 2',
+    ]);
+    assert.deepEqual(await at({}, { expert: 8, data: 4 }), [
+      'expert-replicas',
+      'An expert size of 8 does not divide the 4 replicas (data x context) that share the experts',
+      'set layout.expert to 4',
+    ]);
+    assert.equal((await at({}, { expert: 4, data: 6 }))[2], 'set layout.expert to 2');
+    assert.deepEqual((await at({ expertFfn: 1001 }, { tensor: 2 }))[0], 'width-tensor');
+  });
+
+  it('lets tensor-parallel ranks hold experts of their own where the expert tensor size says so', async () => {
+    const expertModel = { layers: 4, hidden: 64, heads: 4, vocab: 128, experts: 8, activeExperts: 2 };
+    const codesOf = async (layout: object) =>
+      findingsOf(await loadObject({ model: expertModel, layout: { tensor: 2, pipeline: 1, data: 4, expert: 8, ...layout } }), null).map(
+        ({ code }) => code,
+      );
+    assert.ok((await codesOf({})).includes('expert-replicas'));
+    assert.ok(!(await codesOf({ expertTensor: 1 })).includes('expert-replicas'));
+  });
+
+  it('knows the replicas that the planner chose', async () => {
+    const config = {
+      model: { layers: 4, hidden: 256, heads: 4, vocab: 0, experts: 8, activeExperts: 2 },
+      cluster: { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 6 },
+      training: { sequenceLength: 256, globalBatch: 6 },
+      layout: { expert: 4 },
+    };
+    const run = await loadObject(config);
+    assert.deepEqual(findingsOf(run, null), []);
+    const plan = makePlan(resolveRun(run, defaults));
+    const codes = findingsOf(run, plan).map(({ code }) => code);
+    assert.ok(codes.includes('expert-replicas'), codes.join());
+  });
+
+  it('puts what no file gives at the start of the run, without an edit that would not help', async () => {
+    const run = applyOverrides(await loadObject({ model }), ['layout.pipeline=10']);
+    const [finding] = findingsOf(run, null);
+    assert.deepEqual(finding?.place, run.place);
+    assert.deepEqual(finding.fixes, []);
+  });
+
+  it('names the stage that does not fit, by how much, and a change that does', async () => {
+    const text = JSON.stringify(
+      {
+        model: { layers: 8, hidden: 8192, heads: 64, vocab: 0 },
+        cluster: { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 8 },
+        training: { sequenceLength: 4096, globalBatch: 8, microBatch: 2, precision: 'bf16' },
+        layout: { tensor: 2, pipeline: 4, data: 1 },
+        schedule: 'GPipe',
+      },
+      null,
+      2,
+    );
+    const run = await load({ 'terapipe.json': text });
+    const plan = makePlan(resolveRun(run, defaults));
+    const fitted = findingsOf(run, plan).filter(({ code }) => code === 'memory-over-capacity');
+    assert.deepEqual(fitted, [], 'this one fits');
+
+    const tight = applyOverrides(run, ['cluster.gpu.memoryGB=24']);
+    const tightPlan = makePlan(resolveRun(tight, defaults));
+    let plans = 0;
+    const remedies = findRemedies(tight, tightPlan, (changed) => {
+      plans++;
+      return makePlan(resolveRun(changed, defaults));
+    });
+    assert.ok(plans <= mostTrials && remedies.length > 0);
+    const [finding] = findingsOf(tight, tightPlan, remedies).filter(({ code }) => code === 'memory-over-capacity');
+    assert.match(finding!.message, /^Stage \d of 4 needs [\d.]+ GiB, and [\d.]+ GiB are usable: does not fit, [\d.]+ [GM]iB too much$/);
+    assert.match(finding!.remedy, /: fits, (\+[\d.]+ %|[\d.]+ % faster|as fast)/);
+    const [unhelped] = findingsOf(tight, tightPlan).filter(({ code }) => code === 'memory-over-capacity');
+    assert.match(unhelped!.remedy, /^search layouts that fit/, 'nothing is promised before it was planned');
+    const before = chosenOf(tightPlan);
+    for (const remedy of remedies) {
+      const mended = applyOverrides(
+        tight,
+        remedy.sets.map(([key, value]) => `${key}=${value}`),
+      );
+      const mendedPlan = makePlan(resolveRun(mended, defaults));
+      const after = chosenOf(mendedPlan);
+      assert.deepEqual([after.fits, after.iterationMs], [true, remedy.iterationMs], remedyText(remedy));
+      assert.ok(Math.abs(before.tokensPerSecond / after.tokensPerSecond - 1 - remedy.slower) < 1e-9);
+      assert.ok(!findingsOf(mended, mendedPlan).some(({ code }) => code === 'memory-over-capacity'));
+    }
+  });
+
+  it('offers each change that fits as one edit of the file, which then plans as said', async () => {
+    const config = {
+      model: { layers: 8, hidden: 8192, heads: 64, vocab: 0 },
+      cluster: { gpu: { preset: 'A100-80GB', memoryGB: 24 }, nodes: 1, gpusPerNode: 8 },
+      training: { sequenceLength: 4096, globalBatch: 8, microBatch: 2, precision: 'bf16' },
+      layout: { tensor: 2, pipeline: 4, data: 1 },
+      schedule: 'GPipe',
+    };
+    const text = JSON.stringify(config, null, 2);
+    const run = await load({ 'terapipe.json': text });
+    const plan = makePlan(resolveRun(run, defaults));
+    const remedies = findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults)));
+    const [finding] = findingsOf(run, plan, remedies).filter(({ code }) => code === 'memory-over-capacity');
+    assert.ok(finding);
+    assert.equal(finding.fixes.length, remedies.length);
+    assert.ok(remedies.length > 0);
+    for (const [index, fix] of finding.fixes.entries()) {
+      const edited = [...fix.edits]
+        .sort((a, b) => b.place.range.start - a.place.range.start)
+        .reduce((result, { place: { range }, newText }) => result.slice(0, range.start) + newText + result.slice(range.end), text);
+      const chosen = chosenOf(makePlan(resolveRun(await load({ 'terapipe.json': edited }), defaults)));
+      assert.deepEqual([chosen.fits, chosen.iterationMs], [true, remedies[index]!.iterationMs], fix.title);
+    }
+  });
+
+  it('turns an unreadable file into one finding, gently for models we do not read', async () => {
+    const place = { file: 'x', range: { start: 0, end: 0 } };
+    const syntax = findingOfError(await errorOf(load({ 'terapipe.json': '{' })), place);
+    assert.deepEqual([syntax.code, syntax.severity, syntax.place.file], ['config-json-syntax', 'error', 'terapipe.json']);
+    const clip = findingOfError(await errorOf(load({ 'config.json': '{"model_type": "clip"}' })), place);
+    assert.equal(clip.severity, 'information');
+    const bert = await load({ 'config.json': '{"model_type": "bert"}' });
+    assert.throws(
+      () => resolveRun(bert, defaults),
+      (error: ExpectedError) => error.code === 'model-not-planned' && findingOfError(error, place).severity === 'information',
+    );
+  });
+});
+
+describe('settingEdits', () => {
+  const edited = async (text: string, key: string, value: string | number | null) => {
+    const run = await load({ 'terapipe.json': text });
+    const edits = settingEdits(run, key, value) ?? [];
+    return [...edits]
+      .sort((a, b) => b.place.range.start - a.place.range.start)
+      .reduce((result, { place, newText }) => result.slice(0, place.range.start) + newText + result.slice(place.range.end), text);
+  };
+  const text = '{\n\t// a\n\t"model": {"layers": 1, "hidden": 8, "heads": 1},\n\t"schedule": "1F1B" // b\n}\n';
+
+  it('replaces, inserts and removes, keeping comments and indentation', async () => {
+    assert.equal(await edited(text, 'schedule', 'GPipe'), text.replace('1F1B', 'GPipe'));
+    const inserted = await edited(text, 'layout.tensor', 2);
+    assert.match(inserted, /\/\/ a/);
+    assert.match(inserted, /"1F1B", \/\/ b\n\t"layout": \{ "tensor": 2 \}\n/);
+    const removed = await edited(text, 'schedule', null);
+    assert.ok(!removed.includes('schedule') && removed.includes('// a'));
+    assert.equal((await load({ 'terapipe.json': removed })).schedule, undefined);
+    assert.equal((await load({ 'terapipe.json': inserted })).layout.tensor?.value, 2);
+  });
+
+  it('edits no model config', async () => {
+    const run = await loadFixture('gpt2-tiny/config.json');
+    assert.equal(settingEdits(run, 'layout.tensor', 2), null);
+  });
+});
+
+describe('numbers near', () => {
+  const count = fc.integer({ min: 1, max: 100_000 });
+
+  it('lists every divisor once, ascending', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 3000 }), (n) => {
+        const expected = Array.from({ length: n }, (_, index) => index + 1).filter((divisor) => n % divisor === 0);
+        assert.deepEqual(divisorsOf(n), expected);
+      }),
+      { seed: 7, numRuns: 200 },
+    );
+  });
+
+  it('offers valid values only, the nearest first', () => {
+    fc.assert(
+      fc.property(count, count, (step, wanted) => {
+        const near = nearestMultiples(step, wanted);
+        assert.ok(near.length > 0 || wanted % step === 0);
+        for (const value of near) assert.ok(value > 0 && value % step === 0 && Math.abs(value - wanted) <= Math.max(step, wanted));
+        const distances = nearest(divisorsOf(step), wanted).map((value) => Math.abs(value - wanted));
+        assert.deepEqual([...distances].sort((a, b) => a - b), distances); // prettier-ignore
+      }),
+      { seed: 7, numRuns: 500 },
+    );
+  });
+});
+
+describe('docs/findings.md', () => {
+  const csvCodes = csvProblemCodes.map((code) => `schedule-csv-${code}`);
+  const page = path.join(root, 'docs/findings.md');
+  const headings = existsSync(page) ? [...readFileSync(page, 'utf8').matchAll(/^## `(.+)`$/gm)].map((match) => match[1]!) : [];
+
+  it('has one heading for every code', () => {
+    assert.deepEqual(
+      [...findingCodes, ...configErrorCodes, ...csvCodes].filter((code) => !headings.includes(code)),
+      [],
+    );
+    assert.equal(new Set(headings).size, headings.length);
+  });
+
+  it('has a heading for every expected error thrown in core', () => {
+    const thrown = sourceFiles(path.join(root, 'src/core')).flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/new ExpectedError\(\s*'([a-z0-9-]+)'/g)].map((match) => match[1]!),
+    );
+    assert.ok(thrown.length > 0);
+    assert.deepEqual(
+      thrown.filter((code) => !headings.includes(code)),
+      [],
+    );
+  });
+
+  it('has no heading without a code', () => {
+    const sources = sourceFiles(path.join(root, 'src'))
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n');
+    assert.deepEqual(
+      headings.filter((code) => !sources.includes(`'${code}'`) && !csvCodes.includes(code)),
+      [],
+    );
+  });
+});
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => path.join(folder, name));
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { faultsOf, faultText } from '../../../../../src/core/schedules/simulate/complete';
+import { scheduleAbouts } from '../../../../../src/core/schedules/descriptions';
+import { generateSchedule, problemOf, scheduleNames } from '../../../../../src/core/schedules/registry';
+import type { Schedule } from '../../../../../src/core/schedules/schedule';
+import { noTransfers, simulate } from '../../../../../src/core/schedules/simulate/simulate';
+
+const whole = (microBatches: number): { batch: number; tokens: number[] }[] =>
+  Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [64] }));
+
+function textsOf(schedule: Schedule): string[] {
+  return faultsOf(schedule).map((fault) => faultText(schedule, fault));
+}
+
+describe('faults of a schedule', () => {
+  const split = generateSchedule('ZBVZeroBubble', problemOf(whole(3), 2, 2));
+  const changed = (row: number, kind: number, chunk: number, unit: number): Schedule => {
+    const columns = { kind: split.kind.slice(), chunk: split.chunk.slice(), unit: split.unit.slice() };
+    [columns.kind[row], columns.chunk[row], columns.unit[row]] = [kind, chunk, unit];
+    return { ...split, ...columns };
+  };
+
+  it('are none in what is generated', () => {
+    assert.deepEqual(faultsOf(split), []);
+    assert.deepEqual(faultsOf(generateSchedule('DualPipeV', problemOf(whole(4), 2, 2))), []);
+  });
+
+  it('are a whole backward beside its parts, a chunk on another stage, and what is not there', () => {
+    const weight = split.kind.indexOf(3);
+    const [chunk, unit] = [split.chunk[weight]!, split.unit[weight]!];
+    assert.deepEqual(textsOf(changed(weight, 1, chunk, unit)), [
+      `the backward of micro-batch ${unit}, slice 0 on chunk ${chunk} a second time`,
+    ]);
+    assert.deepEqual(textsOf(changed(0, 0, 1, 0)), [
+      'the forward of micro-batch 0, slice 0 on chunk 1 on another stage than 1',
+      'no forward of micro-batch 0, slice 0 on chunk 0',
+    ]);
+    assert.deepEqual(textsOf(changed(0, 0, 7, 0)), [
+      'an operation on chunk 7 that there is not',
+      'no forward of micro-batch 0, slice 0 on chunk 0',
+    ]);
+  });
+
+  it('are overlapped forwards with no backward after them', () => {
+    const schedule = generateSchedule('GPipe', problemOf(whole(2), 1));
+    const overlapping = (row: number): Schedule => ({
+      ...schedule,
+      overlapsNext: Uint8Array.from(schedule.kind, (_, each) => Number(each === row)),
+    });
+    assert.deepEqual(faultsOf(overlapping(0)), [{ fault: 'no-overlap', row: 0 }]);
+    assert.deepEqual(faultsOf(overlapping(3)), [{ fault: 'no-overlap', row: 3 }]);
+    // The row after the last of a stage is another stage's.
+    const turned = generateSchedule('GPipe', problemOf(whole(1), 2));
+    const backwardFirst = { ...turned, kind: Uint8Array.from([1, 0, 1, 0]), overlapsNext: Uint8Array.from([0, 1, 0, 0]) };
+    assert.deepEqual(faultsOf(backwardFirst), [{ fault: 'no-overlap', row: 1 }]);
+    const ms = new Float64Array(2).fill(1);
+    const durations = { forwardMs: ms, backwardInputMs: ms, backwardWeightMs: ms };
+    assert.throws(() => simulate(overlapping(0), durations, noTransfers(2)), { code: 'schedule-incomplete' });
+    // The forward of micro-batch 1 beside the backward of micro-batch 0 can be overlapped: they take as long as both.
+    assert.equal(simulate(overlapping(1), durations, noTransfers(2)).makespanMs, 6);
+  });
+});
+
+describe('generating a schedule', () => {
+  it('says what to change when the schedule cannot run that', () => {
+    const codeOf = (make: () => unknown): string => {
+      try {
+        make();
+      } catch (error) {
+        const { code, message, remedy } = error as { code: string; message: string; remedy: string };
+        return `${code}: ${message}; ${remedy}`;
+      }
+      return 'nothing';
+    };
+    assert.match(
+      codeOf(() => generateSchedule('Nope', problemOf(whole(2), 2))),
+      /^schedule-unknown: .*"Nope"; use one of GPipe, 1F1B, /,
+    );
+    assert.match(
+      codeOf(() => generateSchedule('1F1B', problemOf(whole(2), 2, 2))),
+      /^schedule-unmet: 1F1B has 1 virtual/,
+    );
+    assert.match(
+      codeOf(() => generateSchedule('LoopedBFS', problemOf(whole(2), 2))),
+      /^schedule-unmet: LoopedBFS has two or more virtual/,
+    );
+    const sliced = [{ batch: 1, tokens: [8, 8] }];
+    assert.match(
+      codeOf(() => generateSchedule('LoopedBFS', problemOf(sliced, 2, 2))),
+      /^schedule-unmet: LoopedBFS runs whole sequences/,
+    );
+    assert.match(
+      codeOf(() => generateSchedule('DualPipeV', problemOf(whole(3), 2, 2))),
+      /^schedule-unmet: DualPipeV needs at least 4 micro-batches/,
+    );
+    assert.match(
+      codeOf(() => generateSchedule('GPipe', problemOf([], 2))),
+      /^schedule-unmet: GPipe has no micro-batch to run/,
+    );
+  });
+});
+
+describe('sentences about schedules', () => {
+  it('are there for every schedule, in the order of the registry', () => {
+    assert.deepEqual(Object.keys(scheduleAbouts), scheduleNames);
+    for (const about of Object.values(scheduleAbouts)) assert.match(about, /^[A-Z0-9].*\.$/);
+  });
+});

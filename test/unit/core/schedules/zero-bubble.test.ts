@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { busyTimes } from '../../../../src/core/schedules/simulate/idle';
+import { generateSchedule, scheduleKind } from '../../../../src/core/schedules/registry';
+import type { Schedule } from '../../../../src/core/schedules/schedule';
+import { equalTimes, longestSpanMs, peaks, rowMemory, timelineOf, wholeProblem } from '../../../property/planned';
+
+function orderOf({ rowStart, kind, unit }: Schedule, stage: number): string {
+  const rows = Array.from({ length: rowStart[stage + 1]! - rowStart[stage]! }, (_, index) => index + rowStart[stage]!);
+  return rows.map((row) => `${'FBIW'[kind[row]!]!}${unit[row]!}`).join(' ');
+}
+
+const made = (name: string, stages: number, microBatches: number): Schedule =>
+  generateSchedule(name, wholeProblem(name, microBatches, equalTimes(stages, 1, 1, 1, 0)));
+
+describe('hand-made zero-bubble orders', () => {
+  it('put off the weight gradients of the last micro-batches in ZB-H1', () => {
+    const schedule = made('ZB-H1', 3, 5);
+    assert.equal(orderOf(schedule, 0), 'F0 F1 F2 I0 W0 F3 I1 W1 F4 I2 W2 I3 W3 I4 W4');
+    assert.equal(orderOf(schedule, 2), 'F0 I0 W0 F1 I1 W1 F2 I2 F3 I3 F4 I4 W2 W3 W4');
+  });
+
+  it('run twice as far ahead in ZB-H2', () => {
+    const schedule = made('ZB-H2', 3, 6);
+    assert.equal(orderOf(schedule, 0), 'F0 F1 F2 F3 F4 I0 W0 F5 I1 W1 I2 W2 I3 W3 I4 W4 I5 W5');
+    assert.equal(orderOf(schedule, 2), 'F0 I0 W0 F1 I1 F2 I2 F3 I3 F4 I4 F5 I5 W1 W2 W3 W4 W5');
+  });
+
+  it('run with fewer micro-batches than stages', () => {
+    for (const name of ['ZB-H1', 'ZB-H2', 'ZeroBubble', 'ZeroBubbleV'])
+      for (const microBatches of [1, 2, 3]) timelineOf(name, wholeProblem(name, microBatches, equalTimes(5, 1, 1, 1, 0.1)));
+  });
+});
+
+describe('zero-bubble planners', () => {
+  for (const name of ['ZeroBubble', 'ZeroBubbleV']) {
+    it(`${name} refuses a limit below what one micro-batch holds, with a sentence`, () => {
+      const problem = wholeProblem(name, 4, equalTimes(2, 1, 1, 1, 0), rowMemory(0.9));
+      assert.deepEqual(scheduleKind(name).unmet(problem), {
+        message: 'One micro-batch holds 34 on a stage, more than the memory limit of 30.6',
+        remedy: 'raise the memory limit, or make micro-batches smaller',
+      });
+      assert.throws(() => generateSchedule(name, problem), { code: 'schedule-unmet' });
+    });
+
+    it(`${name} refuses memory that is never given back`, () => {
+      const memory = { forward: 3, backwardInput: -1, backwardWeight: -1, limit: 100 };
+      assert.match(scheduleKind(name).unmet(wholeProblem(name, 4, equalTimes(2, 1, 1, 1, 0), memory))!.message, /leaves 1 of/);
+    });
+
+    it(`${name} runs one micro-batch at a time when the limit holds no more`, () => {
+      const problem = wholeProblem(name, 3, equalTimes(3, 1, 1, 1, 0), rowMemory(1));
+      assert.deepEqual(peaks(generateSchedule(name, problem), problem.memory), [34, 34, 34]);
+    });
+
+    it(`${name} makes the same order every time`, () => {
+      const problem = wholeProblem(name, 9, equalTimes(4, 7, 9, 11, 2), rowMemory(4));
+      assert.deepEqual(generateSchedule(name, problem), generateSchedule(name, problem));
+    });
+  }
+
+  it('have no bubble where forward, input and weight gradient take the same time and memory allows', () => {
+    const limits = { ZeroBubble: 15, ZeroBubbleV: 8 };
+    for (const [name, limit] of Object.entries(limits))
+      assert.equal(busyTimes(timelineOf(name, wholeProblem(name, 32, equalTimes(8, 1, 1, 1, 0), rowMemory(limit)))).bubbleRate, 0, name);
+  });
+
+  it('keep their steady state when micro-batches get many', () => {
+    const idleMs = [32, 512].map((microBatches) => {
+      const problem = wholeProblem('ZeroBubbleV', microBatches, equalTimes(4, 10, 12, 6, 0.5), rowMemory(4));
+      return longestSpanMs(timelineOf('ZeroBubbleV', problem)) - 28 * microBatches;
+    });
+    assert.ok(idleMs[1]! <= idleMs[0]! + 1e-6, `${idleMs.join(' ms, then ')} ms idle`);
+  });
+});

@@ -1,0 +1,83 @@
+import { narrowBytes, type NarrowFormat } from '../../../../src/core/spec/number-formats';
+import assert from 'node:assert/strict';
+import { deviceRates, linearPeak } from '../../../../src/core/time-model/rates';
+import { layerKeptBytes } from '../../../../src/core/memory-model/layer-tensors';
+import { usualKind } from '../../../../src/core/model/layers';
+import type { PlanRequest, TrainingSpec } from '../../../../src/core/spec/request';
+import { staticBytes } from '../../../../src/core/memory-model/static';
+import { layerTime } from '../../../../src/core/time-model/layer-time';
+import { predictOneF1B } from '../../../golden/rows';
+import { llama3, mixtral, request } from '../../../golden/requests';
+
+const training = { sequenceLength: 8192, precision: 'bf16', attention: 'flash', dropout: false, fusedCrossEntropy: true } as const;
+
+function llama(changed: Partial<TrainingSpec> = {}, tensor = 1): PlanRequest {
+  return request('B200', llama3('70b', 4), { training: { ...training, ...changed }, layout: { tensor } });
+}
+
+function layerSavedBytesOf(inputs: PlanRequest, tokens: number): number {
+  const unit = { microBatch: 0, slice: 0, batch: 1, tokens, context: 0 };
+  return layerKeptBytes(inputs, unit, { kind: usualKind(inputs.model), whole: false, together: 1, inputs: 1, away: false });
+}
+
+const narrow: readonly NarrowFormat[] = ['fp8', 'nvfp4'];
+
+describe('matrix products in a narrow format', () => {
+  it('run at its data sheet rate, the head, router and attention at that of the training precision', () => {
+    for (const gemmPrecision of narrow) {
+      const { cluster, training: wanted } = llama({ gemmPrecision });
+      assert.equal(linearPeak(cluster, wanted), 1e12 * { fp8: 4500, nvfp4: 9000 }[gemmPrecision]);
+      const inputs = llama({ gemmPrecision });
+      const rates = deviceRates(inputs);
+      const ratio = rates.gemm(1e5, 1e5, 1e5) / rates.linear(1e5, 1e5, 1e5);
+      assert.ok(Math.abs(ratio - { fp8: 2, nvfp4: 4 }[gemmPrecision]) < 1e-9);
+      assert.equal(rates.fused(1), deviceRates(llama()).fused(1));
+    }
+  });
+
+  it('make a layer faster, but less than their rate says: attention, norms and casts stay', () => {
+    const seconds = (changed: Partial<TrainingSpec>): number => {
+      const { forward, backward } = layerTime(llama(changed))(1, 8192, 0);
+      return forward + backward;
+    };
+    const [wide, fp8, nvfp4] = [seconds({}), seconds({ gemmPrecision: 'fp8' }), seconds({ gemmPrecision: 'nvfp4' })];
+    assert.ok(wide > fp8 && fp8 > nvfp4);
+    assert.ok(wide / fp8 < 2 && wide / nvfp4 < 4);
+  });
+
+  it('keep inputs of products narrow under Transformer Engine, byte by byte, and not elsewhere', () => {
+    const { hidden, heads, headDim, ffn } = llama().model;
+    const tokens = 8192;
+    const wide = layerSavedBytesOf(llama(), tokens);
+    for (const gemmPrecision of narrow) {
+      const bytes = narrowBytes[gemmPrecision];
+      // two norms' outputs and the activated width get narrow, the attention's output a narrow copy
+      const less = tokens * ((2 - bytes) * (2 * hidden + ffn) - bytes * heads * headDim);
+      assert.equal(wide - layerSavedBytesOf(llama({ gemmPrecision }), tokens), less);
+      const titan = { runtime: 'torchtitan' } as const;
+      assert.equal(layerSavedBytesOf(llama({ ...titan, gemmPrecision }), tokens), layerSavedBytesOf(llama(titan), tokens));
+    }
+  });
+
+  it('keep two narrow copies of every layer matrix but the router', () => {
+    const stage = { layers: 4, first: false, last: false };
+    const inputs = request('B200', mixtral(4), { training, layout: {} });
+    const { weights } = staticBytes(inputs, stage);
+    const cast = staticBytes({ ...inputs, training: { ...inputs.training, gemmPrecision: 'fp8' } }, stage).weights - weights;
+    assert.equal(cast, 4 * 2 * (4096 * (4096 + 2 * 1024) + 4096 * 4096 + 8 * 3 * 4096 * 14336));
+  });
+
+  it('gather half as much between tensor-parallel ranks', () => {
+    const wanted = llama({ sequenceParallel: true, gemmPrecision: 'fp8' }, 4);
+    const slow = { ...wanted.cluster, links: { ...wanted.cluster.links, nodeBusGBps: { 2: 1, 4: 1, 8: 1 } } };
+    const forward = (training: TrainingSpec): number => layerTime({ ...wanted, cluster: slow, training })(1, 8192, 0).forward;
+    const wide = llama({ sequenceParallel: true }, 4).training;
+    assert.ok(Math.abs(forward(wanted.training) / forward(wide) - 0.75) < 0.01);
+  });
+
+  it('count utilisation against the rate of that format', () => {
+    const { mfu, tokensPerSecond } = predictOneF1B(llama({ gemmPrecision: 'fp8' }));
+    const wide = predictOneF1B(llama());
+    assert.ok(Math.abs(mfu / wide.mfu - tokensPerSecond / wide.tokensPerSecond / 2) < 1e-12);
+  });
+});

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { gpuPresets } from '../../../../src/core/cluster/presets';
+import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from '../../../../src/core/time-model/collectives';
+import { deviceRates, type CostInputs } from '../../../../src/core/time-model/rates';
+import { splitLike } from '../../../../src/core/spec/slice-cost';
+import { floorShare, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
+import { rankMatrixParameters } from '../../../../src/core/model/parameters';
+import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
+
+/** The 3.6B run of the reference vectors: micro-batch 2, 2,048 tokens, full recompute. */
+const reference: CostInputs = request('A100-80GB', gpt(30, 3072, 32, 51200), {
+  training: { microBatch: 2, globalBatch: 512, recompute: 'full' },
+  layout: { data: 64 },
+});
+const middle = { first: false, last: false };
+
+function sum({ forwardMs, backwardMs }: { forwardMs: number; backwardMs: number }): number {
+  return forwardMs + backwardMs;
+}
+
+describe('stage cost', () => {
+  it('gives the reference layer 29.091 ms and the reference head 19.090 ms', () => {
+    assert.equal(sum(stageCost(reference, 1, middle)(2, 2048, 0)).toFixed(3), '29.091');
+    assert.equal(sum(stageCost(reference, 0, { first: false, last: true })(2, 2048, 0)).toFixed(3), '19.090');
+  });
+
+  it('is linear in layers', () => {
+    const one = stageCost(reference, 1, middle)(2, 512, 512);
+    const three = stageCost(reference, 3, middle)(2, 512, 512);
+    assert.ok(Math.abs(sum(three) - 3 * sum(one)) < 1e-9);
+  });
+
+  it('is flat for short slices, which sit on the issue floor and on weight traffic, then grows', () => {
+    const cost = stageCost(reference, 1, middle);
+    assert.ok(sum(cost(1, 16, 0)) / sum(cost(1, 8, 0)) < 1.02);
+    assert.ok(sum(cost(1, 2048, 0)) / sum(cost(1, 1024, 0)) > 1.7);
+  });
+
+  it('charges later slices for their context, fused or not', () => {
+    for (const attention of ['flash', 'unfused'] as const) {
+      const cost = stageCost({ ...reference, training: { ...reference.training, attention } }, 1, middle);
+      assert.ok(sum(cost(1, 1024, 8192)) > 1.05 * sum(cost(1, 1024, 0)), attention);
+    }
+  });
+
+  it('adds a whole forward to backward with full recompute and only unfused attention with selective', () => {
+    const without = { ...reference, training: { ...reference.training, recompute: 'none' as const } };
+    const selective = { ...reference, training: { ...reference.training, recompute: 'selective' as const } };
+    const at = (inputs: CostInputs) => stageCost(inputs, 1, middle)(2, 2048, 0);
+    assert.ok(Math.abs(at(reference).backwardMs - at(without).backwardMs - at(without).forwardMs) < 1e-9);
+    assert.ok(at(selective).backwardMs > at(without).backwardMs && at(selective).backwardMs < at(reference).backwardMs);
+  });
+
+  it('splits backward: weight gradients are their products and adding up, whatever is attended to, exchanged or computed again', () => {
+    const at = (training: Partial<CostInputs['training']>, tensor = 1, context = 0, layers = 1) =>
+      stageCost(
+        { ...reference, training: { ...reference.training, ...training }, layout: { ...reference.layout, tensor } },
+        layers,
+        middle,
+      )(2, 2048, context);
+    const { backwardWeightMs } = at({});
+    for (const other of [at({ recompute: 'none' }), at({ attention: 'flash' }), at({}, 1, 4096)])
+      assert.equal(other.backwardWeightMs, backwardWeightMs);
+    assert.ok(Math.abs(at({}, 1, 0, 3).backwardWeightMs - 3 * backwardWeightMs) < 1e-9);
+
+    const { gemm, traffic } = deviceRates(reference);
+    const [n, h] = [4096, 3072];
+    const products = gemm(h, 3 * h, n) + gemm(h, h, n) + gemm(h, 4 * h, n) + gemm(4 * h, h, n);
+    const addingUp = traffic(6 * 12 * h * h);
+    assert.ok(Math.abs(backwardWeightMs - 1e3 * (products + addingUp)) < 1e-9, `${backwardWeightMs} ${1e3 * (products + addingUp)}`);
+  });
+
+  it('counts the weight gradient of the head on the last stage, and none for the embedding', () => {
+    const weightMs = (first: boolean, last: boolean) => stageCost(reference, 2, { first, last })(2, 2048, 0).backwardWeightMs;
+    const head = 1e3 * deviceRates(reference).gemm(3072, 51200, 4096);
+    assert.equal(weightMs(true, false), weightMs(false, false));
+    assert.ok(Math.abs(weightMs(false, true) - weightMs(false, false) - head) < 1e-9);
+  });
+
+  it('splits measured backward in the ratio of the analytic model for the same slice', () => {
+    const analytic = stageCost(reference, 1, middle);
+    const measured = splitLike((batch, tokens, context) => ({ forwardMs: 1, backwardMs: batch + tokens + context }), analytic, 0.5);
+    for (const [batch, tokens, context] of [
+      [1, 256, 0],
+      [2, 1024, 1024],
+    ] as const) {
+      const { backwardMs, backwardWeightMs } = analytic(batch, tokens, context);
+      const slice = measured(batch, tokens, context);
+      assert.deepEqual([slice.forwardMs, slice.backwardMs], [0.5, 0.5 * (batch + tokens + context)]);
+      assert.ok(Math.abs(slice.backwardWeightMs / slice.backwardMs - backwardWeightMs / backwardMs) < 1e-12);
+    }
+  });
+
+  it('splits fused attention over context-parallel ranks and charges the exchange', () => {
+    const long = { ...reference, training: { ...reference.training, attention: 'flash' as const } };
+    const split = { ...long, layout: { ...long.layout, context: 4 } };
+    const whole = sum(stageCost(long, 1, middle)(1, 65536, 0));
+    const quarter = sum(stageCost(split, 1, middle)(1, 65536, 0));
+    assert.ok(quarter > whole / 4 && quarter < whole / 3);
+  });
+});
+
+describe('cost of a mixture of experts', () => {
+  const constants = { ...reference.constants, issueFloorUs: 0 };
+  const at = (model: ReturnType<typeof gpt>, layout: object = {}, training: object = {}): CostInputs => ({
+    ...request('B200', model, { training: { attention: 'flash', dropout: false, precision: 'bf16', ...training }, layout }),
+    constants,
+  });
+  const one = (inputs: CostInputs, tokens: number) => stageCost(inputs, 1, middle)(1, tokens, 0);
+  const withExperts = (count: number, active: number) => ({ ...mixtral(1), experts: { count, active } });
+  const near = (actual: number, expected: number) => {
+    assert.ok(Math.abs(actual / expected - 1) < 1e-9, `${actual} for ${expected}`);
+  };
+
+  it('has in its weight gradients the projections of latent attention, the experts of a rank and the shared ones, not the router', () => {
+    const inputs = at(deepseek(2, 2));
+    const routed = { kind: { feedForward: 'experts', window: null }, layers: 1 } as const;
+    const { backwardWeightMs } = stageCost(inputs, 1, { ...middle, groups: [routed] })(1, 4096, 0);
+    const { gemm, traffic } = deviceRates(inputs);
+    const [n, h] = [4096, 5120];
+    const latent = gemm(h, 1536, n) + gemm(h, 512 + 64, n) + gemm(1536, 128 * 192, n) + gemm(512, 128 * 256, n) + gemm(128 * 128, h, n);
+    const visits = (n * 6) / 160;
+    const experts = gemm(h, 2 * 1536, visits, 160) + gemm(1536, h, visits, 160);
+    const shared = gemm(h, 2 * 3072, n) + gemm(3072, h, n);
+    const addingUp = traffic(6 * rankMatrixParameters(inputs.model, inputs.layout, routed.kind));
+    near(backwardWeightMs, 1e3 * (latent + experts + shared + addingUp));
+    const dense = { kind: { feedForward: 'dense', window: null }, layers: 1 } as const;
+    const alone = stageCost(inputs, 1, { ...middle, groups: [dense] })(1, 4096, 0).backwardWeightMs;
+    near(stageCost(inputs, 2, { ...middle, groups: [dense, routed] })(1, 4096, 0).backwardWeightMs, backwardWeightMs + alone);
+  });
+
+  it('is that of a dense layer, the router and two permutations when there is one expert', () => {
+    const inputs = at(withExperts(1, 1));
+    const { gemm, traffic } = deviceRates(inputs);
+    const n = 4096;
+    const h = 4096;
+    const dense = one(at({ ...mixtral(1), experts: null }), n);
+    const routed = one(inputs, n);
+    near(routed.forwardMs - dense.forwardMs, 1e3 * (gemm(n, 1, h) + 2 * traffic(4 * n * h)));
+    const accumulation = traffic(6 * h);
+    near(routed.backwardMs - dense.backwardMs, 1e3 * (gemm(n, h, 1) + gemm(h, 1, n) + 2 * traffic(4 * n * h) + accumulation));
+  });
+
+  it('follows the visits of a token, not the number of experts, for long slices', () => {
+    const forward = (count: number, active: number) => one(at(withExperts(count, active)), 65536).forwardMs;
+    const [two, four] = [forward(8, 2), forward(8, 4)];
+    assert.ok(forward(16, 2) / two < 1.05);
+    assert.ok(four / two > 1.4);
+  });
+
+  it('reads no weights of experts that a short slice does not visit', () => {
+    const forward = (count: number) => one(at(withExperts(count, 2)), 2).forwardMs;
+    assert.ok(forward(64) / forward(4) < 1.01);
+    assert.ok(forward(4) / forward(2) > 1.3);
+  });
+
+  it('adds two all-to-alls a pass and doubled permutations with expert parallelism, and reads fewer weights', () => {
+    const inputs = at(mixtral(1), { data: 4, expert: 4 });
+    const { traffic, gemm } = deviceRates(inputs);
+    const n = 65536;
+    const exchange = allToAllSeconds(2 * 2 * n * 4096, 4, 1, inputs.cluster);
+    const experts = (each: number, rows: number) => gemm(rows, 2 * 14336, 4096, each) + gemm(rows, 4096, 14336, each);
+    const more = one(inputs, n).forwardMs - one(at(mixtral(1), { data: 4 }), n).forwardMs;
+    const permutations = 2 * traffic(4 * 2 * n * 4096);
+    near(more, 1e3 * (2 * exchange + permutations + experts(2, n) - experts(8, n / 4)));
+  });
+
+  it('exchanges a share of the rows with sequence parallelism', () => {
+    const inputs = (sequenceParallel: boolean) => at(mixtral(1), { tensor: 2, data: 4, expert: 4 }, { sequenceParallel });
+    const without = (sequenceParallel: boolean) => at(mixtral(1), { tensor: 2, data: 4 }, { sequenceParallel });
+    const exchanged = (sequenceParallel: boolean) =>
+      one(inputs(sequenceParallel), 65536).forwardMs - one(without(sequenceParallel), 65536).forwardMs;
+    const { cluster } = inputs(true);
+    const saved = allToAllSeconds(2 * 2 * 65536 * 4096, 4, 2, cluster) - allToAllSeconds(2 * 65536 * 4096, 4, 2, cluster);
+    near(exchanged(false) - exchanged(true), 2e3 * saved);
+  });
+
+  it('exchanges the gradients of experts only between the replicas that hold the same', () => {
+    const gradient = (expert: number) => gradientExchange(at(mixtral(1), { data: 8, expert }, { zeroStage: 1 }), { layers: 4 }, 'data');
+    const bytes = 6 * 4 * 3 * 8 * 4096 * 14336;
+    const bus = nodeBusBandwidth(gpuPresets.B200.links, 8);
+    near(gradient(1) - gradient(8), (1e3 * (7 / 8) * bytes) / bus);
+    near(gradient(1) - gradient(4), (1e3 * (7 / 8 - 1 / 2 / 4) * bytes) / bus);
+  });
+
+  it('updates the experts of a rank with the optimizer', () => {
+    const optimizer = (expert: number, zeroStage: 0 | 1) =>
+      optimizerTime(at(mixtral(1), { data: 8, expert }, { zeroStage }), { layers: 4 });
+    const perByte = 1e3 / (8e12 * 0.85);
+    const experts = 4 * 3 * 8 * 4096 * 14336;
+    near(optimizer(1, 0) - optimizer(8, 0), perByte * 30 * experts * (7 / 8));
+    // the optimizer's share is an eighth either way: whole experts of one rank, or eighths of all
+    near(optimizer(1, 1) - optimizer(8, 1), perByte * 12 * experts * (7 / 8));
+  });
+});
+
+describe('share on the issue floor', () => {
+  it('falls with the size of the work', () => {
+    assert.ok(floorShare(reference, 1, 16) > 0.5);
+    assert.ok(floorShare(reference, 2, 2048) < 0.05);
+  });
+});
+
+describe('collectives', () => {
+  const a100 = gpuPresets['A100-80GB'];
+  it('cost nothing for one rank', () => {
+    assert.equal(allReduceSeconds(1e9, 1, a100), 0);
+    assert.equal(gatherSeconds(1e9, 1, a100), 0);
+  });
+
+  it('run over the node links inside a node and over the network beyond', () => {
+    assert.ok(Math.abs(allReduceSeconds(1e9, 8, a100) - ((2 * 7) / 8 / 221 + 72e-6)) < 1e-9);
+    assert.ok(Math.abs(allReduceSeconds(1e9, 16, a100) - ((2 * 15) / 16 / 98 + 2 * 87e-6)) < 1e-9);
+  });
+
+  it('exchange all to all as they gather inside a node, and share its network beyond', () => {
+    assert.equal(allToAllSeconds(1e9, 1, 8, a100), 0);
+    assert.equal(allToAllSeconds(1e9, 4, 2, a100), gatherSeconds(1e9, 4, a100));
+    // of 16 ranks 8 lie in the other node: every GPU sends half of its bytes there
+    assert.ok(Math.abs(allToAllSeconds(1e9, 16, 1, a100) - ((8 * 0.5) / 98 + 87e-6)) < 1e-9);
+    assert.ok(Math.abs(allToAllSeconds(1e9, 4, 8, a100) - ((8 * 0.75) / 98 + 57e-6)) < 1e-9);
+  });
+
+  it('split an all-reduce into a scatter and a gather', () => {
+    assert.equal(2 * gatherSeconds(1e9, 8, a100), allReduceSeconds(1e9, 8, a100));
+  });
+});
+
+describe('what follows the pipeline', () => {
+  it('is no gradient exchange without replicas, and 30 bytes a parameter for Adam', () => {
+    assert.equal(gradientExchange({ ...reference, layout: { ...reference.layout, data: 1 } }, { layers: 30 }, 'data'), 0);
+    assert.equal(optimizerTime({ ...reference, training: { ...reference.training, optimizer: 'none' } }, { layers: 30 }), 0);
+    assert.equal(optimizerTime(reference, { layers: 30 }).toFixed(2), '62.73');
+    assert.equal(gradientExchange(reference, { layers: 30 }, 'data').toFixed(2), '142.82');
+  });
+
+  it('waits of exchanges beside compute for what is longer than the pass, and for a bucket of 64M parameters', () => {
+    const overlapped = { ...reference, training: { ...reference.training, overlapGradients: true } };
+    const beside = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
+    const none = gradientExchange(reference, { layers: 30 }, 'data', beside(0));
+    assert.equal(none, gradientExchange(reference, { layers: 30 }, 'data'));
+    const waits = (backwardMs: number, training = {}) =>
+      gradientExchange({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, 'data', beside(backwardMs));
+    assert.equal(waits(0), none);
+    assert.ok(Math.abs(none - waits(40) - 40) < 1e-9);
+    const parameters = 30 * rankMatrixParameters(reference.model, reference.layout) + 51200 * 3072;
+    assert.ok(Math.abs(waits(1e6) / none - 64e6 / parameters) < 1e-9);
+    const sharded = (training: object) => waits(1e6, { zeroStage: 1, ...training });
+    assert.ok(sharded({ overlapParameters: true }) === sharded({}), 'a first forward of no time hides nothing');
+    assert.equal(waits(0, { zeroStage: 1, overlapParameters: true }), waits(0, { zeroStage: 1 }));
+  });
+
+  it("sends one copy of the boundary over a V100 node's 25 Gbit/s", () => {
+    const setting9 = request('V100-16GB', gpt(96, 12288, 96, 0), { training: {}, layout: { tensor: 4, pipeline: 96 } });
+    assert.equal(terapipeBoundary(setting9, 1, 2048).toFixed(2), ((2 * 2048 * 12288) / 2.79e6 + 0.02).toFixed(2));
+  });
+});

@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { compareWithTimes } from '../../../../src/core/compare/against-times';
+import { comparePlans } from '../../../../src/core/compare/plans';
+import { CancelledError, ExpectedError } from '../../../../src/core/errors';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import type { Plan } from '../../../../src/core/planner/plan';
+import { pageComparisonOf } from '../../../../src/extension/views/comparison-page';
+import { createComparisons, type BestPlan, type Comparisons, type ComparisonWorld } from '../../../../src/extension/sessions/comparisons';
+import type { Against } from '../../../../src/protocol/worker';
+import { nextTurn, smallModel, smallRun, testWorld, uri, type TestWorld } from '../world';
+
+const own = uri('terapipe.json');
+const beside = uri('other.terapipe.json');
+const run = uri('run.log');
+
+interface Started {
+  readonly plan: Plan;
+  readonly against: Against;
+  readonly signal: AbortSignal;
+  readonly progress: (fraction: number) => void;
+  readonly finish: () => Promise<void>;
+  readonly fail: (error: Error) => Promise<void>;
+}
+
+interface ComparedWorld extends TestWorld {
+  readonly comparisons: Comparisons;
+  readonly started: readonly Started[];
+  readonly best: { current: BestPlan | null; fails: Error | null; staleEdits: number; readonly searched: AbortSignal[] };
+  readonly foundBest: () => void;
+}
+
+function comparedWorld(): ComparedWorld {
+  const world = testWorld({
+    'terapipe.json': smallRun(),
+    'other.terapipe.json': smallRun({ schedule: 'GPipe' }),
+    'config.json': smallModel,
+  });
+  const started: Started[] = [];
+  const compare: ComparisonWorld['compare'] = (plan, against, { signal = new AbortController().signal, onProgress } = {}) =>
+    new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new CancelledError()));
+      started.push({
+        ...{ plan, against, signal, progress: (fraction) => onProgress?.(fraction) },
+        finish: async () => {
+          resolve(
+            against.kind === 'plan'
+              ? comparePlans(plan, against.plan, { a: 'A', b: 'B' })
+              : compareWithTimes(plan, { stepsMs: [5, 5], stages: [] }),
+          );
+          await nextTurn();
+        },
+        fail: async (error) => {
+          reject(error);
+          await nextTurn();
+        },
+      });
+    });
+  const best: ComparedWorld['best'] = { current: null, fails: null, staleEdits: 0, searched: [] };
+  let tellBest: (file: string) => void = () => undefined;
+  const comparisons = createComparisons(world.sessions, {
+    compare,
+    best: (_, signal) => {
+      best.searched.push(signal);
+      if (best.fails !== null) return Promise.reject(best.fails);
+      if (best.current === null) return Promise.reject(new ExpectedError('no-fit', 'Nothing fits', 'use more GPUs'));
+      return Promise.resolve(best.current);
+    },
+    bestStanding: () => (best.current === null ? null : { answer: best.current.answer, staleEdits: best.staleEdits }),
+    onDidChangeBest: (listener) => {
+      tellBest = listener;
+      return { dispose: () => undefined };
+    },
+    pathOf: (file) => file.replace('file://', ''),
+    displayPath: (file) => file.replace('file:///w/', ''),
+    reportBug: (error) => world.bugs.push(error),
+  });
+  return { ...world, comparisons, started, best, foundBest: () => tellBest(own) };
+}
+
+async function planned(...files: readonly string[]): Promise<ComparedWorld> {
+  const world = comparedWorld();
+  for (const file of files) {
+    void world.sessions.ensure(file, 'terapipe');
+    await world.finish();
+  }
+  return world;
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (let turns = 0; !holds(); turns += 1) {
+    assert.ok(turns < 1000, what);
+    await nextTurn();
+  }
+}
+
+async function nth(started: readonly Started[], index: number): Promise<Started> {
+  await until(`comparison ${index}`, () => started.length > index);
+  return started[index]!;
+}
+
+const edit = (world: ComparedWorld, file: string, more: Readonly<Record<string, unknown>>): void => {
+  world.files.set(file, smallRun(more));
+  world.sessions.changed(file);
+};
+
+describe('comparisons', () => {
+  it('set two configs side by side and turn them round', async () => {
+    const { comparisons, started } = await planned(own, beside);
+    const done = comparisons.start(own, { kind: 'config', file: beside });
+    assert.deepEqual(comparisons.stateOf(own)?.running, { fraction: null });
+    await (await nth(started, 0)).finish();
+    await done;
+    const { answer, running, error } = comparisons.stateOf(own)!;
+    assert.deepEqual([running, error, answer?.a.file, answer?.b.file], [null, null, 'terapipe.json', 'other.terapipe.json']);
+    assert.equal(answer?.b.how, 'GPipe');
+    const turned = comparisons.swap(own);
+    await (await nth(started, 1)).finish();
+    await turned;
+    const swapped = comparisons.stateOf(own)!.answer!;
+    assert.deepEqual([swapped.a.file, swapped.b.file], ['other.terapipe.json', 'terapipe.json']);
+    assert.notEqual(swapped.id, answer.id);
+    assert.ok(comparisons.needs(beside));
+    comparisons.close(own);
+    assert.deepEqual([comparisons.stateOf(own), comparisons.needs(beside)], [null, false]);
+  });
+
+  it('wait for a plan that an edit overtook', async () => {
+    const world = await planned(own);
+    const { comparisons, started, finish, sessions } = world;
+    void sessions.ensure(beside, 'terapipe');
+    const done = comparisons.start(own, { kind: 'config', file: beside });
+    await until('planning', () => world.requests.length === 2);
+    void sessions.replan(beside);
+    await until('planning anew', () => world.requests.length === 3);
+    assert.equal(comparisons.stateOf(own)?.error, null);
+    await finish();
+    await finish();
+    await (await nth(started, 0)).finish();
+    await done;
+    const { answer, error } = comparisons.stateOf(own)!;
+    assert.deepEqual([error, answer?.b.how], [null, 'GPipe']);
+  });
+
+  it('follow an edit of either config, and stay when one breaks it', async () => {
+    const world = await planned(own, beside);
+    const { comparisons, started, finish } = world;
+    void comparisons.start(own, { kind: 'config', file: beside });
+    await (await nth(started, 0)).finish();
+    const first = comparisons.stateOf(own)!.answer!;
+    edit(world, beside, { schedule: '1F1B' });
+    assert.deepEqual([comparisons.stateOf(own)?.staleEdits, comparisons.stateOf(own)?.answer], [1, first]);
+    await finish();
+    await (await nth(started, 1)).finish();
+    const second = comparisons.stateOf(own)!;
+    assert.deepEqual([second.staleEdits, second.answer?.b.how], [0, '1F1B']);
+    edit(world, own, { training: { sequenceLength: 'long' } });
+    await until('the error', () => comparisons.stateOf(own)?.error !== null);
+    assert.equal(comparisons.stateOf(own)?.answer, second.answer);
+    assert.equal(comparisons.stateOf(own)?.staleEdits, 1);
+    edit(world, own, { schedule: 'TeraPipe' });
+    await finish();
+    await (await nth(started, 2)).finish();
+    const { answer, error, staleEdits } = comparisons.stateOf(own)!;
+    assert.deepEqual([answer?.a.how, error, staleEdits], ['TeraPipe', null, 0]);
+    assert.equal(started.length, 3, 'compared more often than it changed');
+  });
+
+  it('wait for a config that cannot be planned yet, and say why', async () => {
+    const world = await planned(own);
+    const { comparisons, started, sessions, finish, files } = world;
+    files.set(beside, '{ "model": 3 }');
+    await sessions.ensure(beside, 'terapipe');
+    await comparisons.start(own, { kind: 'config', file: beside });
+    const { error, answer } = comparisons.stateOf(own)!;
+    assert.deepEqual([error?.place?.file, answer, started.length], [beside, null, 0]);
+    edit(world, beside, {});
+    await finish();
+    await (await nth(started, 0)).finish();
+    assert.deepEqual([comparisons.stateOf(own)?.error, comparisons.stateOf(own)?.answer?.b.file], [null, 'other.terapipe.json']);
+  });
+
+  it('read a measured run, saying how far it is, and keep the answer when reading again is given up', async () => {
+    const { comparisons, started } = await planned(own);
+    void comparisons.start(own, { kind: 'measured', file: run });
+    const reading = await nth(started, 0);
+    assert.deepEqual(reading.against, { kind: 'measured', path: '/w/run.log', file: run });
+    reading.progress(0.5);
+    assert.deepEqual(comparisons.stateOf(own)?.running, { fraction: 0.5 });
+    await reading.finish();
+    const { answer } = comparisons.stateOf(own)!;
+    assert.deepEqual([answer?.told.kind, answer?.a.role, answer?.b.role, answer?.b.lengthMs], ['times', 'config', 'measured', 5]);
+    const again = comparisons.again(own);
+    const second = await nth(started, 1);
+    comparisons.cancel(own);
+    await again;
+    assert.ok(second.signal.aborted);
+    assert.deepEqual([comparisons.stateOf(own)?.answer, comparisons.stateOf(own)?.running], [answer, null]);
+    comparisons.close(own);
+    void comparisons.start(own, { kind: 'measured', file: run });
+    await nth(started, 2);
+    comparisons.cancel(own);
+    assert.equal(comparisons.stateOf(own), null, 'without an answer there is nothing to stay');
+  });
+
+  it('show an error of the run with its remedy, and do not try again by themselves', async () => {
+    const { comparisons, started, bugs } = await planned(own);
+    void comparisons.start(own, { kind: 'measured', file: run });
+    const error = new ExpectedError('trace-syntax', 'The trace ends in the middle', 'record it again', {
+      file: run,
+      range: { start: 0, end: 0 },
+    });
+    await (await nth(started, 0)).fail(error);
+    const surroundings = {
+      displayPath: (file: string) => file.replace('file:///w/', ''),
+      textsOf: () => new Map<string, string>(),
+      sent: null,
+    };
+    const page = pageComparisonOf(own, comparisons.stateOf(own), surroundings);
+    assert.deepEqual([page?.error?.message, page?.error?.remedy, page?.error?.place, page?.error?.placeText], ['The trace ends in the middle', 'record it again', null, 'run.log']); // prettier-ignore
+    assert.equal(started.length, 1);
+    void comparisons.again(own);
+    await (await nth(started, 1)).fail(new TypeError('x is not a function'));
+    assert.equal(comparisons.stateOf(own)?.error?.code, 'internal');
+    assert.equal(bugs.length, 1);
+  });
+
+  it('set the layout of a config beside the best, anew when another search has answered', async () => {
+    const world = await planned(own);
+    const { comparisons, started, best, foundBest, requests } = world;
+    const found = (answer: string): BestPlan => ({ plan: makePlan({ ...requests[0]!, schedule: 'GPipe' }), isLaunched: true, answer });
+    await comparisons.start(own, { kind: 'best' });
+    assert.equal(comparisons.stateOf(own)?.error?.code, 'no-fit');
+    best.current = found('search-1');
+    foundBest();
+    await (await nth(started, 0)).finish();
+    const { answer } = comparisons.stateOf(own)!;
+    assert.deepEqual([answer?.a.role, answer?.b.role, comparisons.stateOf(own)?.error], ['launched', 'best', null]);
+    best.staleEdits = 2;
+    foundBest();
+    assert.equal(comparisons.stateOf(own)?.staleEdits, 2);
+    assert.equal(started.length, 1, 'compared with an old search');
+    best.current = found('search-2');
+    best.staleEdits = 0;
+    foundBest();
+    await (await nth(started, 1)).finish();
+    assert.notEqual(comparisons.stateOf(own)?.answer?.id, answer?.id);
+    assert.equal(comparisons.stateOf(own)?.staleEdits, 0);
+    void comparisons.again(own);
+    await until('a search', () => best.searched.length === 4);
+    comparisons.cancel(own);
+    assert.ok(best.searched[3]!.aborted, 'the search goes on');
+  });
+
+  it('do not try again by themselves when the best cannot be planned, or was given up', async () => {
+    const world = await planned(own);
+    const { comparisons, best, requests, started, foundBest } = world;
+    best.current = { plan: makePlan(requests[0]!), isLaunched: false, answer: 'search-1' };
+    for (const failure of [new ExpectedError('plan-too-large', 'The step is too large', 'make it smaller'), new CancelledError()]) {
+      best.fails = failure;
+      const before = best.searched.length;
+      await comparisons.start(own, { kind: 'best' });
+      foundBest();
+      await nextTurn();
+      assert.equal(best.searched.length, before + 1);
+      assert.equal(comparisons.stateOf(own)?.running, null);
+    }
+    best.fails = null;
+    best.current = { ...best.current, answer: 'search-2' };
+    foundBest();
+    await (await nth(started, 0)).finish();
+    assert.deepEqual([comparisons.stateOf(own)?.answer?.a.role, comparisons.stateOf(own)?.error], ['planned', null]);
+  });
+
+  it('send an answer to a page once', async () => {
+    const { comparisons, started } = await planned(own, beside);
+    void comparisons.start(own, { kind: 'config', file: beside });
+    await (await nth(started, 0)).finish();
+    const state = comparisons.stateOf(own);
+    const surroundings = { displayPath: (file: string) => file, textsOf: () => new Map<string, string>() };
+    const first = pageComparisonOf(own, state, { ...surroundings, sent: null })!;
+    assert.equal(first.answer, state!.answer);
+    const second = pageComparisonOf(own, state, { ...surroundings, sent: first.answer!.id })!;
+    assert.deepEqual(second, { ...first, answer: { id: first.answer!.id, sent: true } });
+  });
+});

@@ -1,0 +1,41 @@
+import { unpackMessage } from '../../src/protocol/packed';
+import type { HostMessage, PageMessage } from '../../src/protocol/page';
+
+/** The page's side of the transport. */
+export interface Host {
+  readonly post: (message: PageMessage) => void;
+  readonly saved: () => unknown;
+  readonly save: (state: unknown) => void;
+}
+
+declare function acquireVsCodeApi(): {
+  postMessage(message: unknown): void;
+  getState(): unknown;
+  setState(state: unknown): void;
+};
+
+/** Connects to VS Code; may be called once per page. */
+export function connect(onMessage: (message: HostMessage) => void): Host {
+  const api = acquireVsCodeApi();
+  window.addEventListener('message', (event: MessageEvent<unknown>) => {
+    const message = unpackMessage(event.data);
+    if (isHostMessage(message)) onMessage(message);
+  });
+  return {
+    post: (message) => api.postMessage(message),
+    saved: () => api.getState(),
+    save: (state) => api.setState(state),
+  };
+}
+
+/** Whether something that arrived is one of our host's messages. */
+export function isHostMessage(value: unknown): value is HostMessage {
+  if (typeof value !== 'object' || value === null || !('type' in value)) return false;
+  if (value.type === 'show') return 'tab' in value;
+  if (value.type === 'progress') return 'progress' in value && 'standing' in value && 'staleEdits' in value;
+  if (value.type === 'comparison') return 'comparison' in value && typeof value.comparison === 'object';
+  if (value.type === 'findings') return 'findings' in value && Array.isArray(value.findings);
+  if (value.type === 'profile') return 'profile' in value && typeof value.profile === 'object' && value.profile !== null;
+  if (value.type === 'layout') return 'layout' in value && typeof value.layout === 'object' && value.layout !== null;
+  return value.type === 'state' && 'state' in value && typeof value.state === 'object' && value.state !== null;
+}

@@ -1,0 +1,114 @@
+import { formatCount } from '../../src/core/format';
+import { fill, h, icon, type Child } from './dom';
+import { pageAround, type Page } from '../tabs/timeline/table-rows';
+import { t } from './strings';
+import { iconButton } from './ui';
+
+/** One cell: text, or a text with a leading drawing; numbers stand right. */
+export interface Column {
+  readonly title: string;
+  readonly numeric: boolean;
+  /** Of its cells, for styles. */
+  readonly className?: string;
+  /** A press on the title orders the rows; `descending` is null where another column decides. */
+  readonly sort?: { readonly descending: boolean | null; readonly press: () => void };
+}
+
+/** What fills a paged table. */
+export interface TableContent {
+  readonly caption: string;
+  readonly columns: readonly Column[];
+  readonly total: number;
+  /** Cells of rows `page.first` to `page.end - 1`. */
+  readonly rows: (page: Page) => readonly (readonly Child[])[];
+  /** Index of the row to mark and to turn to when it changes; null for none. */
+  readonly marked: number | null;
+  readonly onRow?: (index: number) => void;
+  /** A double click on a row, or Enter on the marked one. */
+  readonly onOpen?: (index: number) => void;
+}
+
+const pageSize = 50;
+
+/** A real table with at most 50 rows in the document at a time, and buttons to turn the pages. */
+export function makePagedTable(): { readonly element: HTMLElement; readonly show: (content: TableContent) => void } {
+  const element = h('div', { class: 'paged-table' });
+  let at = 0;
+  let marked: number | null = null;
+  const show = (content: TableContent): void => {
+    if (content.marked !== marked && content.marked !== null) at = content.marked;
+    marked = content.marked;
+    const page = pageAround(at, content.total, pageSize);
+    at = page.first;
+    const turn = (to: number): void => {
+      at = to;
+      show(content);
+    };
+    fill(element, tableOf(content, page), page.total > pageSize ? pager(page, turn) : null);
+  };
+  return { element, show };
+}
+
+function tableOf(content: TableContent, page: Page): HTMLElement {
+  const { onRow, onOpen } = content;
+  const cellClass = (index: number): string | null => {
+    const { numeric = false, className = '' } = content.columns[index] ?? {};
+    const classes = [numeric ? 'numeric' : '', className].filter((name) => name !== '').join(' ');
+    return classes === '' ? null : classes;
+  };
+  const rows = content.rows(page).map((cells, offset) => {
+    const index = page.first + offset;
+    return h(
+      'tr',
+      {
+        class: index === content.marked ? 'marked' : null,
+        'aria-selected': onRow === undefined ? null : String(index === content.marked),
+        tabindex: onRow === undefined ? null : 0,
+        'data-focus': `row-${index}`,
+        ...(onRow === undefined
+          ? {}
+          : {
+              onclick: () => onRow(index),
+              ondblclick: () => onOpen?.(index),
+              onkeydown: (event: Event) => {
+                if (!(event instanceof KeyboardEvent) || event.key !== 'Enter') return;
+                if (index === content.marked && onOpen !== undefined) onOpen(index);
+                else onRow(index);
+              },
+            }),
+      },
+      ...cells.map((cell, column) => h('td', { class: cellClass(column) }, cell)),
+    );
+  });
+  return h(
+    'table',
+    {},
+    h('caption', {}, content.caption),
+    h('thead', {}, h('tr', {}, ...content.columns.map((column, index) => header(column, cellClass(index))))),
+    h('tbody', {}, ...rows),
+  );
+}
+
+function header({ title, sort }: Column, className: string | null): HTMLElement {
+  if (sort === undefined) return h('th', { scope: 'col', class: className }, title);
+  const { descending, press } = sort;
+  const order = descending === null ? null : descending ? 'descending' : 'ascending';
+  const button = h(
+    'button',
+    { class: 'sort', type: 'button', 'data-focus': `sort-${title}`, onclick: press },
+    h('span', {}, title),
+    icon('down'),
+  );
+  return h('th', { scope: 'col', class: className, 'aria-sort': order }, button);
+}
+
+function pager(page: Page, turn: (first: number) => void): HTMLElement {
+  const lastFirst = Math.floor((page.total - 1) / pageSize) * pageSize;
+  return h(
+    'div',
+    { class: 'pager' },
+    iconButton({ icon: 'chevron', label: t('Previous page'), onClick: () => turn(Math.max(0, page.first - pageSize)) }),
+    h('span', {}, t('{0} to {1} of {2}', formatCount(page.first + 1), formatCount(page.end), formatCount(page.total))),
+    iconButton({ icon: 'chevron', label: t('Next page'), onClick: () => turn(Math.min(lastFirst, page.first + pageSize)) }),
+  );
+}

@@ -1,0 +1,169 @@
+import { chosenOf, type Candidate, type CandidateId, type Plan } from '../../src/core/planner/plan';
+import type { MemoryProfile } from '../../src/core/memory-model/profile';
+import type { Timeline } from '../../src/core/schedules/schedule';
+import { withKnownAnswer } from '../../src/protocol/comparison';
+import { emptyPage, type PageState } from '../../src/protocol/page';
+import { indexOperations, type Operations } from './operations';
+import { readViewState, type ViewState } from './view-state';
+import { initialComparedLook } from '../tabs/compare/view-settings';
+import { initialLayoutLook } from '../tabs/layout/view-settings';
+import type { Host } from './host';
+
+/** What the host said last and how the person looks at it; views read it and are told when either changes. */
+export interface Store {
+  readonly host: Host;
+  readonly state: () => PageState;
+  readonly view: () => ViewState;
+  readonly receive: (state: PageState) => void;
+  readonly look: (change: Partial<ViewState>) => void;
+  readonly subscribe: (listener: (change: Change) => void) => void;
+}
+
+/** What listeners hear after a change: whether the host's part changed, and how the view was before. */
+export interface Change {
+  readonly state: boolean;
+  readonly before: ViewState;
+}
+
+/** Saving tells the host, which a drag must not do in every frame. */
+const saveDelayMs = 150;
+
+/** An empty page of the given kind, looked at as it was before the last reload. */
+export function makeStore(host: Host, page: PageState['page']): Store {
+  let state = emptyPage(page, true);
+  let view = readViewState(host.saved());
+  let documentId: string | null = null;
+  let saving: ReturnType<typeof setTimeout> | null = null;
+  const save = (): void => {
+    saving ??= setTimeout(() => {
+      saving = null;
+      host.save({ document: documentId, ...view });
+    }, saveDelayMs);
+  };
+  const listeners: ((change: Change) => void)[] = [];
+  const tell = (change: Change): void => {
+    for (const listener of listeners) listener(change);
+  };
+  return {
+    host,
+    state: () => state,
+    view: () => view,
+    receive: (next) => {
+      const before = view;
+      const isNewFile = state.file !== null && next.file !== null && next.file !== state.file;
+      const plan = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan) ? state.plan : next.plan;
+      state = { ...next, plan, comparison: withKnownAnswer(next.comparison, state.comparison) };
+      documentId = next.document ?? null;
+      if (isNewFile)
+        view = {
+          ...view,
+          candidate: null,
+          compareWith: null,
+          viewport: null,
+          selection: null,
+          stage: null,
+          profile: null,
+          profileCompare: null,
+          epoch: 0,
+          layoutLook: initialLayoutLook,
+          comparedLook: initialComparedLook,
+        };
+      save();
+      tell({ state: true, before });
+    },
+    look: (change) => {
+      const before = view;
+      view = { ...view, ...change };
+      save();
+      tell({ state: false, before });
+    },
+    subscribe: (listener) => void listeners.push(listener),
+  };
+}
+
+/** The candidate on screen: the one picked, else the one the plan chose. */
+export function shownCandidate(plan: Plan, view: ViewState): Candidate {
+  return plan.candidates.find(({ id }) => id === view.candidate) ?? chosenOf(plan);
+}
+
+/** Whether the host keeps a candidate's timeline until it is asked for. */
+export function isWithheld({ withheld = [] }: PageState, id: CandidateId): boolean {
+  return withheld.includes(id);
+}
+
+/** The candidate to compare with, or null. Never the shown one. */
+export function comparedCandidate(plan: Plan, view: ViewState): Candidate | null {
+  const found = plan.candidates.find(({ id }) => id === view.compareWith);
+  return found === undefined || found.id === shownCandidate(plan, view).id ? null : found;
+}
+
+/** What a timeline is drawn of: a plan's candidate, or a schedule file. */
+export interface Drawn {
+  readonly name: string;
+  /** Null when there are too many to draw. */
+  readonly operations: Operations | null;
+  /** Null for a schedule file, which says nothing of bytes. */
+  readonly memory: MemoryProfile | null;
+  /** Of the whole step: ms of a plan, steps of a schedule file. */
+  readonly lengthMs: number;
+  readonly bubbleRate: number;
+}
+
+/** What the timeline shows: the schedule file, else the shown candidate; null while there is neither. */
+export function shownDrawn({ plan, schedule }: PageState, view: ViewState): Drawn | null {
+  if (schedule !== null) {
+    const { timeline, bubbleRate } = schedule;
+    return { name: timeline.name, operations: indexedTimeline(timeline, true), memory: null, lengthMs: timeline.makespanMs, bubbleRate };
+  }
+  return plan === null ? null : drawnOf(shownCandidate(plan, view));
+}
+
+/** What the timeline compares it with; null for nothing. */
+export function comparedDrawn({ plan }: PageState, view: ViewState): Drawn | null {
+  const candidate = plan === null ? null : comparedCandidate(plan, view);
+  return candidate === null ? null : drawnOf(candidate);
+}
+
+function drawnOf(candidate: Candidate): Drawn {
+  const { name, memory, iterationMs, bubbleRate } = candidate;
+  return { name, operations: operationsOf(candidate), memory, lengthMs: iterationMs, bubbleRate };
+}
+
+const indexed = new WeakMap<Timeline, Operations>();
+
+/** A timeline indexed, once. */
+export function indexedTimeline(timeline: Timeline, ofFile = false): Operations {
+  const found = indexed.get(timeline) ?? indexOperations(timeline, ofFile);
+  indexed.set(timeline, found);
+  return found;
+}
+
+/** The indexed timeline of a candidate, or null when it has none. */
+export function operationsOf(candidate: Candidate): Operations | null {
+  return candidate.timeline === null ? null : indexedTimeline(candidate.timeline);
+}
+
+/** Whether two plans answer the same request alike, so that progress messages, which carry the plan again, change nothing on screen. */
+function isSamePlan(a: Plan, b: Plan): boolean {
+  const key = (plan: Plan): string =>
+    JSON.stringify([
+      plan.request,
+      plan.chosen,
+      plan.cost,
+      plan.reasons,
+      plan.candidates.map(({ id, name, scheme, iterationMs, bubbleRate, fits, timeline, memory }) => [
+        id,
+        name,
+        scheme,
+        iterationMs,
+        bubbleRate,
+        fits,
+        timeline?.makespanMs,
+        timeline?.kind.length,
+        memory.capacityBytes,
+        memory.marginBytes,
+        Math.max(...memory.stages.map(({ peakBytes }) => peakBytes)),
+      ]),
+    ]);
+  return a === b || key(a) === key(b);
+}

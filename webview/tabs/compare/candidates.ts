@@ -1,0 +1,95 @@
+import { formatDuration } from '../../../src/core/format';
+import type { CandidateId, Plan } from '../../../src/core/planner/plan';
+import { otherRuntime } from '../../../src/core/planner/reasons';
+import { h, icon } from '../../base/dom';
+import { capitalised } from '../../shared/sentence';
+import { t } from '../../base/strings';
+import { isWithheld, shownCandidate, type Store } from '../../base/store';
+import { onThemeChange } from '../../base/theme';
+import { ordered, pressed, type CompareColumn } from './order';
+import { makeCompareRow, scaleOf, type CompareRow } from './row';
+
+/** Candidates side by side in the order the person likes, each with its timeline at one time scale. Picking one shows its timeline, and it everywhere. */
+export function makeCandidates(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+  const body = h('tbody');
+  const headers = sortableHeaders((column) => store.look({ compareOrder: pressed(store.view().compareOrder, column) }));
+  const timelineHeader = h('th', { scope: 'col', class: 'compare-timeline' });
+  const note = h('p', { class: 'hint' });
+  const element = h(
+    'div',
+    { class: 'compare-candidates' },
+    h(
+      'table',
+      { class: 'compare-table' },
+      h('caption', {}, t('Ways to run this step, all timelines at one time scale. Speed-up is over the slowest.')),
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          h('th', { scope: 'col' }, t('Plan')),
+          ...headers.map((header) => header.element),
+          h('th', { scope: 'col', class: 'fit' }, t('Fits')),
+          timelineHeader,
+        ),
+      ),
+      body,
+    ),
+    note,
+  );
+  const rows = new Map<CandidateId, CompareRow>();
+  onThemeChange(() => rows.forEach((row) => row.redraw()));
+  let shownPlan: Plan | null = null;
+  let shownOrder: unknown = null;
+  const update = (): void => {
+    const { plan } = store.state();
+    if (plan === null) return;
+    const { compareOrder } = store.view();
+    if (plan !== shownPlan) {
+      const scale = scaleOf(plan);
+      rows.clear();
+      for (const candidate of plan.candidates) {
+        const pick = (): void => store.look({ candidate: candidate.id, selection: null, tab: 'timeline' });
+        rows.set(candidate.id, makeCompareRow(plan, candidate, scale, isWithheld(store.state(), candidate.id), pick));
+      }
+      timelineHeader.textContent = t('Timeline, 0 to {0}', formatDuration(scale.longestMs));
+    }
+    if (plan !== shownPlan || compareOrder !== shownOrder) {
+      for (const header of headers) header.show(compareOrder.by === header.column ? compareOrder.descending : null);
+      body.replaceChildren(...ordered(plan.candidates, compareOrder).flatMap(({ id }) => rows.get(id)?.element ?? []));
+    }
+    shownPlan = plan;
+    shownOrder = compareOrder;
+    const shown = shownCandidate(plan, store.view());
+    rows.forEach((row, id) => row.mark(id === shown.id));
+    const needs = otherRuntime(shown);
+    note.textContent = needs === null ? '' : t('{0} needs {1}.', capitalised(shown.name), needs);
+  };
+  return { element, update };
+}
+
+interface SortableHeader {
+  readonly column: CompareColumn;
+  readonly element: HTMLElement;
+  /** Null where another column decides. */
+  readonly show: (descending: boolean | null) => void;
+}
+
+function sortableHeaders(press: (column: CompareColumn) => void): SortableHeader[] {
+  const titles: readonly (readonly [CompareColumn, string, string])[] = [
+    ['step', 'compare-step', t('Step')],
+    ['speedUp', 'compare-speed-up', t('Speed-up')],
+    ['bubble', 'compare-bubble', t('Bubble')],
+    ['memory', 'compare-memory', t('Peak memory')],
+  ];
+  return titles.map(([column, className, title]) => {
+    const button = h('button', { class: 'sort', type: 'button', onclick: () => press(column) }, h('span', {}, title), icon('down'));
+    const element = h('th', { scope: 'col', class: `numeric ${className}` }, button);
+    const show = (descending: boolean | null): void => {
+      if (descending === null) element.removeAttribute('aria-sort');
+      else element.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
+    };
+    return { column, element, show };
+  });
+}

@@ -1,0 +1,38 @@
+import { peakBytesOf, type Candidate } from '../../../src/core/planner/plan';
+
+/** Columns that the candidates can be ordered by. Speed-up is the step's time turned over. */
+export const compareColumns = ['step', 'speedUp', 'bubble', 'memory'] as const;
+export type CompareColumn = (typeof compareColumns)[number];
+
+/** An order of the candidates. */
+export interface CompareOrder {
+  readonly by: CompareColumn;
+  readonly descending: boolean;
+}
+
+/** Fastest first. */
+export const initialOrder: CompareOrder = { by: 'step', descending: false };
+
+/** The order after a press on a column's title: the best first, or turned over when the column decides already. */
+export function pressed({ by, descending }: CompareOrder, column: CompareColumn): CompareOrder {
+  return { by: column, descending: by === column ? !descending : column === 'speedUp' };
+}
+
+/** The candidates in an order; those that are alike stay as the planner has them, whichever way round. */
+export function ordered(candidates: readonly Candidate[], { by, descending }: CompareOrder): Candidate[] {
+  const sign = descending ? -1 : 1;
+  return candidates.toSorted((a, b) => sign * (valueOf(a, by) - valueOf(b, by)));
+}
+
+function valueOf(candidate: Candidate, by: CompareColumn): number {
+  switch (by) {
+    case 'step':
+      return candidate.iterationMs;
+    case 'speedUp':
+      return 1 / candidate.iterationMs;
+    case 'bubble':
+      return candidate.bubbleRate;
+    case 'memory':
+      return peakBytesOf(candidate);
+  }
+}

@@ -1,0 +1,108 @@
+import { bytesOfQuantity, column } from '../../../src/core/format';
+import { verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../../src/core/memory-model/verdict';
+import type { Candidate, Plan } from '../../../src/core/planner/plan';
+import { isTie, otherRuntime } from '../../../src/core/planner/reasons';
+import { h, icon, type Child } from '../../base/dom';
+import { capitalised } from '../../shared/sentence';
+import { t } from '../../base/strings';
+import { operationsOf } from '../../base/store';
+import { makeSurface, type Surface } from '../../base/surface';
+import { theme } from '../../base/theme';
+import { drawLanes, makeLaneBuffers } from '../timeline/draw-lanes';
+
+/** What the rows of one plan are measured against. */
+export interface Scale {
+  readonly slowestMs: number;
+  /** Where all timelines end at the latest, ms. */
+  readonly longestMs: number;
+}
+
+/** The scale of a plan's candidates. */
+export function scaleOf({ candidates }: Plan): Scale {
+  return {
+    slowestMs: Math.max(...candidates.map(({ iterationMs }) => iterationMs)),
+    longestMs: Math.max(...candidates.map(({ pipelineMs }) => pipelineMs)),
+  };
+}
+
+/** One candidate as a row; `pick` shows its timeline. */
+export interface CompareRow {
+  readonly element: HTMLElement;
+  readonly redraw: () => void;
+  /** Marks the candidate that the other views show. */
+  readonly mark: (isShown: boolean) => void;
+}
+
+/** Makes the row of a candidate; `withheld` says that its timeline comes when it is asked for. */
+export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: boolean, pick: () => void): CompareRow {
+  const { iterationMs, bubbleRate, memory } = candidate;
+  const verdict = verdictOf(memory);
+  const needs = otherRuntime(candidate);
+  const surface = miniTimeline(candidate, scale.longestMs);
+  const button = h(
+    'button',
+    { class: 'link', type: 'button', 'data-focus': `candidate-${candidate.id}`, title: t('Show its timeline') },
+    capitalised(candidate.name),
+  );
+  const numeric = (className: string, ...text: readonly Child[]): HTMLElement => h('td', { class: `numeric ${className}` }, ...text);
+  const { used, capacity, unit } = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
+  const element = h(
+    'tr',
+    { 'data-candidate': candidate.id, onclick: pick },
+    h(
+      'th',
+      { scope: 'row' },
+      h(
+        'div',
+        { class: 'compare-name' },
+        button,
+        candidate.id === plan.chosen ? h('span', { class: 'tag' }, t('chosen')) : null,
+        isTie(plan, candidate) ? h('span', { class: 'tag', title: t('Closer to the chosen one than the error bar') }, t('tie')) : null,
+        needs === null ? null : h('span', { class: 'compare-needs', title: t('Needs {0}', needs) }, t('another runtime')),
+      ),
+    ),
+    numeric('compare-step', column.duration(iterationMs)),
+    numeric('compare-speed-up', `${column.number(scale.slowestMs / iterationMs)}×`),
+    numeric('compare-bubble', column.percent(bubbleRate)),
+    numeric('compare-memory', used, h('span', { class: 'compare-capacity' }, ` / ${capacity}`), ` ${unit}`),
+    fitCell(verdict),
+    h(
+      'td',
+      { class: 'compare-timeline' },
+      candidate.timeline === null
+        ? h('span', { class: 'hint' }, withheld ? t('many operations: click to draw them') : t('too many operations to draw'))
+        : h('div', { class: 'compare-canvas' }, surface.canvas),
+    ),
+  );
+  const mark = (isShown: boolean): void => {
+    element.classList.toggle('marked', isShown);
+    button.setAttribute('aria-current', String(isShown));
+  };
+  return { element, redraw: surface.redraw, mark };
+}
+
+function fitCell(verdict: MemoryVerdict): HTMLElement {
+  const words = verdictWord(verdict, t);
+  return h(
+    'td',
+    { class: `fit fit-${verdict.fits ? 'fits' : 'over'}`, title: verdictSentence(verdict, t) },
+    h('span', { class: 'fit-content' }, icon(verdict.fits ? 'check' : 'error'), h('span', { class: 'fit-words' }, words)),
+  );
+}
+
+function miniTimeline(candidate: Candidate, longestMs: number): Surface {
+  const buffers = makeLaneBuffers();
+  return makeSurface('mini-timeline', ({ context, width, height, scale }) => {
+    const operations = operationsOf(candidate);
+    if (operations === null) return;
+    const { makespanMs } = operations.timeline;
+    const extent = {
+      durationMs: makespanMs,
+      rows: operations.stages,
+      widthPx: Math.max(1, (width() * makespanMs) / longestMs),
+      heightPx: height(),
+    };
+    const viewport = { startMs: 0, endMs: makespanMs, rowPx: height() / operations.stages, scrollPx: 0 };
+    drawLanes({ context, scale: scale(), left: 0, top: 0, extent, names: false }, operations, viewport, theme(), buffers);
+  });
+}

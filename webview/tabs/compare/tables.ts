@@ -1,0 +1,231 @@
+import type { PredictedMeasured } from '../../../src/core/compare/against-trace';
+import type { PlanComparison, PlanOutcome } from '../../../src/core/compare/plans';
+import { column, formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/core/format';
+import { verdictWord } from '../../../src/core/memory-model/verdict';
+import type { ComparisonAnswer, ToldComparison } from '../../../src/protocol/comparison';
+import { h, type Child } from '../../base/dom';
+import type { Column, TableContent } from '../../base/paged-table';
+import { capitalised } from '../../shared/sentence';
+import { t } from '../../base/strings';
+import { askedName, badges, comparedPartName, signed } from './labels';
+
+/** Parts of the step under this share of it in both plans are left out. */
+const worthSaying = 0.002;
+
+/** What comes out, where the step goes, and what was asked for: of two plans. Of a measured run the step and the bubble. */
+export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
+  const { told } = answer;
+  const names = badges(answer);
+  const heads = [names.a, names.b];
+  if (told.kind !== 'plan') return [section(t('What comes out'), [...heads, t('Measured − predicted')], measuredRows(told))];
+  const apart = t('B − A');
+  return [
+    section(t('What comes out'), [...heads, apart], outcomeRows(told)),
+    section(t('Where the step goes, on its busiest stage'), [...heads, apart], partRows(told), 'compared-parts'),
+    told.asked.length === 0
+      ? h(
+          'section',
+          { class: 'compared-section' },
+          h('h2', {}, t('Asked for differently')),
+          h('p', { class: 'hint' }, t('Nothing: both ask for the same.')),
+        )
+      : section(t('Asked for differently'), heads, askedRows(told), 'compared-asked'),
+  ];
+}
+
+type Row = readonly [name: Child, ...cells: readonly Child[]];
+
+function section(title: string, heads: readonly string[], rows: readonly Row[], className = ''): HTMLElement {
+  return h(
+    'section',
+    { class: `compared-section ${className}` },
+    h('h2', {}, title),
+    h(
+      'table',
+      { 'aria-label': title },
+      h('thead', {}, h('tr', {}, h('td', {}), ...heads.map((head) => h('th', { scope: 'col', class: 'numeric' }, head)))),
+      h(
+        'tbody',
+        {},
+        ...rows.map(([name, ...cells]) =>
+          h('tr', {}, h('th', { scope: 'row' }, name), ...cells.map((cell) => h('td', { class: 'numeric' }, cell))),
+        ),
+      ),
+    ),
+  );
+}
+
+function outcomeRows({ a, b, speedup }: PlanComparison): Row[] {
+  const row = (name: string, of: (plan: PlanOutcome) => string, apart: string): Row => [name, of(a), of(b), apart];
+  const times = `${formatNumber(speedup)}×`;
+  return [
+    row(t('Step'), ({ iterationMs }) => formatDuration(iterationMs), signed(b.iterationMs - a.iterationMs, formatDuration)),
+    row(t('Likely within'), ({ errorPercent }) => `± ${formatNumber(errorPercent)} %`, ''),
+    row(t('Tokens per second'), ({ tokensPerSecond }) => formatCount(Math.round(tokensPerSecond)), times),
+    row(t('Bubble'), ({ bubbleRate }) => formatPercent(bubbleRate), points(b.bubbleRate - a.bubbleRate)),
+    row(t('MFU'), ({ mfu }) => formatPercent(mfu), points(b.mfu - a.mfu)),
+    row(t('Peak memory'), memoryText, signed(b.peakBytes - a.peakBytes, formatBytes)),
+    row(t('On stage'), ({ peakStage }) => formatCount(peakStage), ''),
+    ...(a.gpus === b.gpus ? [] : [row(t('GPUs'), ({ gpus }) => formatCount(gpus), signed(b.gpus - a.gpus, formatCount))]),
+    row(t('Runs'), ({ candidate }) => capitalised(candidate), ''),
+  ];
+}
+
+function memoryText({ peakBytes, fits }: PlanOutcome): string {
+  return fits ? formatBytes(peakBytes) : `${formatBytes(peakBytes)}, ${verdictWord({ fits }, t)}`;
+}
+
+/** A difference of two shares, in percentage points. */
+function points(by: number): string {
+  return signed(100 * by, (amount) => t('{0} points', formatNumber(amount)));
+}
+
+function partRows({ parts, a, b }: PlanComparison): Row[] {
+  const longest = Math.max(a.iterationMs, b.iterationMs);
+  const bar = (ms: number, isIdle: boolean): HTMLElement => {
+    const element = h('span', { class: isIdle ? 'layout-bar layout-bar-idle' : 'layout-bar' });
+    element.style.width = `${(100 * Math.max(0, ms)) / longest}%`;
+    return element;
+  };
+  return parts
+    .filter(({ aMs, bMs }) => Math.max(aMs, bMs) >= worthSaying * longest)
+    .map(({ part, aMs, bMs }) => [
+      h(
+        'span',
+        { class: 'compared-part' },
+        comparedPartName(part),
+        h('span', { class: 'compared-bars', 'aria-hidden': 'true' }, bar(aMs, part === 'bubble'), bar(bMs, part === 'bubble')),
+      ),
+      column.duration(Math.max(0, aMs)),
+      column.duration(Math.max(0, bMs)),
+      signed(bMs - aMs, column.duration),
+    ]);
+}
+
+function askedRows({ asked }: PlanComparison): Row[] {
+  return asked.map(({ key, a, b }) => {
+    const name = askedName(key);
+    return [name === key ? h('code', {}, key) : name, a, b];
+  });
+}
+
+function measuredRows(told: Exclude<ToldComparison, PlanComparison>): Row[] {
+  const row = (name: string, { predictedMs, measuredMs }: PredictedMeasured): Row => [
+    name,
+    column.duration(predictedMs),
+    column.duration(measuredMs),
+    signed(measuredMs - predictedMs, column.duration),
+  ];
+  const bar: Row = [t('Likely within'), `± ${formatNumber(told.errorPercent)} %`, '', ''];
+  if (told.kind === 'trace')
+    return [
+      row(t('Pipeline'), told.pipeline),
+      bar,
+      [
+        t('Bubble'),
+        formatPercent(told.bubble.predicted),
+        formatPercent(told.bubble.measured),
+        points(told.bubble.measured - told.bubble.predicted),
+      ],
+    ];
+  const { step, steady } = told;
+  return [
+    ...(step === null ? [] : [row(t('Step'), step), bar]),
+    ...(steady === null
+      ? []
+      : [[t('Half of the steps'), '', t('{0} to {1}', formatDuration(steady.lowMs), formatDuration(steady.highMs)), ''] satisfies Row]),
+  ];
+}
+
+/** Every stage on both sides; `onRow` looks at one. */
+export function stageTable(answer: ComparisonAnswer, marked: number | null, onRow: (stage: number) => void): TableContent | null {
+  const { told } = answer;
+  const of = told.kind === 'plan' ? planStages(told) : measuredStages(told);
+  if (of.stages.length === 0) return null;
+  const at = of.stages.indexOf(marked ?? -1);
+  return {
+    caption: told.kind === 'plan' ? t('Busy time and peak memory of every stage') : t('Mean pass of every stage, predicted and measured'),
+    columns: of.columns,
+    total: of.stages.length,
+    rows: (page) => of.stages.slice(page.first, page.end).map((_, index) => of.cells(page.first + index)),
+    marked: at < 0 ? null : at,
+    onRow: (index) => onRow(of.stages[index] ?? 0),
+  };
+}
+
+interface StageRows {
+  readonly stages: readonly number[];
+  readonly columns: readonly Column[];
+  readonly cells: (index: number) => Child[];
+}
+
+function numeric(title: string, className = ''): Column {
+  return { title, numeric: true, className };
+}
+
+function planStages({ stages }: PlanComparison): StageRows {
+  const pair = (of: PlanComparison['stages'][number]['a']): string[] =>
+    of === null ? ['', ''] : [column.duration(of.busyMs), column.bytes(of.peakBytes)];
+  return {
+    stages: stages.map(({ stage }) => stage),
+    columns: [
+      { title: t('Stage'), numeric: false },
+      numeric(t('A busy')),
+      numeric(t('A peak')),
+      numeric(t('B busy')),
+      numeric(t('B peak')),
+    ],
+    cells: (index) => {
+      const row = stages[index];
+      return row === undefined ? [] : [formatCount(row.stage), ...pair(row.a), ...pair(row.b)];
+    },
+  };
+}
+
+function measuredStages({ stages, straggler }: Exclude<ToldComparison, PlanComparison>): StageRows {
+  const both = (times: PredictedMeasured | null): string[] =>
+    times === null ? ['', ''] : [column.duration(times.predictedMs), column.duration(times.measuredMs)];
+  return {
+    stages: stages.map(({ stage }) => stage),
+    columns: [
+      { title: t('Stage'), numeric: false },
+      numeric(t('Forward')),
+      numeric(t('measured')),
+      numeric(t('Backward')),
+      numeric(t('measured')),
+      numeric(t('Measured / predicted')),
+    ],
+    cells: (index) => {
+      const row = stages[index];
+      if (row === undefined) return [];
+      const name = h(
+        'span',
+        {},
+        formatCount(row.stage),
+        row.stage === straggler ? h('span', { class: 'tag compared-straggler' }, t('straggler')) : null,
+      );
+      return [name, ...both(row.forward), ...both(row.backward), `${column.number(row.ratio)}×`];
+    },
+  };
+}
+
+/** From a pass to the one on a neighbouring stage that waits for it; null where a run does not tell. */
+export function transferTable({ told }: ComparisonAnswer): TableContent | null {
+  if (told.kind !== 'trace' || told.transfers.length === 0) return null;
+  const { transfers } = told;
+  return {
+    caption: t('From the end of a pass to the one that waits for it, means'),
+    columns: [{ title: t('Stages'), numeric: false }, numeric(t('Predicted')), numeric(t('Measured')), numeric(t('Waits'))],
+    total: transfers.length,
+    rows: (page) =>
+      transfers
+        .slice(page.first, page.end)
+        .map(({ from, to, predictedMs, measuredMs, waits }) => [
+          t('{0} to {1}', formatCount(from), formatCount(to)),
+          column.duration(predictedMs),
+          column.duration(measuredMs),
+          formatCount(waits),
+        ]),
+    marked: null,
+  };
+}

@@ -1,0 +1,25 @@
+import type { OperationKind } from '../../../src/core/schedules/schedule';
+import type { Viewport } from '../../base/viewport';
+
+/** Which side of a comparison. */
+export type SideId = 'a' | 'b';
+
+/** A pass that is picked, by what it is: it survives a new answer. */
+export interface ComparedPass {
+  readonly side: SideId;
+  readonly chunk: number;
+  readonly kind: OperationKind;
+  readonly unit: number;
+}
+
+/** How the person looks at a comparison. */
+export interface ComparedLook {
+  /** Of both timelines; null: all of the longer one, fitted. */
+  readonly viewport: Viewport | null;
+  readonly pass: ComparedPass | null;
+  /** Stage whose passes the table lists; null: the one that differs most. */
+  readonly stage: number | null;
+}
+
+/** What a page starts with. */
+export const initialComparedLook: ComparedLook = { viewport: null, pass: null, stage: null };

@@ -1,0 +1,37 @@
+import { h } from '../../base/dom';
+import { t } from '../../base/strings';
+import type { Change, Store } from '../../base/store';
+import { button } from '../../base/ui';
+import { makeCandidates } from './candidates';
+import { makeComparison } from './comparison';
+
+/** The compare tab: the plan beside another one or a measured run where somebody asked for that, and the ways to run its own step. */
+export interface CompareView {
+  readonly element: HTMLElement;
+  readonly update: (change: Change | null) => void;
+  /** Does what a letter typed anywhere on the page asks for. */
+  readonly type: (event: KeyboardEvent) => void;
+}
+
+/** Makes the tab; `onHelp` opens the list of keys. */
+export function makeCompareView(store: Store, onHelp: () => void): CompareView {
+  const comparison = makeComparison(store, onHelp);
+  const candidates = makeCandidates(store);
+  const compare = button({
+    label: t('Compare with…'),
+    appearance: 'secondary',
+    onClick: () => store.host.post({ type: 'command', command: 'terapipe.compareWith' }),
+  });
+  const invitation = h('p', { class: 'hint' });
+  const start = h('div', { class: 'compared-start' }, compare, invitation);
+  const element = h('div', { class: 'compare-view' }, comparison.element, start, candidates.element);
+  const update = (change: Change | null): void => {
+    const isCompared = store.state().comparison !== null;
+    invitation.textContent = isCompared
+      ? t('with something else')
+      : t("with another config, with the best layout, or with a measured run: a Chrome trace, step times, or Megatron-LM's log");
+    comparison.update(change);
+    if (change === null || change.state || change.before.comparedLook === store.view().comparedLook) candidates.update();
+  };
+  return { element, update, type: comparison.type };
+}

@@ -1,0 +1,115 @@
+import type { PageElastic } from '../../../src/protocol/page';
+import { fill, h } from '../../base/dom';
+import { t } from '../../base/strings';
+import { makeSurface } from '../../base/surface';
+import { onThemeChange, theme } from '../../base/theme';
+import { place } from '../timeline/pane';
+import { drawEpochs, drawMark } from './draw';
+import { changeFrom, epochAt, epochCount, spanBoxes, boxOf, type EpochWidth, type SpanBox } from './epochs';
+import { axisPx, rowsOf, zoneAt } from './layout';
+import { tooltipLines } from './labels';
+
+/** What the chart needs of its owner. */
+export interface EpochChartOwner {
+  readonly elastic: () => PageElastic | null;
+  readonly width: () => EpochWidth;
+  readonly epoch: () => number;
+  readonly onPick: (epoch: number) => void;
+  /** A click, or Enter: show the epoch's step. */
+  readonly onOpen: (epoch: number) => void;
+}
+
+/** Epochs from left to right over the GPUs, with what is frozen and cached above them. */
+export function makeEpochChart(owner: EpochChartOwner): { readonly element: HTMLElement; readonly redraw: () => void } {
+  let pointed: number | null = null;
+  let known: { readonly of: PageElastic; readonly width: EpochWidth; readonly boxes: readonly SpanBox[] } | null = null;
+  const boxesOf = (elastic: PageElastic): readonly SpanBox[] => {
+    const width = owner.width();
+    if (known?.of !== elastic || known.width !== width) known = { of: elastic, width, boxes: spanBoxes(elastic.spans, width) };
+    return known.boxes;
+  };
+  const base = makeSurface('epochs', (surface) => {
+    const elastic = owner.elastic();
+    if (elastic !== null) drawEpochs(surface, theme(), elastic, boxesOf(elastic), rowsOf(elastic.plan.request.cluster));
+  });
+  const overlay = makeSurface('epochs-overlay', (surface) => {
+    const elastic = owner.elastic();
+    if (elastic === null) return;
+    const [boxes, rows] = [boxesOf(elastic), rowsOf(elastic.plan.request.cluster)];
+    if (pointed !== null && pointed !== owner.epoch()) drawMark(surface, theme(), boxes, rows, pointed, false);
+    drawMark(surface, theme(), boxes, rows, owner.epoch(), true);
+  });
+  const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
+  const element = h('div', { class: 'epoch-chart', role: 'img', tabindex: 0 }, base.canvas, overlay.canvas, tooltip);
+  const shareAt = (x: number): number => (x - axisPx.left) / Math.max(1, overlay.width() - axisPx.left - axisPx.right);
+  const under = (event: MouseEvent): { readonly x: number; readonly y: number; readonly epoch: number | null } => {
+    const box = overlay.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const elastic = owner.elastic();
+    const share = shareAt(x);
+    return { x, y, epoch: elastic === null || share < 0 || share > 1 ? null : epochAt(boxesOf(elastic), share) };
+  };
+  const point = (epoch: number | null): void => {
+    if (pointed === epoch) return;
+    pointed = epoch;
+    overlay.redraw();
+  };
+  overlay.canvas.addEventListener('pointermove', (event) => {
+    const { x, y, epoch } = under(event);
+    const elastic = owner.elastic();
+    point(epoch);
+    tooltip.hidden = epoch === null || elastic === null;
+    if (epoch === null || elastic === null) return;
+    const { cluster } = elastic.plan.request;
+    const box = boxOf(boxesOf(elastic), epoch);
+    if (box === undefined) return;
+    const lines = tooltipLines(elastic, box, epoch, zoneAt(rowsOf(cluster), cluster, y));
+    fill(tooltip, ...lines.map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
+    place(tooltip, x, y, overlay.width(), overlay.height());
+  });
+  overlay.canvas.addEventListener('pointerleave', () => {
+    point(null);
+    tooltip.hidden = true;
+  });
+  overlay.canvas.addEventListener('click', (event) => {
+    const { epoch } = under(event);
+    if (epoch !== null) owner.onOpen(epoch);
+  });
+  element.addEventListener('keydown', (event) => {
+    const elastic = owner.elastic();
+    if (elastic === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const [here, last] = [owner.epoch(), epochCount(elastic) - 1];
+    const moves: Readonly<Record<string, () => number>> = {
+      ArrowLeft: () => here - 1,
+      ArrowRight: () => here + 1,
+      Home: () => 0,
+      End: () => last,
+      PageUp: () => changeFrom(boxesOf(elastic), here, -1),
+      PageDown: () => changeFrom(boxesOf(elastic), here, 1),
+    };
+    const to = moves[event.key]?.();
+    if (to === undefined && event.key !== 'Enter') return;
+    event.preventDefault();
+    if (to === undefined) owner.onOpen(here);
+    else owner.onPick(Math.min(last, Math.max(0, to)));
+  });
+  const redraw = (): void => {
+    const elastic = owner.elastic();
+    if (elastic === null) return;
+    element.style.height = `${rowsOf(elastic.plan.request.cluster).height}px`;
+    element.setAttribute('aria-label', summary(elastic, owner.epoch()));
+    base.redraw();
+    overlay.redraw();
+  };
+  onThemeChange(redraw);
+  return { element, redraw };
+}
+
+function summary(elastic: PageElastic, epoch: number): string {
+  return t(
+    '{0} epochs over {1} GPUs, epoch {2} selected. Arrow keys move between epochs, Page Up and Page Down between changes, Enter shows the step.',
+    epochCount(elastic),
+    elastic.plan.request.cluster.nodes * elastic.plan.request.cluster.gpusPerNode,
+    epoch,
+  );
+}

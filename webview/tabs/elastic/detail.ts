@@ -1,0 +1,107 @@
+import type { BalanceChoice } from '../../../src/core/elastic/plan';
+import { formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../../src/core/format';
+import type { PageElastic } from '../../../src/protocol/page';
+import { h } from '../../base/dom';
+import { t } from '../../base/strings';
+import type { SpanBox } from './epochs';
+import { balanceName, epochsText, stageContent, timeLines } from './labels';
+
+/** More stages than this are not listed one by one. */
+const mostListed = 16;
+
+/** The selected epoch in words: where it runs, how long it takes, and the ways to cut it. */
+export function epochDetail(elastic: PageElastic, box: SpanBox): HTMLElement[] {
+  const { epoch, balances } = box.span;
+  const { request } = elastic.plan;
+  const pair = (name: string, value: string, because: string): HTMLElement =>
+    h('div', { class: 'pair', title: because }, h('dt', {}, name), h('dd', {}, value));
+  const because = timeLines(elastic, epoch).join('\n');
+  return [
+    h('h2', {}, epochsText(box), epoch.fits ? null : h('span', { class: 'tag tag-error' }, t('does not fit'))),
+    h(
+      'dl',
+      { class: 'pairs' },
+      pair(t('Frozen layers'), t('{0} of {1}', epoch.frozenLayers, request.model.spec.layers), elastic.plan.freezing),
+      pair(
+        t('Pipelines'),
+        `${plural(epoch.replicas, t('replica'), t('replicas'))} × ${plural(epoch.pipelineLength, 'GPU')}`,
+        t('Ranks that train: {0}', listed(epoch.activeRanks)),
+      ),
+      pair(t('Step'), formatDuration(epoch.stepMs), because),
+      pair(t('Epoch time'), formatDuration(epoch.epochMs), because),
+      pair(t('Bubble'), formatPercent(epoch.bubbleRate), t('Idle share of the pipeline part, mean over the stages')),
+      pair(t('Samples a second'), formatCount(epoch.samplesPerSecond), t('{0} samples a step on each pipeline', formatCount(epoch.batch))),
+    ),
+    balanceTable(balances, request.balance),
+    h('p', { class: 'hint' }, gainText(balances)),
+    ...(epoch.pipelineLength > mostListed
+      ? []
+      : [
+          h(
+            'ol',
+            { class: 'stage-list', start: 0, 'aria-label': t('Stages') },
+            ...epoch.stageUnits.map((_, stage) =>
+              h(
+                'li',
+                {},
+                h('span', { class: 'stage-number' }, t('stage {0}', stage)),
+                ' ',
+                stageContent(epoch, stage, request.model.spec.layers),
+              ),
+            ),
+          ),
+        ]),
+  ];
+}
+
+function balanceTable(balances: readonly BalanceChoice[], used: string): HTMLElement {
+  return h(
+    'table',
+    { class: 'balances' },
+    h('caption', {}, t('Ways to cut it into stages')),
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        h('th', { scope: 'col' }, t('Balance')),
+        h('th', { scope: 'col' }, t('Units of each stage')),
+        h('th', { scope: 'col', class: 'numeric' }, t('Largest stage')),
+        h('th', { scope: 'col', class: 'numeric' }, t('Pipeline')),
+      ),
+    ),
+    h(
+      'tbody',
+      {},
+      ...balances.map(({ name, stageUnits, largestParameters, pipelineMs }) =>
+        h(
+          'tr',
+          { class: name === used ? 'marked' : null },
+          h('th', { scope: 'row' }, balanceName(name), name === used ? h('span', { class: 'tag' }, t('used')) : null),
+          h('td', { class: 'balance-units', title: stageUnits.join(' ') }, listed(stageUnits)),
+          h('td', { class: 'numeric' }, formatCount(largestParameters)),
+          h('td', { class: 'numeric' }, formatDuration(pipelineMs)),
+        ),
+      ),
+    ),
+  );
+}
+
+function listed(numbers: readonly number[]): string {
+  return numbers.slice(0, mostListed).join(' ') + (numbers.length > mostListed ? ' …' : '');
+}
+
+/** What the fastest cut gains over PipeTransformer's. */
+export function gainText(balances: readonly BalanceChoice[]): string {
+  const greedy = balances.find(({ name }) => name === 'greedy');
+  const best = balances.reduce<BalanceChoice | undefined>(
+    (least, choice) => (least === undefined || choice.pipelineMs < least.pipelineMs ? choice : least),
+    undefined,
+  );
+  if (best === undefined) return t('No way to cut it fits the memory of the GPUs.');
+  if (greedy === undefined) return t("PipeTransformer's greedy cut does not fit the memory of the GPUs.");
+  const share = 1 - best.pipelineMs / greedy.pipelineMs;
+  if (share < 0.005) return t('The greedy cut is as fast as the exact ones.');
+  return t('{0} takes {1} % less pipeline time than the greedy cut.', balanceName(best.name), formatNumber(100 * share));
+}

@@ -1,0 +1,84 @@
+import type { ElasticVariant } from '../../../src/core/elastic/plan';
+import { durationQuantity, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
+import type { PageElastic } from '../../../src/protocol/page';
+import { h } from '../../base/dom';
+import { figure } from '../../shared/figures';
+import { t } from '../../base/strings';
+import { epochCount } from './epochs';
+import { variantMeaning, variantName } from './labels';
+
+/** Speed-up, time and frozen layers in large: each says in its tooltip what it rests on. */
+export function elasticFigures({ plan, spans }: PageElastic): HTMLElement {
+  const { speedup, totalMs, variants, request, freezing, cost } = plan;
+  const from = t('From: {0}', cost.description);
+  const without = variants.find(({ id }) => id === 'none')?.totalMs ?? totalMs;
+  const last = spans.at(-1)?.epoch;
+  const gpus = request.cluster.nodes * request.cluster.gpusPerNode;
+  return h(
+    'dl',
+    { class: 'figures' },
+    figure(
+      { value: formatNumber(speedup), unit: '×' },
+      t('speed-up'),
+      null,
+      `${t('Over no freezing: {0} instead of {1}', formatDuration(totalMs), formatDuration(without))}\n${from}`,
+      'plain',
+    ),
+    figure(
+      durationQuantity(totalMs),
+      t('for {0}', plural(epochCount({ spans }), t('epoch'), t('epochs'))),
+      null,
+      `${t('Steps and changes of pipelines, on {0}', plural(gpus, 'GPU'))}\n${from}`,
+      'plain',
+    ),
+    last === undefined
+      ? null
+      : figure(
+          { value: formatCount(last.frozenLayers), unit: `/ ${formatCount(request.model.spec.layers)}` },
+          t('layers frozen'),
+          null,
+          freezing,
+          'plain',
+        ),
+  );
+}
+
+/** The model and the machine in one line, as over any plan. */
+export function elasticSetting({ plan: { request, parameters } }: PageElastic): string[] {
+  const { nodes, gpusPerNode, gpu } = request.cluster;
+  return [
+    t('{0} parameters', formatCount(parameters)),
+    plural(request.model.spec.layers, t('layer'), t('layers')),
+    t('{0} samples an epoch', formatCount(request.datasetSize)),
+    t('{0} × {1} {2}', formatCount(nodes), formatCount(gpusPerNode), gpu.name),
+  ];
+}
+
+/** What each mechanism gains, as bars from no gain at all. */
+export function mechanismBars({ plan: { variants } }: PageElastic): HTMLElement {
+  const most = Math.max(...variants.map(({ speedup }) => speedup));
+  return h(
+    'table',
+    { class: 'mechanisms' },
+    h('caption', {}, t('What each mechanism gains')),
+    h(
+      'thead',
+      { class: 'visually-hidden' },
+      h('tr', {}, ...[t('Mechanisms'), t('Speed-up'), t('Total')].map((title) => h('th', { scope: 'col' }, title))),
+    ),
+    h('tbody', {}, ...variants.map((variant) => mechanismRow(variant, most))),
+  );
+}
+
+function mechanismRow({ id, speedup, totalMs }: ElasticVariant, most: number): HTMLElement {
+  const bar = h('span', { class: `mechanism-bar mechanism-${id}` });
+  bar.style.width = `${(100 * speedup) / most}%`;
+  return h(
+    'tr',
+    { title: variantMeaning(id) },
+    h('th', { scope: 'row' }, variantName(id)),
+    h('td', { class: 'mechanism-track' }, h('span', { class: 'mechanism-fill' }, bar)),
+    h('td', { class: 'numeric' }, `${formatNumber(speedup)}×`),
+    h('td', { class: 'numeric mechanism-total' }, formatDuration(totalMs)),
+  );
+}

@@ -1,0 +1,179 @@
+import { epochVerdict } from '../../../src/core/elastic/memory';
+import { bytesPerGiB, column, formatCount, formatNumber } from '../../../src/core/format';
+import type { PageElastic } from '../../../src/protocol/page';
+import { fill, h } from '../../base/dom';
+import { makePagedTable } from '../../base/paged-table';
+import { assumptionList, reasonList } from '../../shared/reasons';
+import { t } from '../../base/strings';
+import type { Store } from '../../base/store';
+import { button, checkbox, setChecked } from '../../base/ui';
+import { makeEpochChart } from './chart';
+import { epochDetail } from './detail';
+import { boxOf, epochCount, spanBoxes, type SpanBox } from './epochs';
+import { elasticFigures, mechanismBars } from './head';
+import { makeStepPane } from './step';
+import { cacheBytes, cacheWord } from './labels';
+
+/** What a terapipe.json needs for this tab. */
+const example = '"elastic": { "epochs": 10, "datasetSize": 50000, "alpha": 0.33 }';
+
+/** The elastic tab: what freezing layers gains, its epochs over the GPUs, and one of them closely. */
+export function makeElasticView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+  let boxes: readonly SpanBox[] = [];
+  let shown: PageElastic | null = null;
+  const elastic = (): PageElastic | null => store.state().elastic;
+  const epoch = (): number => Math.min(store.view().epoch, Math.max(0, epochCount({ spans: shown?.spans ?? [] }) - 1));
+  const step = makeStepPane();
+  const open = (picked: number): void => {
+    store.look({ epoch: picked });
+    stepSection.scrollIntoView({ block: 'nearest' });
+    step.focus();
+  };
+  const chart = makeEpochChart({
+    elastic,
+    width: () => store.view().epochWidth,
+    epoch,
+    onPick: (picked) => store.look({ epoch: picked }),
+    onOpen: open,
+  });
+  const equal = checkbox(t('Epochs of equal width'), (checked) => store.look({ epochWidth: checked ? 'equal' : 'time' }));
+  const table = makePagedTable();
+  const head = h('div', { class: 'elastic-head' });
+  const detail = h('div', { class: 'elastic-detail', 'aria-live': 'polite' });
+  const stepTitle = h('h2', {});
+  const stepNote = h('p', { class: 'hint' });
+  const stepSection = h('section', { class: 'elastic-step', 'aria-label': t('Step of the epoch') }, stepTitle, stepNote, step.element);
+  const foot = h('div', { class: 'elastic-foot' });
+  const empty = h(
+    'div',
+    { class: 'empty elastic-empty' },
+    h('p', {}, t('Layers that converge early can freeze: the others then need fewer GPUs, and the free ones run more replicas.')),
+    h('p', {}, t('Add a section like this to the terapipe.json to plan such a run:')),
+    h('code', {}, example),
+    button({
+      label: t('Open sample workspace'),
+      appearance: 'secondary',
+      onClick: () => store.host.post({ type: 'command', command: 'terapipe.openSample' }),
+    }),
+  );
+  const content = h(
+    'div',
+    { class: 'elastic-content' },
+    head,
+    h(
+      'section',
+      { class: 'elastic-epochs', 'aria-label': t('Epochs') },
+      h('div', { class: 'elastic-controls' }, legend(), equal),
+      chart.element,
+    ),
+    stepSection,
+    detail,
+    h('section', { class: 'table-twin', 'aria-label': t('Epochs') }, table.element),
+    foot,
+  );
+  const element = h('div', { class: 'elastic-view' }, content, empty);
+  const update = (): void => {
+    const now = elastic();
+    content.hidden = now === null;
+    empty.hidden = now !== null;
+    if (now === null) {
+      shown = null;
+      return;
+    }
+    if (now !== shown) {
+      shown = now;
+      boxes = spanBoxes(now.spans, 'equal');
+      fill(head, h('div', { class: 'elastic-summary' }, elasticFigures(now), reasonList(now.plan)), mechanismBars(now));
+      fill(
+        foot,
+        h('p', { class: 'hint' }, t('Times: {0}', now.plan.cost.description)),
+        assumptionList(now.plan, store.state(), store.host),
+      );
+    }
+    setChecked(equal, store.view().epochWidth === 'equal');
+    chart.redraw();
+    const box = boxOf(boxes, epoch());
+    if (box === undefined) return;
+    fill(detail, ...epochDetail(now, box));
+    const timeline = box.span.step === null ? null : (now.steps[box.span.step] ?? null);
+    stepTitle.textContent = t('Step of epoch {0}', epoch());
+    stepNote.textContent = stepWords(box, timeline !== null);
+    step.show(timeline);
+    showTable(table, now, boxes, epoch(), (picked) => store.look({ epoch: picked }));
+  };
+  return { element, update };
+}
+
+function stepWords({ span: { epoch } }: SpanBox, drawn: boolean): string {
+  const ms = formatNumber;
+  const parts = t(
+    'Frozen layers {0} ms before it, gradient exchange {1} ms and optimizer {2} ms after it.',
+    ms(epoch.frozenMs),
+    ms(epoch.allReduceMs),
+    ms(epoch.optimizerMs),
+  );
+  const what = drawn ? t('The pipeline part, on every pipeline alike.') : t('The pipeline part has more operations than are drawn.');
+  return `${what} ${parts}`;
+}
+
+function legend(): HTMLElement {
+  const entry = (name: string, text: string): HTMLElement =>
+    h('span', { class: 'legend-entry' }, h('span', { class: `swatch swatch-${name}` }), text);
+  return h(
+    'div',
+    { class: 'legend' },
+    entry('frozen', t('frozen')),
+    entry('replica', t('pipelines, neighbours in two shades')),
+    entry('fill', t('cache filled')),
+    entry('read', t('cache read')),
+    h('span', { class: 'legend-entry' }, h('span', { class: 'legend-change', 'aria-hidden': 'true' }, '▲'), t('pipelines change')),
+  );
+}
+
+function showTable(
+  table: ReturnType<typeof makePagedTable>,
+  elastic: PageElastic,
+  boxes: readonly SpanBox[],
+  marked: number,
+  pick: (epoch: number) => void,
+): void {
+  const { gpu } = elastic.plan.request.cluster;
+  table.show({
+    caption: t('Every epoch'),
+    columns: [
+      ...[
+        t('Epoch'),
+        t('Frozen layers'),
+        t('Stages'),
+        t('Replicas'),
+        t('Micro-batches'),
+        t('Step, ms'),
+        t('Epoch, s'),
+        t('Cache, GiB'),
+        t('Memory'),
+      ].map((title) => ({ title, numeric: true })),
+      { title: t('Cache'), numeric: false },
+    ],
+    total: epochCount(elastic),
+    rows: ({ first, end }) =>
+      Array.from({ length: end - first }, (_, index) => {
+        const epoch = boxOf(boxes, first + index)?.span.epoch;
+        if (epoch === undefined) return [];
+        const { peakBytes, usableBytes } = epochVerdict(epoch.stageBytes, gpu);
+        return [
+          String(first + index),
+          formatCount(epoch.frozenLayers),
+          formatCount(epoch.pipelineLength),
+          formatCount(epoch.replicas),
+          formatCount(epoch.microBatches),
+          column.number(epoch.stepMs),
+          column.number(epoch.epochMs / 1e3),
+          epoch.cache.state === 'none' ? '–' : column.number(cacheBytes(epoch) / bytesPerGiB),
+          column.bytesOf(peakBytes, usableBytes),
+          cacheWord(epoch),
+        ];
+      }),
+    marked,
+    onRow: pick,
+  });
+}

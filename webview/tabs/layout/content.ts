@@ -1,0 +1,76 @@
+import { formatBytes, formatDuration } from '../../../src/core/format';
+import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
+import type { LayoutAnswer } from '../../../src/protocol/layout';
+import { bytesAxis, stretchedTimeAxis } from '../../base/chart/axis';
+import type { ChartContent, Dot } from '../../base/chart/content';
+import { capitalised } from '../../shared/sentence';
+import { t } from '../../base/strings';
+import { tieMs, type LayoutRow } from './rows';
+import { settingsText, sizesText } from './labels';
+
+/** Right of what is usable the plot shows this share of it, and what is shown at all. */
+const beyondUsable = 1.12;
+
+/** Step time against peak memory: every row a point, the front a step line, ties shaded. Layouts that need far more than there is lie at the right edge. */
+export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): ChartContent {
+  const { usableBytes, notFitting } = answer;
+  const times = [...rows.map(({ plan }) => plan.iterationMs), ...notFitting.map(({ iterationMs }) => iterationMs)];
+  const most = Math.max(...rows.map(({ plan }) => plan.peakBytes));
+  const x = bytesAxis(Math.max(beyondUsable * usableBytes, Math.min(1.05 * most, 2 * usableBytes)));
+  const y = stretchedTimeAxis(Math.min(...times), Math.max(...times));
+  const best = answer.plans[answer.best]?.iterationMs ?? 0;
+  const inside = (bytes: number): number => Math.min(bytes, x.max);
+  return {
+    x,
+    y,
+    xName: t('peak memory'),
+    curves: [{ tone: 'forward', faint: 0.35, points: frontSteps(rows, x.max, y.max), label: '' }],
+    dots: [
+      ...rows.map((row) => dotOf(row, inside(row.plan.peakBytes))),
+      ...notFitting.map(({ layout, iterationMs, peakBytes, why }, index): Dot => ({
+        ...{ id: `too-large-${index}`, group: 'layouts', tone: 'over', shape: 'cross', faint: 0, hollow: false },
+        x: inside(peakBytes),
+        y: iterationMs,
+        lines: () => [capitalised(layout), t('Too large'), capitalised(why)],
+      })),
+    ].sort((a, b) => a.x - b.x || a.y - b.y),
+    guides: [{ down: usableBytes, text: formatBytes(usableBytes), tone: 'over' }],
+    band: { from: best, to: tieMs(answer) },
+  };
+}
+
+function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: number): Dot {
+  const isFront = found?.roles.includes('front') ?? false;
+  return {
+    ...{ id, group: 'layouts', x, y: plan.iterationMs },
+    tone: isLaunched ? 'backward' : isBest || isFront ? 'forward' : 'both',
+    shape: isBest ? 'star' : isLaunched ? 'diamond' : 'disc',
+    faint: isBest || isLaunched || isFront ? 0 : 0.3,
+    hollow: !isBest && !isLaunched && !isFront,
+    lines: () => [
+      sizesText(plan.layout),
+      capitalised(plan.name),
+      `${settingsText(plan)}${plan.recompute === 'none' ? '' : `, ${plan.recompute}`}`,
+      t('{0} a step, {1}', formatDuration(plan.iterationMs), usedText(plan.verdict)),
+      ...(isBest ? [t('The best')] : tie ? [t('A tie with the best')] : []),
+      ...(isLaunched ? [t('As launched')] : []),
+      ...(plan.fits ? [] : [capitalised(verdictText(plan.verdict, t))]),
+    ],
+  };
+}
+
+/** With so much memory, the fastest there is: a line of steps over the front, from its smallest plan to the right edge. */
+function frontSteps(rows: readonly LayoutRow[], right: number, top: number): (readonly [number, number])[] {
+  const front = rows
+    .filter(({ found, isBest }) => found !== null && found.fits && (isBest || found.roles.includes('front')))
+    .map(({ plan }) => plan)
+    .sort((a, b) => a.peakBytes - b.peakBytes || b.iterationMs - a.iterationMs);
+  const points: (readonly [number, number])[] = [];
+  let from = top;
+  for (const { peakBytes, iterationMs } of front) {
+    if (iterationMs >= from) continue;
+    points.push([peakBytes, from], [peakBytes, iterationMs]);
+    from = iterationMs;
+  }
+  return points.length === 0 ? [] : [...points, [right, from]];
+}

@@ -1,0 +1,95 @@
+import { formatCount, formatDuration, formatPercent } from '../../../src/core/format';
+import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
+import { stepParts } from '../../../src/core/layout-search/result';
+import type { LayoutAnswer, LayoutPoint, PageFound } from '../../../src/protocol/layout';
+import { h, type Child } from '../../base/dom';
+import type { Host } from '../../base/host';
+import { capitalised, sentence } from '../../shared/sentence';
+import { t } from '../../base/strings';
+import { button } from '../../base/ui';
+import { gpuHoursOf, type LayoutRow } from './rows';
+import { partName, settingsText, sizesText } from './labels';
+
+/** Parts below this share of the step are not told. */
+const worthSaying = 0.005;
+
+/** Everything about the picked layout, and what can be done with it. `open` shows it as a full plan. */
+export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, tokenBudget: number | null, open: () => void, host: Host): Child[] {
+  const { plan, found, isBest, isLaunched } = row;
+  const tag = (text: string): HTMLElement => h('span', { class: 'tag' }, text);
+  return [
+    h(
+      'h2',
+      { class: 'layout-name', title: plan.words },
+      h('span', {}, sizesText(plan.layout)),
+      isBest ? tag(answer.plans[answer.best]?.fits === true ? t('best') : t('least memory')) : null,
+      !isBest && row.tie ? tag(t('tie')) : null,
+      isLaunched ? tag(t('as launched')) : null,
+    ),
+    h('p', { class: 'layout-how' }, capitalised(plan.name)),
+    h(
+      'p',
+      { class: 'hint' },
+      [settingsText(plan), ...(plan.recompute === 'none' ? [] : [plan.recompute]), ...(found === null ? [] : [found.stages])].join(', '),
+    ),
+    numbers(row, tokenBudget),
+    found === null || found.why === '' ? null : h('p', { class: 'layout-why' }, sentence(capitalised(found.why))),
+    found === null ? null : partBars(found),
+    actions(row, open, host, answer),
+  ];
+}
+
+function numbers({ plan }: LayoutRow, tokenBudget: number | null): HTMLElement {
+  const rows: readonly (readonly [name: string, value: string])[] = [
+    [t('Step'), formatDuration(plan.iterationMs)],
+    [t('Peak memory'), `${usedText(plan.verdict)}, ${verdictText(plan.verdict, t)}`],
+    [t('Bubble'), formatPercent(plan.bubbleRate)],
+    [t('Tokens per second'), formatCount(Math.round(plan.tokensPerSecond))],
+    [t('MFU'), formatPercent(plan.mfu)],
+    ...(tokenBudget === null ? [] : [[t('GPU hours'), formatCount(Math.round(gpuHoursOf(plan, tokenBudget)))] as const]),
+  ];
+  return h(
+    'dl',
+    { class: 'pairs layout-pairs' },
+    ...rows.map(([name, value]) => h('div', { class: 'pair' }, h('dt', {}, name), h('dd', {}, value))),
+  );
+}
+
+/** Where the time of a step goes, as bars. */
+function partBars({ parts, iterationMs }: PageFound): HTMLElement {
+  const shown = stepParts.filter((part) => parts[part] >= worthSaying * iterationMs);
+  return h(
+    'table',
+    { class: 'layout-parts' },
+    h('caption', {}, t('Where the step goes, on its busiest stage')),
+    h(
+      'tbody',
+      {},
+      ...shown.map((part) => {
+        const bar = h('span', { class: part === 'bubble' ? 'layout-bar layout-bar-idle' : 'layout-bar' });
+        bar.style.width = `${(100 * parts[part]) / iterationMs}%`;
+        return h(
+          'tr',
+          {},
+          h('th', { scope: 'row' }, partName(part)),
+          h('td', { class: 'layout-track' }, bar),
+          h('td', { class: 'numeric' }, formatDuration(parts[part])),
+        );
+      }),
+    ),
+  );
+}
+
+function actions({ index, isLaunched }: LayoutRow, open: () => void, host: Host, { id }: LayoutAnswer): HTMLElement {
+  const post = (type: 'applyLayout' | 'exportLayout') => (): void => {
+    if (index !== null) host.post({ type, point: { answer: id, index } satisfies LayoutPoint });
+  };
+  const secondary = { appearance: 'secondary' } as const;
+  return h(
+    'div',
+    { class: 'layout-actions' },
+    button({ label: t('Open'), onClick: open, ...(isLaunched ? secondary : {}) }),
+    index === null || isLaunched ? null : button({ label: t('Apply to config…'), onClick: post('applyLayout'), ...secondary }),
+    index === null ? null : button({ label: t('Export…'), onClick: post('exportLayout'), ...secondary }),
+  );
+}

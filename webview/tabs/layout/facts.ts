@@ -1,0 +1,59 @@
+import { formatCount, plural } from '../../../src/core/format';
+import type { LayoutAnswer } from '../../../src/protocol/layout';
+import type { PageState } from '../../../src/protocol/page';
+import { h, type Child } from '../../base/dom';
+import type { Host } from '../../base/host';
+import { capitalised, sentence } from '../../shared/sentence';
+import { assumptionList } from '../../shared/reasons';
+import { t } from '../../base/strings';
+import { countsSentence, keyName, measuredSentence, proofSentence } from './labels';
+
+/** What would help, what is too large, what was searched, fixed and assumed. */
+export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host): Child[] {
+  const { improvements, notFitting, fixed, measured, assumed, cost } = answer;
+  const { running = null } = state.layout ?? {};
+  const assumptions = assumptionList({ request: { assumptions: assumed } }, state, host);
+  return [
+    improvements.length === 0 && running === null
+      ? null
+      : section(
+          t('What would help most'),
+          list(improvements.map(({ says }) => says)) ?? h('p', { class: 'hint' }, t('Being looked into.')),
+        ),
+    notFitting.length === 0
+      ? null
+      : section(t('Faster, but too large'), list(notFitting.map(({ layout, why }) => `${capitalised(layout)}: ${why}`))),
+    section(
+      t('Searched'),
+      h('p', {}, searchedSentence(answer)),
+      h('p', {}, countsSentence(answer)),
+      h('p', {}, proofSentence(answer)),
+      h('p', { class: 'hint' }, sentence(cost.description)),
+    ),
+    section(
+      t('Fixed and assumed'),
+      h('p', {}, fixed.length === 0 ? t('Nothing is fixed by the files.') : t('Fixed by the files: {0}.', fixed.map(keyName).join(', '))),
+      measured === null ? null : h('p', {}, measuredSentence(measured)),
+      assumptions === null ? null : h('details', { class: 'disclosure' }, h('summary', {}, t('What no file says')), assumptions),
+    ),
+  ];
+}
+
+function searchedSentence({ layers, globalBatch, sequences, gpus, gpuName }: LayoutAnswer): string {
+  return t(
+    '{0}, {1} of {2} a step, on {3} {4}.',
+    plural(layers, t('layer'), t('layers')),
+    plural(globalBatch, t('sequence'), t('sequences')),
+    sequences,
+    formatCount(gpus),
+    gpuName,
+  );
+}
+
+function section(title: string, ...content: readonly Child[]): HTMLElement {
+  return h('section', { class: 'layout-fact' }, h('h2', {}, title), ...content);
+}
+
+function list(lines: readonly string[]): HTMLElement | null {
+  return lines.length === 0 ? null : h('ol', { class: 'layout-lines' }, ...lines.map((line) => h('li', {}, capitalised(line))));
+}

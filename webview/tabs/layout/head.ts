@@ -1,0 +1,78 @@
+import { durationQuantity, formatCount, formatDuration, formatNumber } from '../../../src/core/format';
+import { verdictSentence, verdictWord } from '../../../src/core/memory-model/verdict';
+import type { LayoutAnswer, PageLayout } from '../../../src/protocol/layout';
+import { h } from '../../base/dom';
+import { figure, verdictFigure } from '../../shared/figures';
+import { capitalised, sentence } from '../../shared/sentence';
+import { t } from '../../base/strings';
+import { gpuHoursOf, tieMs, type LayoutRow } from './rows';
+import { proofSentence, tieSentence } from './labels';
+
+/** The best against the config's own in large numbers, then what the best is and how sure that is. */
+export function layoutHead(
+  answer: LayoutAnswer,
+  launched: PageLayout | null,
+  rows: readonly LayoutRow[],
+  tokenBudget: number | null,
+): HTMLElement | null {
+  const best = answer.plans[answer.best];
+  if (best === undefined) return null;
+  const ties = rows.filter(({ tie, isBest }) => tie && !isBest).length;
+  return h(
+    'div',
+    { class: 'layout-summary' },
+    h(
+      'dl',
+      { class: 'figures' },
+      stepFigure(answer, best),
+      ...(launched === null ? [] : launchedFigures(answer, best, launched)),
+      verdictFigure(best.verdict, best.fits ? t('peak of the best') : verdictWord(best, t)),
+      figure(
+        { value: formatCount(Math.round(best.tokensPerSecond)), unit: '' },
+        t('tokens/s'),
+        null,
+        t('Of the best layout, on all GPUs'),
+        'plain',
+      ),
+      figure(
+        { value: formatNumber(best.mfu * 100), unit: '%' },
+        t('MFU'),
+        null,
+        t('Model FLOPs over the peak of the GPUs, recompute not counted'),
+        'plain',
+      ),
+      tokenBudget === null ? null : hoursFigure(best, tokenBudget),
+    ),
+    h(
+      'ul',
+      { class: 'reasons layout-reasons' },
+      h('li', { class: 'layout-best' }, `${capitalised(best.words)}; ${best.name}; ${best.stages}`),
+      answer.launched === null || answer.launched.why === '' ? null : h('li', {}, t('As launched: {0}', sentence(answer.launched.why))),
+      h('li', {}, tieSentence(answer, ties)),
+      h('li', {}, proofSentence(answer)),
+    ),
+  );
+}
+
+function stepFigure({ cost }: LayoutAnswer, { iterationMs, fits }: PageLayout): HTMLElement {
+  const share = cost.errorPercent / 100;
+  const likely = t('Likely between {0} and {1}', formatDuration(iterationMs * (1 - share)), formatDuration(iterationMs * (1 + share)));
+  const name = fits ? t('best step') : t('step of the smallest');
+  return figure(durationQuantity(iterationMs), name, `± ${formatNumber(cost.errorPercent)} %`, `${likely}\n${cost.description}`, 'plain');
+}
+
+function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageLayout): HTMLElement[] {
+  const about = `${capitalised(launched.words)}; ${launched.name}${launched.fits ? '' : `\n${verdictSentence(launched.verdict, t)}`}`;
+  const own = launched.fits
+    ? figure(durationQuantity(launched.iterationMs), t('as launched'), null, about, 'plain')
+    : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', verdictWord(launched, t)), null, about, 'error');
+  const ratio = launched.iterationMs / best.iterationMs;
+  const tie = launched.iterationMs <= tieMs(answer) && launched.fits;
+  const name = tie ? t('a tie: within the error bar') : t('over as launched');
+  return [own, figure({ value: formatNumber(ratio), unit: '×' }, name, null, t('Step as launched over the best step'), 'plain')];
+}
+
+function hoursFigure(best: PageLayout, tokens: number): HTMLElement {
+  const about = t('{0} tokens at {1} tokens/s', formatCount(tokens), formatCount(Math.round(best.tokensPerSecond)));
+  return figure({ value: formatCount(Math.round(gpuHoursOf(best, tokens))), unit: '' }, t('GPU hours'), null, about, 'plain');
+}

@@ -1,0 +1,118 @@
+import { formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../../src/core/format';
+import type { StepPart } from '../../../src/core/layout-search/result';
+import type { SearchKey } from '../../../src/core/layout-search/search-problem';
+import type { LayoutAnswer, LayoutRunning, PageLayout } from '../../../src/protocol/layout';
+import { sentence } from '../../shared/sentence';
+import { t } from '../../base/strings';
+
+/** `TP 4 × PP 16 × DP 2, EP 8`. */
+export function sizesText({ tensor, pipeline, data, context, expert, expertTensor }: PageLayout['layout']): string {
+  return [
+    [`TP ${tensor}`, `PP ${pipeline}`, `DP ${data}`, ...(context > 1 ? [`CP ${context}`] : [])].join(' × '),
+    ...(expert > 1 ? [`EP ${expert}`] : []),
+    ...(expertTensor !== undefined && expertTensor !== tensor ? [`ETP ${expertTensor}`] : []),
+  ].join(', ');
+}
+
+/** `micro-batch 2, ZeRO 1, optimizer on the host`. */
+export function settingsText({ microBatch, zeroStage, offloadOptimizer }: PageLayout): string {
+  const parts = [t('micro-batch {0}', formatCount(microBatch)), t('ZeRO {0}', zeroStage)];
+  return [...parts, ...(offloadOptimizer ? [t('optimizer on the host')] : [])].join(', ');
+}
+
+/** What each part of a step is called. */
+export function partName(part: StepPart): string {
+  const names: Readonly<Record<StepPart, string>> = {
+    math: t('Arithmetic'),
+    memory: t('Memory traffic'),
+    issue: t('Issuing operations'),
+    exchange: t('Exchanges inside layers'),
+    recompute: t('Recompute'),
+    offload: t('Copies to and from the host'),
+    send: t('Sends between stages'),
+    bubble: t('Bubble'),
+    gradientExchange: t('Gradient exchange'),
+    optimizer: t('Optimizer'),
+  };
+  return names[part];
+}
+
+/** What a search may choose, in words. */
+export function keyName(key: SearchKey): string {
+  const names: Readonly<Record<SearchKey, string>> = {
+    tensor: t('tensor size'),
+    pipeline: t('stages'),
+    data: t('replicas'),
+    context: t('context size'),
+    expert: t('expert size'),
+    expertTensor: t('expert tensor size'),
+    virtualStages: t('virtual stages'),
+    microBatch: t('micro-batch'),
+    recompute: t('recompute'),
+    zeroStage: t('ZeRO stage'),
+    offloadOptimizer: t('place of the optimizer'),
+    contextExchange: t('context exchange'),
+    sequenceParallel: t('sequence parallelism'),
+    schedule: t('schedule'),
+  };
+  return names[key];
+}
+
+/** How good the best of an answer is against what could be. */
+export function proofSentence({ plans, best, lowerBoundMs, gap, proved }: LayoutAnswer): string {
+  if (plans[best]?.fits !== true) return t('No layout fits: the one with the least memory is shown.');
+  return proved
+    ? t('Proved: no layout with equal slices is faster.')
+    : t('No layout is faster than {0}: a gap of {1}.', formatDuration(lowerBoundMs), formatPercent(gap));
+}
+
+/** What measured times fix beyond the files. */
+export function measuredSentence({ by, keys, mostMicroBatch }: NonNullable<LayoutAnswer['measured']>): string {
+  const names = keys.map(keyName).join(', ');
+  const fixed =
+    keys.length === 0
+      ? t('Times are measured.')
+      : by === 'profile'
+        ? t('Fixed by the profile: {0}.', names)
+        : t('Fixed by the cost table: {0}.', names);
+  if (mostMicroBatch === null) return fixed;
+  return `${fixed} ${t('Micro-batches of at most {0}, as measured.', plural(mostMicroBatch, t('sequence'), t('sequences')))}`;
+}
+
+/** What became of all the layouts there are. */
+export function countsSentence({ counts }: LayoutAnswer): string {
+  const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
+  const simulated = t(
+    '{0} layouts and {1} ways to cut their layers: {2} need too much memory, {3} are ruled out by a bound, {4} were simulated.',
+    formatCount(families),
+    formatCount(considered),
+    formatCount(overMemory),
+    formatCount(bounded),
+    formatCount(evaluated),
+  );
+  return [
+    simulated,
+    ...(planned > 0 ? [t('The orders of {0} were planned for their times.', formatCount(planned))] : []),
+    ...(tooLarge > 0 ? [t('{0} were left out as too large.', formatCount(tooLarge))] : []),
+  ].join(' ');
+}
+
+/** How many others are as good within the error bar, and why it is that wide. */
+export function tieSentence({ cost }: LayoutAnswer, ties: number): string {
+  const bar = t('Times are ± {0} %', formatNumber(cost.errorPercent));
+  const others =
+    ties === 0 ? t('none is a tie with the best') : t('{0} a tie with the best', plural(ties, t('layout is'), t('layouts are')));
+  return `${sentence(`${bar}: ${others}`)} ${sentence(cost.errorBecause)}`;
+}
+
+/** How far a search is, in a sentence. */
+export function runningSentence({ best, lowerBoundMs, counts, change }: LayoutRunning): string {
+  if (change !== null) return t('Looking into what would help: {0}.', change);
+  if (counts === null) return t('Searching layouts.');
+  const { families, considered, evaluated, planned } = counts;
+  const simulated = t('{0} layouts looked at, {1} simulated.', formatCount(families + considered), formatCount(evaluated));
+  const looked = planned > 0 ? `${simulated} ${t('Planning orders: {0} so far.', formatCount(planned))}` : simulated;
+  if (best === null) return `${t('Nothing that fits yet.')} ${looked}`;
+  const bound = lowerBoundMs === null ? '' : `, ${t('none is faster than {0}', formatDuration(lowerBoundMs))}`;
+  return `${t('Best so far {0}', formatDuration(best.iterationMs))} (${best.words})${bound}. ${looked}`;
+}

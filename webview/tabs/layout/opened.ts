@@ -1,0 +1,36 @@
+import type { PageFound } from '../../../src/protocol/layout';
+import type { PageState } from '../../../src/protocol/page';
+import { h, icon } from '../../base/dom';
+import type { Host } from '../../base/host';
+import { t } from '../../base/strings';
+import { button } from '../../base/ui';
+
+/** The found layout that the page's plan is of; null while it is the config's own. */
+export function openedLayout({ layout }: PageState): PageFound | null {
+  const { answer = null, opened = null } = layout ?? {};
+  return opened === null ? null : (answer?.plans[opened] ?? null);
+}
+
+/** Says over every view that the plan is not the config's own, with the way to make it so and the way back. */
+export function openedNotice(state: PageState, host: Host): HTMLElement | null {
+  const plan = openedLayout(state);
+  const { answer = null, opened = null } = state.layout ?? {};
+  if (plan === null || answer === null || opened === null) return null;
+  const point = { answer: answer.id, index: opened };
+  return h(
+    'div',
+    { class: 'notice notice-quiet notice-opened' },
+    icon('information'),
+    h(
+      'div',
+      { class: 'notice-text' },
+      h('p', {}, t('A layout that the search found, not that of the config: {0}.', plan.words)),
+      h(
+        'div',
+        { class: 'notice-actions' },
+        button({ label: t('Back to the config'), onClick: () => host.post({ type: 'openLayout', point: null }) }),
+        button({ label: t('Apply to config…'), appearance: 'secondary', onClick: () => host.post({ type: 'applyLayout', point }) }),
+      ),
+    ),
+  );
+}

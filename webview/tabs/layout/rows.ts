@@ -1,0 +1,108 @@
+import type { LayoutAnswer, LayoutState, PageFound, PageLayout } from '../../../src/protocol/layout';
+import type { LayoutColumn, LayoutLook } from './view-settings';
+import { settingsText, sizesText } from './labels';
+
+/** A layout of the plot and the table: one that was found, the config's own, or both at once. */
+export interface LayoutRow {
+  readonly id: string;
+  readonly plan: PageLayout;
+  /** Null for the config's own by its plan. */
+  readonly found: PageFound | null;
+  /** Into `LayoutAnswer.plans`; null for the config's own where it is none of them. */
+  readonly index: number | null;
+  readonly isBest: boolean;
+  readonly isLaunched: boolean;
+  /** Within the error bar of the best. */
+  readonly tie: boolean;
+}
+
+/** The config's own layout: as the search predicts it, else by its plan. */
+export function launchedOf({ answer, launched }: Pick<LayoutState, 'answer' | 'launched'>): PageLayout | null {
+  return answer?.launched ?? launched;
+}
+
+/** All rows of an answer, fastest first; `launched` is the config's own. */
+export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): LayoutRow[] {
+  const isLaunched = (plan: PageFound): boolean => launched !== null && isSame(plan, launched);
+  const found = answer.plans.map((plan, index): LayoutRow => ({
+    ...{ id: `found-${index}`, plan, found: plan, index, tie: plan.tie },
+    isBest: index === answer.best,
+    isLaunched: isLaunched(plan),
+  }));
+  if (launched === null || found.some((row) => row.isLaunched)) return found;
+  const tie = launched.fits && launched.iterationMs <= tieMs(answer);
+  const own: LayoutRow = { id: 'launched', plan: launched, found: answer.launched, index: null, isBest: false, isLaunched: true, tie };
+  return [...found, own].sort((a, b) => a.plan.iterationMs - b.plan.iterationMs);
+}
+
+function isSame(a: PageLayout, b: PageLayout): boolean {
+  return a.words === b.words && Math.abs(a.iterationMs - b.iterationMs) <= 1e-6 * b.iterationMs && a.peakBytes === b.peakBytes;
+}
+
+/** Layouts that take up to this are a tie with the best, ms. */
+export function tieMs({ plans, best, cost }: LayoutAnswer): number {
+  return (plans[best]?.iterationMs ?? 0) * (1 + cost.errorPercent / 100);
+}
+
+/** What schedules are told apart by: `1F1B`, `interleaved 1F1B`, `TeraPipe`. */
+export function scheduleOf({ name }: PageLayout): string {
+  return name.split(',')[0] ?? name;
+}
+
+/** The schedules of some rows, each once. */
+export function schedulesOf(rows: readonly LayoutRow[]): string[] {
+  return [...new Set(rows.map(({ plan }) => scheduleOf(plan)))];
+}
+
+/** The rows that a person wants to see, in the order they want; those that are alike stay fastest first. */
+export function shownRows(rows: readonly LayoutRow[], look: LayoutLook): LayoutRow[] {
+  const terms = termsOf(look.text);
+  const holds = ({ plan }: LayoutRow): boolean => {
+    const text = [plan.words, sizesText(plan.layout), plan.name, settingsText(plan)].join(' ').toLowerCase();
+    return terms.every((term) => term.test(text));
+  };
+  const sign = look.descending ? -1 : 1;
+  // a schedule of an earlier answer would hide everything
+  const schedule = look.schedule !== null && schedulesOf(rows).includes(look.schedule) ? look.schedule : null;
+  return rows
+    .filter((row) => (schedule === null || scheduleOf(row.plan) === schedule) && holds(row))
+    .sort((a, b) => sign * (valueOf(a.plan, look.by) - valueOf(b.plan, look.by)));
+}
+
+/** What a filter asks for: words, and names with their number (`tp 2`, which is not `tp 16`), in any order. */
+function termsOf(text: string): RegExp[] {
+  const terms = text.toLowerCase().match(/[a-z][\w-]*\s+\d+(?!\S)|\S+/g) ?? [];
+  return terms.map(
+    (term) => new RegExp(term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/, ' ') + (/\d$/.test(term) ? '(?!\\d)' : '')),
+  );
+}
+
+function valueOf(plan: PageLayout, column: LayoutColumn): number {
+  switch (column) {
+    case 'step':
+      return plan.iterationMs;
+    case 'memory':
+      return plan.peakBytes;
+    case 'bubble':
+      return plan.bubbleRate;
+    case 'tokens':
+      return plan.tokensPerSecond;
+    case 'mfu':
+      return plan.mfu;
+  }
+}
+
+/** GPU hours that a layout takes for a number of tokens. */
+export function gpuHoursOf({ layout, tokensPerSecond }: PageLayout, tokens: number): number {
+  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  return ((tokens / tokensPerSecond) * gpus) / 3600;
+}
+
+const suffixes: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 };
+
+/** Reads `15T`, `300 B`, `1.5e12`, `2,000,000`; null for anything else. */
+export function parseTokens(text: string): number | null {
+  const match = /^([\d,]*\.?\d+(?:e\+?\d+)?)\s*([kmbgt]?)$/i.exec(text.trim());
+  const count = Number(match?.[1]?.replaceAll(',', '')) * (suffixes[match?.[2]?.toLowerCase() ?? ''] ?? 1);
+  return Number.isFinite(count) && count > 0 ? count : null;
+}

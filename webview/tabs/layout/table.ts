@@ -1,0 +1,82 @@
+import { column, formatCount } from '../../../src/core/format';
+import { verdictWord } from '../../../src/core/memory-model/verdict';
+import { h, type Child } from '../../base/dom';
+import type { Column, TableContent } from '../../base/paged-table';
+import { capitalised } from '../../shared/sentence';
+import { t } from '../../base/strings';
+import type { LayoutColumn, LayoutLook } from './view-settings';
+import { gpuHoursOf, type LayoutRow } from './rows';
+import { settingsText, sizesText } from './labels';
+
+/** What the table needs of its owner. */
+export interface LayoutTableOwner {
+  readonly look: LayoutLook;
+  readonly tokenBudget: number | null;
+  readonly picked: string | null;
+  readonly pick: (row: LayoutRow) => void;
+  readonly open: (row: LayoutRow) => void;
+  readonly press: (column: LayoutColumn) => void;
+}
+
+/** The layouts as the paged table shows them, `total` before the filter. */
+export function layoutTable(rows: readonly LayoutRow[], total: number, owner: LayoutTableOwner): TableContent {
+  const { look, tokenBudget, picked, press } = owner;
+  const number = (title: string, className: string, by?: LayoutColumn): Column => ({
+    title,
+    numeric: true,
+    className,
+    ...(by === undefined ? {} : { sort: { descending: look.by === by ? look.descending : null, press: () => press(by) } }),
+  });
+  const marked = rows.findIndex(({ id }) => id === picked);
+  const withRow = (act: (row: LayoutRow) => void) => (index: number) => {
+    const row = rows[index];
+    if (row !== undefined) act(row);
+  };
+  return {
+    caption:
+      rows.length === total ? t('{0} layouts', formatCount(total)) : t('{0} of {1} layouts', formatCount(rows.length), formatCount(total)),
+    columns: [
+      number(t('Step'), 'layout-step', 'step'),
+      number(t('Memory'), 'layout-memory', 'memory'),
+      number(t('Bubble'), 'layout-bubble', 'bubble'),
+      number(t('Tokens/s'), 'layout-tokens', 'tokens'),
+      number(t('MFU'), 'layout-mfu', 'mfu'),
+      ...(tokenBudget === null ? [] : [number(t('GPU hours'), 'layout-hours')]),
+      { title: t('Schedule'), numeric: false, className: 'layout-schedule' },
+      { title: t('Recompute'), numeric: false, className: 'layout-recompute' },
+      { title: t('Layout, and why it lost'), numeric: false, className: 'layout-cell' },
+    ],
+    total: rows.length,
+    rows: ({ first, end }) => rows.slice(first, end).map((row) => cells(row, tokenBudget)),
+    marked: marked < 0 ? null : marked,
+    onRow: withRow(owner.pick),
+    onOpen: withRow(owner.open),
+  };
+}
+
+function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget: number | null): Child[] {
+  const tag = (text: string): HTMLElement => h('span', { class: 'tag' }, text);
+  return [
+    column.duration(plan.iterationMs),
+    column.bytes(plan.peakBytes),
+    column.percent(plan.bubbleRate),
+    formatCount(Math.round(plan.tokensPerSecond)),
+    column.percent(plan.mfu),
+    ...(tokenBudget === null ? [] : [formatCount(Math.round(gpuHoursOf(plan, tokenBudget)))]),
+    capitalised(plan.name),
+    plan.recompute,
+    h(
+      'div',
+      { class: 'layout-row' },
+      h(
+        'span',
+        { class: 'layout-sizes' },
+        `${sizesText(plan.layout)}, ${settingsText(plan)}`,
+        isBest ? tag(plan.fits ? t('best') : t('least memory')) : tie ? tag(t('tie')) : null,
+        isLaunched ? tag(t('as launched')) : null,
+        plan.fits ? null : tag(verdictWord(plan, t)),
+      ),
+      found === null || found.why === '' ? null : h('span', { class: 'layout-why' }, capitalised(found.why)),
+    ),
+  ];
+}

@@ -1,0 +1,100 @@
+import type { PageState, ProfileState } from '../../../src/protocol/page';
+import { fill, h, setAttributes } from '../../base/dom';
+import type { Host } from '../../base/host';
+import { sentence } from '../../shared/sentence';
+import { t } from '../../base/strings';
+import { button } from '../../base/ui';
+import { stoppedNotice } from './notices';
+
+/*
+ * What is made here stays the same element over every update: messages may come ten times a second, and a press on a button that is replaced before
+ * it is let go is no click.
+ */
+
+/** The button that starts to measure; off in a restricted workspace, and its tooltip says why. */
+export function makeProfileButton(
+  host: Host,
+  appearance: 'primary' | 'secondary' = 'primary',
+): { readonly element: HTMLElement; readonly update: (trusted: boolean) => void } {
+  let allowed = false;
+  const element = button({
+    label: t('Profile on this GPU'),
+    appearance,
+    onClick: () => {
+      if (allowed) host.post({ type: 'command', command: 'terapipe.profile' });
+    },
+  });
+  return {
+    element,
+    update: (trusted) => {
+      allowed = trusted;
+      setAttributes(element, { disabled: !trusted, title: trusted ? null : restrictedSentence() });
+    },
+  };
+}
+
+function restrictedSentence(): string {
+  return t('Measuring runs a program on this machine, which a restricted workspace does not allow: trust the workspace to profile.');
+}
+
+/** Why the button is off, in words. */
+export function restrictedHint(): HTMLElement {
+  return h('p', { class: 'hint profile-hint' }, restrictedSentence());
+}
+
+/** Imports times measured elsewhere; allowed everywhere, since it only reads a file. */
+export function importLink(host: Host): HTMLElement {
+  return h(
+    'button',
+    { class: 'link', type: 'button', onclick: () => host.post({ type: 'command', command: 'terapipe.importProfile' }) },
+    t('Import measured times'),
+  );
+}
+
+/** What the tab shows while nothing was measured: what profiling is and one button. */
+export function makeEmptyProfile(host: Host): { readonly element: HTMLElement; readonly update: (state: PageState) => void } {
+  const error = h('div');
+  const start = makeProfileButton(host);
+  const hint = restrictedHint();
+  const what = t(
+    'Measures how long one layer of this model takes on this machine, for slices of different length, and plans with that instead of an analytic model. Takes a few minutes and keeps the GPU busy.',
+  );
+  const content = h('div', { class: 'empty profile-empty' }, error, h('p', {}, what), start.element, hint, importLink(host));
+  const element = h('div', { class: 'profile-none' }, content);
+  return {
+    element,
+    update: ({ profile, trusted }) => {
+      const stopped = profile?.error ?? null;
+      error.hidden = stopped === null;
+      fill(error, stopped === null ? null : stoppedNotice(stopped, null, host));
+      start.update(trusted);
+      hint.hidden = trusted;
+    },
+  };
+}
+
+/** A measurement under way: a thin bar, what it does and how to stop it. */
+export function makeRunningStrip(host: Host): {
+  readonly element: HTMLElement;
+  readonly update: (running: ProfileState['running']) => void;
+} {
+  const bar = h('progress', { class: 'progress', max: 1, 'aria-label': t('Measuring') });
+  const doing = h('p', { class: 'profile-doing' });
+  const cancel = button({
+    label: t('Cancel'),
+    appearance: 'secondary',
+    onClick: () => host.post({ type: 'command', command: 'terapipe.cancelProfile' }),
+  });
+  const element = h('div', { class: 'profile-running' }, bar, h('div', { class: 'profile-running-row' }, doing, cancel));
+  return {
+    element,
+    update: (running) => {
+      element.hidden = running === null;
+      if (running === null) return;
+      if (running.fraction > 0) bar.value = Math.min(1, running.fraction);
+      else bar.removeAttribute('value');
+      doing.textContent = sentence(running.doing);
+      doing.title = doing.textContent;
+    },
+  };
+}

@@ -1,0 +1,183 @@
+import { formatCount } from '../../../src/core/format';
+import type { Profile, ProfilePart } from '../../../src/core/spec/profile';
+import { t } from '../../base/strings';
+import { errorAxis, rateAxis, ratioAxis, timeAxis, tokensAxis, type Scale } from '../../base/chart/axis';
+import type { ChartContent, Curve, Dot, Shape, Tone } from '../../base/chart/content';
+import {
+  bothMs,
+  directions,
+  fitOf,
+  kneeOf,
+  lengthsBetween,
+  pointId,
+  pointsOf,
+  rangeOf,
+  ratiosOf,
+  shownContexts,
+  throughputOf,
+  timesOf,
+  type Direction,
+  type Point,
+} from './points';
+import { pointLines, ratioLines } from './labels';
+
+const longestFaint = 0.6;
+const moreContexts = 3;
+
+/** The paper's figure: what a fit is worth when its hold-out error stays below. */
+export const goalPercent = 2;
+
+/** Time of a slice against its tokens, measured and fitted, for context 0 and a few longer ones. Null without samples. */
+export function timeContent(profile: Profile, part: ProfilePart, scale: Scale): ChartContent | null {
+  const points = pointsOf(profile, part);
+  const rows = rangeOf(points.map(({ rows }) => rows));
+  const ms = rangeOf(points.map(({ measuredMs }) => measuredMs));
+  if (rows === null || ms === null) return null;
+  const longest = rangeOf(profile.samples[part].map(({ context }) => context))?.greatest ?? 0;
+  const faintOf = (context: number): number => (longest === 0 ? 0 : (context / longest) * longestFaint);
+  return {
+    x: tokensAxis(scale, rows.least, rows.greatest),
+    xName: t('tokens'),
+    y: timeAxis(scale, ms.least, ms.greatest),
+    curves: timeCurves(profile, part, faintOf),
+    dots: sorted(points.map((point) => dotOf(point, point.measuredMs, faintOf(point.sample.context)))),
+    guides: [],
+    band: null,
+  };
+}
+
+function timeCurves(profile: Profile, part: ProfilePart, faintOf: (context: number) => number): Curve[] {
+  const fit = fitOf(profile, part);
+  const samples = profile.samples[part];
+  if (fit === null) return [];
+  const times = timesOf(fit);
+  const knots = fit.forward.rows.tokens;
+  const smallest = rangeOf(samples.map(({ tokens }) => tokens))?.least ?? 1;
+  const longest = (context: number): number =>
+    rangeOf(samples.filter((sample) => sample.batch === 1 && (context === 0) === (sample.context === 0)).map(({ tokens }) => tokens))
+      ?.greatest ?? 0;
+  return shownContexts(samples, moreContexts).flatMap((context) => {
+    const lengths = lengthsBetween(smallest, Math.min(longest(context), Math.max(smallest, profile.sequenceLength - context)), knots);
+    return directions.map((direction) => ({
+      tone: direction,
+      faint: faintOf(context),
+      points: lengths.map((tokens) => [tokens, times[direction](tokens, context)] as const),
+      label: context === 0 ? directionWord(direction) : t('after {0}', formatCount(context)),
+    }));
+  });
+}
+
+/** Throughput against tokens without context, one sequence, and where it reaches nine tenths of the best. Null without such samples. */
+export function throughputContent(profile: Profile, part: ProfilePart): ChartContent | null {
+  const points = pointsOf(profile, part).filter(({ sample }) => sample.context === 0 && sample.batch === 1);
+  const tokens = rangeOf(points.map(({ rows }) => rows));
+  if (tokens === null) return null;
+  const rate = (point: Point): number => throughputOf(point.rows, point.measuredMs);
+  const fit = fitOf(profile, part);
+  const times = fit === null ? null : timesOf(fit);
+  const lengths = fit === null ? [] : lengthsBetween(tokens.least, tokens.greatest, fit.forward.rows.tokens);
+  const knee = fit === null ? null : kneeOf(fit, tokens.least, tokens.greatest);
+  const curve = (tone: Tone, label: string, msOf: (tokens: number) => number): Curve => ({
+    tone,
+    faint: 0,
+    points: lengths.map((length) => [length, throughputOf(length, msOf(length))] as const),
+    label,
+  });
+  const curves =
+    times === null
+      ? []
+      : [
+          ...directions.map((direction) => curve(direction, directionWord(direction), (length) => times[direction](length, 0))),
+          curve('both', t('both'), (length) => bothMs(times, length)),
+        ];
+  const highest = Math.max(...points.map(rate), ...curves.flatMap((line) => line.points.map(([, y]) => y)));
+  return {
+    x: tokensAxis('log', tokens.least, tokens.greatest),
+    xName: t('tokens'),
+    y: rateAxis(highest),
+    curves,
+    dots: sorted(points.map((point) => dotOf(point, rate(point), 0))),
+    guides: knee === null || knee.atSmallest ? [] : [{ down: knee.tokens, text: formatCount(knee.tokens) }],
+    band: null,
+  };
+}
+
+/** Points that judge the fit: hold-outs, or all of them where none were kept apart (imported times). */
+export function judgedPoints(profile: Profile, part: ProfilePart): readonly Point[] {
+  const points = pointsOf(profile, part).filter(({ errorPercent }) => errorPercent !== null);
+  const held = points.filter(({ sample }) => sample.holdOut);
+  return held.length > 0 ? held : points;
+}
+
+/** Relative error of every judged point, with the goal. Null without any. */
+export function errorContent(profile: Profile, part: ProfilePart): ChartContent | null {
+  const points = judgedPoints(profile, part);
+  const rows = rangeOf(points.map(({ rows }) => rows));
+  if (rows === null) return null;
+  const greatest = Math.max(...points.map(({ errorPercent }) => Math.abs(errorPercent ?? 0)));
+  return {
+    x: tokensAxis('log', rows.least, rows.greatest),
+    xName: t('tokens'),
+    y: errorAxis(greatest),
+    curves: [],
+    dots: sorted(points.map((point) => dotOf(point, point.errorPercent ?? 0, 0))),
+    guides: [
+      { across: goalPercent, text: t('goal') },
+      { across: -goalPercent, text: '' },
+    ],
+    band: { from: -goalPercent, to: goalPercent },
+  };
+}
+
+/** Time of another profile over this one, against tokens without context. Null when they have nothing in common. */
+export function ratioContent(shown: Profile, other: Profile): ChartContent | null {
+  const ratios = ratiosOf(shown, other);
+  const tokens = rangeOf(ratios.map((ratio) => ratio.tokens));
+  if (tokens === null) return null;
+  const dots = ratios.flatMap((ratio) =>
+    directions.map((direction): Dot => ({
+      id: `${direction}-${ratio.tokens}`,
+      group: direction,
+      tone: direction,
+      shape: shapes[direction],
+      faint: 0,
+      x: ratio.tokens,
+      y: ratio[direction],
+      hollow: false,
+      lines: () => ratioLines(ratio, direction),
+    })),
+  );
+  return {
+    x: tokensAxis('log', tokens.least, tokens.greatest),
+    xName: t('tokens'),
+    y: ratioAxis(Math.max(...dots.map(({ y }) => y))),
+    curves: directions.map((direction) => ({
+      tone: direction,
+      faint: 0,
+      points: ratios.map((ratio) => [ratio.tokens, ratio[direction]] as const),
+      label: directionWord(direction),
+    })),
+    dots,
+    guides: [{ across: 1, text: '1×' }],
+    band: null,
+  };
+}
+
+const shapes: Readonly<Record<Direction, Shape>> = { forward: 'disc', backward: 'diamond' };
+
+function dotOf(point: Point, y: number, faint: number): Dot {
+  const { direction, rows, sample } = point;
+  const { holdOut: hollow } = sample;
+  return {
+    ...{ id: pointId(point), group: direction, tone: direction, shape: shapes[direction] },
+    ...{ faint, x: rows, y, hollow, lines: () => pointLines(point) },
+  };
+}
+
+function sorted(dots: readonly Dot[]): Dot[] {
+  return [...dots].sort((a, b) => a.x - b.x || a.y - b.y);
+}
+
+function directionWord(direction: Direction): string {
+  return direction === 'forward' ? t('forward') : t('backward');
+}

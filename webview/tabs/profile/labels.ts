@@ -1,0 +1,115 @@
+import { formatCount, formatDuration, formatNumber, formatTokens, plural } from '../../../src/core/format';
+import type { FitError, Profile, ProviderName } from '../../../src/core/spec/profile';
+import { t } from '../../base/strings';
+import { kneeShare, type Direction, type Knee, type Point, type Ratio } from './points';
+
+/** What a tooltip says of a point; the first line is its title. */
+export function pointLines({ sample, direction, measuredMs, fittedMs, errorPercent }: Point): string[] {
+  const { tokens, context, batch, rounds, holdOut } = sample;
+  const slice = batch === 1 ? formatTokens(tokens) : t('{0} × {1}', formatCount(batch), formatTokens(tokens));
+  const what = direction === 'forward' ? t('Forward of {0}', slice) : t('Backward of {0}', slice);
+  return [
+    context === 0 ? what : t('{0} after {1}', what, formatCount(context)),
+    fittedMs === null
+      ? t('Measured {0}', formatDuration(measuredMs))
+      : t('Measured {0}, fitted {1}', formatDuration(measuredMs), formatDuration(fittedMs)),
+    ...(errorPercent === null ? [] : [t('Error {0}', signedPercent(errorPercent))]),
+    t('Best of {0}', plural(rounds, t('round'), t('rounds'))) + (holdOut ? ` · ${t('hold-out')}` : ''),
+  ];
+}
+
+/** What a tooltip says of a ratio. */
+export function ratioLines(ratio: Ratio, direction: Direction): string[] {
+  const what = direction === 'forward' ? t('Forward of {0}', formatTokens(ratio.tokens)) : t('Backward of {0}', formatTokens(ratio.tokens));
+  return [what, t('{0}× the time', formatNumber(ratio[direction]))];
+}
+
+/** `+1.2 %`: the fit is above what was measured. */
+export function signedPercent(percent: number): string {
+  const rounded = hundredths(percent);
+  return `${rounded > 0 ? '+' : rounded < 0 ? '−' : ''}${formatNumber(Math.abs(rounded))} %`;
+}
+
+/** `1.24 %`, or a dash. */
+export function percentText(percent: number): string {
+  return `${formatNumber(hundredths(percent))} %`;
+}
+
+function unbroken(text: string): string {
+  return text.replace(' ', '\u00a0');
+}
+
+/** No clock tells slices apart by less than a hundredth of a percent. */
+function hundredths(percent: number): number {
+  return Math.round(percent * 100) / 100;
+}
+
+/** Where small slices stop paying, in a sentence. */
+export function kneeSentence(knee: Knee): string {
+  const best = t('{0} tokens/s at {1}', rateText(knee.bestPerSecond), formatTokens(knee.bestTokens));
+  const share = unbroken(percentText(kneeShare * 100));
+  return knee.atSmallest
+    ? t('Every measured length reaches {0} of the best throughput ({1}): short slices pay.', share, best)
+    : t('Below {0} slices stop paying: from there on they reach {1} of the best throughput ({2}).', formatTokens(knee.tokens), share, best);
+}
+
+/** Tokens a second with at most three digits: `48,200`, `1.2M`. */
+export function rateText(perSecond: number): string {
+  return perSecond < 1000 ? formatNumber(perSecond) : formatCount(Math.round(Number(perSecond.toPrecision(3))));
+}
+
+/** How many judged points are as good as wished. */
+export function errorSentence(points: readonly Point[], goalPercent: number): string {
+  const within = points.filter(({ errorPercent }) => Math.abs(errorPercent ?? 0) <= goalPercent).length;
+  const goal = unbroken(percentText(goalPercent));
+  return points.some(({ sample }) => sample.holdOut)
+    ? t('{0} of {1} points that the fit never saw are within {2}.', formatCount(within), formatCount(points.length), goal)
+    : t(
+        'No slice was kept out of the fit: these are its residuals, {0} of {1} within {2}.',
+        formatCount(within),
+        formatCount(points.length),
+        goal,
+      );
+}
+
+/** What the figures were judged on. */
+export function methodSentence({ method, cells }: FitError): string {
+  return method === 'hold-out'
+    ? t('On {0} that the fit never saw', plural(cells, t('slice'), t('slices')))
+    : t('By leaving each of {0} out in turn', plural(cells, t('slice'), t('slices')));
+}
+
+/** Name of an execution provider as its makers write it. */
+export function providerName(provider: ProviderName): string {
+  const names: Readonly<Record<ProviderName, string>> = { cuda: 'CUDA', dml: 'DirectML', coreml: 'CoreML', webgpu: 'WebGPU', cpu: 'CPU' };
+  return names[provider];
+}
+
+/** When a profile was measured, in the reader's own manner; the raw text when it is no date. */
+export function whenText(measuredAt: string): string {
+  const date = new Date(measuredAt);
+  if (Number.isNaN(date.getTime())) return measuredAt;
+  return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }).format(date);
+}
+
+/** Samples of all parts together. */
+export function sampleCount({ samples }: Profile): number {
+  return samples.layer.length + samples.embedding.length + samples.head.length;
+}
+
+/** Operators of the attention, once when both directions ran the same. */
+export function attentionText({ attention }: Profile): string {
+  const { forward, backward } = attention;
+  if (forward === '' && backward === '') return '';
+  return forward === backward ? forward : t('{0}, backward {1}', forward, backward);
+}
+
+/** How another profile compares, in a sentence. */
+export function ratioSentence(name: string, ratios: readonly Ratio[]): string {
+  const span = (direction: Direction): string => {
+    const values = ratios.map((ratio) => ratio[direction]);
+    const [least, most] = [formatNumber(Math.min(...values)), formatNumber(Math.max(...values))];
+    return least === most ? `${least}×` : t('{0} to {1}×', least, most);
+  };
+  return t('{0} takes {1} the time forward and {2} backward.', name, span('forward'), span('backward'));
+}

@@ -1,0 +1,41 @@
+import type { Profile, ProfilePart } from '../../../src/core/spec/profile';
+import type { KnownProfile, PageState, ProfileState } from '../../../src/protocol/page';
+import type { ViewState } from '../../base/view-state';
+
+/** What the tab shows: one profile, perhaps beside another. */
+export interface ShownProfile {
+  readonly profile: Profile;
+  /** Null while it is being measured. */
+  readonly known: KnownProfile | null;
+  readonly compared: KnownProfile | null;
+  readonly part: ProfilePart;
+}
+
+/** Parts in the order they are offered. */
+export const profileParts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
+
+/** The measurement under way, else the profile picked, else the one the plan used, else the newest that can serve it, else the newest; null without any. */
+export function shownProfile(state: PageState['profile'], view: ViewState): ShownProfile | null {
+  if (state === null) return null;
+  const known = state.running === null ? knownShown(state, view) : null;
+  const profile = state.running?.profile ?? known?.profile;
+  if (profile === undefined) return null;
+  const part = profile.samples[view.profilePart].length > 0 ? view.profilePart : 'layer';
+  const compared = known === null ? null : (comparable(state, known).find(({ file }) => file === view.profileCompare) ?? null);
+  return { profile, known, compared, part };
+}
+
+/** Profiles that one can be compared with: all others that have a fit. */
+export function comparable({ known }: ProfileState, shown: KnownProfile): readonly KnownProfile[] {
+  return known.filter(({ file, profile }) => file !== shown.file && profile.fit !== null);
+}
+
+function knownShown({ known, used }: ProfileState, view: ViewState): KnownProfile | null {
+  const byFile = (file: string | null): KnownProfile | undefined => known.find((candidate) => candidate.file === file);
+  return byFile(view.profile) ?? byFile(used) ?? known.find(({ refusal }) => refusal === null) ?? known[0] ?? null;
+}
+
+/** Profiles as a list offers them: the name, and the device where names alone do not tell them apart. */
+export function profileChoices(known: readonly KnownProfile[]): { readonly value: string; readonly text: string }[] {
+  return known.map(({ file, name, profile }) => ({ value: file, text: `${name} · ${profile.device.name}` }));
+}

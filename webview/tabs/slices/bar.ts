@@ -1,0 +1,51 @@
+import { css, mix, readableOn, withAlpha } from '../../base/color';
+import { makeSurface, type Surface } from '../../base/surface';
+import { onThemeChange, theme, type Theme } from '../../base/theme';
+import type { SliceRow } from './groups';
+
+/** The sequence as one bar, cut as the paper draws it: widths are tokens, a darker shade is a longer time. */
+export function makeSliceBar(rows: () => readonly SliceRow[]): { readonly canvas: HTMLCanvasElement; readonly redraw: () => void } {
+  const surface = makeSurface('slice-bar', (target) => drawSlices(target, theme(), rows()));
+  onThemeChange(surface.redraw);
+  return { canvas: surface.canvas, redraw: surface.redraw };
+}
+
+/** Slice under an x, or null; `width` in the unit of `x`. */
+export function sliceAt(rows: readonly SliceRow[], x: number, width: number): SliceRow | null {
+  const total = rows.reduce((sum, { tokens }) => sum + tokens, 0);
+  const token = (x / width) * total;
+  return rows.find(({ context, tokens }) => token >= context && token < context + tokens) ?? null;
+}
+
+function drawSlices(surface: Surface, colors: Theme, rows: readonly SliceRow[]): void {
+  const { context } = surface;
+  const scale = surface.scale();
+  const width = Math.round(surface.width() * scale);
+  const height = Math.round(surface.height() * scale);
+  const total = rows.reduce((sum, { tokens }) => sum + tokens, 0);
+  const times = rows.map(({ forwardMs, backwardMs }) => (forwardMs ?? 0) + (backwardMs ?? 0));
+  const longest = times.reduce((most, ms) => Math.max(most, ms), 0);
+  const shortest = times.reduce((least, ms) => Math.min(least, ms), longest);
+  const gap = width / Math.max(1, rows.length) >= 4 * scale ? Math.max(1, Math.round(scale)) : 0;
+  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  rows.forEach(({ tokens, context: before }, index) => {
+    const x0 = Math.round((before / total) * width);
+    const x1 = Math.round(((before + tokens) / total) * width) - (index < rows.length - 1 ? gap : 0);
+    const share = longest > shortest ? ((times[index] ?? 0) - shortest) / (longest - shortest) : 1;
+    const color = mix(colors.forward, colors.background, 0.6 - 0.6 * share);
+    if (colors.highContrast) {
+      context.strokeStyle = css(colors.foreground);
+      context.lineWidth = Math.max(1, Math.round(scale));
+      context.strokeRect(x0 + 0.5, 0.5, Math.max(1, x1 - x0 - 1), height - 1);
+    } else {
+      context.fillStyle = css(color);
+      context.fillRect(x0, 0, Math.max(1, x1 - x0), height);
+    }
+    const text = String(tokens);
+    if (height < 14 * scale || x1 - x0 < (text.length * 6.8 + 6) * scale) return;
+    context.fillStyle = colors.highContrast ? css(colors.foreground) : css(withAlpha(readableOn(color), 0.88));
+    context.fillText(text, (x0 + x1) / 2, height / 2 + scale * 0.5);
+  });
+}

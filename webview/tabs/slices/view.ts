@@ -1,0 +1,173 @@
+import { column, formatCount, formatDuration, formatPercent, formatTokens, plural } from '../../../src/core/format';
+import type { Candidate, Certificate } from '../../../src/core/planner/plan';
+import { fill, h, icon } from '../../base/dom';
+import { makePagedTable } from '../../base/paged-table';
+import { sentence } from '../../shared/sentence';
+import { isProved } from '../../shared/standing';
+import { t } from '../../base/strings';
+import { shownCandidate, type Store } from '../../base/store';
+import { place } from '../timeline/pane';
+import { makeSliceBar, sliceAt } from './bar';
+import { cutCells, cutRows, type CutRow } from './cuts';
+import { busiestStage, groupScheme, schemeText, sliceRows, type SchemeGroup, type SliceRow } from './groups';
+
+/** More different chunks than this are only listed in the table. */
+const mostBars = 12;
+
+/** The slices tab: the batch as the paper draws it, what was proved, and every slice in a table. */
+export function makeSlicesView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+  const bars = h('div', { class: 'slice-groups' });
+  const proof = h('div', { class: 'proof' });
+  const cuts = makePagedTable();
+  const cutSection = h('section', { class: 'table-twin cuts', 'aria-label': t('Cuts of others') }, cuts.element);
+  const table = makePagedTable();
+  const element = h(
+    'div',
+    { class: 'slices-view' },
+    bars,
+    proof,
+    cutSection,
+    h('section', { class: 'table-twin slice-table', 'aria-label': t('Slices') }, table.element),
+  );
+  let shown: Candidate | null = null;
+  const update = (): void => {
+    const { plan } = store.state();
+    if (plan === null) return;
+    const candidate = shownCandidate(plan, store.view());
+    if (candidate === shown) return;
+    shown = candidate;
+    const groups = groupScheme(candidate.scheme);
+    const stage = busiestStage(candidate.busyMs);
+    const rows = sliceRows(candidate.scheme, candidate.timeline, stage);
+    const total = candidate.scheme.reduce((sum, chunk) => sum + chunk.tokens.length, 0);
+    fill(
+      bars,
+      h('p', { class: 'lead' }, h('code', {}, schemeText(groups.slice(0, mostBars)))),
+      ...groups.slice(0, mostBars).map((group) => groupBar(group, rowsOf(group, groups, rows))),
+      groups.length > mostBars ? h('p', { class: 'hint' }, t('{0} more kinds of chunk are in the table.', groups.length - mostBars)) : null,
+      h(
+        'p',
+        { class: 'hint' },
+        t(
+          '{0} in {1}. Width is tokens, a stronger shade takes longer.',
+          plural(total, t('slice'), t('slices')),
+          plural(candidate.scheme.length, t('batch chunk'), t('batch chunks')),
+        ),
+      ),
+    );
+    const { certificate } = candidate;
+    fill(proof, ...proofOf(certificate));
+    cutSection.hidden = certificate === null;
+    if (certificate !== null) showCuts(cuts, cutRows(certificate, candidate.scheme));
+    showTable(table, rows, stage, groups.length > 1);
+  };
+  return { element, update };
+}
+
+function rowsOf(group: SchemeGroup, groups: readonly SchemeGroup[], rows: readonly SliceRow[]): readonly SliceRow[] {
+  const before = groups.slice(0, groups.indexOf(group)).reduce((sum, { chunk }) => sum + chunk.tokens.length, 0);
+  return rows.slice(before, before + group.chunk.tokens.length);
+}
+
+function groupBar({ chunk, times }: SchemeGroup, rows: readonly SliceRow[]): HTMLElement {
+  const bar = makeSliceBar(() => rows);
+  const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
+  bar.canvas.addEventListener('pointermove', (event) => {
+    const box = bar.canvas.getBoundingClientRect();
+    const slice = sliceAt(rows, event.clientX - box.left, box.width);
+    tooltip.hidden = slice === null;
+    if (slice === null) return;
+    fill(tooltip, ...sliceLines(slice).map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
+    place(tooltip, event.clientX - box.left, event.clientY - box.top, box.width, 400);
+  });
+  bar.canvas.addEventListener('pointerleave', () => (tooltip.hidden = true));
+  const name = t('{0} × {1}', plural(times, t('chunk'), t('chunks')), plural(chunk.batch, t('sequence'), t('sequences')));
+  const label = t('{0}, each cut into {1}', name, plural(chunk.tokens.length, t('slice'), t('slices')));
+  return h(
+    'div',
+    { class: 'slice-group' },
+    h('div', { class: 'slice-name' }, label),
+    h('div', { class: 'slice-canvas', role: 'img', 'aria-label': label }, bar.canvas, tooltip),
+  );
+}
+
+/** What a tooltip says of a slice. */
+export function sliceLines({ slice, tokens, context, forwardMs, backwardMs }: SliceRow): string[] {
+  return [
+    t('Slice {0} · {1}', slice, formatTokens(tokens)),
+    t('After {0}', formatTokens(context)),
+    ...(forwardMs === null || backwardMs === null
+      ? []
+      : [t('Forward {0}, backward {1}', formatDuration(forwardMs), formatDuration(backwardMs))]),
+  ];
+}
+
+function proofOf(certificate: Certificate | null): HTMLElement[] {
+  if (certificate === null) return [h('p', { class: 'hint' }, t('This scheme was not solved for; there is nothing to prove.'))];
+  const { optimumMs, lowerBoundMs, evaluations, judgedBy, note } = certificate;
+  const proved = isProved(optimumMs, lowerBoundMs);
+  const gap = proved ? 0 : 1 - lowerBoundMs / optimumMs;
+  const optimal = judgedBy === 'formula' ? t('Proved optimal') : t('Proved optimal by equation 5');
+  const pair = (name: string, value: string): HTMLElement => h('div', { class: 'pair' }, h('dt', {}, name), h('dd', {}, value));
+  return [
+    h('h2', {}, icon(proved ? 'check' : 'information'), proved ? optimal : t('Within {0} of the optimum', formatPercent(gap))),
+    h(
+      'dl',
+      { class: 'pairs' },
+      pair(t('Found, per step'), formatDuration(optimumMs)),
+      pair(t('Lower bound, per step'), formatDuration(lowerBoundMs)),
+      pair(t('Gap'), proved ? '0 %' : formatPercent(gap)),
+      pair(t('Judged by'), judgedBy === 'formula' ? t('equation 5') : t('simulation')),
+      pair(t('Thresholds solved'), formatCount(evaluations)),
+    ),
+    h('p', { class: 'hint' }, sentence(note)),
+  ];
+}
+
+function showCuts(table: ReturnType<typeof makePagedTable>, rows: readonly CutRow[]): void {
+  table.show({
+    caption: t('Cuts of others, by the same objective'),
+    columns: [
+      { title: t('Cut'), numeric: false },
+      { title: t('Slices'), numeric: true },
+      { title: t('Latency'), numeric: true },
+      { title: t('Longer by'), numeric: true },
+    ],
+    total: rows.length,
+    rows: ({ first, end }) => rows.slice(first, end).map(cutCells),
+    marked: rows.findIndex(({ rule }) => rule === 'solved'),
+  });
+}
+
+function showTable(table: ReturnType<typeof makePagedTable>, rows: readonly SliceRow[], stage: number, several: boolean): void {
+  const ms = (value: number | null): string => (value === null ? '–' : column.number(value));
+  table.show({
+    caption: t('Slices, timed on stage {0}, the busiest', stage),
+    columns: [
+      ...(several
+        ? [
+            { title: t('Chunks'), numeric: true },
+            { title: t('Sequences'), numeric: true },
+          ]
+        : []),
+      { title: t('Slice'), numeric: true },
+      { title: t('Tokens'), numeric: true },
+      { title: t('Context'), numeric: true },
+      { title: t('Forward, ms'), numeric: true },
+      { title: t('Backward, ms'), numeric: true },
+    ],
+    total: rows.length,
+    rows: ({ first, end }) =>
+      rows
+        .slice(first, end)
+        .map((row) => [
+          ...(several ? [formatCount(row.times), formatCount(row.batch)] : []),
+          String(row.slice),
+          formatCount(row.tokens),
+          formatCount(row.context),
+          ms(row.forwardMs),
+          ms(row.backwardMs),
+        ]),
+    marked: null,
+  });
+}

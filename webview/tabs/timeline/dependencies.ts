@@ -1,0 +1,45 @@
+import { criticalPath as pathOf, waitedFor } from '../../../src/core/schedules/simulate/critical-path';
+import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
+import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
+
+/** Why an operation did not start earlier. */
+export interface Wait {
+  /** Idle ms of the stage right before the operation. */
+  readonly idleMs: number;
+  /** The last thing it waited for; null when it started at 0. */
+  readonly on: Operation | null;
+  /** Whether that ran on the same stage. */
+  readonly sameStage: boolean;
+}
+
+/** What an operation waited for, and how long its stage idled meanwhile. */
+export function waitOf(operations: Operations, operation: Operation): Wait {
+  const { row } = waitedFor(operations.timeline, operations.parts, operation.row);
+  const on = row < 0 ? null : operationAt(operations, row);
+  const { first } = rowsOf(operations, operation.stage);
+  const previousEndMs = operation.row > first ? (operations.timeline.endMs[operation.row - 1] ?? 0) : 0;
+  return { idleMs: Math.max(0, operation.startMs - previousEndMs), on, sameStage: on?.stage === operation.stage };
+}
+
+/** Rows of one chain of operations, each waiting for the one before it, that ends with the last operation of the step. */
+export function criticalPath({ timeline, parts }: Operations): Uint32Array {
+  return pathOf(timeline, parts).rows;
+}
+
+/** The way of a micro-batch through the pipeline: forward down the chunks, backward up, slice after slice. Steps one on (1) or back (-1). The gradient of weights hangs on that of the input. */
+export function alongMicroBatch(operations: Operations, { chunk, kind, unitIndex, unit }: Operation, step: 1 | -1): Operation | null {
+  const { timeline, rowOf } = operations;
+  const chunks = timeline.stageOfChunk.length;
+  const find = (wantedChunk: number, wantedKind: OperationKind, wantedUnit: number): Operation | null => {
+    const row = rowOf(wantedChunk, wantedKind, wantedUnit);
+    return row < 0 ? null : operationAt(operations, row);
+  };
+  const isForward = kind === operationKind.forward;
+  if (kind === operationKind.backwardWeight && step === -1) return find(chunk, operationKind.backward, unitIndex);
+  const nextChunk = chunk + (isForward ? step : -step);
+  if (nextChunk >= 0 && nextChunk < chunks) return find(nextChunk, isForward ? kind : operationKind.backward, unitIndex);
+  if (nextChunk === chunks) return find(chunks - 1, isForward ? operationKind.backward : operationKind.forward, unitIndex);
+  const neighbour = unitIndex + step;
+  if (timeline.units[neighbour]?.microBatch !== unit.microBatch) return null;
+  return find(0, step === 1 ? operationKind.forward : operationKind.backward, neighbour);
+}

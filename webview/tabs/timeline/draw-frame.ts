@@ -1,0 +1,152 @@
+import { formatPercent } from '../../../src/core/format';
+import { css, mix, withAlpha } from '../../base/color';
+import type { Theme } from '../../base/theme';
+import { rowBox, type LaneArea } from './draw-lanes';
+import { at } from '../../base/operations';
+import { niceTicks, stepLabels, timeLabels } from '../../base/chart/ticks';
+import { visibleRows, xAt, type Viewport } from '../../base/viewport';
+
+/** Widths beside the lanes and height of the axis above them, CSS px; the same on every strip so that times line up. */
+export const gutters = { leftPx: 56, rightPx: 80, axisPx: 24, bottomPx: 8 } as const;
+
+/** Draws the time axis above the lanes and its grid lines through them. `bottom` is where the grid ends, device px. */
+export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, bottom: number, ofFile: boolean): void {
+  const { context, scale, left, top, extent } = area;
+  const { values, step } = niceTicks(viewport.startMs, viewport.endMs, Math.max(2, extent.widthPx / 96));
+  if (step === 0) return;
+  const label = ofFile ? stepLabels(step) : timeLabels(step, viewport.endMs);
+  const right = left + extent.widthPx * scale;
+  context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
+  context.textBaseline = 'middle';
+  context.textAlign = 'center';
+  const middle = top - (gutters.axisPx * scale) / 2;
+  for (const ms of values) {
+    const x = left + Math.round(xAt(viewport, ms, extent) * scale);
+    context.fillStyle = css(theme.grid);
+    context.fillRect(x, top - 4 * scale, Math.max(1, Math.round(scale / 2)), bottom - top + 4 * scale);
+    const text = label(ms);
+    const half = context.measureText(text).width / 2;
+    context.fillStyle = css(theme.dim);
+    context.fillText(text, Math.min(right - half, Math.max(left + half, x)), middle);
+  }
+}
+
+/** Draws stage numbers left of the lanes and each stage's idle share right of them (NaN: nothing is known of the stage); every n-th where rows are too thin for all. */
+export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, idle: Float64Array, marked: number | null): void {
+  const { context, scale, left, extent, top } = area;
+  const { first, end: lastSeen } = visibleRows(viewport, extent);
+  const end = Math.min(lastSeen, idle.length);
+  const every = labelEvery(viewport.rowPx);
+  const right = left + Math.round(extent.widthPx * scale);
+  const barFrom = right + Math.round(8 * scale);
+  const barWidth = Math.round((gutters.rightPx - 8 - 52) * scale);
+  context.save();
+  context.beginPath();
+  // Labels of thin rows are higher than their row: they may reach a little over the edges.
+  context.rect(0, top - 6 * scale, right + gutters.rightPx * scale, Math.round((extent.heightPx + 12) * scale));
+  context.clip();
+  context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
+  context.textBaseline = 'middle';
+  for (let stage = first; stage < end; stage++) {
+    const box = rowBox(viewport, stage, area);
+    const share = at(idle, stage);
+    const isKnown = !Number.isNaN(share);
+    const length = isKnown ? Math.max(1, Math.round(share * barWidth)) : 0;
+    context.fillStyle = theme.highContrast ? css(theme.foreground) : css(mix(theme.background, theme.foreground, 0.3));
+    if (theme.highContrast && isKnown) context.fillRect(barFrom + length - 1, box.top, Math.max(1, Math.round(scale)), box.height);
+    else context.fillRect(barFrom, box.top, length, box.height);
+    const isMarked = stage === marked;
+    const nearMarked = marked !== null && !isMarked && Math.abs(stage - marked) * viewport.rowPx < 14;
+    if (!isMarked && (stage % every !== 0 || nearMarked)) continue;
+    const middle = Math.round(box.top + box.height / 2 + scale * 0.5);
+    context.fillStyle = css(isMarked ? theme.foreground : theme.dim);
+    context.textAlign = 'right';
+    context.fillText(String(stage), left - 10 * scale, middle);
+    context.fillText(isKnown ? formatPercent(share) : '–', right + (gutters.rightPx - 4) * scale, middle);
+  }
+  if (marked !== null && marked >= first && marked < end) {
+    const box = rowBox(viewport, marked, area);
+    context.fillStyle = css(theme.focus);
+    context.fillRect(left - Math.round(5 * scale), box.top, Math.max(2, Math.round(2 * scale)), box.height);
+  }
+  context.restore();
+}
+
+/** 1, 2, 5, 10 ...: how many rows share a label of 14 px. */
+export function labelEvery(rowPx: number): number {
+  const rows = 14 / rowPx;
+  if (rows <= 1) return 1;
+  const magnitude = 10 ** Math.floor(Math.log10(rows));
+  return ([1, 2, 5, 10].find((factor) => factor * magnitude >= rows) ?? 10) * magnitude;
+}
+
+/** Writes what the columns beside the lanes mean. */
+export function drawGutterTitles(area: LaneArea, theme: Theme, stageTitle: string, idleTitle: string): void {
+  const { context, scale, left, top, extent } = area;
+  context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
+  context.textBaseline = 'middle';
+  context.textAlign = 'right';
+  context.fillStyle = css(theme.dim);
+  const middle = top - (gutters.axisPx * scale) / 2;
+  context.fillText(stageTitle, left - 10 * scale, middle);
+  context.fillText(idleTitle, left + (extent.widthPx + gutters.rightPx - 4) * scale, middle);
+}
+
+/** Draws the chain of operations that decides the length of the step as a thin outline. */
+export function drawCriticalPath(
+  area: LaneArea,
+  viewport: Viewport,
+  theme: Theme,
+  boxes: Iterable<{ readonly stage: number; readonly startMs: number; readonly endMs: number }>,
+): void {
+  const { context, scale, left, top, extent } = area;
+  context.save();
+  context.beginPath();
+  context.rect(left, top, extent.widthPx * scale, extent.heightPx * scale);
+  context.clip();
+  context.strokeStyle = css(withAlpha(theme.foreground, 0.85));
+  context.lineWidth = Math.max(1, Math.round(scale));
+  const half = context.lineWidth / 2;
+  for (const { stage, startMs, endMs } of boxes) {
+    if (endMs < viewport.startMs || startMs > viewport.endMs) continue;
+    const box = rowBox(viewport, stage, area);
+    const x0 = left + xAt(viewport, startMs, extent) * scale;
+    const x1 = left + xAt(viewport, endMs, extent) * scale;
+    if (x1 - x0 < 3 || box.height < 4) {
+      context.fillStyle = css(theme.foreground);
+      context.fillRect(Math.floor(x0), box.top + Math.floor(box.height / 2), Math.max(1, Math.ceil(x1 - x0)), context.lineWidth);
+    } else context.strokeRect(Math.round(x0) + half, box.top + half, Math.round(x1 - x0) - 2 * half, box.height - 2 * half);
+  }
+  context.restore();
+}
+
+/** Points out a pass: a line through all stages where it begins, a flag on the axis and an outline. */
+export function drawMark(
+  area: LaneArea,
+  viewport: Viewport,
+  theme: Theme,
+  { stage, startMs, endMs }: { readonly stage: number; readonly startMs: number; readonly endMs: number },
+): void {
+  const { context, scale, left, top, extent } = area;
+  const x = left + Math.round(xAt(viewport, startMs, extent) * scale);
+  const right = left + Math.round(extent.widthPx * scale);
+  if (x < left || x > right) return;
+  const line = Math.max(2, Math.round(2 * scale));
+  const until = Math.max(x + line, left + Math.round(xAt(viewport, endMs, extent) * scale));
+  const box = rowBox(viewport, stage, area);
+  context.save();
+  context.beginPath();
+  context.rect(left - 6 * scale, top - 8 * scale, extent.widthPx * scale + 12 * scale, extent.heightPx * scale + 8 * scale);
+  context.clip();
+  context.fillStyle = css(theme.error);
+  context.fillRect(x - Math.floor(line / 2), top - 6 * scale, line, extent.heightPx * scale + 6 * scale);
+  context.beginPath();
+  context.moveTo(x - 5 * scale, top - 7 * scale);
+  context.lineTo(x + 5 * scale, top - 7 * scale);
+  context.lineTo(x, top);
+  context.fill();
+  context.strokeStyle = css(theme.error);
+  context.lineWidth = line;
+  context.strokeRect(x, box.top, until - x, box.height);
+  context.restore();
+}

@@ -1,0 +1,93 @@
+import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
+import { partOf } from '../../../src/core/schedules/parts';
+import { at, operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
+
+/** What to look for; a field left out matches everything. */
+export interface Query {
+  readonly stage?: number;
+  readonly chunk?: number;
+  readonly microBatch?: number;
+  readonly slice?: number;
+  readonly kind?: OperationKind;
+}
+
+const fieldNames: Readonly<Record<string, 'stage' | 'chunk' | 'microBatch' | 'slice'>> = {
+  r: 'stage',
+  rank: 'stage',
+  s: 'stage',
+  st: 'stage',
+  stage: 'stage',
+  c: 'chunk',
+  chunk: 'chunk',
+  m: 'microBatch',
+  mb: 'microBatch',
+  batch: 'microBatch',
+  sl: 'slice',
+  slice: 'slice',
+};
+
+/** What is a stage in a schedule file is a chunk here. */
+const fieldNamesOfFile = { ...fieldNames, s: 'chunk', st: 'chunk', stage: 'chunk' } as const;
+
+/**
+ * Reads `stage 3 micro-batch 0 slice 4 backward`, short `st3 mb0 sl4 b`, or just `3 0 4` in that order; `chunk 5`, and `input` or `weight` (`i`, `w`) for the parts of a split backward.
+ * Of a schedule file (`ofFile`) `rank 1 stage 3 micro-batch 0`, or the rank, micro-batch and stage alone. Null when there is nothing in it that can be understood.
+ */
+export function parseQuery(text: string, ofFile = false): Query | null {
+  const names: Readonly<Record<string, 'stage' | 'chunk' | 'microBatch' | 'slice'>> = ofFile ? fieldNamesOfFile : fieldNames;
+  const tokens =
+    text
+      .toLowerCase()
+      .replace(/micro[\s-]*batch/g, 'mb')
+      .match(/[a-z]+|\d+/g) ?? [];
+  const found: { stage?: number; chunk?: number; microBatch?: number; slice?: number; kind?: OperationKind } = {};
+  const order = ['stage', 'microBatch', ofFile ? 'chunk' : 'slice'] as const;
+  let pending: keyof typeof found | null = null;
+  for (const token of tokens) {
+    if (/^\d+$/.test(token)) {
+      const field = pending ?? order.find((name) => found[name] === undefined);
+      if (field === undefined || found[field] !== undefined) return null;
+      found[field] = Number(token);
+      pending = null;
+    } else if (/^(?:f|fwd|forward)$/.test(token)) found.kind = operationKind.forward;
+    else if (/^(?:b|bwd|backward)$/.test(token)) found.kind ??= operationKind.backward;
+    else if (/^(?:i|input)$/.test(token)) found.kind = operationKind.backwardInput;
+    else if (/^(?:w|weight|weights)$/.test(token)) found.kind = operationKind.backwardWeight;
+    else if (token === 'gradient') continue;
+    else {
+      const field = Object.hasOwn(names, token) ? names[token] : undefined;
+      if (field === undefined) return null;
+      pending = field;
+    }
+  }
+  return pending === null && Object.keys(found).length > 0 ? found : null;
+}
+
+/** The next match after row `after` (all rows, stage by stage, wrapping round), or null. */
+export function findNext(operations: Operations, query: Query, after: number): Operation | null {
+  const { timeline, count, stages } = operations;
+  const inside = query.stage === undefined ? { first: 0, end: count } : query.stage < stages ? rowsOf(operations, query.stage) : null;
+  if (inside === null || inside.end === inside.first) return null;
+  const matches = (row: number): boolean => {
+    const unit = timeline.units[at(timeline.unit, row)];
+    return (
+      unit !== undefined &&
+      (query.microBatch === undefined || unit.microBatch === query.microBatch) &&
+      (query.slice === undefined || unit.slice === query.slice) &&
+      (query.chunk === undefined || at(timeline.chunk, row) === query.chunk) &&
+      (query.kind === undefined || matchesKind(at(timeline.kind, row), query.kind))
+    );
+  };
+  const length = inside.end - inside.first;
+  const start = after >= inside.first && after < inside.end ? after + 1 - inside.first : 0;
+  for (let step = 0; step < length; step++) {
+    const row = inside.first + ((start + step) % length);
+    if (matches(row)) return operationAt(operations, row);
+  }
+  return null;
+}
+
+/** Backward finds whole ones and those of the input; the parts of a split backward find themselves. */
+function matchesKind(kind: number, wanted: OperationKind): boolean {
+  return wanted === operationKind.backward ? partOf(kind) === partOf(wanted) : kind === wanted;
+}

@@ -1,0 +1,117 @@
+import { gutters } from './draw-frame';
+import { hitNear, type Operation, type Operations } from '../../base/operations';
+import type { Pane, Pointer } from './pane';
+import { panTime, rowAt, scrollRows, timeAt, zoomRows, zoomTime, type Viewport } from '../../base/viewport';
+
+/** What mouse and wheel do. */
+export interface PointerActions {
+  readonly operations: () => Operations | null;
+  readonly viewport: () => Viewport;
+  readonly show: (viewport: Viewport) => void;
+  readonly pick: (operation: Operation | null, stage: number | null) => void;
+  readonly pickRange: (startMs: number, endMs: number, firstStage: number, lastStage: number) => void;
+  readonly zoomTo: (operation: Operation) => void;
+}
+
+/** Less movement than this between down and up is a click. */
+const clickPx = 4;
+/** How near to an operation of less than a pixel a click may be. */
+const slackPx = 3;
+
+/** Wires mouse, pen and wheel to a pane: drag selects, drag on the axis pans, Ctrl or Cmd and wheel zooms at the pointer. */
+export function wirePointer(pane: Pane, actions: PointerActions): void {
+  const { canvas } = pane;
+  let drag: { readonly mode: 'select' | 'pan'; readonly start: Pointer; readonly viewport: Viewport; moved: boolean } | null = null;
+  const pointerOf = (event: MouseEvent): Pointer => {
+    const box = canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const extent = pane.extent();
+    const viewport = actions.viewport();
+    const operations = actions.operations();
+    const inside = x >= gutters.leftPx && x <= gutters.leftPx + extent.widthPx;
+    const stage = y >= gutters.axisPx ? rowAt(viewport, y - gutters.axisPx, extent) : null;
+    const slackMs = (slackPx / extent.widthPx) * (viewport.endMs - viewport.startMs);
+    const operation =
+      inside && stage !== null && operations !== null
+        ? hitNear(operations, stage, timeAt(viewport, x - gutters.leftPx, extent), slackMs)
+        : null;
+    return { x, y, stage, operation };
+  };
+  const msAt = (x: number, viewport: Viewport): number => timeAt(viewport, x - gutters.leftPx, pane.extent());
+
+  canvas.addEventListener('pointerdown', (event) => {
+    if (event.button > 1) return;
+    const start = pointerOf(event);
+    drag = { mode: event.button === 1 || start.y < gutters.axisPx ? 'pan' : 'select', start, viewport: actions.viewport(), moved: false };
+    canvas.setPointerCapture(event.pointerId);
+    canvas.dataset['cursor'] = drag.mode === 'pan' ? 'grabbing' : '';
+  });
+  canvas.addEventListener('pointermove', (event) => {
+    const now = pointerOf(event);
+    if (drag === null) {
+      canvas.dataset['cursor'] = now.y < gutters.axisPx ? 'grab' : '';
+      pane.point(now);
+      return;
+    }
+    const { start, viewport } = drag;
+    drag.moved ||= Math.hypot(now.x - start.x, now.y - start.y) > clickPx;
+    if (!drag.moved) return;
+    pane.point(null);
+    const extent = pane.extent();
+    if (drag.mode === 'pan') {
+      const perPx = (viewport.endMs - viewport.startMs) / extent.widthPx;
+      actions.show(scrollRows(panTime(viewport, (start.x - now.x) * perPx, extent), start.y - now.y, extent));
+      return;
+    }
+    const rowNear = (y: number): number =>
+      rowAt(viewport, Math.min(extent.heightPx - 1, Math.max(0, y - gutters.axisPx)), extent) ?? extent.rows - 1;
+    const times = [msAt(start.x, viewport), msAt(now.x, viewport)].map((ms) => Math.min(extent.durationMs, Math.max(0, ms)));
+    const rows = [rowNear(start.y), rowNear(now.y)];
+    actions.pickRange(Math.min(...times), Math.max(...times), Math.min(...rows), Math.max(...rows));
+  });
+  canvas.addEventListener('pointerup', (event) => {
+    if (drag?.mode === 'select' && !drag.moved) {
+      const { operation, stage } = pointerOf(event);
+      actions.pick(operation, stage);
+    }
+    drag = null;
+    canvas.dataset['cursor'] = '';
+  });
+  canvas.addEventListener('pointercancel', () => (drag = null));
+  canvas.addEventListener('pointerleave', () => pane.point(null));
+  canvas.addEventListener('dblclick', (event) => {
+    const { operation } = pointerOf(event);
+    if (operation !== null) actions.zoomTo(operation);
+  });
+  canvas.addEventListener(
+    'wheel',
+    (event) => {
+      const before = actions.viewport();
+      const next = wheelled(before, event, pane, msAt);
+      if (next === before || isSame(next, before)) return;
+      event.preventDefault();
+      actions.show(next);
+      pane.point(pointerOf(event));
+    },
+    { passive: false },
+  );
+}
+
+function wheelled(viewport: Viewport, event: WheelEvent, pane: Pane, msAt: (x: number, viewport: Viewport) => number): Viewport {
+  const extent = pane.extent();
+  const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : event.deltaMode === WheelEvent.DOM_DELTA_PAGE ? extent.heightPx : 1;
+  const [x, y] = [event.deltaX * unit, event.deltaY * unit];
+  const box = pane.canvas.getBoundingClientRect();
+  const perPx = (viewport.endMs - viewport.startMs) / extent.widthPx;
+  if (event.ctrlKey || event.metaKey) {
+    event.preventDefault();
+    return zoomTime(viewport, Math.exp(-y * 0.0022), msAt(event.clientX - box.left, viewport), extent);
+  }
+  if (event.altKey) return zoomRows(viewport, Math.exp(-y * 0.0022), event.clientY - box.top - gutters.axisPx, extent);
+  if (event.shiftKey) return panTime(viewport, (x === 0 ? y : x) * perPx, extent);
+  return scrollRows(panTime(viewport, x * perPx, extent), y, extent);
+}
+
+function isSame(a: Viewport, b: Viewport): boolean {
+  return a.startMs === b.startMs && a.endMs === b.endMs && a.rowPx === b.rowPx && a.scrollPx === b.scrollPx;
+}

@@ -1,0 +1,137 @@
+import { formatDuration, formatNumber, formatTokens } from '../../../src/core/format';
+import { gapsOf, type Gap } from '../../../src/core/schedules/simulate/idle';
+import { operationKind } from '../../../src/core/schedules/schedule';
+import { t } from '../../base/strings';
+import { waitOf } from './dependencies';
+import { operationAt, type Operation, type Operations } from '../../base/operations';
+
+/** A length of time: `1.5 ms`, or of a schedule file `3 steps`. */
+export function timeText({ ofFile }: Pick<Operations, 'ofFile'>, ms: number): string {
+  return ofFile ? `${formatNumber(ms)} ${ms === 1 ? t('step') : t('steps')}` : formatDuration(ms);
+}
+
+/** `Forward`, `Backward`, `Input gradient` or `Weight gradient`. */
+export function kindName({ kind }: Pick<Operation, 'kind'>): string {
+  switch (kind) {
+    case operationKind.forward:
+      return t('Forward');
+    case operationKind.backward:
+      return t('Backward');
+    case operationKind.backwardInput:
+      return t('Input gradient');
+    case operationKind.backwardWeight:
+      return t('Weight gradient');
+  }
+}
+
+/** `Stage 3 of 8`; of a schedule file `Rank 3 of 8`. */
+export function stageText({ stages, ofFile }: Operations, stage: number): string {
+  return ofFile ? t('Rank {0} of {1}', stage, stages) : t('Stage {0} of {1}', stage, stages);
+}
+
+/** As `stageText`, with the chunk where a stage has several. */
+export function placeText(operations: Operations, { stage, chunk }: Operation): string {
+  const { stages, timeline, ofFile } = operations;
+  const chunks = timeline.stageOfChunk.length;
+  if (ofFile) return t('Rank {0} of {1}, stage {2} of {3}', stage, stages, chunk, chunks);
+  return chunks > stages ? t('Stage {0} of {1}, chunk {2} of {3}', stage, stages, chunk, chunks) : stageText(operations, stage);
+}
+
+/** `Forward of micro-batch 0, slice 3 on stage 47`, with the chunk where a stage has several. */
+export function operationName({ stages, timeline, ofFile }: Operations, operation: Operation): string {
+  if (ofFile)
+    return t(
+      '{0} of micro-batch {1}, stage {2} on rank {3}',
+      kindName(operation),
+      operation.unit.microBatch,
+      operation.chunk,
+      operation.stage,
+    );
+  if (timeline.stageOfChunk.length > stages)
+    return t(
+      '{0} of micro-batch {1}, slice {2} on stage {3}, chunk {4}',
+      kindName(operation),
+      operation.unit.microBatch,
+      operation.unit.slice,
+      operation.stage,
+      operation.chunk,
+    );
+  return t(
+    '{0} of micro-batch {1}, slice {2} on stage {3}',
+    kindName(operation),
+    operation.unit.microBatch,
+    operation.unit.slice,
+    operation.stage,
+  );
+}
+
+/** `120 tokens after 360`, with the number of sequences when it is not one; null where the file does not say. */
+export function unitText({ ofFile }: Operations, { unit }: Operation): string | null {
+  if (ofFile) return null;
+  const tokens = unit.context > 0 ? t('{0} after {1}', formatTokens(unit.tokens), formatTokens(unit.context)) : formatTokens(unit.tokens);
+  return unit.batch === 1 ? tokens : t('{0} of {1} sequences', tokens, unit.batch);
+}
+
+/** What is said of an operation that waited for nothing; of a schedule file a step is a unit of time. */
+export function startText({ ofFile }: Operations): string {
+  return ofFile ? t('Starts the schedule') : t('Starts the step');
+}
+
+/** One sentence: what an operation waited for before it could start. */
+export function waitText(operations: Operations, operation: Operation): string {
+  const { idleMs, on, sameStage } = waitOf(operations, operation);
+  if (on === null) return startText(operations);
+  if (idleMs <= 0 || sameStage) return t('Starts right after the operation before it');
+  return t('Waited {0} for the {1}', timeText(operations, idleMs), inSentence(operationName(operations, on)));
+}
+
+/** What a screen reader hears of an operation. */
+export function spoken(operations: Operations, operation: Operation): string {
+  return [
+    operationName(operations, operation),
+    unitText(operations, operation),
+    t('{0} from {1}', timeText(operations, operation.endMs - operation.startMs), timeText(operations, operation.startMs)),
+    waitText(operations, operation),
+  ]
+    .filter((text) => text !== null)
+    .join('. ');
+}
+
+/** A stretch in which a stage does nothing, and why. */
+export interface IdleText {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly cause: string;
+}
+
+const knownGaps = new WeakMap<Operations, Map<number, readonly Gap[]>>();
+
+/** The gap around a time on a stage that idles then, or null when it does not. */
+export function idleAt(operations: Operations, stage: number, ms: number): IdleText | null {
+  const known = knownGaps.get(operations) ?? new Map<number, readonly Gap[]>();
+  knownGaps.set(operations, known);
+  const gaps = known.get(stage) ?? gapsOf(operations.timeline, stage);
+  known.set(stage, gaps);
+  const gap = gaps.find(({ startMs, endMs }) => startMs <= ms && ms <= endMs);
+  return gap === undefined ? null : { startMs: gap.startMs, endMs: gap.endMs, cause: causeText(operations, gap) };
+}
+
+function causeText(operations: Operations, { cause, row }: Gap): string {
+  const on = row === null ? null : waitOf(operations, operationAt(operations, row)).on;
+  const what = on === null ? '' : inSentence(operationName(operations, on));
+  switch (cause) {
+    case 'warm-up':
+      return t('Warm-up: waits for the {0}', what);
+    case 'turn':
+      return t('Forwards done: waits for the {0}', what);
+    case 'drain':
+      return t('Drain: done, other stages are not');
+    case 'activation':
+    case 'gradient':
+      return t('Waits for the {0}', what);
+  }
+}
+
+function inSentence(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

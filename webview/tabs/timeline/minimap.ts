@@ -1,0 +1,139 @@
+import { css, withAlpha } from '../../base/color';
+import { h } from '../../base/dom';
+import { makeSurface } from '../../base/surface';
+import { onThemeChange, theme } from '../../base/theme';
+import { t } from '../../base/strings';
+import { drawLanes, makeLaneBuffers, type LaneArea } from './draw-lanes';
+import { gutters } from './draw-frame';
+import type { Operations } from '../../base/operations';
+import type { Viewport } from '../../base/viewport';
+
+/** What the minimap needs of its owner. */
+export interface MinimapOwner {
+  readonly operations: () => Operations | null;
+  readonly durationMs: () => number;
+  readonly viewport: () => Viewport;
+  /** The person moved or resized the window. */
+  readonly onWindow: (startMs: number, endMs: number) => void;
+}
+
+/** The whole step in a strip, with the window on it that can be dragged, resized and drawn anew. */
+export interface Minimap {
+  readonly element: HTMLElement;
+  /** Draws the step again. */
+  readonly redraw: () => void;
+  /** Draws the window alone again. */
+  readonly moveWindow: () => void;
+}
+
+const grip = 6;
+
+/** Makes a minimap. */
+export function makeMinimap(owner: MinimapOwner): Minimap {
+  const buffers = makeLaneBuffers();
+  const base = makeSurface('minimap-step', ({ context, width, height, scale }) => {
+    const operations = owner.operations();
+    if (operations === null) return;
+    const extent = {
+      durationMs: owner.durationMs(),
+      rows: operations.stages,
+      widthPx: laneWidth(width()),
+      heightPx: height(),
+    };
+    const area: LaneArea = { context, scale: scale(), left: Math.round(gutters.leftPx * scale()), top: 0, extent, names: false };
+    const rowPx = height() / operations.stages;
+    drawLanes(area, operations, { startMs: 0, endMs: owner.durationMs(), rowPx, scrollPx: 0 }, theme(), buffers);
+  });
+  const frame = makeSurface('minimap-window', ({ context, width, height, scale }) => {
+    const colors = theme();
+    const [from, until] = windowPx(width());
+    const [left, right] = [gutters.leftPx, gutters.leftPx + laneWidth(width())];
+    const dpr = scale();
+    context.fillStyle = css(withAlpha(colors.background, 0.62));
+    context.fillRect(left * dpr, 0, (from - left) * dpr, height() * dpr);
+    context.fillRect(until * dpr, 0, (right - until) * dpr, height() * dpr);
+    context.strokeStyle = css(colors.highContrast ? colors.focus : withAlpha(colors.foreground, 0.55));
+    context.lineWidth = Math.max(1, Math.round(dpr));
+    const half = context.lineWidth / 2;
+    context.strokeRect(
+      Math.round(from * dpr) + half,
+      half,
+      Math.max(1, Math.round((until - from) * dpr) - 2 * half),
+      height() * dpr - 2 * half,
+    );
+  });
+  const laneWidth = (width: number): number => Math.max(1, width - gutters.leftPx - gutters.rightPx);
+  const windowPx = (width: number): readonly [number, number] => {
+    const { startMs, endMs } = owner.viewport();
+    const perMs = laneWidth(width) / owner.durationMs();
+    return [gutters.leftPx + startMs * perMs, gutters.leftPx + Math.max(startMs * perMs + 2, endMs * perMs)];
+  };
+  const element = h(
+    'div',
+    { class: 'minimap', title: t('The whole step. Drag the window to move it, its edges to zoom.') },
+    base.canvas,
+    frame.canvas,
+  );
+  dragWindow(frame.canvas, owner, windowPx, laneWidth);
+  const redraw = (): void => {
+    base.redraw();
+    frame.redraw();
+  };
+  onThemeChange(redraw);
+  return { element, redraw, moveWindow: frame.redraw };
+}
+
+function dragWindow(
+  canvas: HTMLCanvasElement,
+  owner: MinimapOwner,
+  windowPx: (width: number) => readonly [number, number],
+  laneWidth: (width: number) => number,
+): void {
+  let drag: {
+    readonly mode: 'move' | 'start' | 'end' | 'new';
+    readonly atMs: number;
+    readonly startMs: number;
+    readonly endMs: number;
+  } | null = null;
+  const msAt = (event: PointerEvent): number => {
+    const box = canvas.getBoundingClientRect();
+    return ((event.clientX - box.left - gutters.leftPx) / laneWidth(box.width)) * owner.durationMs();
+  };
+  const modeAt = (event: PointerEvent): 'move' | 'start' | 'end' | 'new' => {
+    const box = canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const [from, until] = windowPx(box.width);
+    const { startMs, endMs } = owner.viewport();
+    if (endMs - startMs >= owner.durationMs() * 0.999) return 'new';
+    if (Math.abs(x - from) <= grip) return 'start';
+    if (Math.abs(x - until) <= grip) return 'end';
+    return x > from && x < until ? 'move' : 'new';
+  };
+  canvas.addEventListener('pointerdown', (event) => {
+    if (event.button !== 0) return;
+    const { startMs, endMs } = owner.viewport();
+    drag = { mode: modeAt(event), atMs: msAt(event), startMs, endMs };
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener('pointermove', (event) => {
+    if (drag === null) {
+      const mode = modeAt(event);
+      canvas.dataset['cursor'] = mode === 'move' ? 'grab' : mode === 'new' ? 'new' : 'resize';
+      return;
+    }
+    const ms = msAt(event);
+    const moved = ms - drag.atMs;
+    if (drag.mode === 'move') owner.onWindow(drag.startMs + moved, drag.endMs + moved);
+    else if (drag.mode === 'start') owner.onWindow(Math.min(ms, drag.endMs), drag.endMs);
+    else if (drag.mode === 'end') owner.onWindow(drag.startMs, Math.max(ms, drag.startMs));
+    else if (Math.abs(moved) > owner.durationMs() * 0.004) owner.onWindow(Math.min(ms, drag.atMs), Math.max(ms, drag.atMs));
+  });
+  canvas.addEventListener('pointerup', (event) => {
+    if (drag?.mode === 'new' && Math.abs(msAt(event) - drag.atMs) <= owner.durationMs() * 0.004) {
+      const half = (drag.endMs - drag.startMs) / 2;
+      owner.onWindow(drag.atMs - half, drag.atMs + half);
+    }
+    drag = null;
+  });
+  canvas.addEventListener('pointercancel', () => (drag = null));
+}

@@ -1,0 +1,212 @@
+import { css, withAlpha } from '../../base/color';
+import { fill, h } from '../../base/dom';
+import { makeSurface, type Surface } from '../../base/surface';
+import { onThemeChange, theme } from '../../base/theme';
+import { t } from '../../base/strings';
+import type { Selection } from '../../base/view-state';
+import { drawAxis, drawCriticalPath, drawGutters, drawGutterTitles, drawMark, gutters } from './draw-frame';
+import { drawLanes, makeLaneBuffers, rowBox, type LaneArea } from './draw-lanes';
+import { idleShares, operationAt, type Operation, type Operations } from '../../base/operations';
+import { formatTime } from '../../base/chart/ticks';
+import { maximumFittedRowPx, timeAt, xAt, type Extent, type Viewport } from '../../base/viewport';
+
+/** What the mouse points at in a pane. */
+export interface Pointer {
+  readonly x: number;
+  readonly y: number;
+  readonly stage: number | null;
+  readonly operation: Operation | null;
+}
+
+/** What a pane needs of its owner. */
+export interface PaneOwner {
+  readonly operations: () => Operations | null;
+  /** Of the longer one where two are compared, so that both have one time scale. */
+  readonly durationMs: () => number;
+  /** Rows to leave room for, where another pane has more; else as many as there are stages. */
+  readonly rows?: () => number;
+  readonly viewport: (extent: Extent) => Viewport;
+  /** A pass to point out; null for none. */
+  readonly mark?: () => Operation | null;
+  readonly selection: () => Selection | null;
+  /** Stage whose memory is shown; marked at its label. */
+  readonly stage: () => number | null;
+  readonly criticalPath: () => Uint32Array | null;
+  readonly tooltip: (pointer: Pointer, extent: Extent) => readonly (string | null)[];
+}
+
+/** Rows of stages with a time axis above, and an overlay for what is pointed at and picked. */
+export interface Pane {
+  readonly element: HTMLElement;
+  readonly canvas: HTMLCanvasElement;
+  /** The height beyond which rows would not get any higher, CSS px. */
+  readonly highestPx: () => number;
+  readonly extent: () => Extent;
+  readonly redraw: () => void;
+  readonly redrawOverlay: () => void;
+  readonly point: (pointer: Pointer | null) => void;
+}
+
+/** Makes a pane with a caption (the candidate's name; empty for none). */
+export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text: string) => void } {
+  const buffers = makeLaneBuffers();
+  let pointer: Pointer | null = null;
+  let idle: { readonly of: Operations; readonly shares: Float64Array } | null = null;
+  const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
+  const caption = h('div', { class: 'pane-caption' });
+  const rowsNow = (): number => owner.rows?.() ?? owner.operations()?.stages ?? 0;
+  const extentOf = (surface: Surface): Extent => ({
+    durationMs: owner.durationMs(),
+    rows: rowsNow(),
+    widthPx: Math.max(1, surface.width() - gutters.leftPx - gutters.rightPx),
+    heightPx: Math.max(1, surface.height() - gutters.axisPx - gutters.bottomPx),
+  });
+  const areaOf = (surface: Surface): LaneArea => ({
+    context: surface.context,
+    scale: surface.scale(),
+    left: Math.round(gutters.leftPx * surface.scale()),
+    top: Math.round(gutters.axisPx * surface.scale()),
+    extent: extentOf(surface),
+    names: true,
+  });
+  const base = makeSurface('lanes', (surface) => {
+    const operations = owner.operations();
+    if (operations === null) return;
+    const area = areaOf(surface);
+    const viewport = owner.viewport(area.extent);
+    const colors = theme();
+    if (idle?.of !== operations) idle = { of: operations, shares: idleShares(operations) };
+    const rowsEnd =
+      area.top +
+      Math.round(Math.max(0, Math.min(area.extent.heightPx, operations.stages * viewport.rowPx - viewport.scrollPx)) * area.scale);
+    drawAxis(area, viewport, colors, rowsEnd, operations.ofFile);
+    drawGutterTitles(area, colors, operations.ofFile ? t('Rank') : t('Stage'), t('Idle'));
+    drawLanes(area, operations, viewport, colors, buffers);
+    drawGutters(area, viewport, colors, idle.shares, owner.stage());
+    const mark = owner.mark?.() ?? null;
+    if (mark !== null) drawMark(area, viewport, colors, mark);
+    const path = owner.criticalPath();
+    if (path !== null)
+      drawCriticalPath(
+        area,
+        viewport,
+        colors,
+        Array.from(path, (row) => operationAt(operations, row)),
+      );
+  });
+  const overlay = makeSurface('lanes-overlay', (surface) => {
+    const operations = owner.operations();
+    if (operations === null) return;
+    const area = areaOf(surface);
+    const viewport = owner.viewport(area.extent);
+    drawSelection(area, operations, viewport, owner.selection());
+    if (pointer !== null) drawPointer(area, viewport, pointer, operations.ofFile);
+  });
+  const point = (next: Pointer | null): void => {
+    pointer = next;
+    overlay.redraw();
+    const lines = next === null ? [] : owner.tooltip(next, extentOf(overlay)).filter((line) => line !== null);
+    tooltip.hidden = lines.length === 0;
+    if (next === null || lines.length === 0) return;
+    fill(tooltip, ...lines.map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
+    place(tooltip, next.x, next.y, overlay.width(), overlay.height());
+  };
+  const canvases = h('div', { class: 'pane-canvases' }, base.canvas, overlay.canvas, tooltip);
+  const element = h('div', { class: 'pane' }, caption, canvases);
+  const highestPx = (): number =>
+    gutters.axisPx + gutters.bottomPx + Math.max(1, rowsNow()) * maximumFittedRowPx + (caption.textContent === '' ? 0 : 28);
+  const redraw = (): void => {
+    element.style.maxHeight = `${highestPx()}px`;
+    base.redraw();
+    overlay.redraw();
+  };
+  onThemeChange(redraw);
+  return {
+    element,
+    canvas: overlay.canvas,
+    highestPx,
+    extent: () => extentOf(overlay),
+    redraw,
+    redrawOverlay: overlay.redraw,
+    point,
+    setCaption: (text) => {
+      caption.textContent = text;
+      caption.hidden = text === '';
+    },
+  };
+}
+
+function drawSelection(area: LaneArea, operations: Operations, viewport: Viewport, selection: Selection | null): void {
+  if (selection === null) return;
+  const { context, scale, left, top, extent } = area;
+  const colors = theme();
+  context.save();
+  context.beginPath();
+  context.rect(left - 2 * scale, top, (extent.widthPx + 4) * scale, extent.heightPx * scale);
+  context.clip();
+  const line = Math.max(2, Math.round(2 * scale));
+  if (selection.type === 'range') {
+    const [x0, x1] = [selection.startMs, selection.endMs].map((ms) => left + xAt(viewport, ms, extent) * scale) as [number, number];
+    const y0 = rowBox(viewport, selection.firstStage, area).top;
+    const last = rowBox(viewport, selection.lastStage, area);
+    context.fillStyle = css(withAlpha(colors.focus, colors.highContrast ? 0 : 0.16));
+    context.fillRect(x0, y0, x1 - x0, last.top + last.height - y0);
+    context.strokeStyle = css(colors.focus);
+    context.lineWidth = Math.max(1, Math.round(scale));
+    context.strokeRect(Math.round(x0) + 0.5, y0 + 0.5, Math.round(x1 - x0) - 1, last.top + last.height - y0 - 1);
+  } else {
+    const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
+    if (row >= 0) strokeOperation(area, viewport, operationAt(operations, row), css(colors.foreground), css(colors.background), line);
+  }
+  context.restore();
+}
+
+function drawPointer(area: LaneArea, viewport: Viewport, pointer: Pointer, ofFile: boolean): void {
+  const { context, scale, left, top, extent } = area;
+  const colors = theme();
+  const x = left + Math.round((pointer.x - gutters.leftPx) * scale);
+  if (x < left || x > left + extent.widthPx * scale) return;
+  context.fillStyle = css(withAlpha(colors.foreground, 0.35));
+  context.fillRect(x, top, Math.max(1, Math.round(scale)), extent.heightPx * scale);
+  const text = formatTime(timeAt(viewport, pointer.x - gutters.leftPx, extent), viewport.endMs - viewport.startMs, ofFile);
+  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
+  const half = context.measureText(text).width / 2 + 6 * scale;
+  const center = Math.min(left + extent.widthPx * scale - half, Math.max(left + half, x));
+  context.fillStyle = css(colors.background);
+  context.fillRect(center - half, 2 * scale, half * 2, top - 6 * scale);
+  context.fillStyle = css(colors.foreground);
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  context.fillText(text, center, top / 2);
+  if (pointer.operation === null) return;
+  context.save();
+  context.beginPath();
+  context.rect(left, top, extent.widthPx * scale, extent.heightPx * scale);
+  context.clip();
+  strokeOperation(area, viewport, pointer.operation, css(colors.foreground), css(colors.background), Math.max(1, Math.round(scale)));
+  context.restore();
+}
+
+function strokeOperation(area: LaneArea, viewport: Viewport, operation: Operation, color: string, halo: string, line: number): void {
+  const { context, scale, left, extent } = area;
+  const box = rowBox(viewport, operation.stage, area);
+  const x0 = Math.round(left + xAt(viewport, operation.startMs, extent) * scale);
+  const x1 = Math.max(x0 + 3, Math.round(left + xAt(viewport, operation.endMs, extent) * scale));
+  for (const [style, grow] of [
+    [halo, line],
+    [color, 0],
+  ] as const) {
+    context.strokeStyle = style;
+    context.lineWidth = line;
+    const outset = line / 2 + grow;
+    context.strokeRect(x0 - outset, box.top - outset, x1 - x0 + 2 * outset, box.height + 2 * outset);
+  }
+}
+
+/** Puts a tooltip beside the pointer, inside its pane. */
+export function place(tooltip: HTMLElement, x: number, y: number, width: number, height: number): void {
+  const { width: ownWidth, height: ownHeight } = tooltip.getBoundingClientRect();
+  const left = x + 14 + ownWidth > width ? Math.max(0, x - 14 - ownWidth) : x + 14;
+  const top = y + 18 + ownHeight > height ? Math.max(0, y - 10 - ownHeight) : y + 18;
+  tooltip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+}

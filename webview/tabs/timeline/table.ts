@@ -1,0 +1,93 @@
+import { column, formatCount } from '../../../src/core/format';
+import { h } from '../../base/dom';
+import { makePagedTable, type Column } from '../../base/paged-table';
+import { t } from '../../base/strings';
+import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
+import { asTsv, operationRows, type OperationRow, type Page } from './table-rows';
+import { kindName, stageText, timeText } from './labels';
+
+/** What the table twin needs of its owner. */
+export interface OperationTableOwner {
+  readonly operations: () => Operations | null;
+  readonly stage: () => number;
+  /** Row of the selected operation. */
+  readonly selected: () => number | null;
+  readonly pick: (operation: Operation) => void;
+}
+
+/** The same operations as the canvas, stage by stage, as a table for screen readers, keyboards and copying. */
+export function makeOperationTable(owner: OperationTableOwner): { readonly element: HTMLElement; readonly update: () => void } {
+  const table = makePagedTable();
+  const element = h('section', { class: 'table-twin', 'aria-label': t('Operations of one stage') }, table.element);
+  const update = (): void => {
+    const operations = owner.operations();
+    if (operations === null) return;
+    const stage = owner.stage();
+    const { first, end } = rowsOf(operations, stage);
+    const selected = owner.selected();
+    table.show({
+      caption: t('{0}: {1} operations', stageText(operations, stage), formatCount(end - first)),
+      columns: columns(operations),
+      total: end - first,
+      rows: (page) => operationRows(operations, stage, page).map((row) => cellsOf(operations, row)),
+      marked: selected !== null && selected >= first && selected < end ? selected - first : null,
+      onRow: (index) => owner.pick(operationAt(operations, first + index)),
+    });
+  };
+  return { element, update };
+}
+
+function columns({ ofFile }: Operations): Column[] {
+  const numeric = (title: string): Column => ({ title, numeric: true });
+  return [
+    { title: t('Operation'), numeric: false },
+    ...(ofFile ? [numeric(t('Stage'))] : []),
+    numeric(t('Micro-batch')),
+    ...(ofFile ? [] : [numeric(t('Slice')), numeric(t('Tokens')), numeric(t('Context'))]),
+    numeric(t('Start')),
+    numeric(t('End')),
+    numeric(t('Duration')),
+    numeric(t('Idle before')),
+  ];
+}
+
+function cellsOf(operations: Operations, { operation, idleBeforeMs }: OperationRow): string[] {
+  const { unit, startMs, endMs, chunk } = operation;
+  const time = (ms: number): string => (operations.ofFile ? timeText(operations, ms) : column.duration(ms));
+  return [
+    kindName(operation),
+    ...(operations.ofFile ? [String(chunk)] : []),
+    String(unit.microBatch),
+    ...(operations.ofFile ? [] : [String(unit.slice), formatCount(unit.tokens), formatCount(unit.context)]),
+    time(startMs),
+    time(endMs),
+    time(endMs - startMs),
+    idleBeforeMs > 0 ? time(idleBeforeMs) : '',
+  ];
+}
+
+/** Kinds in the copied table, in order of `operationKind`. */
+const kindColumn = ['forward', 'backward', 'backward input', 'backward weight'] as const;
+
+/** Rows of the copied table; larger schedules are cut there, and the last line says so. */
+const mostCopiedRows = 200_000;
+
+/** Every operation of all stages as tab-separated text with times in ms, of a schedule file in steps. */
+export function operationsAsTsv(operations: Operations): string {
+  const header = operations.ofFile
+    ? ['rank', 'operation', 'stage', 'micro_batch', 'start_step', 'end_step', 'idle_before_steps']
+    : ['stage', 'operation', 'micro_batch', 'slice', 'batch', 'tokens', 'context', 'start_ms', 'end_ms', 'idle_before_ms'];
+  const rows: (string | number)[][] = [header];
+  for (let stage = 0; stage < operations.stages && rows.length <= mostCopiedRows; stage++) {
+    const { first, end } = rowsOf(operations, stage);
+    const page: Page = { first: 0, end: Math.min(end - first, mostCopiedRows + 1 - rows.length), total: end - first };
+    for (const { operation, idleBeforeMs } of operationRows(operations, stage, page)) {
+      const { unit, startMs, endMs, chunk } = operation;
+      const { microBatch, slice, batch, tokens, context } = unit;
+      const where = operations.ofFile ? [chunk, microBatch] : [microBatch, slice, batch, tokens, context];
+      rows.push([stage, kindColumn[operation.kind], ...where, startMs, endMs, idleBeforeMs]);
+    }
+  }
+  if (operations.count > mostCopiedRows) rows.push([`cut after ${mostCopiedRows} of ${operations.count} operations`]);
+  return asTsv(rows);
+}
