@@ -25,7 +25,7 @@ import { boundarySendsMs } from './transfers';
 
 /** `onStanding` hears of the best slices so far while they are solved for. */
 export interface PlanOptions extends SlicingEar {
-  /** Operations of all candidates together whose timelines are kept, those of the chosen one first; left out: of all that can be drawn. */
+  /** Operations of all candidates together whose timelines are kept at most, those of the chosen one first; left out: of all that can be drawn. */
   readonly drawnOperations?: number;
 }
 
@@ -82,14 +82,14 @@ export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan 
 
 /** The candidates, timelines only of the chosen one and of as many others, in order, as there is room for. */
 function drawnWithin(candidates: readonly Candidate[], chosen: CandidateId, mostOperations: number): readonly Candidate[] {
-  const sizeOf = ({ timeline }: Candidate): number => timeline?.kind.length ?? 0;
-  let left = mostOperations - candidates.filter(({ id }) => id === chosen).reduce((sum, candidate) => sum + sizeOf(candidate), 0);
-  return candidates.map((candidate) => {
-    if (candidate.id === chosen || candidate.timeline === null) return candidate;
-    if (sizeOf(candidate) > left) return { ...candidate, timeline: null };
-    left -= sizeOf(candidate);
-    return candidate;
-  });
+  const drawn = new Set<CandidateId>();
+  let left = mostOperations;
+  for (const { id, timeline } of candidates.toSorted((a, b) => Number(b.id === chosen) - Number(a.id === chosen))) {
+    if (timeline === null || timeline.kind.length > left) continue;
+    drawn.add(id);
+    left -= timeline.kind.length;
+  }
+  return candidates.map((candidate) => (drawn.has(candidate.id) ? candidate : { ...candidate, timeline: null }));
 }
 
 /** What a candidate takes; the error where its schedule cannot run, null where it has too many operations. */

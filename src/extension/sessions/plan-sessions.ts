@@ -19,6 +19,7 @@ import type { NamedProfile } from '../../core/spec/profile';
 import type { StandingTimes } from '../../core/slicing/solve';
 import { isScheduleCsv } from '../../core/schedules/pytorch-csv/cells';
 import type { ScheduleFile, SteppedSchedule } from '../../core/schedules/pytorch-csv/schedule-file';
+import { tooLargeToDraw } from './schedule-size';
 
 /** What a session is of: a config, or a schedule in PyTorch's CSV, which is drawn as it is. */
 export type SessionFormat = ConfigFormat | 'pytorch-schedule';
@@ -274,12 +275,21 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
   /** A text that is no schedule any more, such as one about to be written anew, is nothing to complain about. */
   async function drawSchedule(session: Session, edits: number, text: string, signal: AbortSignal): Promise<SessionState> {
     const { file } = session.state;
-    const nothing: ScheduleFile = { findings: [], drawn: null };
-    const { findings, drawn } = isScheduleCsv(text) ? await world.readSchedule(text, file, nameOfFile(file), { signal }) : nothing;
+    const isSchedule = isScheduleCsv(text);
+    const refusal = isSchedule ? tooLargeToDraw(text, file) : null;
+    const nothing: ScheduleFile = { findings: refusal === null ? [] : [refusal], drawn: null };
+    const { findings, drawn } =
+      isSchedule && refusal === null ? await world.readSchedule(text, file, nameOfFile(file), { signal }) : nothing;
     throwIfCancelled(signal);
     if (drawn !== null) session.plannedEdits = edits;
     const error = drawn === null ? errorOfFinding(findings[0]) : null;
-    update(session, { texts: new Map([[file, text]]), findings, error, progress: null, ...(drawn === null ? {} : { schedule: drawn }) });
+    update(session, {
+      texts: new Map(refusal === null ? [[file, text]] : []),
+      findings,
+      error,
+      progress: null,
+      ...(drawn === null ? {} : { schedule: drawn }),
+    });
     return session.state;
   }
 

@@ -6,6 +6,7 @@ import { isScheduleCsv } from '../../../src/core/schedules/pytorch-csv/cells';
 import { hoverAt } from '../../../src/extension/language/hover-text';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
+import { maximumDrawnCells, tooLargeToDraw } from '../../../src/extension/sessions/schedule-size';
 import { scheduleLensText } from '../../../src/extension/language/schedule-text';
 import { english } from '../../../src/extension/platform/translate';
 import { nextTurn, testWorld, uri } from './world';
@@ -46,6 +47,30 @@ describe('a schedule file in the editor', () => {
     const { schedule, plan, error, findings, progress } = state();
     assert.deepEqual([schedule?.timeline.makespanMs, schedule?.timeline.name], [9, 'two ranks.csv']);
     assert.deepEqual([plan, error, findings, progress], [null, null, [], null]);
+  });
+
+  it('is not drawn where it is larger than the extension host can afford, and nothing of it is kept', async () => {
+    const { state, type } = await opened(sound);
+    await type(
+      `${Array(maximumDrawnCells + 1)
+        .fill('0F0')
+        .join()}\n`,
+    );
+    const { error, findings, texts, schedule } = state();
+    assert.deepEqual([error?.code, findings.length, texts.size], ['schedule-csv-too-large', 1, 0]);
+    assert.equal(schedule?.timeline.makespanMs, 9);
+    assert.equal(pageStateOf(state(), surroundings).error?.code, 'schedule-csv-too-large');
+    await type(sound);
+    assert.deepEqual([state().error, state().findings], [null, []]);
+  });
+
+  it('is too large by cells and by size', () => {
+    const row = Array(maximumDrawnCells / 2)
+      .fill('1B1')
+      .join();
+    for (const text of [`${row}\n${row}\n`, `${row}\r\n${row}`, sound]) assert.equal(tooLargeToDraw(text, file), null);
+    for (const text of [`${row}\n${row},\n`, `${row}\r${row}\r0B0`, sound + ' '.repeat(2 ** 24)])
+      assert.equal(tooLargeToDraw(text, file)?.code, 'schedule-csv-too-large');
   });
 
   it('says its size, steps and bubble in a lens', async () => {

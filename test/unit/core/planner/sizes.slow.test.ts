@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { loadRun } from '../../../../src/core/formats/load';
 import { ExpectedError } from '../../../../src/core/errors';
 import { makePlan, type PlanOptions } from '../../../../src/core/planner/make-plan';
-import type { Plan } from '../../../../src/core/planner/plan';
+import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 
 const model = { layers: 16, hidden: 1024, heads: 16, vocab: 50304 };
@@ -63,7 +63,9 @@ describe('timelines of a plan', () => {
     const whole = await planned({});
     const drawn = ({ candidates }: Plan): readonly string[] => candidates.flatMap(({ id, timeline }) => (timeline === null ? [] : [id]));
     assert.ok(drawn(whole).length > 3);
-    const least = await planned({}, { drawnOperations: 0 });
-    assert.deepEqual(drawn(least), [whole.chosen]);
+    const size = chosenOf(whole).timeline?.kind.length ?? 0;
+    assert.deepEqual(drawn(await planned({}, { drawnOperations: size })), [whole.chosen]);
+    assert.ok(!drawn(await planned({}, { drawnOperations: size - 1 })).includes(whole.chosen));
+    assert.deepEqual(drawn(await planned({}, { drawnOperations: 0 })), []);
   });
 });

@@ -1,0 +1,29 @@
+import type { Finding } from '../../core/findings';
+import { formatCount } from '../../core/format';
+import { problemOfFile } from '../../core/schedules/pytorch-csv/problems';
+import { findingOf } from '../../core/schedules/pytorch-csv/schedule-file';
+
+/** Cells and UTF-16 units of a schedule file that is drawn at most: its timeline takes 33 bytes a cell in the extension host, which all extensions share. The terminal reads larger ones. */
+export const maximumDrawnCells = 1_000_000;
+const maximumDrawnSize = 16 * 2 ** 20;
+
+/** Why a schedule file is too large to be drawn in the editor; null where it is not. @param file its identity. */
+export function tooLargeToDraw(text: string, file: string): Finding | null {
+  const what =
+    text.length > maximumDrawnSize ? '16 MB' : cellsOf(text) > maximumDrawnCells ? `${formatCount(maximumDrawnCells)} cells` : null;
+  if (what === null) return null;
+  const message = `The file has over ${what}, more than are drawn in the editor`;
+  return findingOf(problemOfFile(text, 'too-large', message, 'check it on the terminal, or write a shorter schedule'), file);
+}
+
+/** How many cells there are, the one after the last line break left out; without an object a cell. */
+function cellsOf(text: string): number {
+  let separators = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === comma || code === lineFeed || (code === carriageReturn && text.charCodeAt(at + 1) !== lineFeed)) separators += 1;
+  }
+  return separators + (text.endsWith('\n') || text.endsWith('\r') ? 0 : 1);
+}
+
+const [comma, lineFeed, carriageReturn] = [44, 10, 13];
