@@ -1,6 +1,7 @@
 /*
  * A message to a page as it travels. VS Code hands it over as JSON with the buffers of its typed arrays beside it, and the protocol of its extension host counts these in one byte: of more than some 250 the
- * rest is lost without a word. So all columns of a message share one buffer, large ones in as few bytes as hold every number exactly: of the copies that are made on the way each takes the host's memory. Numbers that JSON has no word for (`Infinity` of a forbidden cut) travel there, too.
+ * rest is lost without a word. So all columns of a message share one buffer, large ones in as few bytes as hold every number exactly: of the copies that are made on the way each takes the host's memory. A large buffer travels in pieces for the same reason: each is made when it is sent. Numbers that JSON has no word for (`Infinity` of a
+ * forbidden cut) travel there, too.
  */
 
 const columnTypes = { Uint8Array, Uint32Array, Float64Array } as const;
@@ -15,6 +16,9 @@ const narrowedLength = 4096;
 /** In bytes; each column begins at a multiple of it, which suits elements of every size. */
 const alignment = 8;
 
+/** Bytes of a piece, a multiple of `alignment`: what is freed of such a size goes back to the system or serves the next one. */
+const pieceLength = 2 ** 18;
+
 /** What lies in the buffer: a column, or one number. */
 interface Packed {
   /** Keys from the message to its place. */
@@ -27,44 +31,101 @@ interface Packed {
   readonly length: number;
 }
 
-/** A message with null in place of what lies in `buffer`. */
+/** A message with null in place of what lies in `buffer`, or, where that is empty, in the pieces that follow. */
 export interface PackedMessage {
   readonly type: 'packed';
   readonly message: unknown;
   readonly packed: readonly Packed[];
   readonly buffer: ArrayBuffer;
+  /** Of the buffer, whole. */
+  readonly byteLength: number;
 }
 
-/** Packs plain data with typed arrays, which is left as it is. A column that stands in several places travels once. */
+/** A part of the buffer of the message before it. */
+export interface PackedPiece {
+  readonly type: 'piece';
+  readonly byteOffset: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Packs plain data with typed arrays, which is left as it is, as one message. A column that stands in several places travels once. */
 export function packMessage(message: unknown): PackedMessage {
+  const { head, places } = pack(message);
+  return { ...head, buffer: bytesOf(places, 0, head.byteLength).buffer };
+}
+
+/** The same as a message and, where its buffer is large, the pieces of that: each is made when it is asked for, so a column must not change before the last. */
+export function* packedParts(message: unknown): Generator<PackedMessage | PackedPiece, void, undefined> {
+  const { head, places } = pack(message);
+  const { byteLength } = head;
+  if (byteLength <= pieceLength) yield { ...head, buffer: bytesOf(places, 0, byteLength).buffer };
+  else {
+    yield head;
+    for (let byteOffset = 0; byteOffset < byteLength; byteOffset += pieceLength) {
+      yield { type: 'piece', byteOffset, bytes: bytesOf(places, byteOffset, Math.min(byteLength, byteOffset + pieceLength)) };
+    }
+  }
+}
+
+/** Whether pieces follow a part that is a message. */
+export function hasPieces(part: PackedMessage | PackedPiece): boolean {
+  return part.type === 'packed' && part.buffer.byteLength < part.byteLength;
+}
+
+/** What a part hands over when it is posted to a thread. */
+export function transferOf(part: PackedMessage | PackedPiece): ArrayBuffer {
+  return part.type === 'packed' ? part.buffer : part.bytes.buffer;
+}
+
+type Places = ReadonlyMap<Column, PlaceOf>;
+
+/** The message without its buffer, and where its columns lie there. */
+function pack(message: unknown): { readonly head: PackedMessage; readonly places: Places } {
   const packed: Packed[] = [];
-  const { placeOf, buffer } = makeBuffer();
-  const path: string[] = [];
-  const entry = (key: string, value: unknown): unknown => {
+  const { placeOf, places, byteLength } = makePlaces();
+  const path: (string | number)[] = [];
+  const moved = (type: Packed['type'], column: Column): null => {
+    packed.push({ path: path.map(String), type, ...placeOf(column), length: column.length });
+    return null;
+  };
+  const entry = (key: string | number, value: unknown): unknown => {
     path.push(key);
     const packedValue = plain(value);
     path.pop();
     return packedValue;
   };
-  const moved = (type: Packed['type'], column: Column): null => {
-    packed.push({ path: [...path], type, ...placeOf(column), length: column.length });
-    return null;
-  };
   const plain = (value: unknown): unknown => {
     if (isColumn(value)) return moved(columnTypeOf(value), value);
     if (typeof value === 'number' && !Number.isFinite(value)) return moved('number', Float64Array.of(value));
-    if (Array.isArray(value)) return value.map((each, index) => entry(String(index), each));
     // Structured clones know more than JSON does.
     if (value === null || typeof value !== 'object' || value instanceof Set || value instanceof Map) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, entry(key, each)]));
+    return Array.isArray(value) ? plainList(value) : plainObject(value as Readonly<Record<string, unknown>>);
   };
-  return { type: 'packed', message: plain(message), packed, buffer: buffer() };
+  // What holds no columns is left where it is: thousands of small objects need no copies.
+  const plainList = (values: readonly unknown[]): readonly unknown[] => {
+    let copy: unknown[] | null = null;
+    for (let index = 0; index < values.length; index += 1) {
+      const packedValue = entry(index, values[index]);
+      if (packedValue !== values[index]) (copy ??= [...values])[index] = packedValue;
+    }
+    return copy ?? values;
+  };
+  const plainObject = (value: Readonly<Record<string, unknown>>): unknown => {
+    let changes: [key: string, packedValue: unknown][] | null = null;
+    for (const key of Object.keys(value)) {
+      const packedValue = entry(key, value[key]);
+      if (packedValue !== value[key]) (changes ??= []).push([key, packedValue]);
+    }
+    return changes === null ? value : Object.fromEntries([...Object.entries(value), ...changes]);
+  };
+  const head = { type: 'packed', message: plain(message), packed, buffer: new ArrayBuffer(0) } as const;
+  return { head: { ...head, byteLength: byteLength() }, places };
 }
 
 type PlaceOf = Pick<Packed, 'byteOffset' | 'stored'>;
 
-/** Gives each column its place, once, and in the end the buffer with all of them. */
-function makeBuffer(): { readonly placeOf: (column: Column) => PlaceOf; readonly buffer: () => ArrayBuffer } {
+/** Gives each column its place, once. */
+function makePlaces(): { readonly placeOf: (column: Column) => PlaceOf; readonly places: Places; readonly byteLength: () => number } {
   const places = new Map<Column, PlaceOf>();
   let bytes = 0;
   return {
@@ -76,19 +137,30 @@ function makeBuffer(): { readonly placeOf: (column: Column) => PlaceOf; readonly
       bytes += Math.ceil((column.length * storedTypes[place.stored].BYTES_PER_ELEMENT) / alignment) * alignment;
       return place;
     },
-    buffer: () => {
-      const all = new ArrayBuffer(bytes);
-      for (const [column, { byteOffset, stored }] of places) new storedTypes[stored](all, byteOffset, column.length).set(column);
-      return all;
-    },
+    places,
+    byteLength: () => bytes,
   };
+}
+
+/** The bytes of the buffer from `start` to `end`, multiples of `alignment`. */
+function bytesOf(places: Places, start: number, end: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(end - start);
+  for (const [column, { byteOffset, stored }] of places) {
+    const size = storedTypes[stored].BYTES_PER_ELEMENT;
+    const first = Math.max(0, start - byteOffset) / size;
+    const elements = column.subarray(first, Math.max(first, (end - byteOffset) / size));
+    if (elements.length > 0) new storedTypes[stored](bytes.buffer, byteOffset + first * size - start, elements.length).set(elements);
+  }
+  return bytes;
 }
 
 /** The type with the smallest elements that holds all of a column's. */
 function narrowestOf(column: Column): StoredType {
   if (column instanceof Uint8Array) return 'Uint8Array';
   let most = 0;
-  for (const value of column) {
+  // An iterator would make two objects of each number, which is more memory than the column takes.
+  for (let index = column.length - 1; index >= 0; index -= 1) {
+    const value = column[index] ?? 0;
     // Neither fractions nor -0 nor NaN are among them.
     if (!Object.is(value >>> 0, value)) return 'Float64Array';
     if (value > most) most = value;
@@ -98,7 +170,7 @@ function narrowestOf(column: Column): StoredType {
 }
 
 function isColumn(value: unknown): value is Column {
-  return Object.values(columnTypes).some((type) => value instanceof type);
+  return value instanceof Float64Array || value instanceof Uint32Array || value instanceof Uint8Array;
 }
 
 function columnTypeOf(column: Column): ColumnType {
@@ -107,13 +179,32 @@ function columnTypeOf(column: Column): ColumnType {
 }
 
 /**
- * The message that `packMessage` packed, its columns views of the one buffer as far as they lie there as they are; null for anything else. What arrived is filled in, so it belongs to the caller.
- * @throws RangeError where a column does not lie in the buffer
+ * Puts together what `packedParts` or `packMessage` packed: gets every part as it arrives, and returns the message with its last one, its columns views of the one buffer as far as they lie there as they
+ * are; null before that and for anything else. A message that begins before another has ended takes its place. What arrived is filled in, so it belongs to the caller.
+ * @throws RangeError where a column or a piece does not lie in the buffer
  */
-export function unpackMessage(value: unknown): unknown {
-  if (!isPacked(value)) return null;
-  const { packed, buffer } = value;
-  const whole = { message: value.message };
+export function makeUnpacker(): (value: unknown) => unknown {
+  let begun: PackedMessage | null = null;
+  let missing = 0;
+  return (value) => {
+    if (isPacked(value)) {
+      const { byteLength, buffer } = value;
+      missing = byteLength - buffer.byteLength;
+      begun = missing === 0 ? null : { ...value, buffer: new ArrayBuffer(byteLength) };
+      return begun === null ? unpack(value) : null;
+    }
+    if (begun === null || !isPiece(value)) return null;
+    new Uint8Array(begun.buffer).set(value.bytes, value.byteOffset);
+    missing -= value.bytes.length;
+    if (missing > 0) return null;
+    const whole = begun;
+    begun = null;
+    return unpack(whole);
+  };
+}
+
+function unpack({ message, packed, buffer }: PackedMessage): unknown {
+  const whole = { message };
   const widened = new Map<number, Column>();
   for (const { path, type, stored, byteOffset, length } of packed) {
     const keys = ['message', ...path];
@@ -129,6 +220,11 @@ export function unpackMessage(value: unknown): unknown {
   return whole.message;
 }
 
+/** Whether a message is one of `packedParts`. */
+export function isPackedPart(value: unknown): value is PackedMessage | PackedPiece {
+  return isPacked(value) || isPiece(value);
+}
+
 /** Other frames and extensions of the browser post to a page, too. */
 function isPacked(value: unknown): value is PackedMessage {
   return (
@@ -137,7 +233,20 @@ function isPacked(value: unknown): value is PackedMessage {
     'type' in value &&
     value.type === 'packed' &&
     'packed' in value &&
+    'byteLength' in value &&
     'buffer' in value &&
     value.buffer instanceof ArrayBuffer
+  );
+}
+
+function isPiece(value: unknown): value is PackedPiece {
+  return (
+    value !== null &&
+    typeof value === 'object' &&
+    'type' in value &&
+    value.type === 'piece' &&
+    'byteOffset' in value &&
+    'bytes' in value &&
+    value.bytes instanceof Uint8Array
   );
 }

@@ -10,7 +10,7 @@ import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { StandingTimes } from '../core/slicing/solve';
-import { unpackMessage } from '../protocol/packed';
+import { isPackedPart, makeUnpacker } from '../protocol/packed';
 import {
   parseWorkerReply,
   type Against,
@@ -94,6 +94,7 @@ export function createPlannerClient(workerFile: string, options: PlannerClientOp
   const waiting: Job[] = [];
   let running: Job | null = null;
   let worker: PlannerProcess | null = null;
+  let unpacked = makeUnpacker();
   let patience: NodeJS.Timeout | undefined;
   let rest: NodeJS.Timeout | undefined;
   let lastId = 0;
@@ -132,6 +133,7 @@ export function createPlannerClient(workerFile: string, options: PlannerClientOp
   const stopWorker = (): Promise<void> | undefined => {
     const stopped = worker;
     worker = null;
+    unpacked = makeUnpacker();
     return stopped?.stop();
   };
 
@@ -145,7 +147,9 @@ export function createPlannerClient(workerFile: string, options: PlannerClientOp
   const onReply = (message: unknown): void => {
     let reply: WorkerReply;
     try {
-      reply = parseWorkerReply(unpackMessage(message) ?? message);
+      const whole = isPackedPart(message) ? unpacked(message) : message;
+      if (whole === null) return;
+      reply = parseWorkerReply(whole);
     } catch (error) {
       crash(asError(error));
       return;

@@ -9,7 +9,7 @@ import type { answerSearch, SearchStanding } from '../core/layout-search/answer'
 import type { StandingTimes } from '../core/slicing/solve';
 import type { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { Compare } from './compare';
-import { packMessage } from '../protocol/packed';
+import { packedParts, transferOf } from '../protocol/packed';
 import {
   parseWorkerData,
   parseWorkerRequest,
@@ -37,15 +37,14 @@ export interface Planners {
 }
 
 /**
- * Answers requests on `port` with `planners`, one after the other. Answers are packed: their typed arrays travel in one buffer.
+ * Answers requests on `port` with `planners`, one after the other. Answers are packed, and what is large travels in pieces.
  * @throws ValiError when `data` is not `WorkerData`.
  */
 export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planners: Planners): void {
   const cancelFlag = new Int32Array(parseWorkerData(data).cancelFlag);
   const reply = (told: WorkerReply): void => port.postMessage(told);
   const answered = (answer: WorkerReply): void => {
-    const packed = packMessage(answer);
-    port.postMessage(packed, [packed.buffer]);
+    for (const part of packedParts(answer)) port.postMessage(part, [transferOf(part)]);
   };
   port.on('message', (message: unknown) => {
     const request = parseWorkerRequest(message);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { packMessage, unpackMessage } from '../../src/protocol/packed';
+import { makeUnpacker, packedParts, packMessage, transferOf } from '../../src/protocol/packed';
 
 const column = fc.oneof(
   fc.uint8Array({ maxLength: 9 }),
@@ -22,8 +22,12 @@ const { message } = fc.letrec((tie) => ({
 }));
 
 /** What VS Code does between the extension host and a page: JSON, and the buffers by themselves. */
-function travelled({ buffer, ...rest }: ReturnType<typeof packMessage>): unknown {
-  return { ...(JSON.parse(JSON.stringify(rest)) as object), buffer: structuredClone(buffer) };
+function travelled({ buffer, ...rest }: ReturnType<typeof packMessage>): ReturnType<typeof packMessage> {
+  return { ...(JSON.parse(JSON.stringify(rest)) as typeof rest), buffer: structuredClone(buffer) };
+}
+
+function unpackMessage(value: unknown): unknown {
+  return makeUnpacker()(value);
 }
 
 /** -0 travels as 0 in JSON. */
@@ -72,6 +76,36 @@ describe('a packed message', () => {
     const arrived = unpackMessage(travelled(packed)) as typeof sent;
     assert.deepEqual(arrived, sent);
     assert.equal(arrived.times, arrived.again);
+  });
+
+  it('travels in small pieces where it is large, made one at a time', () => {
+    const long = Float64Array.from({ length: 100_003 }, (_, index) => index + 0.5);
+    const kind = Uint8Array.from({ length: 300_001 }, (_, index) => index % 251);
+    const sent = { name: 'large', columns: [Uint32Array.of(1, 2, 3), long, kind, Uint32Array.from(long), long.subarray(7, 90_000)] };
+    const unpacked = makeUnpacker();
+    const arrived: unknown[] = [];
+    let bytes = 0;
+    for (const part of packedParts(sent)) {
+      assert.ok(transferOf(part).byteLength <= 2 ** 18);
+      bytes += transferOf(part).byteLength;
+      arrived.push(unpacked(part.type === 'packed' ? travelled(part) : structuredClone(part)));
+    }
+    assert.equal(bytes, packMessage(sent).byteLength);
+    assert.ok(arrived.length > 5);
+    assert.deepEqual(arrived.pop(), sent);
+    assert.deepEqual(new Set(arrived), new Set([null]));
+    assert.deepEqual(unpacked(travelled(packMessage(sent))), sent);
+  });
+
+  it('gives way to one that begins before it has ended', () => {
+    const [first, second] = [1, 2].map((value) => ({ column: new Float64Array(100_000).fill(value + 0.5) }));
+    const [head, piece] = packedParts(first);
+    const unpacked = makeUnpacker();
+    assert.equal(unpacked(head), null);
+    assert.equal(unpacked(piece), null);
+    const arrived = [...packedParts(second)].map((part) => unpacked(part));
+    assert.deepEqual(arrived.pop(), second);
+    assert.equal(unpacked(piece), null);
   });
 
   it('is nothing else that is posted to a page', () => {

@@ -1,4 +1,4 @@
-import { unpackMessage } from '../../src/protocol/packed';
+import { makeUnpacker } from '../../src/protocol/packed';
 import type { HostMessage, PageMessage } from '../../src/protocol/page';
 
 /** The page's side of the transport. */
@@ -17,8 +17,9 @@ declare function acquireVsCodeApi(): {
 /** Connects to VS Code; may be called once per page. */
 export function connect(onMessage: (message: HostMessage) => void): Host {
   const api = acquireVsCodeApi();
+  const unpacked = makeUnpacker();
   window.addEventListener('message', (event: MessageEvent<unknown>) => {
-    const message = unpackMessage(event.data);
+    const message = unpacked(event.data);
     if (isHostMessage(message)) onMessage(message);
   });
   return {

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { CandidateId } from '../../core/planner/plan';
 import type { Finding } from '../../core/findings';
-import { packMessage } from '../../protocol/packed';
 import type { HostMessage, PageKind, PageMessage, TabId } from '../../protocol/page';
 import { pageComparisonOf } from './comparison-page';
 import type { Comparisons } from '../sessions/comparisons';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from './page-messages';
+import { makePageSender } from './page-sender';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import { pageLayoutOf } from './layout-page';
 import { differsInProgressOnly, pageFindingsOf, pageStateOf } from '../sessions/page-state';
@@ -51,6 +51,8 @@ export interface Page {
 /** Fills a webview with our page and keeps it current. The page speaks first (`ready`) and gets a whole state; what it misses while hidden it gets then. */
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
   const { extensionUri, profiles, sessions, layouts, comparisons, log } = services;
+  const sender = makePageSender((part) => webview.postMessage(part), refresh);
+  const { send } = sender;
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** What the page was told last; null when it knows nothing. */
@@ -69,7 +71,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   function post(): void {
     clearTimeout(timer);
     timer = undefined;
-    if (!ready || !source.isVisible()) return;
+    if (!ready || !source.isVisible() || sender.isBusy()) return;
     const session = sessionNow();
     const trusted = vscode.workspace.isTrusted;
     const isTab = source.page === 'tab' && session !== null;
@@ -108,10 +110,6 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     return pageComparisonOf(file, comparisons.stateOf(file), { displayPath, textsOf, sent });
   }
 
-  function send(message: HostMessage): void {
-    void webview.postMessage(packMessage(message));
-  }
-
   function refresh(): void {
     timer ??= setTimeout(post, postEveryMs);
   }
@@ -132,6 +130,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     switch (message.type) {
       case 'ready':
         ready = true;
+        sender.restart();
         posted = null;
         sent = null;
         post();
@@ -159,7 +158,10 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   }
 
   const subscriptions = vscode.Disposable.from(
-    new vscode.Disposable(() => clearTimeout(timer)),
+    new vscode.Disposable(() => {
+      clearTimeout(timer);
+      sender.restart();
+    }),
     webview.onDidReceiveMessage(receive),
     vscode.workspace.onDidGrantWorkspaceTrust(refresh),
     sessions.onDidChange((state) => {
