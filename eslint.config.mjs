@@ -1,9 +1,16 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
+// Properties and elements stand where they belong; one to a line is fine.
+const spreadLiterals = [
+  { selector: 'SpreadElement > ObjectExpression', message: 'Write the properties without spreading a literal.' },
+  { selector: 'SpreadElement > ArrayExpression', message: 'Write the elements without spreading a literal.' },
+];
+
 export default tseslint.config(
   { ignores: ['node_modules/', 'dist/', 'out/', 'coverage/', '.tools/', '.vscode-test/'] },
   js.configs.recommended,
+  { rules: { 'no-restricted-syntax': ['error', ...spreadLiterals] } },
   {
     files: ['**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked, ...tseslint.configs.stylisticTypeChecked],
@@ -32,9 +39,11 @@ export default tseslint.config(
     files: ['test/{unit,property,full,webview,vscode}/**/*.ts'],
     ignores: [
       // Notes that are printed, not judged.
-      ...['test/vscode/walk.ts', 'test/vscode/suite/{activation,profile}.test.ts'],
+      'test/vscode/walk.ts',
+      'test/vscode/suite/{activation,profile}.test.ts',
       // A clock handed to what is tested; the age of a file.
-      ...['test/unit/cli/profile*.test.ts', 'test/unit/files/write-whole.test.ts'],
+      'test/unit/cli/profile*.test.ts',
+      'test/unit/files/write-whole.test.ts',
       // Measures for test/bench/interrupts.ts how soon Ctrl+C ends a command.
       'test/unit/cli/long-commands.ts',
     ],
@@ -49,6 +58,7 @@ export default tseslint.config(
       ],
       'no-restricted-syntax': [
         'error',
+        ...spreadLiterals,
         {
           selector: "CallExpression[callee.object.type='ThisExpression'][callee.property.name='timeout'][arguments.0.value!=0]",
           message: 'A test has no limit of its own: the runner stops what hangs, and names it.',

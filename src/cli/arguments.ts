@@ -326,18 +326,23 @@ function freeOf(written: string): SearchKey[] {
 
 /** Which options are of some commands only. */
 const ownOptions = {
-  ...{
-    provider: ['profile'],
-    budget: ['profile'],
-    threads: ['profile'],
-    import: ['profile'],
-    device: ['profile'],
-    compare: ['profile', 'plan'],
-  },
-  ...{ to: ['export'], schedule: ['export'], candidate: ['export'], into: ['export'], write: ['export'] },
+  provider: ['profile'],
+  budget: ['profile'],
+  threads: ['profile'],
+  import: ['profile'],
+  device: ['profile'],
+  compare: ['profile', 'plan'],
+  to: ['export'],
+  schedule: ['export'],
+  candidate: ['export'],
+  into: ['export'],
+  write: ['export'],
   out: ['profile', 'export'],
   measured: ['plan', 'memory', 'export'],
-  ...{ search: ['plan'], tokens: ['plan'], quick: ['plan'], free: ['plan'] },
+  search: ['plan'],
+  tokens: ['plan'],
+  quick: ['plan'],
+  free: ['plan'],
 } as const satisfies Readonly<Record<string, readonly CommandName[]>>;
 
 /** Some options are of one command alone, and some exclude each other. */

@@ -95,8 +95,13 @@ function trace(timeline: Timeline, candidate: Candidate, plan: Plan): Iterable<s
 
 /** Light, as for a page of paper; the report follows the reader's theme. */
 const colors = {
-  ...{ background: '#ffffff', foreground: '#1b1f24', dim: '#57606a', line: '#d0d7de' },
-  ...{ forward: '#2f6fd0', backward: '#c46a12', backwardWeight: '#8f6b4a' },
+  background: '#ffffff',
+  foreground: '#1b1f24',
+  dim: '#57606a',
+  line: '#d0d7de',
+  forward: '#2f6fd0',
+  backward: '#c46a12',
+  backwardWeight: '#8f6b4a',
 };
 
 function picture(timeline: Timeline, candidate: Candidate, plan: Plan): string {

@@ -88,7 +88,9 @@ export function measuredAnswer(
   const candidate = plan.candidates.find((each) => each.id === told.candidate);
   const predicted = planSide('config', files.config, plan, candidate);
   return {
-    ...{ id, told, sentences },
+    id,
+    told,
+    sentences,
     a: { ...predicted, lengthMs: pipeline.predictedMs, bubbleRate: bubble.predicted },
     b: { ...run, how: predicted.how, lengthMs: pipeline.measuredMs, bubbleRate: bubble.measured, timeline: placed.measured },
   };

@@ -133,7 +133,17 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
   const listed = plansOf(result);
   const against = launchedAgainstBest(result);
   return {
-    ...{ id, title, gpus, fixed, measured, notFitting, cost, tokenBudget, lowerBoundMs, proved, counts },
+    id,
+    title,
+    gpus,
+    fixed,
+    measured,
+    notFitting,
+    cost,
+    tokenBudget,
+    lowerBoundMs,
+    proved,
+    counts,
     gpuName: cluster.gpu.name,
     layers: model.layers,
     sequences: lengthsText(training),
@@ -161,7 +171,15 @@ function pageFound({ plan, roles, why }: ListedPlan): PageFound {
 function pageLayout({ point, name, iterationMs, peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu }: FoundPlan): PageLayout {
   const { layout, training } = point;
   return {
-    ...{ layout, name, iterationMs, peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu },
+    layout,
+    name,
+    iterationMs,
+    peakBytes,
+    fits,
+    verdict,
+    bubbleRate,
+    tokensPerSecond,
+    mfu,
     words: layoutText(point),
     ...trainingOf(training),
   };
@@ -178,7 +196,13 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
   const candidate = chosenOf(plan);
   const { name, iterationMs, fits, bubbleRate, tokensPerSecond, mfu } = candidate;
   return {
-    ...{ layout, name, iterationMs, fits, bubbleRate, tokensPerSecond, mfu },
+    layout,
+    name,
+    iterationMs,
+    fits,
+    bubbleRate,
+    tokensPerSecond,
+    mfu,
     words: layoutText(plan.request),
     ...trainingOf(training),
     peakBytes: peakBytesOf(candidate),

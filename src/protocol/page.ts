@@ -81,8 +81,21 @@ export interface PageState {
 /** What a page shows before it knows of any config. */
 export function emptyPage(page: PageKind, trusted: boolean): PageState {
   return {
-    ...{ page, trusted, file: null, plan: null, schedule: null, elastic: null, progress: null, standing: null, staleEdits: 0 },
-    ...{ error: null, findings: [], places: {}, profile: null, layout: null, comparison: null },
+    page,
+    trusted,
+    file: null,
+    plan: null,
+    schedule: null,
+    elastic: null,
+    progress: null,
+    standing: null,
+    staleEdits: 0,
+    error: null,
+    findings: [],
+    places: {},
+    profile: null,
+    layout: null,
+    comparison: null,
   };
 }
 

@@ -103,8 +103,12 @@ async function answerTo(
 function failureOf(error: unknown): WorkerFailure {
   if (error instanceof ExpectedError)
     return {
-      ...{ expected: true, code: error.code, message: error.message, remedy: error.remedy },
-      ...{ place: error.place ?? null, stack: error.stack ?? null },
+      expected: true,
+      code: error.code,
+      message: error.message,
+      remedy: error.remedy,
+      place: error.place ?? null,
+      stack: error.stack ?? null,
     };
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   return { expected: false, code: 'internal', message, remedy: '', place: null, stack: stack ?? null };

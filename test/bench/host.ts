@@ -8,8 +8,14 @@ import { bundleWorker } from '../unit/worker/bundle';
 const goalMs = 50;
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 const llama70b = {
-  ...{ layers: 80, hidden: 8192, heads: 64, kvHeads: 8, ffn: 28672, gatedMlp: true },
-  ...{ vocab: 128256, tiedEmbeddings: false },
+  layers: 80,
+  hidden: 8192,
+  heads: 64,
+  kvHeads: 8,
+  ffn: 28672,
+  gatedMlp: true,
+  vocab: 128256,
+  tiedEmbeddings: false,
 };
 const groups = [
   { gpu: 'H100-80GB', nodes: 16, gpusPerNode: 8 },
@@ -54,12 +60,18 @@ async function longestBlock(planner: PlannerClient, config: object): Promise<{ r
     return promise.finally(() => (plans -= 1));
   };
   const sessions = createPlanSessions({
-    ...{ readText: () => Promise.resolve(text), resolvePath: (_, path) => path, shell: () => Promise.reject(new Error('no script')) },
+    readText: () => Promise.resolve(text),
+    resolvePath: (_, path) => path,
+    shell: () => Promise.reject(new Error('no script')),
     resolve: (run, found, options) => planner.resolve({ run, found, defaults }, options),
     remedies: (run, found, judged, options) => counted(planner.remedies({ run, found, defaults }, judged, options)),
-    ...{ plan: planner.plan, planElastic: planner.planElastic, readSchedule: planner.readSchedule },
-    ...{ profiles: () => Promise.resolve([]), defaults: () => defaults },
-    ...{ delayMs: () => null, reportBug: (error) => console.error(error) },
+    plan: planner.plan,
+    planElastic: planner.planElastic,
+    readSchedule: planner.readSchedule,
+    profiles: () => Promise.resolve([]),
+    defaults: () => defaults,
+    delayMs: () => null,
+    reportBug: (error) => console.error(error),
   });
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();

@@ -53,8 +53,18 @@ function modelOf({ model_facts: facts }: BridgeCase): ModelSpec {
   const { layers, hidden, heads, kv, ffn, vocab, swiglu, untie, experts, topk, moe_ffn } = facts;
   return {
     ...(swiglu ? llama3('70b', layers) : gpt(layers, hidden, heads, vocab)),
-    ...{ hidden, heads, kvHeads: kv, headDim: facts.head_dim ?? hidden / heads, ffn: moe_ffn ?? ffn, vocab, tiedEmbeddings: !untie },
-    ...{ positions: 'rotary', norm: 'layernorm', qkvBias: false, attentionOutputBias: false, mlpBias: false },
+    hidden,
+    heads,
+    kvHeads: kv,
+    headDim: facts.head_dim ?? hidden / heads,
+    ffn: moe_ffn ?? ffn,
+    vocab,
+    tiedEmbeddings: !untie,
+    positions: 'rotary',
+    norm: 'layernorm',
+    qkvBias: false,
+    attentionOutputBias: false,
+    mlpBias: false,
     experts: experts === undefined || topk === undefined ? null : { count: experts, active: topk },
   };
 }

@@ -33,7 +33,14 @@ export function hybrid(pattern: string, kind: StateKind = 'mamba2'): ModelSpec {
   const hasExperts = layerKinds.some(({ feedForward }) => feedForward === 'experts');
   return {
     ...llama3('70b', layerKinds.length),
-    ...{ modelType: 'hybrid', hidden: 1024, heads: 16, kvHeads: 8, headDim: 64, vocab: 32000, layerKinds, state: stateOfKind(kind) },
+    modelType: 'hybrid',
+    hidden: 1024,
+    heads: 16,
+    kvHeads: 8,
+    headDim: 64,
+    vocab: 32000,
+    layerKinds,
+    state: stateOfKind(kind),
     ...(hasExperts ? { ffn: 512, denseFfn: 4096, experts: { count: 8, active: 2 } } : { ffn: 4096 }),
   };
 }

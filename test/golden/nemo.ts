@@ -52,7 +52,12 @@ const formats: Readonly<Record<string, NarrowFormat | null>> = { BF16: null, FP8
 
 const qwen3 = (sizes: { layers: number; hidden: number; heads: number; ffn: number }): ModelSpec => ({
   ...llama3('70b', sizes.layers),
-  ...{ ...sizes, kvHeads: 4, headDim: 128, vocab: 151936, qkNorm: true, experts: { count: 128, active: 8 } },
+  ...sizes,
+  kvHeads: 4,
+  headDim: 128,
+  vocab: 151936,
+  qkNorm: true,
+  experts: { count: 128, active: 8 },
 });
 
 const threeDense = (model: ModelSpec, dense: number): ModelSpec => ({
@@ -69,7 +74,13 @@ const models: Readonly<Record<string, ModelSpec>> = {
   Qwen3_235B_a22B: qwen3({ layers: 94, hidden: 4096, heads: 64, ffn: 1536 }),
   'GPT OSS 120B': {
     ...llama3('70b', 36),
-    ...{ hidden: 2880, heads: 64, kvHeads: 8, headDim: 64, ffn: 2880, vocab: 201088, experts: { count: 128, active: 4 } },
+    hidden: 2880,
+    heads: 64,
+    kvHeads: 8,
+    headDim: 64,
+    ffn: 2880,
+    vocab: 201088,
+    experts: { count: 128, active: 4 },
     layerKinds: Array.from({ length: 36 }, (_, layer) => ({ feedForward: 'experts', window: layer % 2 === 0 ? 128 : null })),
   },
   Nemotron_3_Nano: nemotronNano(),
@@ -79,8 +90,15 @@ const models: Readonly<Record<string, ModelSpec>> = {
 function nemotronNano(): ModelSpec {
   const pattern = 'MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME';
   const config = {
-    ...{ model_type: 'nemotron_h', hybrid_override_pattern: pattern, hidden_size: 2688, num_key_value_heads: 2, mamba_num_heads: 64 },
-    ...{ n_routed_experts: 128, num_experts_per_tok: 6, moe_intermediate_size: 1856, moe_shared_expert_intermediate_size: 3712 },
+    model_type: 'nemotron_h',
+    hybrid_override_pattern: pattern,
+    hidden_size: 2688,
+    num_key_value_heads: 2,
+    mamba_num_heads: 64,
+    n_routed_experts: 128,
+    num_experts_per_tok: 6,
+    moe_intermediate_size: 1856,
+    moe_shared_expert_intermediate_size: 3712,
   };
   const { model, traits } = readHuggingFace('config.json', JSON.stringify(config));
   return modelSpecOf(model, traits);

@@ -67,7 +67,11 @@ export function deepseek(version: 2 | 3, layers: number): ModelSpec {
 export function mixtral(layers: number): ModelSpec {
   return {
     ...llama3('70b', layers),
-    ...{ hidden: 4096, heads: 32, ffn: 14336, vocab: 32000, experts: { count: 8, active: 2 } },
+    hidden: 4096,
+    heads: 32,
+    ffn: 14336,
+    vocab: 32000,
+    experts: { count: 8, active: 2 },
   };
 }
 

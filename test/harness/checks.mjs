@@ -12,8 +12,13 @@ export function checkCommands(cache) {
   const types = (/** @type {string} */ project, /** @type {string} */ name) => ({
     name,
     args: [
-      ...[module('typescript/bin/tsc'), '--noEmit', '-p', project],
-      ...['--incremental', '--tsBuildInfoFile', path.join(cache, `${name.replaceAll(' ', '-')}.tsbuildinfo`)],
+      module('typescript/bin/tsc'),
+      '--noEmit',
+      '-p',
+      project,
+      '--incremental',
+      '--tsBuildInfoFile',
+      path.join(cache, `${name.replaceAll(' ', '-')}.tsbuildinfo`),
     ],
   });
   const prettier = [module('prettier/bin/prettier.cjs'), '--check', '.'];

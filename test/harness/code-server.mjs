@@ -120,10 +120,26 @@ export async function startCodeServer(tools, { extensions = [], extensionsFolder
   const logHandle = openSync(logFile, 'w');
   const trust = settings['security.workspace.trust.enabled'] === true ? [] : ['--disable-workspace-trust'];
   const args = [
-    ...['--import', new URL('patient-code-server.mjs', import.meta.url).href, tools.codeServer],
-    ...['--auth', 'none', '--bind-addr', `127.0.0.1:${address}`, '--reconnection-grace-time', '5'],
-    ...['--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', '--disable-proxy', ...trust],
-    ...['--user-data-dir', userData, '--extensions-dir', extensionsIn, '--config', path.join(folder, 'config.yaml')],
+    '--import',
+    new URL('patient-code-server.mjs', import.meta.url).href,
+    tools.codeServer,
+    '--auth',
+    'none',
+    '--bind-addr',
+    `127.0.0.1:${address}`,
+    '--reconnection-grace-time',
+    '5',
+    '--disable-telemetry',
+    '--disable-update-check',
+    '--disable-getting-started-override',
+    '--disable-proxy',
+    ...trust,
+    '--user-data-dir',
+    userData,
+    '--extensions-dir',
+    extensionsIn,
+    '--config',
+    path.join(folder, 'config.yaml'),
   ];
   const running = start(tools.node, args, { cwd: root, env: { ...environment(tools), ...env }, stdio: ['ignore', logHandle, logHandle] });
   const log = () => readFileSync(logFile, 'utf8');

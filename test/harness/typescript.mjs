@@ -19,8 +19,14 @@ const cache = path.join(root, 'out/cache/typescript');
 function compile(file, text) {
   const address = text.includes('import.meta.url') ? "const __address = require('node:url').pathToFileURL(__filename).href;" : '';
   return transformSync(text, {
-    ...{ loader: 'ts', format: 'cjs', platform: 'node', target: 'node20', banner: address, sourcefile: file },
-    ...{ sourcemap: 'inline', sourcesContent: false },
+    loader: 'ts',
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    banner: address,
+    sourcefile: file,
+    sourcemap: 'inline',
+    sourcesContent: false,
     define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename', 'import.meta.url': '__address' },
   }).code;
 }

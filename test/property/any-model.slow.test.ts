@@ -43,7 +43,11 @@ const anyModel: fc.Arbitrary<ModelSpec> = fc
     }));
     return {
       ...llama3('70b', layers),
-      ...{ ...sizes, heads, hidden, experts, ffn: widening * hidden },
+      ...sizes,
+      heads,
+      hidden,
+      experts,
+      ffn: widening * hidden,
       kvHeads: Math.min(heads, sizes.kvHeads),
       ...(latent === null ? {} : { latent }),
       ...(mtpLayers > 0 ? { mtpLayers } : {}),
@@ -53,14 +57,27 @@ const anyModel: fc.Arbitrary<ModelSpec> = fc
 
 const anyTraining: fc.Arbitrary<Partial<TrainingSpec> & Pick<TrainingSpec, 'sequenceLength' | 'microBatch'>> = fc.record(
   {
-    ...{ sequenceLength: fc.constantFrom(1, 8, 100, 4096), microBatch: fc.integer({ min: 1, max: 3 }) },
-    ...{ precision: fc.constantFrom('fp16', 'bf16', 'fp32'), gemmPrecision: fc.constantFrom(...narrowFormats) },
-    ...{ optimizer: fc.constantFrom(...optimizers), zeroStage: fc.constantFrom(0, 1, 2, 3), runtime: fc.constantFrom(...runtimes) },
-    ...{ recompute: fc.constantFrom('none', 'selective', 'full'), recomputeLayers: fc.integer({ min: 0, max: 6 }) },
-    ...{ recomputeGroup: fc.integer({ min: 1, max: 5 }), recomputeModules: fc.subarray([...recomputeModules], { minLength: 1 }) },
-    ...{ offloadLayers: fc.constantFrom(0, 1, 40), offloadOptimizer: fc.boolean(), contextExchange: fc.constantFrom('all-to-all', 'ring') },
-    ...{ overlapGradients: fc.boolean(), overlapParameters: fc.boolean(), attention: fc.constantFrom('flash', 'unfused') },
-    ...{ sequenceParallel: fc.boolean(), fusedCrossEntropy: fc.boolean(), dropout: fc.boolean(), fp32Gradients: fc.boolean() },
+    sequenceLength: fc.constantFrom(1, 8, 100, 4096),
+    microBatch: fc.integer({ min: 1, max: 3 }),
+    precision: fc.constantFrom('fp16', 'bf16', 'fp32'),
+    gemmPrecision: fc.constantFrom(...narrowFormats),
+    optimizer: fc.constantFrom(...optimizers),
+    zeroStage: fc.constantFrom(0, 1, 2, 3),
+    runtime: fc.constantFrom(...runtimes),
+    recompute: fc.constantFrom('none', 'selective', 'full'),
+    recomputeLayers: fc.integer({ min: 0, max: 6 }),
+    recomputeGroup: fc.integer({ min: 1, max: 5 }),
+    recomputeModules: fc.subarray([...recomputeModules], { minLength: 1 }),
+    offloadLayers: fc.constantFrom(0, 1, 40),
+    offloadOptimizer: fc.boolean(),
+    contextExchange: fc.constantFrom('all-to-all', 'ring'),
+    overlapGradients: fc.boolean(),
+    overlapParameters: fc.boolean(),
+    attention: fc.constantFrom('flash', 'unfused'),
+    sequenceParallel: fc.boolean(),
+    fusedCrossEntropy: fc.boolean(),
+    dropout: fc.boolean(),
+    fp32Gradients: fc.boolean(),
   },
   { requiredKeys: ['sequenceLength', 'microBatch'] },
 );
@@ -73,9 +90,14 @@ interface Asked {
 
 const anything: fc.Arbitrary<Asked> = fc
   .record({
-    ...{ model: anyModel, gpu: fc.constantFrom(...gpuPresetNames), training: anyTraining, schedule: fc.constantFrom(...namedSchedules) },
+    model: anyModel,
+    gpu: fc.constantFrom(...gpuPresetNames),
+    training: anyTraining,
+    schedule: fc.constantFrom(...namedSchedules),
     layout: fc.record({ tensor: power(3), pipeline: fc.integer({ min: 1, max: 6 }), data: power(5), context: power(2), expert: power(3) }),
-    ...{ virtualStages: fc.constantFrom(1, 1, 2, 3), expertTensor: fc.constantFrom(1, null), microBatches: fc.integer({ min: 1, max: 9 }) },
+    virtualStages: fc.constantFrom(1, 1, 2, 3),
+    expertTensor: fc.constantFrom(1, null),
+    microBatches: fc.integer({ min: 1, max: 9 }),
   })
   .map(({ model, gpu, training, layout, virtualStages, expertTensor, schedule, microBatches }) => {
     const expert = model.experts === null ? 1 : Math.min(layout.expert, model.experts.count);

@@ -26,8 +26,10 @@ describe("a launcher's file, checked and planned again before it is offered", ()
 
   before(async () => {
     readers = {
-      ...{ 'megatron-shell': await shellReader(), 'megatron-bridge': yamlReaders['megatron-bridge'] },
-      ...{ torchtitan: readTorchTitan, deepspeed: readDeepSpeed },
+      'megatron-shell': await shellReader(),
+      'megatron-bridge': yamlReaders['megatron-bridge'],
+      torchtitan: readTorchTitan,
+      deepspeed: readDeepSpeed,
     };
   });
 

@@ -6,9 +6,9 @@ import { escapeMarkdown, markdownParagraphs } from '../../src/extension/language
 
 /** Pieces that Markdown, GitHub's flavour of it or HTML make something of. */
 const markup = fc.constantFrom(
-  ...['*', '_', '**', '`', '```', '~~', '[x](command:workbench.action.quit)', '![x](y)', '<b>', '</p>', '&lt;', '&nbsp;', '# ', '> ', '- ', '1. ', '1) '],
-  ...['    ', '\t', ' ', '  ', '\n', '\r\n', '\n\n', '---', '===', '| a | b |', '|-|-|', 'https://example.com/a', 'www.example.com', 'a@b.example', '\\', '\0', '\u00a0'],
-  ...['[ ] ', '[x]: y', '<!--', '<https://example.com>', '$(zap)', ':', '\u001b[31m'],
+  '*', '_', '**', '`', '```', '~~', '[x](command:workbench.action.quit)', '![x](y)', '<b>', '</p>', '&lt;', '&nbsp;', '# ', '> ', '- ', '1. ', '1) ',
+  '    ', '\t', ' ', '  ', '\n', '\r\n', '\n\n', '---', '===', '| a | b |', '|-|-|', 'https://example.com/a', 'www.example.com', 'a@b.example', '\\', '\0', '\u00a0',
+  '[ ] ', '[x]: y', '<!--', '<https://example.com>', '$(zap)', ':', '\u001b[31m',
 ); // prettier-ignore
 const text = fc
   .array(fc.oneof(markup, fc.string({ unit: 'grapheme', maxLength: 6 }), fc.lorem({ maxCount: 3 })), { maxLength: 12 })

@@ -9,8 +9,22 @@ import { predictAll, relations, type Direction, type Relation } from './relation
 const runs = cases(15, 2000);
 /** Latent attention on tensor-parallel ranks across nodes: a faster peak once made its exchanges stand out by more than its products became shorter. */
 const exposed: Drawn = {
-  ...{ architecture: 'latent', layersPerStage: 4, moreLayers: 0, width: 2048, vocab: 128256, gpu: 'A100-80GB', gpusPerNode: 4 },
-  ...{ tensor: 8, pipeline: 2, data: 4, context: 2, virtualStages: 1, microBatch: 4, microBatches: 5, sequenceLength: 1024, units: 8 },
+  architecture: 'latent',
+  layersPerStage: 4,
+  moreLayers: 0,
+  width: 2048,
+  vocab: 128256,
+  gpu: 'A100-80GB',
+  gpusPerNode: 4,
+  tensor: 8,
+  pipeline: 2,
+  data: 4,
+  context: 2,
+  virtualStages: 1,
+  microBatch: 4,
+  microBatches: 5,
+  sequenceLength: 1024,
+  units: 8,
   schedule: null,
   training: { precision: 'fp16', recompute: 'none', zeroStage: 2, sequenceParallel: true, runtime: 'torchtitan' },
 };

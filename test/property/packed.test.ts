@@ -71,7 +71,7 @@ describe('a packed message', () => {
     const times = long(7);
     const sent = { times, again: times, columns: values.map(long), units: Uint32Array.from(long(300)), kind: Uint8Array.from(long(3)) };
     const packed = packMessage(sent);
-    const bytesEach = [1, ...[1, 2, 2, 4, 4, 8, 8, 8, 8, 8, 8], 2, 1];
+    const bytesEach = [1, 1, 2, 2, 4, 4, 8, 8, 8, 8, 8, 8, 2, 1];
     assert.equal(packed.buffer.byteLength, 5000 * bytesEach.reduce((sum, bytes) => sum + bytes, 0));
     const arrived = unpackMessage(travelled(packed)) as typeof sent;
     assert.deepEqual(arrived, sent);

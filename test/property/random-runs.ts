@@ -105,7 +105,11 @@ function modelOf({ architecture, width, vocab }: Drawn, layers: number): ModelSp
     case 'windowed':
       return {
         ...llama3('70b', layers),
-        ...{ hidden: width, heads, headDim: 64, ffn: 4 * width, vocab },
+        hidden: width,
+        heads,
+        headDim: 64,
+        ffn: 4 * width,
+        vocab,
         layerKinds: Array.from({ length: layers }, (_, layer) => ({ feedForward: 'dense', window: layer % 2 === 0 ? 256 : null })),
       };
     case 'experts':
@@ -113,7 +117,12 @@ function modelOf({ architecture, width, vocab }: Drawn, layers: number): ModelSp
     case 'latent':
       return {
         ...deepseek(2, layers),
-        ...{ hidden: width, heads, kvHeads: heads, ffn: width / 2, denseFfn: 4 * width, vocab },
+        hidden: width,
+        heads,
+        kvHeads: heads,
+        ffn: width / 2,
+        denseFfn: 4 * width,
+        vocab,
         experts: { count: 16, active: 4, sharedFfn: width },
       };
     case 'hybrid': {

@@ -105,7 +105,10 @@ function randomSchedule(stageOfChunk: Uint32Array, units: readonly WorkUnit[], d
   }
   const flat = rows.flat();
   return {
-    ...{ name: 'random', stages, stageOfChunk, units },
+    name: 'random',
+    stages,
+    stageOfChunk,
+    units,
     rowStart: Uint32Array.from([0, ...rows.map((_, stage) => rows.slice(0, stage + 1).flat().length)]),
     kind: Uint8Array.from(flat, ({ kind }) => kind),
     chunk: Uint32Array.from(flat, ({ chunk }) => chunk),

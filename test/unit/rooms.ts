@@ -57,8 +57,20 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   export: {
     about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
     imports: [
-      ...['spec', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
-      ...['resolve', 'rules', 'load', 'compare', 'elastic'],
+      'spec',
+      'model',
+      'cluster',
+      'schedules',
+      'memory-model',
+      'formats',
+      'partition',
+      'planner',
+      'layout-search',
+      'resolve',
+      'rules',
+      'load',
+      'compare',
+      'elastic',
     ],
   },
 };
@@ -147,8 +159,16 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   tab: {
     about: 'the editor tab: toolbar, exports, help, and the tabs put together',
     imports: [
-      ...['inspector', 'shared', 'tabs/compare', 'tabs/elastic', 'tabs/layout', 'tabs/memory', 'tabs/profile', 'tabs/schedule'],
-      ...['tabs/slices', 'tabs/timeline'],
+      'inspector',
+      'shared',
+      'tabs/compare',
+      'tabs/elastic',
+      'tabs/layout',
+      'tabs/memory',
+      'tabs/profile',
+      'tabs/schedule',
+      'tabs/slices',
+      'tabs/timeline',
     ],
   },
 };

@@ -41,7 +41,7 @@ function facesOf(run: Run, plan: Plan): Readonly<Record<string, string>> {
   const result = searchLayouts(searchProblemOf(run, plan.request, []));
   const answer = layoutAnswerOf(result, 'a');
   const dots = planContent(answer, rowsOf(answer, launchedLayoutOf(plan))).dots;
-  const tree = planItems({ ...{ file: run.file, plan, elastic: null, error: null } } as Parameters<typeof planItems>[0], english);
+  const tree = planItems({ file: run.file, plan, elastic: null, error: null } as Parameters<typeof planItems>[0], english);
   const inTree = tree.find((item) => item.kind === 'number' && item.label === 'Memory');
   return {
     'lens and status bar': memoryText(summaryOf(plan), english),

@@ -130,8 +130,12 @@ async function drawnIn(frame: Frame): Promise<DrawnOperation[]> {
     const cells = line.split('\t');
     const number = (name: string): number => Number(cells[column(name)]);
     return {
-      ...{ stage: number('stage'), kind: cells[column('operation')] ?? '' },
-      ...{ microBatch: number('micro_batch'), slice: number('slice'), startMs: number('start_ms'), endMs: number('end_ms') },
+      stage: number('stage'),
+      kind: cells[column('operation')] ?? '',
+      microBatch: number('micro_batch'),
+      slice: number('slice'),
+      startMs: number('start_ms'),
+      endMs: number('end_ms'),
     };
   });
 }

@@ -9,7 +9,14 @@ import { exported, slowed } from '../unit/core/compare/plans';
 import { planOf, stateOf, type Variant } from './fixtures';
 
 const base: Variant = {
-  ...{ title: 'llama-7b', gpu: 'A100-80GB', stages: 8, layers: 32, hidden: 4096, tensor: 1, nodes: 1, schedule: '1F1B' },
+  title: 'llama-7b',
+  gpu: 'A100-80GB',
+  stages: 8,
+  layers: 32,
+  hidden: 4096,
+  tensor: 1,
+  nodes: 1,
+  schedule: '1F1B',
   training: { globalBatch: 32, precision: 'bf16', attention: 'flash' },
 };
 

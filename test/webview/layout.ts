@@ -317,7 +317,11 @@ export const layoutCases: readonly Case[] = [
       const { page, send } = open;
       const place = { file: 'file:///home/ada/run.sh', range: { start: 1, end: 3 } };
       const slower = {
-        ...{ code: 'layout-slower', severity: 'warning' as const, place, placeText: 'run.sh:5:4', fixes: [] },
+        code: 'layout-slower',
+        severity: 'warning' as const,
+        place,
+        placeText: 'run.sh:5:4',
+        fixes: [],
         message: 'tensor 16 crosses nodes of 8 GPUs: 5.8x slower than tensor 1',
         remedy: 'apply the best layout',
       };

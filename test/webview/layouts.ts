@@ -8,7 +8,15 @@ import { planOf, stateOf, type Variant } from './fixtures';
 
 /** A model of 60B parameters on 8 nodes of H100, laid out worse than it could be. */
 const launched: Variant = {
-  ...{ title: 'gpt-60b', gpu: 'H100-80GB', layers: 48, hidden: 10240, nodes: 8, tensor: 8, stages: 4, data: 2, schedule: '1F1B' },
+  title: 'gpt-60b',
+  gpu: 'H100-80GB',
+  layers: 48,
+  hidden: 10240,
+  nodes: 8,
+  tensor: 8,
+  stages: 4,
+  data: 2,
+  schedule: '1F1B',
   training: { globalBatch: 128, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
 };
 

@@ -33,8 +33,16 @@ export async function runWebviewTests({
   const only = process.env['WEBVIEW_ONLY'];
   const asked = ({ name }: Case): boolean => only === undefined || name.includes(only);
   const together = [
-    ...[...sideCases, ...stateCases, ...tabCases, ...compareCases, ...comparedCases, ...timelineCases],
-    ...[...scheduleCases, ...profileCases, ...elasticCases, ...layoutCases],
+    ...sideCases,
+    ...stateCases,
+    ...tabCases,
+    ...compareCases,
+    ...comparedCases,
+    ...timelineCases,
+    ...scheduleCases,
+    ...profileCases,
+    ...elasticCases,
+    ...layoutCases,
   ].filter(asked);
   const alone = performanceCases.filter(asked);
   const pictures = isFullRun && only === undefined;

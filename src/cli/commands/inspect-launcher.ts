@@ -81,11 +81,14 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
   const files = [launcher.file, ...(model === null ? [] : [model.file])];
   return {
     json: {
-      ...{ version: 1, format: launcher.format },
+      version: 1,
+      format: launcher.format,
       ...json,
       model: { ...json['model'], parameters },
       training: { ...json['training'], recompute: facts.recomputeGranularity?.value ?? null },
-      ...{ schedule: facts.schedule?.value ?? null, placeholders: launcher.placeholders, files },
+      schedule: facts.schedule?.value ?? null,
+      placeholders: launcher.placeholders,
+      files,
     },
     text: [
       printable(`${files.join(' with ')}: ${launcher.format}${parameters === null ? '' : `, ${formatCount(parameters)} parameters`}`),

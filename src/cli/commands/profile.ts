@@ -24,7 +24,9 @@ export async function profileAnswer(run: Run, { profiling, defaults }: Command, 
   const request = resolveRun(withoutProfile(run), defaults);
   const { provider, budgetMs, threads, out } = profiling;
   const done = await profileRequest(request, {
-    ...{ provider, budgetMs, threads },
+    provider,
+    budgetMs,
+    threads,
     childFile: terminal.profilerFile,
     libraryPath: [],
     target: out ?? profilesFolder(run.file),

@@ -41,7 +41,11 @@ export function compareWithTimes(plan: Plan, times: MeasuredTimes): TimesCompari
   const slowest = stages.reduce<StageTimesAgainst | null>((a, b) => (a === null || b.ratio > a.ratio ? b : a), null);
   const others = median(stages.filter((stage) => stage !== slowest).map(({ ratio }) => ratio));
   return {
-    ...{ kind: 'times', errorPercent, steady, step, stages },
+    kind: 'times',
+    errorPercent,
+    steady,
+    step,
+    stages,
     within: step === null ? null : isWithin(step, errorPercent),
     straggler: slowest !== null && slowest.ratio > stragglerFrom * Math.max(1, others) ? slowest.stage : null,
   };

@@ -101,7 +101,13 @@ export function compareWithTrace(plan: Plan, trace: MeasuredTrace, file: string)
   const spans = { predicted: spanOf(predicted, shown), measured: spanOf(measured, shown) };
   const { errorPercent } = plan.cost;
   return {
-    ...{ kind: 'trace', candidate: candidate.id, chosen: candidate.id === plan.chosen, errorPercent, stages, ratio, placed },
+    kind: 'trace',
+    candidate: candidate.id,
+    chosen: candidate.id === plan.chosen,
+    errorPercent,
+    stages,
+    ratio,
+    placed,
     pipeline: { predictedMs: spans.predicted.lengthMs, measuredMs: spans.measured.lengthMs },
     bubble: { predicted: spans.predicted.bubble, measured: spans.measured.bubble },
     planStages: predicted.stages,

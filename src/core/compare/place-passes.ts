@@ -52,7 +52,10 @@ export function placePasses(file: string, trace: MeasuredTrace, predicted: Timel
   );
   return {
     measured: timelineOf(trace, predicted, parts, rows),
-    ...{ steps: whole.length, step: whole.indexOf(chosen), warmUp, replicas },
+    steps: whole.length,
+    step: whole.indexOf(chosen),
+    warmUp,
+    replicas,
     foreign: Math.round(foreign / Math.max(1, steps.length)),
   };
 }
@@ -101,7 +104,8 @@ function stepsOf(
       continue;
     }
     push(byStep, step >= 0 ? step : Math.floor(nth / order.length), {
-      ...{ pass, stage },
+      pass,
+      stage,
       chunk: predicted.chunk[inOrder] ?? 0,
       unit: predicted.unit[inOrder] ?? 0,
     });
@@ -159,7 +163,9 @@ function timelineOf(trace: MeasuredTrace, predicted: Timeline, parts: Parts, row
     chunk: Uint32Array.from(rows, ({ chunk }) => chunk),
     unit: Uint32Array.from(rows, ({ unit }) => unit),
     overlapsNext: null,
-    ...{ startMs, endMs, makespanMs },
+    startMs,
+    endMs,
+    makespanMs,
     arrivalMs: null,
   };
 }

@@ -63,7 +63,9 @@ export function comparePlans(a: Plan, b: Plan, names: { readonly a: string; read
   return {
     kind: 'plan',
     ...outcomes,
-    ...{ speedup, errorPercent, tie: Math.max(speedup, 1 / speedup) <= 1 + errorPercent / 100 },
+    speedup,
+    errorPercent,
+    tie: Math.max(speedup, 1 / speedup) <= 1 + errorPercent / 100,
     asked: askedDifferences(a, b, ofA, ofB),
     parts: partsOf(a, b, ofA, ofB),
     stages: stagesOf(ofA, ofB),

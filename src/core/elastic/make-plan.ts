@@ -57,7 +57,11 @@ export function planElastic(request: ElasticRequest, policy: FreezePolicy = poli
     request,
     parameters: shop.units.reduce((sum, unit) => sum + unit.parameters, 0),
     freezing: policy.description,
-    ...{ epochs, balances: balancesByEpoch(shop, epochs, signal), variants, totalMs, speedup: baselineMs / totalMs },
+    epochs,
+    balances: balancesByEpoch(shop, epochs, signal),
+    variants,
+    totalMs,
+    speedup: baselineMs / totalMs,
     cost: provenanceOf(request),
   };
   return { ...plan, reasons: reasonsOf(plan) };

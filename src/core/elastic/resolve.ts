@@ -68,14 +68,20 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
   const check = (rates: Located<WrittenElastic['throughputs']> | undefined) => throughputsOf(rates, model.spec.layers, firstLength);
   const request = {
     title: run.title,
-    ...{ model, cluster, freezing, firstLength, batch, constants: resolved.constants, profile: resolved.profile },
+    model,
+    cluster,
+    freezing,
+    firstLength,
+    batch,
+    constants: resolved.constants,
+    profile: resolved.profile,
     training: { ...training, microBatch: 1, globalBatch: batch, sequenceParallel: false },
-    ...{ epochs: epochsOf(elastic, freezing) ?? take('epochs'), datasetSize: take('datasetSize'), batchScaling: take('batchScaling') },
-    ...{
-      microBatches: take('microBatches'),
-      balance: balanceOf(elastic, model, firstLength, assumptions),
-      transitionMs: 1e3 * take('transitionSeconds'),
-    },
+    epochs: epochsOf(elastic, freezing) ?? take('epochs'),
+    datasetSize: take('datasetSize'),
+    batchScaling: take('batchScaling'),
+    microBatches: take('microBatches'),
+    balance: balanceOf(elastic, model, firstLength, assumptions),
+    transitionMs: 1e3 * take('transitionSeconds'),
     cache: {
       enabled: take('cache'),
       hostMemoryBytes: bytesPerGiB * take('hostMemoryGB'),

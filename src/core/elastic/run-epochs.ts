@@ -101,7 +101,10 @@ function cacheSpan(shop: Workshop, { epochs, setting }: SettingSpan, before: Set
   const { frozenLayers, placement, batch, steps } = setting;
   const old = before?.setting;
   return {
-    ...{ epochs, steps, batch, replicasPerNode: placement.replicasPerNode },
+    epochs,
+    steps,
+    batch,
+    replicasPerNode: placement.replicasPerNode,
     forwardMs: frozenForwardMs(shop, 0, frozenLayers, batch),
     advanceMs: frozenForwardMs(shop, old?.frozenLayers ?? 0, frozenLayers, batch),
     follows: old?.placement.replicas === placement.replicas,
@@ -147,7 +150,14 @@ function epochOf(shop: Workshop, calibration: Calibration, { epoch, setting, cac
   const trainMs = steps * times.stepMs;
   return {
     ...placement,
-    ...{ epoch, frozenLayers, batch, steps, stageUnits, stageBytes, transitionMs, trainMs },
+    epoch,
+    frozenLayers,
+    batch,
+    steps,
+    stageUnits,
+    stageBytes,
+    transitionMs,
+    trainMs,
     microBatches: step.microBatches,
     stageParameters: stageSums(
       active.map(({ parameters }) => parameters),

@@ -108,7 +108,9 @@ function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[]
   if (change === null) return { file: run.file, before, text: before, edits: [], remarks: [] };
   const { start, end, newText } = change;
   return {
-    ...{ file: run.file, before, remarks: [] },
+    file: run.file,
+    before,
+    remarks: [],
     text: before.slice(0, start) + newText + before.slice(end),
     edits: [{ place: { file: run.file, range: { start, end } }, newText }],
   };

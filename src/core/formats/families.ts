@@ -30,7 +30,12 @@ const assumed: Family = {
     mlpBias: ['mlp_bias'],
   },
   defaults: {
-    ...{ layers: 1, hidden: 1, heads: 1, ffn: null, vocab: 0, maxPositions: null },
+    layers: 1,
+    hidden: 1,
+    heads: 1,
+    ffn: null,
+    vocab: 0,
+    maxPositions: null,
     ...plainHeads,
     ...untied,
     ...noBias,

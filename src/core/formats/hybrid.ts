@@ -71,7 +71,11 @@ export function stateDefaults(facts: Facts): Partial<FactValues> {
     return { stateKind: 'gated-delta-net', stateHeads: 32, stateHeadDim: 128, stateDim: 128, stateGroups: 16, stateConvolution: 4 };
   const headDim = stateHeadDim?.value ?? 64;
   return {
-    ...{ stateKind: 'mamba2', stateHeadDim: headDim, stateDim: 128, stateGroups: 8, stateConvolution: 4 },
+    stateKind: 'mamba2',
+    stateHeadDim: headDim,
+    stateDim: 128,
+    stateGroups: 8,
+    stateConvolution: 4,
     ...(hidden && { stateHeads: Math.max(1, Math.floor((2 * hidden.value) / headDim)) }),
   };
 }
@@ -127,7 +131,15 @@ function stateOfFacts(facts: Facts): StateMixer | null {
     return null;
   const isMamba = kind === 'mamba2';
   return {
-    ...{ kind, heads, headDim, stateDim, groups: of('stateGroups') ?? 1, convolution: of('stateConvolution') ?? 4 },
-    ...{ chunk: isMamba ? 128 : 64, convolutionBias: isMamba, projectionBias: false, normParameters: isMamba ? heads * headDim : headDim },
+    kind,
+    heads,
+    headDim,
+    stateDim,
+    groups: of('stateGroups') ?? 1,
+    convolution: of('stateConvolution') ?? 4,
+    chunk: isMamba ? 128 : 64,
+    convolutionBias: isMamba,
+    projectionBias: false,
+    normParameters: isMamba ? heads * headDim : headDim,
   };
 }

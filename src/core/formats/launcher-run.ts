@@ -35,7 +35,12 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
   const cluster = clusterOf(facts);
   const schedule = scheduleOf(facts);
   return {
-    ...{ file, files: [...texts.keys()], format, title, place, model },
+    file,
+    files: [...texts.keys()],
+    format,
+    title,
+    place,
+    model,
     traits: traitsOf(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid),
     ...cluster,
     training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format), ...mtpOf(launcher) },
@@ -119,8 +124,24 @@ function isReadFrequency({ moeLayerFrequency, layers }: Facts): boolean {
 }
 
 const modelKeys = [
-  ...['modelType', 'layers', 'hidden', 'heads', 'kvHeads', 'headDim', 'ffn', 'gatedMlp', 'vocab', 'tiedEmbeddings'],
-  ...['maxPositions', 'positions', 'norm', 'qkvBias', 'qkNorm', 'experts', 'activeExperts', 'expertFfn'],
+  'modelType',
+  'layers',
+  'hidden',
+  'heads',
+  'kvHeads',
+  'headDim',
+  'ffn',
+  'gatedMlp',
+  'vocab',
+  'tiedEmbeddings',
+  'maxPositions',
+  'positions',
+  'norm',
+  'qkvBias',
+  'qkNorm',
+  'experts',
+  'activeExperts',
+  'expertFfn',
 ] as readonly (FactName & keyof WrittenModel)[];
 
 function modelNumbers(facts: Facts): Given<WrittenModel> {

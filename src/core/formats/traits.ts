@@ -58,8 +58,12 @@ function layerKindsOf(facts: Facts): LayerKind[] | null {
 
 /** What mixes tokens in layers of a kind, by HuggingFace's names; null for a feed-forward network alone and for kinds that are not known. */
 const mixerOf: Readonly<Record<string, Mixer>> = {
-  ...{ mamba: 'state', linear_attention: 'state', hybrid: 'both' },
-  ...{ attention: 'attention', full_attention: 'attention', sliding_attention: 'attention' },
+  mamba: 'state',
+  linear_attention: 'state',
+  hybrid: 'both',
+  attention: 'attention',
+  full_attention: 'attention',
+  sliding_attention: 'attention',
 };
 
 /** Whether layers of this kind are planned in a model some of whose layers have a state. */

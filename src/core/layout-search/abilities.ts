@@ -24,9 +24,16 @@ const torchtitan: Abilities = {
 
 /** By the format of a file. Sources: the rules of `launch/` and what `export/launchers` can write. */
 export const abilities: Readonly<Record<ConfigFormat, Abilities>> = {
-  ...{ huggingface: anything, terapipe: anything, onnx: anything },
-  ...{ 'megatron-shell': megatron, 'megatron-yaml': megatron, nemo: megatron, 'megatron-bridge': megatron },
-  ...{ torchtitan, deepspeed, 'gpt-neox': deepspeed },
+  huggingface: anything,
+  terapipe: anything,
+  onnx: anything,
+  'megatron-shell': megatron,
+  'megatron-yaml': megatron,
+  nemo: megatron,
+  'megatron-bridge': megatron,
+  torchtitan,
+  deepspeed,
+  'gpt-neox': deepspeed,
 };
 
 const ofRuntime: Readonly<Record<Runtime, Abilities>> = { megatron, torchtitan, deepspeed };

@@ -148,7 +148,16 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
     const { tensor, pipeline, data, context } = point.layout;
     const gpus = tensor * pipeline * data * context;
     return {
-      ...{ point, name, scheme, iterationMs, peakBytes: verdict.peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu },
+      point,
+      name,
+      scheme,
+      iterationMs,
+      peakBytes: verdict.peakBytes,
+      fits,
+      verdict,
+      bubbleRate,
+      tokensPerSecond,
+      mfu,
       gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
       tie: false,
       parts: partsOf(problem, evaluator, point, candidate),
@@ -193,7 +202,10 @@ function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator
   const visits = (tokens / unit) ** 2 * (maximumBatchSlice / 2);
   const solution = solveSlicing(
     {
-      ...{ batch, tokens, unit, maximumBatchSlice },
+      batch,
+      tokens,
+      unit,
+      maximumBatchSlice,
       stages: point.layout.pipeline,
       cost: slicingCost(evaluator.pipeline(point)),
       maximumEvaluations: Math.max(16, Math.floor(visitBudget / visits)),

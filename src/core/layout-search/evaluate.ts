@@ -51,7 +51,10 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     const costOf = (shape: StageShape, share: number): SliceCost => known.cost(point, known.same(shape), isTable ? share : 1);
     const inputs = inputsOf(request, point);
     return {
-      ...{ inputs, shapes, stageLayers, costOf },
+      inputs,
+      shapes,
+      stageLayers,
+      costOf,
       stageInputs: stageInputsOf(inputs),
       costs: shapes.map((shape) => costOf(shape, shareOf(inputs, shape))),
       measured: isTable,
@@ -69,7 +72,8 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
   };
   return {
     ...boundsOf(request, known),
-    ...{ operations, pipeline },
+    operations,
+    pipeline,
     usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
     candidate: (point, scheme, signal) =>
       scheme === undefined ? (measured.get(point) ?? candidate(point, schemeOf(request, point), signal)) : candidate(point, scheme, signal),

@@ -18,7 +18,11 @@ export function isLaunched({ request: { training, layout }, launched = false }: 
 export function ownPoint(request: SearchProblem['request'], schedule: ScheduleName): SearchPoint {
   const { layout, training } = request;
   return {
-    ...{ layout, training, schedule, slices: 1, keys: { time: 'own', sliced: 'own', holding: 'own' } },
+    layout,
+    training,
+    schedule,
+    slices: 1,
+    keys: { time: 'own', sliced: 'own', holding: 'own' },
     stageLayers: layout.stageLayers ?? stageLayersOf(request, schedule),
   };
 }

@@ -104,8 +104,15 @@ function readStage(order: ReturnType<ScheduleKind['order']>, stage: number, stag
     if (kind !== backwardWeight) mostHeld.look(done);
   });
   return {
-    ...{ own, beforeFirstBackward, beforeLastForward, afterLastInput, held: [mostAlive.held, mostWaiting.held, mostHeld.held] },
-    ...{ firstForward: first.forward ?? last.forward, firstBackward: first.backward ?? last.input, lastForward: last.forward, lastInput: last.input }, // prettier-ignore
+    own,
+    beforeFirstBackward,
+    beforeLastForward,
+    afterLastInput,
+    held: [mostAlive.held, mostWaiting.held, mostHeld.held],
+    firstForward: first.forward ?? last.forward,
+    firstBackward: first.backward ?? last.input,
+    lastForward: last.forward,
+    lastInput: last.input, // prettier-ignore
   };
 }
 

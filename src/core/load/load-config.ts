@@ -85,7 +85,11 @@ export async function loadConfig(
   const cross = joined === null ? [] : crossFindings(launcher, joined.facts);
   const remarks = run === null ? launcher.remarks : launcher.remarks.filter(({ code }) => code !== 'sizes-unknown');
   return {
-    ...{ format, launcher, model: joined?.facts ?? null, run, noRun },
+    format,
+    launcher,
+    model: joined?.facts ?? null,
+    run,
+    noRun,
     findings: [
       ...launchFindings(launcher),
       ...cross,

@@ -121,7 +121,10 @@ function microBatchesOf({ training, layout }: CostInputs): number {
 
 /** By whose order the micro-batches in flight are counted: TeraPipe's has all of them, and orders that are planned stay within the memory there is. */
 const countedAs: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
-  ...{ TeraPipe: 'GPipe', Seq1F1B: '1F1B', ZeroBubble: '1F1B', ZeroBubbleV: '1F1B' },
+  TeraPipe: 'GPipe',
+  Seq1F1B: '1F1B',
+  ZeroBubble: '1F1B',
+  ZeroBubbleV: '1F1B',
 };
 
 /** Whole micro-batches that each stage holds at most, chunks of a stage counted as parts of one. */

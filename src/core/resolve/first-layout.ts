@@ -65,8 +65,11 @@ const mostAssumedExpert = 64;
 
 /** By which schedule's memory a layout is judged: the one asked for, or a simpler one like it where that is chosen or planned within the memory there is. */
 const judgedBy: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
-  ...{ TeraPipe: '1F1B', GPipe: '1F1B', Seq1F1B: '1F1B' },
-  ...{ ZeroBubble: '1F1B', ZeroBubbleV: 'ZBVZeroBubble' },
+  TeraPipe: '1F1B',
+  GPipe: '1F1B',
+  Seq1F1B: '1F1B',
+  ZeroBubble: '1F1B',
+  ZeroBubbleV: 'ZBVZeroBubble',
 };
 
 /** GPUs of the sizes that are given. Where no file gives the replicas, enough of them that the experts are shared out evenly. */
@@ -241,7 +244,10 @@ function possibleLayouts(given: LayoutGiven, draft: TrainingDraft, model: ModelS
   };
   const layouts = possibleSizes(fixed, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context).flatMap((sizes) =>
     expertSizes(given, model, { ...sizes, context }).map((expert) => ({
-      ...{ ...sizes, context, expert, ...shared },
+      ...sizes,
+      context,
+      expert,
+      ...shared,
       virtualStages: fixed.virtualStages?.value ?? 1,
     })),
   );

@@ -220,7 +220,11 @@ function resolveMixedLayout(
   const given = run.layout;
   requireCutGiven(given, model);
   const { layout, fits } = mixedLayout({
-    ...{ given, model, cluster, constants, schedule: run.schedule?.value ?? null },
+    given,
+    model,
+    cluster,
+    constants,
+    schedule: run.schedule?.value ?? null,
     trainingOn: (sizes) => trainingOn(run, draft, sizes, chooser().take),
   });
   const parameters = formatCount(parameterCount(model));

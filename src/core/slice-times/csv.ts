@@ -47,7 +47,13 @@ export function importTimes(text: string, file: string, description: ImportDescr
     );
   const assumed = columns.backwardMs === undefined;
   return {
-    ...{ version: 1, kind: 'terapipe-profile', status: 'complete', error: null, source: 'imported', provider: null, versions: {} },
+    version: 1,
+    kind: 'terapipe-profile',
+    status: 'complete',
+    error: null,
+    source: 'imported',
+    provider: null,
+    versions: {},
     ...description,
     sequenceLength: samples.reduce((most, { tokens, context }) => Math.max(most, tokens + context), 0),
     largestBatch: samples.reduce((most, { batch }) => Math.max(most, batch), 1),

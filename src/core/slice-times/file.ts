@@ -58,9 +58,21 @@ function orderedShape(shape: LayerShape): LayerShape {
   const { hidden, heads, kvHeads, headDim, ffn, gatedMlp, norm, rotary, qkvBias, attentionOutputBias, mlpBias, qkNorm } = shape;
   const { experts, vocab, learnedPositions } = shape;
   return {
-    ...{ hidden, heads, kvHeads, headDim, ffn, gatedMlp, norm, rotary, qkvBias, attentionOutputBias, mlpBias, qkNorm },
+    hidden,
+    heads,
+    kvHeads,
+    headDim,
+    ffn,
+    gatedMlp,
+    norm,
+    rotary,
+    qkvBias,
+    attentionOutputBias,
+    mlpBias,
+    qkNorm,
     experts: experts === null ? null : { count: experts.count, active: experts.active },
-    ...{ vocab, learnedPositions },
+    vocab,
+    learnedPositions,
   };
 }
 

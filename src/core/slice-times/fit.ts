@@ -102,7 +102,9 @@ function timed(samples: readonly Sample[], direction: Direction): TimedCell[] {
   return samples
     .filter(({ holdOut }) => !holdOut)
     .map(({ batch, tokens, context, forwardMs, backwardMs }) => ({
-      ...{ batch, tokens, context },
+      batch,
+      tokens,
+      context,
       ms: direction === 'forward' ? forwardMs : backwardMs,
     }));
 }

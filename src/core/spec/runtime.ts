@@ -17,17 +17,26 @@ export interface RuntimeProfile {
 
 const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
   megatron: {
-    ...{ id: 'megatron', name: 'Megatron-LM with Transformer Engine', gatedWidths: 3, keepsNarrow: true },
+    id: 'megatron',
+    name: 'Megatron-LM with Transformer Engine',
+    gatedWidths: 3,
+    keepsNarrow: true,
     zeroStage: { value: 1, because: "Megatron-LM's distributed optimizer" },
     fp32Gradients: { value: true, because: 'Megatron-LM accumulates in fp32' },
   },
   torchtitan: {
-    ...{ id: 'torchtitan', name: 'TorchTitan (FSDP2)', gatedWidths: 4, keepsNarrow: false },
+    id: 'torchtitan',
+    name: 'TorchTitan (FSDP2)',
+    gatedWidths: 4,
+    keepsNarrow: false,
     zeroStage: { value: 1, because: 'FSDP2 shards everything; its exchanges are timed as one a step' },
     fp32Gradients: { value: true, because: 'TorchTitan reduces in fp32' },
   },
   deepspeed: {
-    ...{ id: 'deepspeed', name: 'DeepSpeed', gatedWidths: 4, keepsNarrow: false },
+    id: 'deepspeed',
+    name: 'DeepSpeed',
+    gatedWidths: 4,
+    keepsNarrow: false,
     zeroStage: { value: 0, because: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
     fp32Gradients: { value: false, because: 'DeepSpeed keeps gradients in the training precision' },
   },

@@ -101,7 +101,9 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
     try {
       const done = await profileRequest(request, {
         ...profilerSettings(vscode.Uri.parse(config)),
-        ...{ childFile, target, precisionFixed },
+        childFile,
+        target,
+        precisionFixed,
         signal: mine.abort.signal,
         clock: () => performance.now(),
         now: () => new Date().toISOString(),
@@ -158,7 +160,8 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
         known: [...profiles]
           .sort((a, b) => b.profile.measuredAt.localeCompare(a.profile.measuredAt))
           .map(({ file, profile }) => ({
-            ...{ file, profile },
+            file,
+            profile,
             name: displayPath(file),
             refusal: request === null ? null : profileMismatch(profile, request),
           })),

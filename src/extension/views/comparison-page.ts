@@ -21,7 +21,8 @@ export function pageComparisonOf(file: string, state: ComparisonState | null, su
     other: { role: other.kind, file: surroundings.displayPath(of) },
     answer: answer !== null && answer.id === surroundings.sent ? sentAnswer(answer.id) : answer,
     error: errorOf(file, state, surroundings),
-    ...{ running, staleEdits },
+    running,
+    staleEdits,
   };
 }
 

@@ -23,7 +23,8 @@ export function pageLayoutOf(session: SessionState, search: LayoutSearch | null)
   const state: LayoutState = {
     running: running === undefined ? null : nothingYet,
     answer: answer === null ? null : answerOf(answer),
-    ...{ staleEdits, launched },
+    staleEdits,
+    launched,
     error: error === null ? null : pageErrorOf(error),
     opened: opened?.index ?? null,
   };

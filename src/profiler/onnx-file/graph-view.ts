@@ -95,7 +95,12 @@ function edgesOf(nodes: readonly Node[]) {
 
 function nodeOf(node: NodeProto, graph: number): Node {
   return {
-    ...{ operator: node.opType, domain: node.domain, name: node.name, inputs: node.input, outputs: node.output, graph },
+    operator: node.opType,
+    domain: node.domain,
+    name: node.name,
+    inputs: node.input,
+    outputs: node.output,
+    graph,
     attributes: new Map(node.attribute.map((attribute) => [attribute.name, attribute])),
   };
 }

@@ -55,7 +55,12 @@ function linearOf(view: GraphView, node: Node): Linear | null {
   const { dataType } = found.tensor;
   const quantized = floatTypes.has(dataType) ? null : fourBitTypes.has(dataType) ? 4 : 8;
   return {
-    ...{ name: found.tensor.name, node, input, in: turned ? columns : rows, out, weight: found.tensor },
+    name: found.tensor.name,
+    node,
+    input,
+    in: turned ? columns : rows,
+    out,
+    weight: found.tensor,
     bias: (layout.bias !== null && (node.inputs[layout.bias] ?? '') !== '') || addsBias(view, node, out),
     quantizedBits: quantized,
     computedIn: quantized === null ? dataType : DataType.UNDEFINED,
@@ -68,7 +73,12 @@ function packedLinear(view: GraphView, node: Node, input: string): Linear | null
   if (rows === null || columns === null) return null;
   const scales = view.tensors.get(node.inputs[2] ?? '');
   return {
-    ...{ name: node.inputs[1] ?? node.name, node, input, in: rows, out: columns, weight: null },
+    name: node.inputs[1] ?? node.name,
+    node,
+    input,
+    in: rows,
+    out: columns,
+    weight: null,
     bias: (node.operator === 'MatMulNBits' && (node.inputs[5] ?? '') !== '') || addsBias(view, node, columns),
     quantizedBits: node.operator === 'MatMulBnb4' ? 4 : (integerAttribute(node, 'bits') ?? 4),
     computedIn: scales?.dataType ?? DataType.UNDEFINED,

@@ -34,7 +34,8 @@ export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Ru
       precision === null || precision === 'fp32'
         ? {}
         : { precision: { value: precision, source: { kind: 'default', because: 'the graph computes in it' } } },
-    ...{ layout: {}, constants: {} },
+    layout: {},
+    constants: {},
     remarks: [...joined.doubts, ...configDoubts].map((doubt) => remark(file, doubt)),
     texts: new Map(config === null ? [] : [[config.document.file, config.document.text]]),
   };
@@ -52,7 +53,11 @@ function joinedWith(graph: OnnxModel, config: HuggingFaceModel): OnnxModel {
 
 function remark(file: string, message: string): Finding {
   return {
-    ...{ code: onnxDoubtCode, severity: 'information', place: startOf(file), message, fixes: [] },
+    code: onnxDoubtCode,
+    severity: 'information',
+    place: startOf(file),
+    message,
+    fixes: [],
     remedy: 'describe the model in a terapipe.json if this is wrong',
   };
 }

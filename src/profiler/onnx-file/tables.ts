@@ -32,7 +32,8 @@ export function endsOf(view: GraphView, linears: readonly Linear[], norms: reado
   const hidden = hiddenOf(view, tokens, norms, normWidth);
   if (hidden === null) return null;
   return {
-    ...{ hidden, tokens },
+    hidden,
+    tokens,
     positions: positionTable(view, tables, tokens, hidden.value),
     rotary: rotaryOf(view),
     head: headOf(view, linears, tokens, hidden.value),

@@ -4,14 +4,17 @@ import { normsOf, type Norm } from './norms';
 
 /** Operators that are a whole attention. */
 const attentionOperators = new Set([
-  ...['Attention', 'QAttention', 'MultiHeadAttention', 'GroupQueryAttention', 'PagedAttention', 'SparseAttention'],
-  ...[
-    'DecoderMaskedMultiHeadAttention',
-    'DecoderMaskedSelfAttention',
-    'PackedMultiHeadAttention',
-    'PackedAttention',
-    'LongformerAttention',
-  ],
+  'Attention',
+  'QAttention',
+  'MultiHeadAttention',
+  'GroupQueryAttention',
+  'PagedAttention',
+  'SparseAttention',
+  'DecoderMaskedMultiHeadAttention',
+  'DecoderMaskedSelfAttention',
+  'PackedMultiHeadAttention',
+  'PackedAttention',
+  'LongformerAttention',
 ]);
 
 /** A graph with what its projections were found to be. */
@@ -48,7 +51,9 @@ export function traceGraph(view: GraphView, linears: readonly Linear[], hidden: 
   const traced = ending.map((linear) => trace(view, linear, producers, attentions));
   const attends = ({ nodes }: Projection): boolean => nodes.some((node) => attentions.has(node));
   return {
-    ...{ view, linears, attentions },
+    view,
+    linears,
+    attentions,
     norms: normsOf(view),
     attentionOutputs: traced.filter(attends),
     downs: traced.filter(

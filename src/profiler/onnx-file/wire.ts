@@ -22,8 +22,12 @@ export interface FieldRule {
 
 /** Messages that hold weights somewhere inside. */
 const holders: readonly DescMessage[] = [
-  ...[GraphProtoSchema, NodeProtoSchema, AttributeProtoSchema],
-  ...[TensorProtoSchema, SparseTensorProtoSchema, FunctionProtoSchema],
+  GraphProtoSchema,
+  NodeProtoSchema,
+  AttributeProtoSchema,
+  TensorProtoSchema,
+  SparseTensorProtoSchema,
+  FunctionProtoSchema,
 ];
 
 const payloads = new Set(['rawData', 'floatData', 'int32Data', 'stringData', 'int64Data', 'doubleData', 'uint64Data']);

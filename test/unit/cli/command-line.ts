@@ -47,7 +47,8 @@ export async function buildCommandLine(): Promise<CommandLine> {
   });
   const env = { ...process.env, TERAPIPE_DEBUG: '' };
   return {
-    ...{ bundle, folder },
+    bundle,
+    folder,
     runTo: (descriptor, args) =>
       new Promise((resolve, reject) => {
         const child = spawn(process.execPath, [bundle, ...args], { cwd: folder, env, stdio: ['ignore', descriptor, 'pipe'] });

@@ -206,7 +206,10 @@ describe('terapipe', () => {
 
   it('solves a raw problem', async () => {
     const problem = {
-      ...{ batch: 1, tokens: 512, unit: 8, stages: 4 },
+      batch: 1,
+      tokens: 512,
+      unit: 8,
+      stages: 4,
       cost: { fixed: 0.9479, perToken: 0.0099, tile: 1, perTokenSquared: 0, perContext: 0, perTokenContext: 9.1e-7 },
     };
     const answer = await json(['solve', '-'], 0, JSON.stringify(problem));

@@ -13,9 +13,16 @@ const small = ['--set', 'layout.pipeline=4', '--set', 'training.globalBatch=32']
 async function run(...args: readonly string[]): Promise<{ readonly out: string; readonly err: string; readonly exitCode: number }> {
   const [out, err]: [string[], string[]] = [[], []];
   const exitCode = await runCommand(['export', sample, ...small, ...args], {
-    ...{ out: (text: string) => out.push(text), err: (text: string) => err.push(text), progress: () => undefined, status: () => undefined },
-    ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
-    ...{ profilerFile: '', shell: () => Promise.reject(new Error('no shell here')), debug: false },
+    out: (text: string) => out.push(text),
+    err: (text: string) => err.push(text),
+    progress: () => undefined,
+    status: () => undefined,
+    clock: () => 0,
+    now: () => '2026-01-01T00:00:00Z',
+    signal: new AbortController().signal,
+    profilerFile: '',
+    shell: () => Promise.reject(new Error('no shell here')),
+    debug: false,
   });
   return { out: out.join(''), err: err.join(''), exitCode };
 }
@@ -65,14 +72,21 @@ describe('terapipe export of schedules', () => {
     const stalled = new Promise<'waits'>((resolve) => (stall = resolve));
     const never = new Promise<void>(() => undefined);
     const terminal = {
-      ...{ out: (text: string) => void said.push(text), err: () => undefined, progress: () => undefined, status: () => undefined },
+      out: (text: string) => void said.push(text),
+      err: () => undefined,
+      progress: () => undefined,
+      status: () => undefined,
       drained: () => {
         if (said.length < taken) return Promise.resolve();
         stall('waits');
         return never;
       },
-      ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
-      ...{ profilerFile: '', shell: () => Promise.reject(new Error('no shell here')), debug: false },
+      clock: () => 0,
+      now: () => '2026-01-01T00:00:00Z',
+      signal: new AbortController().signal,
+      profilerFile: '',
+      shell: () => Promise.reject(new Error('no shell here')),
+      debug: false,
     };
     const printed = async (...more: readonly string[]): Promise<string> => {
       said.length = 0;

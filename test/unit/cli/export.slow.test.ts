@@ -32,14 +32,16 @@ describe('terapipe export', () => {
   async function run(...args: readonly string[]): Promise<{ readonly out: string; readonly err: string; readonly exitCode: number }> {
     const [out, err]: [string[], string[]] = [[], []];
     const exitCode = await runCommand(args, {
-      ...{
-        out: (text: string) => out.push(text),
-        err: (text: string) => err.push(text),
-        progress: () => undefined,
-        status: () => undefined,
-      },
-      ...{ clock: () => 0, now: () => '2026-01-01T00:00:00Z', signal: new AbortController().signal },
-      ...{ profilerFile: '', shell: () => Promise.resolve(shell), debug: false },
+      out: (text: string) => out.push(text),
+      err: (text: string) => err.push(text),
+      progress: () => undefined,
+      status: () => undefined,
+      clock: () => 0,
+      now: () => '2026-01-01T00:00:00Z',
+      signal: new AbortController().signal,
+      profilerFile: '',
+      shell: () => Promise.resolve(shell),
+      debug: false,
     });
     const said = (lines: readonly string[]): string => lines.join('').replaceAll(`${folder}/`, '');
     return { out: said(out), err: said(err), exitCode };

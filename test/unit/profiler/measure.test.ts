@@ -38,7 +38,9 @@ function bench(forwardMs: (cell: Cell) => number, noise = 0.02, answer?: (part: 
       nowMs += forward + backward;
       return Promise.resolve({
         ...({ type: 'measured', id: 1, forwardMs: forward + 0.01, backwardMs: backward + 0.02 } as const),
-        ...{ forwardInputsMs: 0.01, backwardInputsMs: 0.02, rssBytes: 1e8 },
+        forwardInputsMs: 0.01,
+        backwardInputsMs: 0.02,
+        rssBytes: 1e8,
       });
     },
   };
@@ -46,14 +48,31 @@ function bench(forwardMs: (cell: Cell) => number, noise = 0.02, answer?: (part: 
 }
 
 const shape: LayerShape = {
-  ...{ hidden: 256, heads: 4, kvHeads: 4, headDim: 64, ffn: 1024, gatedMlp: false, norm: 'layernorm' as const, rotary: false },
-  ...{ qkvBias: true, attentionOutputBias: true, mlpBias: true, qkNorm: false, experts: null, vocab: 1024, learnedPositions: true },
+  hidden: 256,
+  heads: 4,
+  kvHeads: 4,
+  headDim: 64,
+  ffn: 1024,
+  gatedMlp: false,
+  norm: 'layernorm' as const,
+  rotary: false,
+  qkvBias: true,
+  attentionOutputBias: true,
+  mlpBias: true,
+  qkNorm: false,
+  experts: null,
+  vocab: 1024,
+  learnedPositions: true,
 };
 
 function task(budgetMs = 600_000): MeasureTask {
   const limits = { batch: 4, tokens: 1024, sequence: 1024 };
   return {
-    ...{ title: 'small', tensor: 1, unit: 8, budgetMs, warnings: [] },
+    title: 'small',
+    tensor: 1,
+    unit: 8,
+    budgetMs,
+    warnings: [],
     job: { shape, precision: 'fp32', fp32Gradients: true, attention: 'fused', threads: 1, limits },
   };
 }

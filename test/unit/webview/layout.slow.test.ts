@@ -12,7 +12,14 @@ let known: Searched | null = null;
 function searched(): Searched {
   return (known ??= searchedOf(
     {
-      ...{ gpu: 'A100-80GB', layers: 8, hidden: 2048, nodes: 1, tensor: 2, stages: 2, data: 2, schedule: '1F1B' },
+      gpu: 'A100-80GB',
+      layers: 8,
+      hidden: 2048,
+      nodes: 1,
+      tensor: 2,
+      stages: 2,
+      data: 2,
+      schedule: '1F1B',
       training: { globalBatch: 16, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
     },
     true,

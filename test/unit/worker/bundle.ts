@@ -14,7 +14,13 @@ export async function bundleWorker(entry: string): Promise<BundledWorker> {
   const folder = await mkdtemp(join(tmpdir(), 'terapipe-worker-'));
   const file = join(folder, basename(entry).replace(/\.ts$/, '.js'));
   await build({
-    ...{ entryPoints: [entry], outfile: file, bundle: true, platform: 'node', target: 'node20', format: 'cjs', logLevel: 'error' },
+    entryPoints: [entry],
+    outfile: file,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'cjs',
+    logLevel: 'error',
     mainFields: ['module', 'main'],
   });
   return { file, remove: () => rm(folder, { recursive: true, force: true }) };

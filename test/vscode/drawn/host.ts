@@ -11,7 +11,8 @@ export async function run(): Promise<void> {
   const plan = withCandidates(await planOfFile(path), Number(process.env['TERAPIPE_TEST_CANDIDATES']));
   const file = vscode.Uri.file(path).toString();
   const sessions = createPlanSessions({
-    ...{ readText, resolvePath },
+    readText,
+    resolvePath,
     resolve: () => Promise.resolve(plan.request),
     remedies: () => Promise.resolve([]),
     plan: () => Promise.resolve(plan),
@@ -19,7 +20,9 @@ export async function run(): Promise<void> {
     defaults: () => ({ gpu: 'H100-80GB', nodes: null, gpusPerNode: null }),
     delayMs: () => null,
     reportBug: (error) => console.error(error),
-    ...{ shell: notAsked, planElastic: notAsked, readSchedule: notAsked },
+    shell: notAsked,
+    planElastic: notAsked,
+    readSchedule: notAsked,
   });
   const extensionUri = vscode.extensions.getExtension('terapipe.terapipe')!.extensionUri;
   const panel = vscode.window.createWebviewPanel('terapipe.timeline', 'Candidates', vscode.ViewColumn.One);

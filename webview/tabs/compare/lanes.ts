@@ -83,7 +83,11 @@ export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLan
   const makeSide = (side: SideId): ReturnType<typeof makePane> =>
     makePane({
       operations: () => operations(side),
-      ...{ durationMs, rows, viewport: viewportOf, stage: markedStage, criticalPath: () => null },
+      durationMs,
+      rows,
+      viewport: viewportOf,
+      stage: markedStage,
+      criticalPath: () => null,
       selection: () => {
         const operation = picked(side);
         return operation === null ? null : { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex };

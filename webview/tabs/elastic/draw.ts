@@ -30,7 +30,11 @@ export function drawEpochs(surface: Surface, colors: Theme, elastic: PageElastic
   const width = Math.max(1, surface.width() - axisPx.left - axisPx.right);
   const hatchColor = colors.highContrast ? colors.foreground : withAlpha(colors.foreground, 0.42);
   const pen: Pen = {
-    ...{ context, colors, scale, rows, machine: elastic.plan.request.cluster },
+    context,
+    colors,
+    scale,
+    rows,
+    machine: elastic.plan.request.cluster,
     x: (share) => Math.round((axisPx.left + share * width) * scale),
     hatch: hatchPattern(context, css(hatchColor), Math.round(6 * scale)),
     labels: [],

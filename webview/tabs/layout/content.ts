@@ -28,7 +28,12 @@ export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): C
     dots: [
       ...rows.map((row) => dotOf(row, inside(row.plan.peakBytes))),
       ...notFitting.map(({ layout, iterationMs, peakBytes, why }, index): Dot => ({
-        ...{ id: `too-large-${index}`, group: 'layouts', tone: 'over', shape: 'cross', faint: 0, hollow: false },
+        id: `too-large-${index}`,
+        group: 'layouts',
+        tone: 'over',
+        shape: 'cross',
+        faint: 0,
+        hollow: false,
         x: inside(peakBytes),
         y: iterationMs,
         lines: () => [capitalised(layout), t('Too large'), capitalised(why)],
@@ -42,7 +47,10 @@ export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): C
 function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: number): Dot {
   const isFront = found?.roles.includes('front') ?? false;
   return {
-    ...{ id, group: 'layouts', x, y: plan.iterationMs },
+    id,
+    group: 'layouts',
+    x,
+    y: plan.iterationMs,
     tone: isLaunched ? 'backward' : isBest || isFront ? 'forward' : 'both',
     shape: isBest ? 'star' : isLaunched ? 'diamond' : 'disc',
     faint: isBest || isLaunched || isFront ? 0 : 0.3,

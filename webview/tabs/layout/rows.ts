@@ -25,7 +25,11 @@ export function launchedOf({ answer, launched }: Pick<LayoutState, 'answer' | 'l
 export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): LayoutRow[] {
   const isLaunched = (plan: PageFound): boolean => launched !== null && isSame(plan, launched);
   const found = answer.plans.map((plan, index): LayoutRow => ({
-    ...{ id: `found-${index}`, plan, found: plan, index, tie: plan.tie },
+    id: `found-${index}`,
+    plan,
+    found: plan,
+    index,
+    tie: plan.tie,
     isBest: index === answer.best,
     isLaunched: isLaunched(plan),
   }));

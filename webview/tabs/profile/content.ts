@@ -169,8 +169,15 @@ function dotOf(point: Point, y: number, faint: number): Dot {
   const { direction, rows, sample } = point;
   const { holdOut: hollow } = sample;
   return {
-    ...{ id: pointId(point), group: direction, tone: direction, shape: shapes[direction] },
-    ...{ faint, x: rows, y, hollow, lines: () => pointLines(point) },
+    id: pointId(point),
+    group: direction,
+    tone: direction,
+    shape: shapes[direction],
+    faint,
+    x: rows,
+    y,
+    hollow,
+    lines: () => pointLines(point),
   };
 }
 

@@ -140,8 +140,13 @@ function timelineSection(title: string, { timeline, name, pipelineMs, gradientEx
   ] as const;
   const shown = parts.filter(([, ms]) => ms > 0).map(([part, ms]) => `${part} ${formatDuration(ms)}`);
   const colors = {
-    ...{ background: 'var(--surface)', foreground: 'var(--foreground)', dim: 'var(--muted)', line: 'var(--rule)' },
-    ...{ forward: 'var(--forward)', backward: 'var(--backward)', backwardWeight: 'var(--backward-weight)' },
+    background: 'var(--surface)',
+    foreground: 'var(--foreground)',
+    dim: 'var(--muted)',
+    line: 'var(--rule)',
+    forward: 'var(--forward)',
+    backward: 'var(--backward)',
+    backwardWeight: 'var(--backward-weight)',
   };
   const picture =
     timeline === null

@@ -147,8 +147,19 @@ function handOver({ title, model, cluster, training, layout }: PlanRequest, pred
   const gpus = tensor * pipeline * data * context;
   const nodes = nodesFor(gpus, cluster.gpusPerNode);
   return {
-    ...{ title, model, gpu: cluster.gpu.name, nodes, gpusPerNode: gpus / nodes },
-    ...{ tensor, pipeline, data, context, expert, virtualStages, stageLayers, schedule },
+    title,
+    model,
+    gpu: cluster.gpu.name,
+    nodes,
+    gpusPerNode: gpus / nodes,
+    tensor,
+    pipeline,
+    data,
+    context,
+    expert,
+    virtualStages,
+    stageLayers,
+    schedule,
     expertTensor: model.experts === null ? null : (layout.expertTensor ?? tensor),
     sequenceLength: training.sequenceLength,
     microBatch: training.microBatch,

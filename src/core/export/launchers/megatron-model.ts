@@ -13,7 +13,8 @@ export function modelFlags(model: ModelSpec, isPatterned = false): readonly stri
   const isBiased = model.attentionOutputBias || model.mlpBias;
   return [
     ...when(!isPatterned, `--num-layers ${layers}`),
-    ...[`--hidden-size ${hidden}`, `--num-attention-heads ${heads}`],
+    `--hidden-size ${hidden}`,
+    `--num-attention-heads ${heads}`,
     ...stateFlags(model, isPatterned),
     ...when(!isLatent && kvHeads !== heads, '--group-query-attention', `--num-query-groups ${kvHeads}`),
     ...when(!isLatent && headDim * heads !== hidden, `--kv-channels ${headDim}`),
@@ -80,8 +81,10 @@ function stateFlags(model: ModelSpec, isPatterned: boolean): readonly string[] {
       ...when(!isPatterned, `--hybrid-override-pattern "${letters}"`),
       '--is-hybrid-model',
       '--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec',
-      ...[`--mamba-num-heads ${state.heads}`, `--mamba-head-dim ${state.headDim}`],
-      ...[`--mamba-state-dim ${state.stateDim}`, `--mamba-num-groups ${state.groups}`],
+      `--mamba-num-heads ${state.heads}`,
+      `--mamba-head-dim ${state.headDim}`,
+      `--mamba-state-dim ${state.stateDim}`,
+      `--mamba-num-groups ${state.groups}`,
     ];
   if (state === undefined || !isDeltaHybrid(model)) return [];
   const runs = layerGroups({
@@ -91,8 +94,11 @@ function stateFlags(model: ModelSpec, isPatterned: boolean): readonly string[] {
   return [
     '--experimental-attention-variant gated_delta_net',
     `--linear-attention-freq "(${runs.map(({ kind, layers }) => `[${kind.mixer === 'state' ? 1 : 0}]*${layers}`).join('+')})"`,
-    ...[`--linear-num-value-heads ${state.heads}`, `--linear-value-head-dim ${state.headDim}`, `--linear-num-key-heads ${state.groups}`],
-    ...[`--linear-key-head-dim ${state.stateDim}`, `--linear-conv-kernel-dim ${state.convolution}`],
+    `--linear-num-value-heads ${state.heads}`,
+    `--linear-value-head-dim ${state.headDim}`,
+    `--linear-num-key-heads ${state.groups}`,
+    `--linear-key-head-dim ${state.stateDim}`,
+    `--linear-conv-kernel-dim ${state.convolution}`,
     ...when(model.outputGate === true, '--attention-output-gate'),
   ];
 }
@@ -111,7 +117,10 @@ function latentFlags({ latent }: ModelSpec): readonly string[] {
   return [
     '--multi-latent-attention',
     ...when(qRank !== null, `--q-lora-rank ${String(qRank)}`),
-    ...[`--kv-lora-rank ${kvRank}`, `--qk-head-dim ${nopeHeadDim}`, `--qk-pos-emb-head-dim ${ropeHeadDim}`, `--v-head-dim ${vHeadDim}`],
+    `--kv-lora-rank ${kvRank}`,
+    `--qk-head-dim ${nopeHeadDim}`,
+    `--qk-pos-emb-head-dim ${ropeHeadDim}`,
+    `--v-head-dim ${vHeadDim}`,
   ];
 }
 
@@ -122,9 +131,12 @@ function expertFlags(model: ModelSpec): readonly string[] {
   const hasDense = layerGroups(model).some(({ kind }) => kind.feedForward === 'dense') && hybridLetters(model) === null;
   const shared = experts.sharedFfn ?? 0;
   return [
-    ...[`--num-experts ${experts.count}`, `--moe-router-topk ${experts.active}`, `--moe-ffn-hidden-size ${ffn}`],
+    `--num-experts ${experts.count}`,
+    `--moe-router-topk ${experts.active}`,
+    `--moe-ffn-hidden-size ${ffn}`,
     ...when(shared > 0, `--moe-shared-expert-intermediate-size ${shared}`),
     ...when(hasDense, `--moe-layer-freq "(${groups.join('+')})"`),
-    ...['--moe-grouped-gemm', '--moe-token-dispatcher-type alltoall'],
+    '--moe-grouped-gemm',
+    '--moe-token-dispatcher-type alltoall',
   ];
 }

@@ -83,7 +83,10 @@ function wayOf({ ways }: Wish, format: NewFormat): Way | null {
 }
 
 const spellings: Readonly<Record<NewFormat, Spelling>> = {
-  ...{ 'megatron-shell': megatronFlags, 'megatron-bridge': bridgeKeys, torchtitan: titanKeys, deepspeed: deepspeedKeys },
+  'megatron-shell': megatronFlags,
+  'megatron-bridge': bridgeKeys,
+  torchtitan: titanKeys,
+  deepspeed: deepspeedKeys,
 };
 
 function settings(

@@ -46,18 +46,18 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
   const unplanned = unplannedOf(found, facts);
   const remarks = remarksOn(found, facts, unplanned);
   return {
-    ...{
-      document,
-      model,
-      traits: traitsOf(
-        facts,
-        familyTraits(found),
-        state === null ? null : { state: state.state, isLone: found.family.state?.isLone === true },
-      ),
+    document,
+    model,
+    traits: traitsOf(
       facts,
-      unsaid: unsaidOf(found, model),
-    },
-    ...{ unplanned, encoder: readEncoder(found), remarks },
+      familyTraits(found),
+      state === null ? null : { state: state.state, isLone: found.family.state?.isLone === true },
+    ),
+    facts,
+    unsaid: unsaidOf(found, model),
+    unplanned,
+    encoder: readEncoder(found),
+    remarks,
   };
 }
 

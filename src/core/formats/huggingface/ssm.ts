@@ -73,7 +73,11 @@ export function readState(source: Source, model: LocatedFields<WrittenModel>): S
       ...(convolution === undefined ? {} : { stateConvolution: convolution }),
     },
     state: {
-      ...{ kind, heads: heads.value, headDim: headDim.value, stateDim: stateDim.value, groups: groups.value },
+      kind,
+      heads: heads.value,
+      headDim: headDim.value,
+      stateDim: stateDim.value,
+      groups: groups.value,
       convolution: convolution?.value ?? 0,
       chunk: chunk?.value ?? given.chunk.otherwise,
       ...(stepRank === undefined ? {} : { stepRank: stepRank.value }),

@@ -62,7 +62,10 @@ export function readStacks(source: Source): NonNullable<ModelTraits['stacks']> |
           decoderFfn: read(source, 'decoderFfn')?.value ?? defaults.ffn ?? 0,
         };
   return {
-    ...{ sourcePositions, finalNorms, ...sizes, maxSourcePositions: maxSourceOf(source) },
+    sourcePositions,
+    finalNorms,
+    ...sizes,
+    maxSourcePositions: maxSourceOf(source),
     ...(keyBias === undefined ? {} : { keyBias }),
     ...(relativeBias === undefined
       ? {}

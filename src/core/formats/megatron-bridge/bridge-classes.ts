@@ -27,8 +27,14 @@ export function bridgeClassConfig(name: string): string | null {
   if (sizes === undefined) return null;
   const [layers, hidden, heads, groups, ffn] = sizes;
   return JSON.stringify({
-    ...{ model_type: 'llama', num_hidden_layers: layers, hidden_size: hidden, num_attention_heads: heads, num_key_value_heads: groups },
-    ...{ intermediate_size: ffn, vocab_size: vocabularies[family], tie_word_embeddings: name.startsWith('Llama32') },
+    model_type: 'llama',
+    num_hidden_layers: layers,
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    num_key_value_heads: groups,
+    intermediate_size: ffn,
+    vocab_size: vocabularies[family],
+    tie_word_embeddings: name.startsWith('Llama32'),
     max_position_embeddings: family === 'llama2' ? 4096 : name.startsWith('Llama3M') ? 8192 : 131072,
   });
 }

@@ -27,19 +27,29 @@ const qwen3Moe: Sizes = {
   decoder_sparse_step: 1,
 };
 const llama4: Sizes = {
-  ...{
-    model_type: 'llama4_text',
-    hidden_size: 5120,
-    num_hidden_layers: 48,
-    num_attention_heads: 40,
-    num_key_value_heads: 8,
-    head_dim: 128,
-  },
-  ...{ intermediate_size: 8192, intermediate_size_mlp: 16384, num_experts_per_tok: 1, vocab_size: 202048, tie_word_embeddings: false },
+  model_type: 'llama4_text',
+  hidden_size: 5120,
+  num_hidden_layers: 48,
+  num_attention_heads: 40,
+  num_key_value_heads: 8,
+  head_dim: 128,
+  intermediate_size: 8192,
+  intermediate_size_mlp: 16384,
+  num_experts_per_tok: 1,
+  vocab_size: 202048,
+  tie_word_embeddings: false,
 };
 const deepseek: Sizes = {
-  ...{ model_type: 'deepseek_v3', tie_word_embeddings: false, max_position_embeddings: 16384, num_nextn_predict_layers: 0 },
-  ...{ kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128, first_k_dense_replace: 1, moe_layer_freq: 1 },
+  model_type: 'deepseek_v3',
+  tie_word_embeddings: false,
+  max_position_embeddings: 16384,
+  num_nextn_predict_layers: 0,
+  kv_lora_rank: 512,
+  qk_nope_head_dim: 128,
+  qk_rope_head_dim: 64,
+  v_head_dim: 128,
+  first_k_dense_replace: 1,
+  moe_layer_freq: 1,
 };
 
 function llama(layers: number, hidden: number, heads: number, ffn: number): Sizes {

@@ -24,7 +24,13 @@ export function readTorchTitan(file: string, text: string): LauncherFile {
   const sizes = sizesRemark(settings, modelFiles);
   const place = firstPlace(file, facts);
   return {
-    ...{ file, format: 'torchtitan', text, place, facts, modelFiles, placeholders: [] },
+    file,
+    format: 'torchtitan',
+    text,
+    place,
+    facts,
+    modelFiles,
+    placeholders: [],
     remarks: sizes === null ? remarks : [...remarks, sizes],
   };
 }

@@ -86,8 +86,15 @@ const bridgeSections = [
 ];
 const neoxOnly = ['pipe_parallel_size', 'gpt_j_residual', 'no_weight_tying', 'output_layer_parallelism', 'pos_emb', 'rotary_pct'];
 const neoxToo = [
-  ...['model_parallel_size', 'num_layers', 'hidden_size', 'num_attention_heads', 'seq_length'],
-  ...['train_micro_batch_size_per_gpu', 'train_batch_size', 'zero_optimization', 'pipe_partition_method'],
+  'model_parallel_size',
+  'num_layers',
+  'hidden_size',
+  'num_attention_heads',
+  'seq_length',
+  'train_micro_batch_size_per_gpu',
+  'train_batch_size',
+  'zero_optimization',
+  'pipe_partition_method',
 ];
 
 function hasAny(names: ReadonlySet<string> | undefined, wanted: readonly string[]): boolean {

@@ -148,7 +148,11 @@ function modelOf(facts: Facts): ModelSpec | null {
   const [experts, active] = [countOf(facts, 'experts'), countOf(facts, 'activeExperts') ?? 1];
   const ffn = countOf(facts, 'ffn') ?? 4 * hidden;
   return {
-    ...{ modelType: facts.modelType?.value ?? 'custom', layers, hidden, heads, vocab },
+    modelType: facts.modelType?.value ?? 'custom',
+    layers,
+    hidden,
+    heads,
+    vocab,
     kvHeads: countOf(facts, 'kvHeads') ?? heads,
     headDim: countOf(facts, 'headDim') ?? hidden / heads,
     ffn: experts === null ? ffn : (countOf(facts, 'expertFfn') ?? ffn),
@@ -157,7 +161,10 @@ function modelOf(facts: Facts): ModelSpec | null {
     maxPositions: null,
     positions: facts.positions?.value ?? 'none',
     norm: facts.norm?.value ?? 'layernorm',
-    ...{ qkvBias: false, attentionOutputBias: false, mlpBias: false, qkNorm: false },
+    qkvBias: false,
+    attentionOutputBias: false,
+    mlpBias: false,
+    qkNorm: false,
     experts: experts === null ? null : { count: experts, active },
   };
 }

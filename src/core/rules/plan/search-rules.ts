@@ -107,6 +107,10 @@ function causeText({ point }: FoundPlan, { part, ms, key }: Cause, gpusPerNode: 
 }
 
 const words: Readonly<Record<string, string>> = {
-  ...{ tensor: 'Tensor', pipeline: 'Pipeline', data: 'Data', context: 'Context', expert: 'Expert' },
+  tensor: 'Tensor',
+  pipeline: 'Pipeline',
+  data: 'Data',
+  context: 'Context',
+  expert: 'Expert',
   virtualStages: 'Virtual stages',
 };

@@ -5,9 +5,9 @@ import { operationKind, type Schedule } from '../schedule';
  * gradients (B), then what FSDP does to the weights of a chunk.
  */
 export const actionNames = [
-  ...['F', 'B', 'I', 'W'],
-  ...['SEND_F', 'RECV_F', 'SEND_B', 'RECV_B'],
-  ...['UNSHARD', 'RESHARD', 'REDUCE_GRAD'],
+  'F', 'B', 'I', 'W',
+  'SEND_F', 'RECV_F', 'SEND_B', 'RECV_B',
+  'UNSHARD', 'RESHARD', 'REDUCE_GRAD',
 ] as const; // prettier-ignore
 
 /** Index into `actionNames`. */

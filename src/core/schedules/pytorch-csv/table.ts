@@ -143,8 +143,11 @@ function tableOf(capacity: number) {
     },
     done: (): LocatedTable => {
       const table = {
-        ...{ rowStart: Uint32Array.from(rowStart), type: type.subarray(0, row), overlapsNext: overlapsNext.subarray(0, row) },
-        ...{ chunk: chunk.subarray(0, row), microBatch: microBatch.subarray(0, row) },
+        rowStart: Uint32Array.from(rowStart),
+        type: type.subarray(0, row),
+        overlapsNext: overlapsNext.subarray(0, row),
+        chunk: chunk.subarray(0, row),
+        microBatch: microBatch.subarray(0, row),
       };
       const positions = {
         line: Uint32Array.from(line),

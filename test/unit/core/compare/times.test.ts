@@ -74,7 +74,9 @@ describe('Measured times', () => {
       stages: [0, 1, 2, 3].map((stage) => ({ stage, forwardMs: 1, backwardMs: 1 })),
     });
     const measured = stages.map(({ stage, forward, backward }) => ({
-      ...{ stage, forwardMs: (forward?.predictedMs ?? 0) * (stage === 2 ? 1.2 : 1), backwardMs: backward?.predictedMs ?? 0 },
+      stage,
+      forwardMs: (forward?.predictedMs ?? 0) * (stage === 2 ? 1.2 : 1),
+      backwardMs: backward?.predictedMs ?? 0,
     }));
     assert.equal(compareWithTimes(plan, { stepsMs: [], stages: measured }).straggler, 2);
   });

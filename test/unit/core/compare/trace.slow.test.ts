@@ -106,7 +106,8 @@ describe('A plan beside a trace', () => {
       const replica = (pid: number) =>
         eventsOf(slow, ({ stage, kind, microBatch }) => ({
           name: kind === operationKind.forward ? 'forward-compute' : 'backward-compute',
-          ...{ pid, tid: 10 * stage + 5 * pid },
+          pid,
+          tid: 10 * stage + 5 * pid,
           args: args ? { step: 23, model_chunk: 0, mb_id: microBatch } : {},
         }));
       const comparison = compared(plan, json([...replica(0), ...replica(1)]));

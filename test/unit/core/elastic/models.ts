@@ -7,9 +7,24 @@ import type { ModelSpec } from '../../../../src/core/spec/model';
 import type { Layout, TrainingSpec } from '../../../../src/core/spec/request';
 
 export const gptSmall: ModelSpec = {
-  ...{ modelType: 'gpt2', layers: 12, hidden: 768, heads: 12, kvHeads: 12, headDim: 64, ffn: 3072, gatedMlp: false, vocab: 50257 },
-  ...{ tiedEmbeddings: true, maxPositions: 1024, positions: 'learned', norm: 'layernorm', qkNorm: false, experts: null },
-  ...{ qkvBias: true, attentionOutputBias: true, mlpBias: true },
+  modelType: 'gpt2',
+  layers: 12,
+  hidden: 768,
+  heads: 12,
+  kvHeads: 12,
+  headDim: 64,
+  ffn: 3072,
+  gatedMlp: false,
+  vocab: 50257,
+  tiedEmbeddings: true,
+  maxPositions: 1024,
+  positions: 'learned',
+  norm: 'layernorm',
+  qkNorm: false,
+  experts: null,
+  qkvBias: true,
+  attentionOutputBias: true,
+  mlpBias: true,
 };
 
 const vitSpec: ModelSpec = { ...gptSmall, modelType: 'vit', vocab: 0, tiedEmbeddings: false, maxPositions: null };
@@ -28,7 +43,15 @@ export const vitBase: ElasticModel = {
 
 const bertSpec: ModelSpec = {
   ...gptSmall,
-  ...{ modelType: 'bert', layers: 24, hidden: 1024, heads: 16, kvHeads: 16, headDim: 64, ffn: 4096, vocab: 30522, maxPositions: 512 },
+  modelType: 'bert',
+  layers: 24,
+  hidden: 1024,
+  heads: 16,
+  kvHeads: 16,
+  headDim: 64,
+  ffn: 4096,
+  vocab: 30522,
+  maxPositions: 512,
 };
 
 export const bertLarge: ElasticModel = {
@@ -40,8 +63,18 @@ export const layoutOfOne: Layout = { tensor: 1, pipeline: 1, data: 1, context: 1
 
 export function trainingOf(sequenceLength: number): TrainingSpec {
   return {
-    ...{ sequenceLength, microBatch: 1, globalBatch: 1, precision: 'fp32', optimizer: 'sgd', zeroStage: 0, recompute: 'none' },
-    ...{ attention: 'unfused', sequenceParallel: false, fusedCrossEntropy: false, dropout: false, fp32Gradients: true },
+    sequenceLength,
+    microBatch: 1,
+    globalBatch: 1,
+    precision: 'fp32',
+    optimizer: 'sgd',
+    zeroStage: 0,
+    recompute: 'none',
+    attention: 'unfused',
+    sequenceParallel: false,
+    fusedCrossEntropy: false,
+    dropout: false,
+    fp32Gradients: true,
   };
 }
 
@@ -50,15 +83,31 @@ const { gpu, links } = gpuPresets['V100-16GB'];
 /** ViT-B/16 on two nodes of eight GPUs, as the CIFAR-10 run of PipeTransformer. */
 export function requestOf(changes: Partial<ElasticRequest>): ElasticRequest {
   return {
-    ...{ title: 'ViT-B/16', model: vitBase, training: trainingOf(197), constants: defaultConstants, profile: null, assumptions: [] },
+    title: 'ViT-B/16',
+    model: vitBase,
+    training: trainingOf(197),
+    constants: defaultConstants,
+    profile: null,
+    assumptions: [],
     cluster: { gpu, links, nodes: 2, gpusPerNode: 8 },
     freezing: { kind: 'given', frozenLayers: [0, 0, 6, 8, 8, 8, 10, 10, 12, 12] },
-    ...{ epochs: 10, datasetSize: 50_000, batch: 320, batchScaling: 'scaled', microBatches: 'table', firstLength: 8, balance: 'greedy' },
+    epochs: 10,
+    datasetSize: 50_000,
+    batch: 320,
+    batchScaling: 'scaled',
+    microBatches: 'table',
+    firstLength: 8,
+    balance: 'greedy',
     cache: {
-      ...{ enabled: true, hostMemoryBytes: 256 * 2 ** 30, diskBytes: 0, diskBytesPerSecond: 2e9 },
+      enabled: true,
+      hostMemoryBytes: 256 * 2 ** 30,
+      diskBytes: 0,
+      diskBytesPerSecond: 2e9,
       hostLinkBytesPerSecond: 12e9,
     },
-    ...{ transitionMs: 12_000, throughputs: [], fillingThroughputs: [] },
+    transitionMs: 12_000,
+    throughputs: [],
+    fillingThroughputs: [],
     ...changes,
   };
 }

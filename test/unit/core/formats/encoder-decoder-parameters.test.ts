@@ -6,9 +6,15 @@ import { parameterCount } from '../../../../src/core/model/parameters';
 const t5 = (d_model: number, d_ff: number, d_kv: number, num_heads: number, num_layers: number) => ({ model_type: 't5', d_model, d_ff, d_kv, num_heads, num_layers }); // prettier-ignore
 const gated = { feed_forward_proj: 'gated-gelu', tie_word_embeddings: false };
 const bart = (model_type: string, vocab_size: number, d_model: number, layers: number, heads: number, ffn: number) => ({
-  ...{ model_type, vocab_size, d_model },
-  ...{ encoder_layers: layers, encoder_attention_heads: heads, encoder_ffn_dim: ffn },
-  ...{ decoder_layers: layers, decoder_attention_heads: heads, decoder_ffn_dim: ffn },
+  model_type,
+  vocab_size,
+  d_model,
+  encoder_layers: layers,
+  encoder_attention_heads: heads,
+  encoder_ffn_dim: ffn,
+  decoder_layers: layers,
+  decoder_attention_heads: heads,
+  decoder_ffn_dim: ffn,
 });
 
 /** Parameters as the weights' publishers or those who loaded them report, with sinusoids that the class counts though they are not learned; what the config leaves out is the class's default. */

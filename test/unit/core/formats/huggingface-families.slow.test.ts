@@ -51,8 +51,16 @@ describe('families of HuggingFace configs', () => {
     const count = async (config: object) => parametersOf(await load({ 'config.json': JSON.stringify(config) }));
     assert.equal(await count({ model_type: 'deepseek_v3' }), 671_026_404_352);
     const lite = {
-      ...{ model_type: 'deepseek_v2', vocab_size: 102400, hidden_size: 2048, intermediate_size: 10944, moe_intermediate_size: 1408 },
-      ...{ num_hidden_layers: 27, num_attention_heads: 16, q_lora_rank: null, first_k_dense_replace: 1, num_experts_per_tok: 6 },
+      model_type: 'deepseek_v2',
+      vocab_size: 102400,
+      hidden_size: 2048,
+      intermediate_size: 10944,
+      moe_intermediate_size: 1408,
+      num_hidden_layers: 27,
+      num_attention_heads: 16,
+      q_lora_rank: null,
+      first_k_dense_replace: 1,
+      num_experts_per_tok: 6,
     };
     assert.equal(await count(lite), 15_706_484_224);
     assert.equal(await count({ model_type: 'qwen2_moe' }), 14_315_784_192);
@@ -237,9 +245,26 @@ describe('families of HuggingFace configs', () => {
   it('answer hostile values with an error that has a place, in every family', () => {
     const values = [-1, 0, 1.5, 1e308, '12', true, [], {}, [1, 'x'], null, ''];
     const keys = [
-      ...['hidden_size', 'n_embd', 'num_hidden_layers', 'n_head', 'kv_lora_rank', 'layer_types', 'sliding_window', 'multi_query'],
-      ...['sliding_window_pattern', 'cross_attention_layers', 'attn_config', 'expansion_ratio', 'feed_forward_proj', 'text_config'],
-      ...['mlp_only_layers', 'max_window_layers', 'architectures', 'num_decoder_layers', 'n_routed_experts', 'tie_word_embeddings'],
+      'hidden_size',
+      'n_embd',
+      'num_hidden_layers',
+      'n_head',
+      'kv_lora_rank',
+      'layer_types',
+      'sliding_window',
+      'multi_query',
+      'sliding_window_pattern',
+      'cross_attention_layers',
+      'attn_config',
+      'expansion_ratio',
+      'feed_forward_proj',
+      'text_config',
+      'mlp_only_layers',
+      'max_window_layers',
+      'architectures',
+      'num_decoder_layers',
+      'n_routed_experts',
+      'tie_word_embeddings',
     ];
     for (const [family, model_type] of familyNames.entries())
       for (const key of keys)

@@ -21,8 +21,17 @@ const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 describe('the run of a launcher', () => {
   it('plans exactly the layout, batch and schedule that are launched', () => {
     const facts: Partial<FactValues> = {
-      ...{ tensor: 2, pipeline: 4, virtualStages: 2, sequenceLength: 1024, microBatch: 2, globalBatch: 64, precision: 'bf16' as const },
-      ...{ world: 16, distributedOptimizer: true, recomputeGranularity: 'full', sequenceParallel: true },
+      tensor: 2,
+      pipeline: 4,
+      virtualStages: 2,
+      sequenceLength: 1024,
+      microBatch: 2,
+      globalBatch: 64,
+      precision: 'bf16' as const,
+      world: 16,
+      distributedOptimizer: true,
+      recomputeGranularity: 'full',
+      sequenceParallel: true,
     };
     const run = runOfLauncher(launcher({ ...sizes, ...facts }), 'train', null);
     const plan = makePlan(resolveRun(run, defaults));
@@ -95,10 +104,32 @@ describe('the run of a launcher', () => {
   it('plans latent attention, shared experts and dense layers that flags describe', () => {
     const run = runOfLauncher(
       launcher({
-        ...{ layers: 4, hidden: 5120, heads: 128, kvHeads: 128, ffn: 12288, vocab: 102400, gatedMlp: true, tiedEmbeddings: false },
-        ...{ latentAttention: true, qLoraRank: 1536, kvLoraRank: 512, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 },
-        ...{ experts: 160, activeExperts: 6, expertFfn: 1536, sharedExpertFfn: 3072, moeLayerFrequency: '([0]*1+[1]*3)*1' },
-        ...{ tensor: 2, pipeline: 2, expert: 8, expertTensor: 1, world: 16, sequenceLength: 4096, distributedOptimizer: true },
+        layers: 4,
+        hidden: 5120,
+        heads: 128,
+        kvHeads: 128,
+        ffn: 12288,
+        vocab: 102400,
+        gatedMlp: true,
+        tiedEmbeddings: false,
+        latentAttention: true,
+        qLoraRank: 1536,
+        kvLoraRank: 512,
+        qkNopeHeadDim: 128,
+        qkRopeHeadDim: 64,
+        vHeadDim: 128,
+        experts: 160,
+        activeExperts: 6,
+        expertFfn: 1536,
+        sharedExpertFfn: 3072,
+        moeLayerFrequency: '([0]*1+[1]*3)*1',
+        tensor: 2,
+        pipeline: 2,
+        expert: 8,
+        expertTensor: 1,
+        world: 16,
+        sequenceLength: 4096,
+        distributedOptimizer: true,
       }),
       'train',
       null,

@@ -35,24 +35,30 @@ function profileOf({ model, layout }: PlanRequest): Profile {
   const [fit, end] = [fitPart(layer), fitPart(ends)];
   assert.ok(fit !== null && end !== null);
   return {
-    ...{
-      version: 1,
-      kind: 'terapipe-profile',
-      status: 'complete',
-      error: null,
-      measuredAt: '2026-01-01T00:00:00.000Z',
-      source: 'onnxruntime',
-    },
+    version: 1,
+    kind: 'terapipe-profile',
+    status: 'complete',
+    error: null,
+    measuredAt: '2026-01-01T00:00:00.000Z',
+    source: 'onnxruntime',
     device: { kind: 'gpu', name: 'NVIDIA A100-SXM4-40GB', memoryBytes: 40 * 2 ** 30, driver: null },
-    ...{ provider: 'cuda', versions: {}, title: 'half', tensor: layout.tensor, precision: 'fp16', sequenceLength: 1024, largestBatch: 2 },
+    provider: 'cuda',
+    versions: {},
+    title: 'half',
+    tensor: layout.tensor,
+    precision: 'fp16',
+    sequenceLength: 1024,
+    largestBatch: 2,
     shape: layerShapeOf(model, layout.tensor),
     attention: { forward: 'MultiHeadAttention', backward: 'explicit' },
     threads: 1,
     samples: { layer, embedding: ends, head: ends },
-    ...{ skipped: [], twoLayerRatio: 2 },
+    skipped: [],
+    twoLayerRatio: 2,
     fit: { layer: fit, embedding: end, head: end },
     errors: fitErrors(fit, layer),
-    ...{ seconds: 1, warnings: [] },
+    seconds: 1,
+    warnings: [],
   };
 }
 

@@ -45,7 +45,7 @@ describe('parameter count', () => {
   });
 
   it('equals Qwen3 30B-A3B, whose experts are narrow and whose heads are normed', () => {
-    const qwen = { ...llama3('70b', 48), ...{ hidden: 2048, heads: 32, kvHeads: 4, ffn: 768, vocab: 151936, qkNorm: true } };
+    const qwen = { ...llama3('70b', 48), hidden: 2048, heads: 32, kvHeads: 4, ffn: 768, vocab: 151936, qkNorm: true };
     assert.equal(parameterCount({ ...qwen, experts: { count: 128, active: 8 } }), 30_532_122_624);
   });
 

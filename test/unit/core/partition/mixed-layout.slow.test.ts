@@ -16,7 +16,10 @@ function problemOf(layers: number, nodes: readonly [number, number], { hidden = 
     layout: {},
   });
   return {
-    ...{ given: {}, model, constants, schedule: null },
+    given: {},
+    model,
+    constants,
+    schedule: null,
     cluster: clusterOf([group('H100-80GB', nodes[0]), group('A100-40GB', nodes[1])]),
     trainingOn: ({ tensor }) => ({ ...training, sequenceParallel: tensor > 1 }),
   };

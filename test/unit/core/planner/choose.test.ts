@@ -10,7 +10,12 @@ import { cases } from '../../../property/cases';
 const usable = 100;
 
 const scheduleOf: Readonly<Partial<Record<CandidateId, ScheduleName>>> = {
-  ...{ terapipe: 'TeraPipe', uniform: 'TeraPipe', whole: 'TeraPipe', '1f1b': '1F1B', gpipe: 'GPipe', 'equal-work': 'Seq1F1B' },
+  terapipe: 'TeraPipe',
+  uniform: 'TeraPipe',
+  whole: 'TeraPipe',
+  '1f1b': '1F1B',
+  gpipe: 'GPipe',
+  'equal-work': 'Seq1F1B',
 };
 
 function candidate(id: CandidateId, iterationMs: number, peakBytes: number): Candidate {

@@ -42,24 +42,30 @@ function profileFor(run: Run, name: string, factor = 20): Profile {
   const end = fitPart(ends);
   assert.ok(fit !== null && end !== null);
   return {
-    ...{
-      version: 1,
-      kind: 'terapipe-profile',
-      status: 'complete',
-      error: null,
-      measuredAt: '2026-01-01T00:00:00.000Z',
-      source: 'onnxruntime',
-    },
+    version: 1,
+    kind: 'terapipe-profile',
+    status: 'complete',
+    error: null,
+    measuredAt: '2026-01-01T00:00:00.000Z',
+    source: 'onnxruntime',
     device: { kind: name.includes('CPU') ? 'cpu' : 'gpu', name, memoryBytes: 40 * 2 ** 30, driver: null },
-    ...{ provider: 'cpu', versions: {}, title: 'small', tensor: 1, precision: 'fp16', sequenceLength: 768, largestBatch: 2 },
+    provider: 'cpu',
+    versions: {},
+    title: 'small',
+    tensor: 1,
+    precision: 'fp16',
+    sequenceLength: 768,
+    largestBatch: 2,
     shape: layerShapeOf(resolveRun({ ...run, profile: { value: null, source: { kind: 'override' } } }, defaults).model, 1),
     attention: { forward: 'MultiHeadAttention', backward: 'explicit' },
     threads: 1,
     samples: { layer, embedding: ends, head: ends },
-    ...{ skipped: [], twoLayerRatio: 2 },
+    skipped: [],
+    twoLayerRatio: 2,
     fit: { layer: fit, embedding: end, head: end },
     errors: fitErrors(fit, layer),
-    ...{ seconds: 1, warnings: [] },
+    seconds: 1,
+    warnings: [],
   };
 }
 

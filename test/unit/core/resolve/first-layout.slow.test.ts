@@ -22,30 +22,83 @@ import { verdictOf } from '../../../../src/core/memory-model/verdict';
 const defaults = { gpu: assumedGpuName, nodes: null, gpusPerNode: null };
 
 const llama = (hidden: number, layers: number, heads: number, ffn: number): object => ({
-  ...{ model_type: 'llama', hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, num_key_value_heads: 8 },
-  ...{ intermediate_size: ffn, vocab_size: 128_256, max_position_embeddings: 8192 },
+  model_type: 'llama',
+  hidden_size: hidden,
+  num_hidden_layers: layers,
+  num_attention_heads: heads,
+  num_key_value_heads: 8,
+  intermediate_size: ffn,
+  vocab_size: 128_256,
+  max_position_embeddings: 8192,
 });
 const qwenMoe = (hidden: number, layers: number, heads: number, expertFfn: number): object => ({
-  ...{ model_type: 'qwen3_moe', hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, num_key_value_heads: 4 },
-  ...{ head_dim: 128, intermediate_size: 3 * hidden, moe_intermediate_size: expertFfn, num_experts: 128, num_experts_per_tok: 8 },
-  ...{ decoder_sparse_step: 1, vocab_size: 151_936, max_position_embeddings: 40_960 },
+  model_type: 'qwen3_moe',
+  hidden_size: hidden,
+  num_hidden_layers: layers,
+  num_attention_heads: heads,
+  num_key_value_heads: 4,
+  head_dim: 128,
+  intermediate_size: 3 * hidden,
+  moe_intermediate_size: expertFfn,
+  num_experts: 128,
+  num_experts_per_tok: 8,
+  decoder_sparse_step: 1,
+  vocab_size: 151_936,
+  max_position_embeddings: 40_960,
 });
 const neox = (hidden: number, layers: number): object => ({
-  ...{ model_type: 'gpt_neox', hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: 64, intermediate_size: 4 * hidden },
-  ...{ vocab_size: 50_432, max_position_embeddings: 2048 },
+  model_type: 'gpt_neox',
+  hidden_size: hidden,
+  num_hidden_layers: layers,
+  num_attention_heads: 64,
+  intermediate_size: 4 * hidden,
+  vocab_size: 50_432,
+  max_position_embeddings: 2048,
 });
 const deepSeekV3 = {
-  ...{ model_type: 'deepseek_v3', hidden_size: 7168, num_hidden_layers: 61, num_attention_heads: 128, num_key_value_heads: 128 },
-  ...{ intermediate_size: 18_432, moe_intermediate_size: 2048, n_routed_experts: 256, num_experts_per_tok: 8, n_shared_experts: 1 },
-  ...{ first_k_dense_replace: 3, moe_layer_freq: 1, kv_lora_rank: 512, q_lora_rank: 1536, qk_nope_head_dim: 128, qk_rope_head_dim: 64 },
-  ...{ v_head_dim: 128, num_nextn_predict_layers: 1, n_group: 8, topk_group: 4, vocab_size: 129_280, max_position_embeddings: 163_840 },
+  model_type: 'deepseek_v3',
+  hidden_size: 7168,
+  num_hidden_layers: 61,
+  num_attention_heads: 128,
+  num_key_value_heads: 128,
+  intermediate_size: 18_432,
+  moe_intermediate_size: 2048,
+  n_routed_experts: 256,
+  num_experts_per_tok: 8,
+  n_shared_experts: 1,
+  first_k_dense_replace: 3,
+  moe_layer_freq: 1,
+  kv_lora_rank: 512,
+  q_lora_rank: 1536,
+  qk_nope_head_dim: 128,
+  qk_rope_head_dim: 64,
+  v_head_dim: 128,
+  num_nextn_predict_layers: 1,
+  n_group: 8,
+  topk_group: 4,
+  vocab_size: 129_280,
+  max_position_embeddings: 163_840,
 };
 const mixtral = {
-  ...{ model_type: 'mixtral', hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32, num_key_value_heads: 8 },
-  ...{ intermediate_size: 14_336, num_local_experts: 8, num_experts_per_tok: 2, vocab_size: 32_000, max_position_embeddings: 32_768 },
+  model_type: 'mixtral',
+  hidden_size: 4096,
+  num_hidden_layers: 32,
+  num_attention_heads: 32,
+  num_key_value_heads: 8,
+  intermediate_size: 14_336,
+  num_local_experts: 8,
+  num_experts_per_tok: 2,
+  vocab_size: 32_000,
+  max_position_embeddings: 32_768,
 };
 const mamba = {
-  ...{ model_type: 'mamba', hidden_size: 2560, num_hidden_layers: 64, state_size: 16, expand: 2, conv_kernel: 4, time_step_rank: 160 },
+  model_type: 'mamba',
+  hidden_size: 2560,
+  num_hidden_layers: 64,
+  state_size: 16,
+  expand: 2,
+  conv_kernel: 4,
+  time_step_rank: 160,
   vocab_size: 50_280,
 };
 
@@ -106,7 +159,8 @@ async function read(file: string, text: string): Promise<Run> {
 function oneForwardOneBackward(request: PlanRequest): Measured {
   const { training, layout } = request;
   const scheme = Array.from({ length: training.globalBatch / layout.data / training.microBatch }, () => ({
-    ...{ batch: training.microBatch, tokens: [training.sequenceLength] },
+    batch: training.microBatch,
+    tokens: [training.sequenceLength],
   }));
   return measure(pipelineOf(request), { id: '1f1b', name: '1F1B', schedule: '1F1B', scheme, certificate: null });
 }
@@ -207,9 +261,19 @@ describe('a model without a layout', () => {
 describe('a launcher without a cluster', () => {
   const neoxFile = (...more: readonly string[]): string =>
     [
-      ...['"num_layers": 80', '"hidden_size": 8192', '"num_attention_heads": 64', '"seq_length": 2048', '"max_position_embeddings": 2048'],
-      ...['"pos_emb": "rotary"', '"rotary_pct": 0.25', '"gpt_j_residual": true', '"no_weight_tying": true', '"norm": "layernorm"'],
-      ...['"zero_optimization": {"stage": 1}', '"fp16": {"enabled": true}', ...more],
+      '"num_layers": 80',
+      '"hidden_size": 8192',
+      '"num_attention_heads": 64',
+      '"seq_length": 2048',
+      '"max_position_embeddings": 2048',
+      '"pos_emb": "rotary"',
+      '"rotary_pct": 0.25',
+      '"gpt_j_residual": true',
+      '"no_weight_tying": true',
+      '"norm": "layernorm"',
+      '"zero_optimization": {"stage": 1}',
+      '"fp16": {"enabled": true}',
+      ...more,
     ].join('\n');
 
   for (const [name, more] of [

@@ -8,14 +8,35 @@ import { defaultConstants } from '../../../../src/core/spec/cost-constants';
 import { experiment, cpu } from './devices';
 
 export const model: ModelSpec = {
-  ...{ modelType: 'gpt2', layers: 12, hidden: 768, heads: 12, kvHeads: 12, headDim: 64, ffn: 3072, gatedMlp: false, vocab: 50257 },
-  ...{ tiedEmbeddings: true, maxPositions: 1024, positions: 'learned', norm: 'layernorm' },
-  ...{ qkvBias: true, attentionOutputBias: true, mlpBias: true, qkNorm: false, experts: null },
+  modelType: 'gpt2',
+  layers: 12,
+  hidden: 768,
+  heads: 12,
+  kvHeads: 12,
+  headDim: 64,
+  ffn: 3072,
+  gatedMlp: false,
+  vocab: 50257,
+  tiedEmbeddings: true,
+  maxPositions: 1024,
+  positions: 'learned',
+  norm: 'layernorm',
+  qkvBias: true,
+  attentionOutputBias: true,
+  mlpBias: true,
+  qkNorm: false,
+  experts: null,
 };
 
 export const layerSamples = experiment(cpu, { tokens: 1024, sequence: 1024, unit: 64, batches: [1, 2] }, 7, 24);
 const endSamples: Sample[] = [64, 256, 1024].map((tokens) => ({
-  ...{ batch: 1, tokens, context: 0, forwardMs: 0.01 * tokens, backwardMs: 0.02 * tokens, rounds: 4, holdOut: false },
+  batch: 1,
+  tokens,
+  context: 0,
+  forwardMs: 0.01 * tokens,
+  backwardMs: 0.02 * tokens,
+  rounds: 4,
+  holdOut: false,
 }));
 
 /** A profile of one GPT-2 layer on an A100, complete in every field. */
@@ -64,11 +85,21 @@ export function requestWith(changes: {
     model: { ...model, ...changes.model },
     cluster: { gpu: { ...gpu, name: changes.gpu ?? gpu.name }, links, nodes: 1, gpusPerNode },
     training: {
-      ...{ sequenceLength: 1024, microBatch: 1, globalBatch: 8, precision: 'fp16', optimizer: 'adam', zeroStage: 0, recompute: 'none' },
-      ...{ attention: 'flash', sequenceParallel: false, fusedCrossEntropy: false, dropout: false, fp32Gradients: true },
+      sequenceLength: 1024,
+      microBatch: 1,
+      globalBatch: 8,
+      precision: 'fp16',
+      optimizer: 'adam',
+      zeroStage: 0,
+      recompute: 'none',
+      attention: 'flash',
+      sequenceParallel: false,
+      fusedCrossEntropy: false,
+      dropout: false,
+      fp32Gradients: true,
       ...changes.training,
     },
-    layout: { ...{ tensor: 1, pipeline: 4, data: 2, context: 1, expert: 1, virtualStages: 1 }, ...changes.layout },
+    layout: { tensor: 1, pipeline: 4, data: 2, context: 1, expert: 1, virtualStages: 1, ...changes.layout },
     schedule: null,
     slicing: { unit: null, scheme: null },
     constants: defaultConstants,

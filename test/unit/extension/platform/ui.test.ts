@@ -11,8 +11,17 @@ const boundary = 'platform/ui.ts';
 
 /** Calls of `vscode.window` that show text with links or pictures in it. */
 const showing = new Set([
-  ...['showInformationMessage', 'showWarningMessage', 'showErrorMessage', 'withProgress', 'setStatusBarMessage', 'createStatusBarItem'],
-  ...['showQuickPick', 'createQuickPick', 'showInputBox', 'createInputBox', 'showWorkspaceFolderPick'],
+  'showInformationMessage',
+  'showWarningMessage',
+  'showErrorMessage',
+  'withProgress',
+  'setStatusBarMessage',
+  'createStatusBarItem',
+  'showQuickPick',
+  'createQuickPick',
+  'showInputBox',
+  'createInputBox',
+  'showWorkspaceFolderPick',
 ]);
 /** Classes whose texts are shown so; a lens gets its text from a command. */
 const shownClasses = new Set(['TreeItem', 'TreeItem2']);

@@ -41,7 +41,10 @@ function comparedWorld(): ComparedWorld {
     new Promise((resolve, reject) => {
       signal.addEventListener('abort', () => reject(new CancelledError()));
       started.push({
-        ...{ plan, against, signal, progress: (fraction) => onProgress?.(fraction) },
+        plan,
+        against,
+        signal,
+        progress: (fraction) => onProgress?.(fraction),
         finish: async () => {
           resolve(
             against.kind === 'plan'

@@ -47,7 +47,9 @@ function searchWorld(files: Readonly<Record<string, string>>, automatic = true):
       const signal = options.signal as AbortSignal;
       signal.addEventListener('abort', () => reject(new CancelledError()));
       started.push({
-        ...{ problem, signal, improvements: options.improvements === true },
+        problem,
+        signal,
+        improvements: options.improvements === true,
         finish: async () => {
           resolve(answerSearch(problem, { tokenBudget: null, improvements: false }));
           await nextTurn();

@@ -38,8 +38,11 @@ describe('the limit of sessions', () => {
 
   it('forgets the oldest whose timelines are too large together, and keeps what is shown whatever it takes', () => {
     const { sessions, files, tell } = listed([
-      ...[sessionOf('shown', 100 * mib), sessionOf('a', 30 * mib), sessionOf('b', 30 * mib)],
-      ...[sessionOf('c', 30 * mib), sessionOf('small', mib)],
+      sessionOf('shown', 100 * mib),
+      sessionOf('a', 30 * mib),
+      sessionOf('b', 30 * mib),
+      sessionOf('c', 30 * mib),
+      sessionOf('small', mib),
     ]);
     limitSessions(sessions, (file) => file === 'shown');
     tell();

@@ -10,18 +10,39 @@ import { bert, bertSizes, fusedGpt2, gpt2, gpt2Sizes, llama, llamaSizes, packedL
 
 const gpt2Spec: ModelSpec = {
   modelType: 'onnx',
-  ...{ layers: gpt2Sizes.layers, hidden: gpt2Sizes.hidden, heads: gpt2Sizes.heads, kvHeads: gpt2Sizes.heads, headDim: 12 },
-  ...{ ffn: gpt2Sizes.ffn, gatedMlp: false, vocab: gpt2Sizes.vocab, tiedEmbeddings: true },
-  ...{ maxPositions: gpt2Sizes.positions, positions: 'learned', norm: 'layernorm' },
-  ...{ qkvBias: true, attentionOutputBias: true, mlpBias: true, qkNorm: false, experts: null },
+  layers: gpt2Sizes.layers,
+  hidden: gpt2Sizes.hidden,
+  heads: gpt2Sizes.heads,
+  kvHeads: gpt2Sizes.heads,
+  headDim: 12,
+  ffn: gpt2Sizes.ffn,
+  gatedMlp: false,
+  vocab: gpt2Sizes.vocab,
+  tiedEmbeddings: true,
+  maxPositions: gpt2Sizes.positions,
+  positions: 'learned',
+  norm: 'layernorm',
+  qkvBias: true,
+  attentionOutputBias: true,
+  mlpBias: true,
+  qkNorm: false,
+  experts: null,
 };
 
 const { positions: packedPositions, ...packed } = packedSizes;
 const llamaSpec: ModelSpec = {
   modelType: 'onnx',
   ...llamaSizes,
-  ...{ gatedMlp: true, tiedEmbeddings: false, maxPositions: null, positions: 'rotary', norm: 'rmsnorm' },
-  ...{ qkvBias: false, attentionOutputBias: false, mlpBias: false, qkNorm: false, experts: null },
+  gatedMlp: true,
+  tiedEmbeddings: false,
+  maxPositions: null,
+  positions: 'rotary',
+  norm: 'rmsnorm',
+  qkvBias: false,
+  attentionOutputBias: false,
+  mlpBias: false,
+  qkNorm: false,
+  experts: null,
 };
 
 describe('modelOfOnnx', () => {

@@ -47,8 +47,21 @@ describe('runOfOnnx', () => {
     assert.deepEqual([run.title, run.format, run.files], ['model', 'onnx', [run.file]]);
     const request = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 1 });
     assert.deepEqual(layerShapeOf(request.model, 1), {
-      ...{ hidden, heads, kvHeads: heads, headDim: hidden / heads, ffn, gatedMlp: false, norm: 'layernorm', rotary: false },
-      ...{ qkvBias: true, attentionOutputBias: true, mlpBias: true, qkNorm: false, experts: null, vocab: 256, learnedPositions: true },
+      hidden,
+      heads,
+      kvHeads: heads,
+      headDim: hidden / heads,
+      ffn,
+      gatedMlp: false,
+      norm: 'layernorm',
+      rotary: false,
+      qkvBias: true,
+      attentionOutputBias: true,
+      mlpBias: true,
+      qkNorm: false,
+      experts: null,
+      vocab: 256,
+      learnedPositions: true,
     });
     assert.ok(makePlan(request).candidates.every(({ iterationMs }) => iterationMs > 0));
     assert.ok(request.assumptions.some(({ key, because }) => key === 'model.vocab' && because === 'transformer.wte.weight is 211 x 48'));

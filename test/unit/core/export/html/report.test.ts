@@ -59,7 +59,9 @@ describe('a plan as an HTML page', () => {
       groups: 1,
       convolution: 4,
       chunk: 256,
-      ...{ convolutionBias: true, projectionBias: false, normParameters: 1024 },
+      convolutionBias: true,
+      projectionBias: false,
+      normParameters: 1024,
     } as const;
     const words = (layerKinds: readonly LayerKind[]): string => {
       const model = { ...plan.request.model, state, layerKinds };

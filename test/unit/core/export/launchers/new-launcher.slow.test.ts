@@ -85,7 +85,14 @@ describe('a new launcher file', () => {
   it('of Megatron says the model of DeepSeek-V3, latent attention and dense layers included', () => {
     const model: HandOver['model'] = {
       ...planWith().model,
-      ...{ layers: 14, hidden: 7168, heads: 128, kvHeads: 128, headDim: 128, ffn: 2048, denseFfn: 18432, positions: 'rotary' },
+      layers: 14,
+      hidden: 7168,
+      heads: 128,
+      kvHeads: 128,
+      headDim: 128,
+      ffn: 2048,
+      denseFfn: 18432,
+      positions: 'rotary',
       experts: { count: 64, active: 8, sharedFfn: 2048 },
       latent: { qRank: 1536, kvRank: 512, nopeHeadDim: 128, ropeHeadDim: 64, vHeadDim: 128 },
       layerKinds: Array.from({ length: 14 }, (_, layer) => ({ feedForward: layer < 3 ? 'dense' : 'experts', window: null })),

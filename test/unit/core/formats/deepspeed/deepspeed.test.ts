@@ -55,14 +55,17 @@ describe('DeepSpeed JSON reader', () => {
     const text = fixture('deepspeed.json');
     const { facts, remarks, modelFiles, placeholders, place } = readDeepSpeed('ds.json', text);
     assert.deepEqual(values(facts), {
-      ...{ globalBatch: 64, microBatch: 2, gradientAccumulation: 4, zeroStage: 1, offloadOptimizer: 'cpu', precision: 'bf16' },
-      ...{
-        optimizer: 'AdamW',
-        activationCheckpointing: true,
-        recomputeGranularity: 'full',
-        pipeline: 4,
-        partitionMethod: 'type:transformer',
-      },
+      globalBatch: 64,
+      microBatch: 2,
+      gradientAccumulation: 4,
+      zeroStage: 1,
+      offloadOptimizer: 'cpu',
+      precision: 'bf16',
+      optimizer: 'AdamW',
+      activationCheckpointing: true,
+      recomputeGranularity: 'full',
+      pipeline: 4,
+      partitionMethod: 'type:transformer',
     });
     assert.deepEqual([remarks, modelFiles, placeholders], [[], [], []]);
     assert.equal(textOf(text, facts.partitionMethod), '"type:transformer"');
@@ -91,8 +94,12 @@ describe('DeepSpeed JSON reader', () => {
     assert.deepEqual(values(facts), { pipeline: 2 });
     const marked = remarks.map(({ code, place: { range } }) => `${code} ${text.slice(range.start, range.end)}`);
     assert.deepEqual(marked, [
-      ...['config-wrong-type "64"', 'config-out-of-range -2', 'config-out-of-range 1e308', 'config-out-of-range 4'],
-      ...['config-wrong-type 1', 'config-wrong-type ["Adam"]'],
+      'config-wrong-type "64"',
+      'config-out-of-range -2',
+      'config-out-of-range 1e308',
+      'config-out-of-range 4',
+      'config-wrong-type 1',
+      'config-wrong-type ["Adam"]',
     ]);
   });
 

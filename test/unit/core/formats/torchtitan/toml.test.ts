@@ -27,7 +27,11 @@ describe('TOML settings', () => {
     const text = '\uFEFF[a.b] # section\n  "c" = [ 1, # one\n    2 ] # both\nd.e = 1979-05-27\n';
     const settings = parseToml('run.toml', text);
     const shown = [...settings.values()].map(({ name, value, described, place: { range }, whole }) => [
-      ...[name, value, described, text.slice(range.start, range.end), text.slice(whole.start, whole.end)],
+      name,
+      value,
+      described,
+      text.slice(range.start, range.end),
+      text.slice(whole.start, whole.end),
     ]);
     assert.deepEqual(shown, [
       ['a.b.c', [1, 2], 'a list', '[ 1, # one\n    2 ]', '  "c" = [ 1, # one\n    2 ] # both\n'],

@@ -45,18 +45,29 @@ describe('TorchTitan TOML reader', () => {
     const file = path.join(fixture, 'torchtitan-2025.toml');
     const launcher = readTorchTitan(file, readFileSync(file, 'utf8'));
     assert.deepEqual(values(launcher), {
-      ...{
-        modelType: 'llama3',
-        flavor: '8B',
-        sequenceLength: 8192,
-        localBatch: 16,
-        globalBatch: 128,
-        precision: 'fp8',
-        optimizer: 'AdamW',
-      },
-      ...{ recomputeGranularity: 'selective', recomputeOption: '2', tensor: 2, pipeline: 4, context: 2, expert: 1, expertTensor: 1 },
-      ...{ dataReplicate: 2, dataShard: 4, data: 8, schedule: 'Interleaved1F1B', microBatch: 2, microBatches: 8 },
-      ...{ layersPerStage: 4, firstStageLessLayers: 0, lastStageLessLayers: 2 },
+      modelType: 'llama3',
+      flavor: '8B',
+      sequenceLength: 8192,
+      localBatch: 16,
+      globalBatch: 128,
+      precision: 'fp8',
+      optimizer: 'AdamW',
+      recomputeGranularity: 'selective',
+      recomputeOption: '2',
+      tensor: 2,
+      pipeline: 4,
+      context: 2,
+      expert: 1,
+      expertTensor: 1,
+      dataReplicate: 2,
+      dataShard: 4,
+      data: 8,
+      schedule: 'Interleaved1F1B',
+      microBatch: 2,
+      microBatches: 8,
+      layersPerStage: 4,
+      firstStageLessLayers: 0,
+      lastStageLessLayers: 2,
     });
     assert.equal(textOf(launcher, 'tensor'), '2');
     assert.equal(textOf(launcher, 'sequenceLength'), '8_192');
@@ -74,9 +85,22 @@ describe('TorchTitan TOML reader', () => {
     const file = path.join(fixture, 'torchtitan-2024.toml');
     const launcher = readTorchTitan(file, readFileSync(file, 'utf8'));
     assert.deepEqual(values(launcher), {
-      ...{ modelType: 'llama3', flavor: '70B', optimizer: 'AdamW', sequenceLength: 4096, localBatch: 8, precision: 'fp8' },
-      ...{ recomputeGranularity: 'full', tensor: 8, pipeline: 4, context: 1, dataShard: -1 },
-      ...{ schedule: 'interleaved_1f1b', totalStages: 8, virtualStages: 2, microBatches: 4, microBatch: 2 },
+      modelType: 'llama3',
+      flavor: '70B',
+      optimizer: 'AdamW',
+      sequenceLength: 4096,
+      localBatch: 8,
+      precision: 'fp8',
+      recomputeGranularity: 'full',
+      tensor: 8,
+      pipeline: 4,
+      context: 1,
+      dataShard: -1,
+      schedule: 'interleaved_1f1b',
+      totalStages: 8,
+      virtualStages: 2,
+      microBatches: 4,
+      microBatch: 2,
     });
     assert.equal(launcher.facts.pipeline?.name, 'experimental.pipeline_parallel_degree');
     assert.equal(launcher.facts.totalStages?.source.kind, 'file');
@@ -159,16 +183,31 @@ describe('TorchTitan TOML reader', () => {
 
   it('marks values that cannot be, and keeps the others', () => {
     const text = [
-      ...['[training]', 'seq_len = "long"', 'local_batch_size = -3', 'global_batch_size = -1', '[parallelism]'],
-      ...['tensor_parallel_degree = 1e308', 'pipeline_parallel_degree = 2.5', 'context_parallel_degree = 99999999999999999999'],
-      ...['data_parallel_shard_degree = 0', 'expert_parallel_degree = [1]', 'pipeline_parallel_schedule = 1979-05-27', ''],
+      '[training]',
+      'seq_len = "long"',
+      'local_batch_size = -3',
+      'global_batch_size = -1',
+      '[parallelism]',
+      'tensor_parallel_degree = 1e308',
+      'pipeline_parallel_degree = 2.5',
+      'context_parallel_degree = 99999999999999999999',
+      'data_parallel_shard_degree = 0',
+      'expert_parallel_degree = [1]',
+      'pipeline_parallel_schedule = 1979-05-27',
+      '',
     ].join('\n');
     const { facts, remarks } = read(text);
     assert.deepEqual(facts, {});
     const marked = remarks.map(({ code, place: { range } }) => `${code} ${text.slice(range.start, range.end)}`);
     assert.deepEqual(marked, [
-      ...['config-wrong-type "long"', 'config-out-of-range -3', 'config-out-of-range 1e308', 'config-out-of-range 2.5'],
-      ...['config-out-of-range 99999999999999999999', 'config-wrong-type [1]', 'config-out-of-range 0', 'config-wrong-type 1979-05-27'],
+      'config-wrong-type "long"',
+      'config-out-of-range -3',
+      'config-out-of-range 1e308',
+      'config-out-of-range 2.5',
+      'config-out-of-range 99999999999999999999',
+      'config-wrong-type [1]',
+      'config-out-of-range 0',
+      'config-wrong-type 1979-05-27',
     ]);
   });
 

@@ -43,8 +43,13 @@ describe('Megatron-LM YAML', () => {
   it('takes the keys of MODEL_ARGS as flags, and variables as placeholders', () => {
     const { facts, placeholders, remarks, place } = read(arguments_);
     assert.deepEqual(written(arguments_), {
-      ...{ layers: 12, hidden: 512, heads: 8, gatedMlp: true, sequenceParallel: false },
-      ...{ recomputeModules: ['core_attn', 'mlp'], slidingWindow: 128 },
+      layers: 12,
+      hidden: 512,
+      heads: 8,
+      gatedMlp: true,
+      sequenceParallel: false,
+      recomputeModules: ['core_attn', 'mlp'],
+      slidingWindow: 128,
     });
     assert.deepEqual(placeholders, ['TP']);
     assert.deepEqual(remarks, []);
@@ -89,8 +94,19 @@ position_embedding_type: rope
 `;
     assert.equal(recogniseYaml(text), 'megatron-yaml');
     assert.deepEqual(written(text), {
-      ...{ layers: 24, hidden: 1024, heads: 16, norm: 'rmsnorm', bias: false, tensor: 2, pipeline: 4, overlapP2p: false },
-      ...{ precision: 'bf16', microBatch: 2, batchSchedule: '32 32 65324160', tiedEmbeddings: false, positions: 'rotary' },
+      layers: 24,
+      hidden: 1024,
+      heads: 16,
+      norm: 'rmsnorm',
+      bias: false,
+      tensor: 2,
+      pipeline: 4,
+      overlapP2p: false,
+      precision: 'bf16',
+      microBatch: 2,
+      batchSchedule: '32 32 65324160',
+      tiedEmbeddings: false,
+      positions: 'rotary',
     });
     assert.equal(read(text).facts.tensor?.name, 'model_parallel.tensor_model_parallel_size');
   });
@@ -214,9 +230,19 @@ describe('Megatron-Bridge YAML', () => {
   it('takes what the overrides say and fills in nothing', () => {
     assert.equal(recogniseYaml(bridge), 'megatron-bridge');
     assert.deepEqual(written(bridge), {
-      ...{ flavor: 'Llama32ModelProvider1B', sequenceLength: 4096, pipeline: 2, pipelineLayout: 'Ett|tmL', moeLayerFrequency: '[0,1,1]' },
-      ...{ experts: 48, expertFfn: 512, sharedExpertFfn: 1024, sharedExperts: 2, globalBatch: 16, microBatch: 1 },
-      ...{ distributedOptimizer: true, precision: 'fp8' },
+      flavor: 'Llama32ModelProvider1B',
+      sequenceLength: 4096,
+      pipeline: 2,
+      pipelineLayout: 'Ett|tmL',
+      moeLayerFrequency: '[0,1,1]',
+      experts: 48,
+      expertFfn: 512,
+      sharedExpertFfn: 1024,
+      sharedExperts: 2,
+      globalBatch: 16,
+      microBatch: 1,
+      distributedOptimizer: true,
+      precision: 'fp8',
     });
     assert.equal(
       Object.values(read(bridge).facts).every(({ source }) => source.kind === 'file'),
@@ -263,8 +289,20 @@ describe('GPT-NeoX YAML', () => {
     const { facts, remarks } = read(neox);
     assert.deepEqual(remarks, []);
     assert.deepEqual(written(neox), {
-      ...{ layers: 40, hidden: 5120, heads: 40, tensor: 2, pipeline: 1, tiedEmbeddings: false, positions: 'rotary', gatedMlp: true },
-      ...{ ffn: 1024, zeroStage: 1, precision: 'bf16', microBatch: 4, gradientAccumulation: 32, attention: 'flash' },
+      layers: 40,
+      hidden: 5120,
+      heads: 40,
+      tensor: 2,
+      pipeline: 1,
+      tiedEmbeddings: false,
+      positions: 'rotary',
+      gatedMlp: true,
+      ffn: 1024,
+      zeroStage: 1,
+      precision: 'bf16',
+      microBatch: 4,
+      gradientAccumulation: 32,
+      attention: 'flash',
     });
     assert.equal(facts.layers?.name, 'num-layers');
     const { start = 0, end = 0 } = facts.microBatch?.whole ?? {};

@@ -10,9 +10,20 @@ import { shellReader } from '../../formats/shell/shell-reader';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 const flags = [
-  ...['--encoder-num-layers 12', '--decoder-num-layers 12', '--hidden-size 768', '--num-attention-heads 12', '--ffn-hidden-size 3072'],
-  ...['--encoder-seq-length 512', '--decoder-seq-length 128', '--max-position-embeddings 512', '--micro-batch-size 8'],
-  ...['--global-batch-size 512', '--bf16', '--vocab-size 30592', '--tensor-model-parallel-size 1', '--pipeline-model-parallel-size 4'],
+  '--encoder-num-layers 12',
+  '--decoder-num-layers 12',
+  '--hidden-size 768',
+  '--num-attention-heads 12',
+  '--ffn-hidden-size 3072',
+  '--encoder-seq-length 512',
+  '--decoder-seq-length 128',
+  '--max-position-embeddings 512',
+  '--micro-batch-size 8',
+  '--global-batch-size 512',
+  '--bf16',
+  '--vocab-size 30592',
+  '--tensor-model-parallel-size 1',
+  '--pipeline-model-parallel-size 4',
 ];
 
 async function load(...more: readonly string[]) {
