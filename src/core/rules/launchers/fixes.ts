@@ -6,9 +6,14 @@ import type { Change, Setting } from './rule';
 /** The text of a file by its name; undefined: not at hand, so nothing in it is edited. */
 export type TextOf = (file: string) => string | undefined;
 
-/** The quick fixes for changes that can be made in the files, best first. A change of which any part cannot be written is left out whole. */
+/**
+ * The quick fixes for changes that can be made in the files, best first. A change of which any part cannot be written is left out whole, and so is one that
+ * removes the last setting: nothing would be left to recognise the launcher by.
+ */
 export function fixesFor(facts: Facts, changes: readonly Change[], textOf: TextOf): Fix[] {
+  const given = Object.values(facts).filter((fact) => fact?.source.kind === 'file').length;
   const possible = changes.flatMap((change) => {
+    if (change.filter(({ value }) => value === undefined).length >= given) return [];
     const edits = change.map((setting) => editFor(facts, setting, textOf));
     return edits.every((edit) => edit !== null) ? [{ title: titleOf(facts, change), edits }] : [];
   });

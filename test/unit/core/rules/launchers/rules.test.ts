@@ -71,6 +71,13 @@ describe('launch findings', () => {
     assert.deepEqual(launchFindings(withDefault(launcherOf({ vocab: 50_257 }, 'megatron-shell'), 'vocab')), []);
   });
 
+  it('offer no removal of the last setting, by which a launcher is recognised', () => {
+    const removals = (values: Values): string[] =>
+      launchFindings(launcherOf(values, 'megatron-yaml')).flatMap(({ fixes }) => fixes.map(({ title }) => title));
+    assert.ok(removals({ layersPerVirtualStage: 2, layers: 24 }).includes('Remove --layersPerVirtualStage'));
+    assert.deepEqual(removals({ layersPerVirtualStage: 2 }), []);
+  });
+
   it('keep quotes and the way a file writes truth', () => {
     const quotedSize = read('layers: 30\npipeline: 4\n', 'nemo');
     const { source } = quotedSize.facts.pipeline!;
