@@ -11,7 +11,7 @@ export type TextOf = (file: string) => string | undefined;
  * removes the last setting: nothing would be left to recognise the launcher by.
  */
 export function fixesFor(facts: Facts, changes: readonly Change[], textOf: TextOf): Fix[] {
-  const given = Object.values(facts).filter((fact) => fact?.source.kind === 'file').length;
+  const given = Object.values(facts).filter((fact) => fact.source.kind === 'file').length;
   const possible = changes.flatMap((change) => {
     if (change.filter(({ value }) => value === undefined).length >= given) return [];
     const edits = change.map((setting) => editFor(facts, setting, textOf));
