@@ -77,7 +77,8 @@ export function transferOf(part: PackedMessage | PackedPiece): ArrayBuffer {
   return part.type === 'packed' ? part.buffer : part.bytes.buffer;
 }
 
-type Places = ReadonlyMap<Column, PlaceOf>;
+/** Columns in the order in which they lie in the buffer. */
+type Places = readonly (PlaceOf & { readonly column: Column })[];
 
 /** The message without its buffer, and where its columns lie there. */
 function pack(message: unknown): { readonly head: PackedMessage; readonly places: Places } {
@@ -126,14 +127,16 @@ type PlaceOf = Pick<Packed, 'byteOffset' | 'stored'>;
 
 /** Gives each column its place, once. */
 function makePlaces(): { readonly placeOf: (column: Column) => PlaceOf; readonly places: Places; readonly byteLength: () => number } {
-  const places = new Map<Column, PlaceOf>();
+  const known = new Map<Column, PlaceOf>();
+  const places: (PlaceOf & { readonly column: Column })[] = [];
   let bytes = 0;
   return {
     placeOf: (column) => {
-      const known = places.get(column);
-      if (known !== undefined) return known;
+      const before = known.get(column);
+      if (before !== undefined) return before;
       const place = { byteOffset: bytes, stored: column.length < narrowedLength ? columnTypeOf(column) : narrowestOf(column) };
-      places.set(column, place);
+      known.set(column, place);
+      places.push({ ...place, column });
       bytes += Math.ceil((column.length * storedTypes[place.stored].BYTES_PER_ELEMENT) / alignment) * alignment;
       return place;
     },
@@ -145,11 +148,12 @@ function makePlaces(): { readonly placeOf: (column: Column) => PlaceOf; readonly
 /** The bytes of the buffer from `start` to `end`, multiples of `alignment`. */
 function bytesOf(places: Places, start: number, end: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(end - start);
-  for (const [column, { byteOffset, stored }] of places) {
+  for (const { column, byteOffset, stored } of places) {
     const size = storedTypes[stored].BYTES_PER_ELEMENT;
+    if (byteOffset >= end || byteOffset + size * column.length <= start) continue;
     const first = Math.max(0, start - byteOffset) / size;
-    const elements = column.subarray(first, Math.max(first, (end - byteOffset) / size));
-    if (elements.length > 0) new storedTypes[stored](bytes.buffer, byteOffset + first * size - start, elements.length).set(elements);
+    const elements = column.subarray(first, (end - byteOffset) / size);
+    new storedTypes[stored](bytes.buffer, byteOffset + first * size - start, elements.length).set(elements);
   }
   return bytes;
 }
