@@ -171,7 +171,8 @@ function splitsModel(model: ModelSpec, tensor: number): boolean {
   const { hidden, ffn, denseFfn, experts, stacks } = model;
   const widths = [
     hidden,
-    ffn,
+    // experts may be divided by a size of their own: see expertSizes
+    experts === null ? ffn : tensor,
     denseFfn ?? tensor,
     experts?.sharedFfn ?? tensor,
     stacks?.decoderFfn ?? tensor,

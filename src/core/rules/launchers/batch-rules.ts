@@ -1,33 +1,42 @@
-import type { Facts } from '../../formats/facts';
-import type { ConfigFormat } from '../../formats/config-format';
+import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { batchStepOf, countOf, dataOf } from './derived';
-import { megatronFormats, megatronLmFormats } from './formats';
-import { listed, many, multiplesNear, remove, setTo, type Issue, type LaunchRule } from './rule';
+import { isPlannedAlone, megatronAndRuns, megatronLmFormats } from './formats';
+import { listed, many, multiplesNear, remove, setTo, type Issue, type Rule } from './rule';
 
 /** How a global batch is divided. */
-export const batchRules: readonly LaunchRule[] = [
-  { code: 'gbs-not-divisible', severity: 'error', formats: [...megatronFormats, 'gpt-neox'], check: batchOverReplicas },
+export const batchRules: readonly Rule[] = [
+  {
+    code: 'gbs-not-divisible',
+    planCode: 'global-batch',
+    severity: 'error',
+    formats: [...megatronAndRuns, 'gpt-neox'],
+    check: batchOverReplicas,
+  },
   { code: 'step-batch-schedule-with-global-batch', severity: 'error', formats: megatronLmFormats, check: scheduleWithBatch },
 ];
 
-function batchOverReplicas(facts: Facts, format: ConfigFormat): Issue | null {
+function batchOverReplicas({ facts, format }: ConfigView): Issue | null {
   const batch = countOf(facts, 'globalBatch');
   const micro = countOf(facts, 'microBatch');
   const data = dataOf(facts, format);
   const step = batchStepOf(facts, format);
   if (batch === null || micro === null || data === null || step === null || batch % step === 0) return null;
   const near = multiplesNear(step, batch);
+  const over =
+    micro === 1 && isPlannedAlone(format)
+      ? many(data, 'replica')
+      : `micro-batches of ${formatNumber(micro)} on ${many(data, 'replica')}, which take ${formatNumber(step)} at once`;
   return {
     at: ['globalBatch', 'microBatch'],
-    message: `A global batch of ${formatNumber(batch)} cannot be divided over micro-batches of ${formatNumber(micro)} on ${many(data, 'replica')}, which take ${formatNumber(step)} at once`,
+    message: `A global batch of ${formatNumber(batch)} cannot be divided over ${over}`,
     remedy: `use a global batch of ${listed(near)}`,
     changes: setTo('globalBatch', near),
   };
 }
 
 /** `--step-batch-size-schedule` names every batch size of a run (`0:16 2.4B:320`); Megatron's older `--rampup-batch-size` goes with a global batch. */
-function scheduleWithBatch(facts: Facts): Issue | null {
+function scheduleWithBatch({ facts }: ConfigView): Issue | null {
   const { batchSchedule, globalBatch } = facts;
   if (batchSchedule === undefined || globalBatch?.source.kind !== 'file') return null;
   if (!/step.batch.size.schedule/i.test(batchSchedule.name ?? '') && !batchSchedule.value.includes(':')) return null;

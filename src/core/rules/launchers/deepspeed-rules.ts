@@ -1,25 +1,34 @@
+import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
-import type { LauncherFormat, ConfigFormat } from '../../formats/config-format';
+import type { LauncherFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { countOf, countOrZeroOf, dataOf, product, quotient, sizeOf } from './derived';
-import { listed, many, remove, setTo, type Change, type Issue, type LaunchRule } from './rule';
+import { isPlannedAlone, runFormats } from './formats';
+import { listed, many, remove, setTo, type Change, type Issue, type Rule } from './rule';
 
 const deepspeedFormats: readonly LauncherFormat[] = ['deepspeed', 'gpt-neox'];
 
 /** What DeepSpeed's engine checks, or should. */
-export const deepspeedRules: readonly LaunchRule[] = [
-  { code: 'zero-with-pp', severity: 'error', formats: deepspeedFormats, check: zeroWithPipeline },
+export const deepspeedRules: readonly Rule[] = [
+  {
+    code: 'zero-with-pp',
+    planCode: 'zero-with-pipeline',
+    severity: 'error',
+    formats: [...deepspeedFormats, ...runFormats],
+    check: zeroWithPipeline,
+  },
   { code: 'ds-batch-triangle', severity: 'error', formats: ['deepspeed'], check: batchTriangle },
   { code: 'ds-pipeline-empty-stage', severity: 'error', formats: deepspeedFormats, check: emptyStage },
 ];
 
-function zeroWithPipeline(facts: Facts, format: ConfigFormat): Issue | null {
+function zeroWithPipeline({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   const zero = countOrZeroOf(facts, 'zeroStage');
   if (stages === null || stages === 1 || zero === null || zero < 2) return null;
   return {
     at: ['zeroStage', 'pipeline'],
-    message: `ZeRO stage ${formatNumber(zero)} does not go with ${many(stages, 'pipeline stage')}: it would reduce gradients after every micro-batch`,
+    severity: isPlannedAlone(format) ? 'warning' : 'error',
+    message: `ZeRO stage ${formatNumber(zero)} does not go with ${many(stages, 'pipeline stage')}: it would reduce gradients after every micro-batch${isPlannedAlone(format) ? ', which DeepSpeed refuses' : ''}`,
     remedy: 'use ZeRO stage 1, or 1 pipeline stage',
     changes: setTo('zeroStage', [1]),
   };
@@ -28,7 +37,7 @@ function zeroWithPipeline(facts: Facts, format: ConfigFormat): Issue | null {
 const triangle = ['globalBatch', 'microBatch', 'gradientAccumulation'] as const;
 
 /** `train_batch_size` = micro-batch x accumulation x replicas: any two give the third, all three must agree. */
-function batchTriangle(facts: Facts, format: ConfigFormat): Issue | null {
+function batchTriangle({ facts, format }: ConfigView): Issue | null {
   const [batch, micro, steps] = triangle.map((name) => countOf(facts, name));
   const data = dataOf(facts, format);
   if (batch === null || batch === undefined) return null;
@@ -77,7 +86,7 @@ function emptyStagesOf(layers: number, stages: number, balanced: boolean): numbe
   return stages - Math.ceil(layers / Math.ceil(layers / stages));
 }
 
-function emptyStage(facts: Facts, format: ConfigFormat): Issue | null {
+function emptyStage({ facts, format }: ConfigView): Issue | null {
   const layers = countOf(facts, 'layers');
   const stages = sizeOf(facts, format, 'pipeline');
   if (layers === null || stages === null) return null;

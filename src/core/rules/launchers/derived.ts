@@ -6,7 +6,7 @@ const maximumCount = 1e9;
 
 type CountName = { [K in FactName]: FactValues[K] extends number ? K : never }[FactName];
 
-/** The sizes that launchers take for 1 where a file is silent; only a Megatron-Bridge file leaves them to a recipe in Python. */
+/** The sizes that launchers take for 1 where a file is silent; a Megatron-Bridge file leaves them to a recipe in Python, a terapipe.json to the planner. */
 export type SizeName = 'tensor' | 'pipeline' | 'context' | 'expert';
 
 /** A whole number from 1 to 10^9 that the facts give; null when they do not, or give something no run can have. */
@@ -22,7 +22,7 @@ export function countOrZeroOf(facts: Facts, name: CountName): number | null {
 /** A parallel size: as given, or the launcher's default of 1; null when a recipe that is not read decides. */
 export function sizeOf(facts: Facts, format: ConfigFormat, name: SizeName): number | null {
   if (facts[name] !== undefined) return countOf(facts, name);
-  return format === 'megatron-bridge' ? null : 1;
+  return format === 'megatron-bridge' || format === 'terapipe' || format === 'huggingface' ? null : 1;
 }
 
 /** GPUs of one replica: tensor x pipeline x context. */

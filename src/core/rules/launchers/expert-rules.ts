@@ -1,17 +1,24 @@
+import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, product, sizeOf, worldOf } from './derived';
-import { megatronFormats, withTorchtitan } from './formats';
+import { megatronFormats, runFormats, withTorchtitan } from './formats';
 import { largerWorld } from './layout-rules';
-import { isWritten, listed, many, nearestFitting, setTo, type Issue, type LaunchRule } from './rule';
+import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule } from './rule';
 
 /** Mixtures of experts and how they are divided. */
-export const expertRules: readonly LaunchRule[] = [
+export const expertRules: readonly Rule[] = [
   { code: 'expert-world-factor', severity: 'error', formats: megatronFormats, check: expertWorldFactor },
-  { code: 'experts-not-divisible', severity: 'error', formats: withTorchtitan, check: expertsOverRanks },
-  { code: 'experts-active', severity: 'error', formats: withTorchtitan, check: activeExperts },
+  {
+    code: 'experts-not-divisible',
+    planCode: 'experts-expert',
+    severity: 'error',
+    formats: [...withTorchtitan, ...runFormats],
+    check: expertsOverRanks,
+  },
+  { code: 'experts-active', severity: 'error', formats: [...withTorchtitan, ...runFormats], check: activeExperts },
 ];
 
 /** GPUs over which one copy of the experts lies: expert tensor (by default the tensor size) x expert x pipeline. */
@@ -19,7 +26,7 @@ function expertGpusOf(facts: Facts, format: ConfigFormat, expert: number | null,
   return product(expertTensor, expert, sizeOf(facts, format, 'pipeline'));
 }
 
-function expertWorldFactor(facts: Facts, format: ConfigFormat): Issue | null {
+function expertWorldFactor({ facts, format }: ConfigView): Issue | null {
   const world = worldOf(facts);
   const expert = sizeOf(facts, format, 'expert');
   const expertTensor = facts.expertTensor === undefined ? sizeOf(facts, format, 'tensor') : countOf(facts, 'expertTensor');
@@ -40,7 +47,7 @@ function expertWorldFactor(facts: Facts, format: ConfigFormat): Issue | null {
   };
 }
 
-function expertsOverRanks(facts: Facts, format: ConfigFormat): Issue | null {
+function expertsOverRanks({ facts, format }: ConfigView): Issue | null {
   const experts = countOf(facts, 'experts');
   const size = sizeOf(facts, format, 'expert');
   if (experts === null || size === null || experts % size === 0) return null;
@@ -59,7 +66,7 @@ function worldFitsExperts(facts: Facts, format: ConfigFormat, expert: number): b
   return world === null || gpus === null || world % gpus === 0;
 }
 
-function activeExperts(facts: Facts): Issue | null {
+function activeExperts({ facts }: ConfigView): Issue | null {
   const experts = countOf(facts, 'experts');
   const active = countOf(facts, 'activeExperts');
   if (experts === null || active === null || active <= experts) return null;

@@ -1,9 +1,11 @@
 import type { Fact, Facts, LauncherFile } from '../../formats/facts';
 import type { Finding, Severity } from '../../findings';
 import type { Place } from '../../spec/located';
+import { viewOfLauncher, type ConfigView } from '../view';
 import { batchRules } from './batch-rules';
 import { deepspeedRules } from './deepspeed-rules';
 import { expertRules } from './expert-rules';
+import { isPlannedAlone } from './formats';
 import { fixesFor, type TextOf } from './fixes';
 import { hybridRules } from './hybrid-rules';
 import { interleavingRules } from './interleaving-rules';
@@ -11,13 +13,13 @@ import { layoutRules } from './layout-rules';
 import { memoryRules } from './memory-rules';
 import { modelRules } from './model-rules';
 import { recomputeRules } from './recompute-rules';
-import { factsAfter, type Issue, type LaunchRule } from './rule';
+import { viewAfter, type Issue, type Rule } from './rule';
 import { scheduleRules } from './schedule-rules';
 import { sequenceRules } from './sequence-rules';
 import { torchtitanRules } from './torchtitan-rules';
 
 /** Every rule about one launcher file. Adding one: a function and its line in the table of its theme, and a heading in docs/findings.md. */
-export const launchRules: readonly LaunchRule[] = [
+export const launchRules: readonly Rule[] = [
   ...layoutRules,
   ...interleavingRules,
   ...expertRules,
@@ -41,15 +43,22 @@ const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1
  */
 export function launchFindings(file: LauncherFile): Finding[] {
   const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
+  if (isPlannedAlone(file.format)) return [];
+  const view = viewOfLauncher(file);
   const findings = launchRules.flatMap((rule) => {
-    if (!rule.formats.includes(file.format)) return [];
-    const issue = rule.check(file.facts, file.format);
+    const issue = checked(rule, view);
     if (issue === null) return [];
-    const changes = issue.changes?.filter((change) => rule.check(factsAfter(file.facts, change), file.format) === null) ?? [];
-    const finding = findingOf(rule, { ...issue, changes }, file.facts, file.place, textOf);
+    const finding = findingOf(rule, issue, file.facts, file.place, textOf);
     return finding === null ? [] : [finding];
   });
   return findings.sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);
+}
+
+/** What a rule has to say, with the changes alone that silence it; null where it does not apply or nothing is wrong. */
+export function checked(rule: Rule, view: ConfigView): Issue | null {
+  const issue = rule.formats.includes(view.format) ? rule.check(view) : null;
+  if (issue?.changes === undefined) return issue;
+  return { ...issue, changes: issue.changes.filter((change) => rule.check(viewAfter(view, change)) === null) };
 }
 
 /** An issue at its place, with fixes that can be written; null: information that nothing in a file causes. */
@@ -67,10 +76,12 @@ export function findingOf(
   return { code: rule.code, severity, place, message, remedy, fixes: fixesFor(facts, changes, textOf) };
 }
 
-function placeOf(facts: Facts, { at }: Issue): Place | null {
+export function placeOf(facts: Facts, { at }: Issue): Place | null {
   for (const name of at) {
     const fact: Fact<unknown> | undefined = facts[name];
     if (fact?.source.kind === 'file') return fact.source.place;
+    // what the command line gives stands nowhere
+    if (fact?.source.kind === 'override') return null;
   }
   return null;
 }

@@ -1,15 +1,14 @@
-import type { Facts } from '../../formats/facts';
+import type { ConfigView } from '../view';
 import { hybridLayersOf, isHybrid, patternOfRatios } from '../../formats/hybrid';
-import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from './derived';
 import { megatronFormats } from './formats';
-import { greatestCommonDivisor, isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type LaunchRule } from './rule';
+import { greatestCommonDivisor, isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from './rule';
 
 /** Hybrids of Mamba, attention and feed-forward layers. Source: `mamba_hybrid_layer_allocation` and `MambaMixer` of Megatron-LM core 0.16. */
-export const hybridRules: readonly LaunchRule[] = [
+export const hybridRules: readonly Rule[] = [
   { code: 'hybrid-letters', severity: 'error', formats: megatronFormats, check: letters },
   { code: 'hybrid-layers', severity: 'error', formats: megatronFormats, check: layersOfPattern },
   { code: 'hybrid-ratios', severity: 'error', formats: megatronFormats, check: ratios },
@@ -21,7 +20,7 @@ export const hybridRules: readonly LaunchRule[] = [
 /** Letters that newer versions know and planning does not: DeepSeek's sparse attention. */
 const otherLetters = 'D';
 
-function letters({ hybridPattern }: Facts): Issue | null {
+function letters({ facts: { hybridPattern } }: ConfigView): Issue | null {
   if (hybridPattern === undefined) return null;
   const wrong = Array.from(hybridPattern.value.trim()).find((letter) => !'MG*-E|/'.includes(letter) && !otherLetters.includes(letter));
   if (wrong === undefined) return null;
@@ -32,7 +31,7 @@ function letters({ hybridPattern }: Facts): Issue | null {
   };
 }
 
-function layersOfPattern({ hybridPattern, layers }: Facts): Issue | null {
+function layersOfPattern({ facts: { hybridPattern, layers } }: ConfigView): Issue | null {
   const pattern = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
   if (pattern === null || layers === undefined || pattern.letters.length === layers.value) return null;
   return {
@@ -43,7 +42,7 @@ function layersOfPattern({ hybridPattern, layers }: Facts): Issue | null {
   };
 }
 
-function ratios(facts: Facts): Issue | null {
+function ratios({ facts }: ConfigView): Issue | null {
   const { hybridAttentionRatio, hybridMlpRatio, hybridPattern, layers } = facts;
   const [attention, mlp] = [hybridAttentionRatio?.value ?? 0, hybridMlpRatio?.value ?? 0];
   if (attention + mlp > 1 + 1e-9)
@@ -70,7 +69,7 @@ function countLetter(text: string, letter: string): number {
   return text.split(letter).length - 1;
 }
 
-function stages(facts: Facts, format: ConfigFormat): Issue | null {
+function stages({ facts, format }: ConfigView): Issue | null {
   const pipeline = sizeOf(facts, format, 'pipeline');
   const segments = facts.hybridPattern === undefined ? null : (hybridLayersOf(facts.hybridPattern.value)?.stages ?? null);
   if (pipeline === null || segments === null || segments.length % pipeline === 0) return null;
@@ -83,7 +82,7 @@ function stages(facts: Facts, format: ConfigFormat): Issue | null {
   };
 }
 
-function virtualStages(facts: Facts, format: ConfigFormat): Issue | null {
+function virtualStages({ facts, format }: ConfigView): Issue | null {
   const { hybridPattern } = facts;
   const virtual = countOf(facts, 'virtualStages') ?? (facts.layersPerVirtualStage === undefined ? 1 : 2);
   const isLone = hybridPattern !== undefined || facts.hybridAttentionRatio !== undefined;
@@ -97,7 +96,7 @@ function virtualStages(facts: Facts, format: ConfigFormat): Issue | null {
   };
 }
 
-function stateOverTensor(facts: Facts, format: ConfigFormat): Issue | null {
+function stateOverTensor({ facts, format }: ConfigView): Issue | null {
   const tensor = sizeOf(facts, format, 'tensor');
   const [heads, groups] = [countOf(facts, 'stateHeads'), countOf(facts, 'stateGroups')];
   if (tensor === null || !isHybrid(facts) || [heads, groups].every((count) => (count ?? 0) % tensor === 0)) return null;

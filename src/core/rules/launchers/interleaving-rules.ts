@@ -1,21 +1,22 @@
+import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, dealsEvenly, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf, virtualStagesOf } from './derived';
-import { megatronFormats, megatronLmFormats } from './formats';
-import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type LaunchRule } from './rule';
+import { countOf, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf, virtualStagesOf } from './derived';
+import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats } from './formats';
+import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from './rule';
 
 /** Interleaved 1F1B: several virtual stages on each GPU. */
-export const interleavingRules: readonly LaunchRule[] = [
-  { code: 'vpp-layers-lost', severity: 'error', formats: megatronFormats, check: layersOfVirtualStages },
+export const interleavingRules: readonly Rule[] = [
+  { code: 'vpp-layers-lost', planCode: 'layers-virtual-stages', severity: 'error', formats: megatronAndRuns, check: layersOfVirtualStages },
   { code: 'vpp-needs-overlap-or-pp3', severity: 'error', formats: megatronFormats, check: stagesForInterleaving },
   { code: 'vpp-microbatch-multiple', severity: 'warning', formats: megatronFormats, check: microBatchMultiple },
   { code: 'vpp-set-twice', severity: 'error', formats: megatronLmFormats, check: setTwice },
 ];
 
-function layersOfVirtualStages(facts: Facts, format: ConfigFormat): Issue | null {
-  if (!dealsEvenly(facts)) return null;
+function layersOfVirtualStages({ facts, format, dealsOtherwise }: ConfigView): Issue | null {
+  if (dealsOtherwise) return null;
   const perStage = layersPerStageOf(facts, format);
   const name = facts.layersPerVirtualStage !== undefined ? 'layersPerVirtualStage' : 'virtualStages';
   const size = countOf(facts, name);
@@ -25,7 +26,7 @@ function layersOfVirtualStages(facts: Facts, format: ConfigFormat): Issue | null
   const into = name === 'virtualStages' ? many(size, 'virtual stage') : `virtual stages of ${many(size, 'layer')}`;
   return {
     at: [name, 'pipeline'],
-    message: `${many(perStage, 'layer')} on each pipeline stage cannot be cut into ${into}; older versions build a model with fewer layers instead`,
+    message: `${many(perStage, 'layer')} on each pipeline stage cannot be cut into ${into}${isPlannedAlone(format) ? '' : '; older versions build a model with fewer layers instead'}`,
     remedy: `use ${listed(near)} ${unit}`,
     changes: setTo(name, near),
   };
@@ -38,7 +39,7 @@ function isInterleaved(facts: Facts, format: ConfigFormat): boolean {
   return stages === null ? facts.virtualStages === undefined && countOf(facts, 'layersPerVirtualStage') !== null : stages > 1;
 }
 
-function stagesForInterleaving(facts: Facts, format: ConfigFormat): Issue | null {
+function stagesForInterleaving({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (stages === null || !isInterleaved(facts, format)) return null;
   if (stages === 1) {
@@ -61,7 +62,7 @@ function stagesForInterleaving(facts: Facts, format: ConfigFormat): Issue | null
   };
 }
 
-function microBatchMultiple(facts: Facts, format: ConfigFormat): Issue | null {
+function microBatchMultiple({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   const microBatches = microBatchesOf(facts, format);
   if (stages === null || stages < 2 || microBatches === null || !isInterleaved(facts, format) || microBatches % stages === 0) return null;
@@ -76,7 +77,7 @@ function microBatchMultiple(facts: Facts, format: ConfigFormat): Issue | null {
   };
 }
 
-function setTwice(facts: Facts): Issue | null {
+function setTwice({ facts }: ConfigView): Issue | null {
   const settings = (['layersPerVirtualStage', 'virtualStages', 'pipelineLayout'] as const).filter((name) => isWritten(facts, name));
   const names = new Set(settings.map((name) => facts[name]?.name ?? name));
   const [first, ...others] = settings;

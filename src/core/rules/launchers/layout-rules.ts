@@ -1,30 +1,50 @@
-import type { Facts } from '../../formats/facts';
+import type { ConfigView } from '../view';
+import type { FactName, Facts } from '../../formats/facts';
+import type { ModelTraits } from '../../formats/written-model';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
+import { hasAttention } from '../../model/mixers';
 import { divisorsOf } from '../../numbers';
-import { countOf, countOrZeroOf, dealsEvenly, dealtLayersOf, modelGpusOf, sizeOf, worldOf, type SizeName } from './derived';
-import { megatronFormats, withTorchtitan } from './formats';
-import { greatestCommonDivisor, listed, many, nearestFitting, setTo, type Change, type Issue, type LaunchRule } from './rule';
+import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, sizeOf, worldOf, type SizeName } from './derived';
+import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from './formats';
+import { greatestCommonDivisor, listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from './rule';
 
 /** How layers, heads and GPUs are divided. */
-export const layoutRules: readonly LaunchRule[] = [
-  { code: 'pp-layers-not-divisible', severity: 'error', formats: megatronFormats, check: layersOverStages },
+export const layoutRules: readonly Rule[] = [
+  {
+    code: 'pp-layers-not-divisible',
+    planCode: 'layers-not-divisible',
+    severity: 'error',
+    formats: megatronAndRuns,
+    check: layersOverStages,
+  },
   { code: 'pp-uneven-middle', severity: 'error', formats: megatronFormats, check: middleLayers },
   { code: 'world-size-factor', severity: 'error', formats: withTorchtitan, check: worldFactor },
-  { code: 'heads-tp', severity: 'error', formats: withTorchtitan, check: headsOverTensor },
-  { code: 'kv-heads-tp', severity: 'warning', formats: withTorchtitan, check: keyValueHeadsOverTensor },
+  { code: 'heads-tp', planCode: 'heads-tensor', severity: 'error', formats: [...withTorchtitan, ...runFormats], check: headsOverTensor },
+  {
+    code: 'kv-heads-tp',
+    planCode: 'kv-heads-tensor',
+    severity: 'warning',
+    formats: [...withTorchtitan, ...runFormats],
+    check: keyValueHeadsOverTensor,
+  },
+  { code: 'width-tensor', severity: 'error', formats: megatronAndRuns, check: widthsOverTensor },
 ];
 
-function layersOverStages(facts: Facts, format: ConfigFormat): Issue | null {
-  if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(facts, format);
+function layersOverStages(view: ConfigView): Issue | null {
+  const { facts, format, dealsOtherwise } = view;
+  if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(view);
   const layers = dealtLayersOf(facts);
   const stages = sizeOf(facts, format, 'pipeline');
-  if (layers === null || stages === null || !dealsEvenly(facts) || layers % stages === 0) return null;
+  if (layers === null || stages === null || dealsOtherwise || layers % stages === 0) return null;
   const near = nearestFitting(divisorsOf(layers), stages, (size) => fitsWorld(facts, format, 'pipeline', size));
   const counted = layers === countOf(facts, 'layers') ? many(layers, 'layer') : `${many(layers, 'layer')} (embedding or loss counted in)`;
   return {
     at: ['pipeline', 'layers'],
-    message: `${counted} cannot be dealt evenly to ${many(stages, 'pipeline stage')}`,
+    message:
+      stages > layers
+        ? `${many(stages, 'stage')} for ${many(layers, 'layer')}: ${formatNumber(stages - layers)} would have none`
+        : `${counted} cannot be dealt evenly to ${many(stages, 'pipeline stage')}`,
     remedy: [`use ${listedStages(near)}`, unevenDeal(layers, stages)].filter((part) => part !== '').join(', or '),
     changes: setTo('pipeline', near),
   };
@@ -36,7 +56,7 @@ function listedStages(sizes: readonly number[]): string {
 }
 
 /** Each stack of an encoder-decoder model is dealt evenly to its own stages. */
-function stacksOverStages(facts: Facts, format: ConfigFormat): Issue | null {
+function stacksOverStages({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   const split = countOf(facts, 'splitRank');
   if (stages === null || split === null || split >= stages) return null;
@@ -67,7 +87,7 @@ function unevenDeal(layers: number, stages: number): string {
   return `give the first stage ${formatNumber(first)}, the last ${formatNumber(last)} and each of the ${formatNumber(middle)} between ${many(each, 'layer')}`;
 }
 
-function middleLayers(facts: Facts, format: ConfigFormat): Issue | null {
+function middleLayers({ facts, format }: ConfigView): Issue | null {
   const layers = dealtLayersOf(facts);
   const stages = sizeOf(facts, format, 'pipeline');
   const ends = (['firstStageLayers', 'lastStageLayers'] as const).filter((name) => facts[name] !== undefined);
@@ -102,7 +122,7 @@ function evenShares(layers: number, between: number, ends: number): number[] | n
   return null;
 }
 
-function worldFactor(facts: Facts, format: ConfigFormat): Issue | null {
+function worldFactor({ facts, format }: ConfigView): Issue | null {
   const world = worldOf(facts);
   const replica = modelGpusOf(facts, format);
   if (world === null || replica === null || world % replica === 0) return null;
@@ -139,31 +159,36 @@ export function largerWorld(facts: Facts, gpus: number): { readonly remedy: stri
   };
 }
 
-function headsOverTensor(facts: Facts, format: ConfigFormat): Issue | null {
+function headsOverTensor(view: ConfigView): Issue | null {
+  const { facts, format, traits } = view;
   const heads = countOf(facts, 'heads');
+  const decoderHeads = traits.stacks?.decoderHeads ?? heads;
   const tensor = sizeOf(facts, format, 'tensor');
-  if (heads === null || tensor === null || heads % tensor === 0) return null;
-  const near = nearestFitting(divisorsOf(heads), tensor, (size) => fitsTensor(facts, format, size));
+  if (heads === null || decoderHeads === null || tensor === null || !attends(traits)) return null;
+  if (heads % tensor === 0 && decoderHeads % tensor === 0) return null;
+  const near = nearestFitting(divisorsOf(heads), tensor, (size) => fitsTensor(view, size));
+  const counted = heads % tensor === 0 ? `The decoder's ${many(decoderHeads, 'attention head')}` : many(heads, 'attention head');
   return {
     at: ['tensor', 'heads'],
-    message: `${many(heads, 'attention head')} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    message: `${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
     remedy: `use a tensor size of ${listed(near)}`,
     changes: setTo('tensor', near),
   };
 }
 
-function keyValueHeadsOverTensor(facts: Facts, format: ConfigFormat): Issue | null {
+function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
+  const { facts, format, traits } = view;
   const heads = countOf(facts, 'kvHeads');
   const tensor = sizeOf(facts, format, 'tensor');
   if (heads === null || tensor === null || heads % tensor === 0) return null;
-  if (heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
+  if (!attends(traits) || heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
   const repeated = format !== 'torchtitan' && tensor % heads === 0;
   const sizes = divisorsOf(heads).filter((size) => size <= tensor);
-  const near = nearestFitting(sizes, tensor, (size) => fitsTensor(facts, format, size)).slice(0, 1);
+  const near = nearestFitting(sizes, tensor, (size) => fitsTensor(view, size)).slice(0, 1);
   const counted = many(heads, 'key/value head');
   return {
     at: ['tensor', 'kvHeads'],
-    severity: repeated ? 'warning' : 'error',
+    severity: !repeated ? 'error' : isPlannedAlone(format) ? 'information' : 'warning',
     message: repeated
       ? `${counted} on a tensor size of ${formatNumber(tensor)}: each is kept and computed by ${formatNumber(tensor / heads)} GPUs`
       : `${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
@@ -172,16 +197,81 @@ function keyValueHeadsOverTensor(facts: Facts, format: ConfigFormat): Issue | nu
   };
 }
 
-function fitsTensor(facts: Facts, format: ConfigFormat, tensor: number): boolean {
+/** Megatron-LM divides the feed-forward width by the tensor size, and that of each expert by the expert tensor size (`ColumnParallelLinear`, `RowParallelLinear`). */
+function widthsOverTensor(view: ConfigView): Issue | null {
+  const { facts, format } = view;
+  const tensor = sizeOf(facts, format, 'tensor');
+  const expertTensor = facts.expertTensor === undefined ? tensor : countOf(facts, 'expertTensor');
+  if (tensor === null || expertTensor === null) return null;
+  const uneven = widthsOf(view).find(({ of, width }) => !dividesWidth(facts, of, width, tensor));
+  if (uneven === undefined) return null;
+  const isOfExperts = uneven.of === 'experts' && facts.expertTensor !== undefined;
+  // heads that are not divided either are another finding, whose sizes divide the widths too
+  if (!isOfExperts && !dividesHeads(view, tensor)) return null;
+  const name = isOfExperts ? 'expertTensor' : 'tensor';
+  const old = isOfExperts ? expertTensor : tensor;
+  const splits = (size: number): boolean => (isOfExperts ? tensor % size === 0 || size % tensor === 0 : fitsTensor(view, size));
+  const near = nearestFitting(divisorsOf(uneven.width), old, splits);
+  return {
+    at: [name, uneven.fact],
+    message: `${uneven.text} of ${formatNumber(uneven.width)} cannot be divided over ${isOfExperts ? 'an expert tensor size' : 'a tensor size'} of ${formatNumber(old)}`,
+    remedy: `use ${isOfExperts ? 'an expert tensor size' : 'a tensor size'} of ${listed(near)}`,
+    changes: setTo(name, near),
+  };
+}
+
+/** Feed-forward widths of a model, each with what it is called: dense layers', then an expert's. */
+function widthsOf({ facts, traits: { layerKinds = [], experts, stacks } }: ConfigView): readonly Width[] {
+  const ffn = countOf(facts, 'ffn');
+  const isMixture = countOf(facts, 'experts') !== null && countOf(facts, 'activeExperts') !== null;
+  const isDense = !isMixture || layerKinds.some(({ feedForward }) => feedForward === 'dense');
+  const shared = countOf(facts, 'sharedExpertFfn') ?? experts?.sharedFfn ?? null;
+  const widths = [
+    {
+      of: 'layers',
+      fact: 'ffn',
+      width: isDense ? ffn : null,
+      text: isMixture ? 'A feed-forward width of dense layers' : 'A feed-forward width',
+    },
+    { of: 'layers', fact: 'ffn', width: stacks?.decoderFfn ?? null, text: "The decoder's feed-forward width" },
+    { of: 'layers', fact: 'sharedExpertFfn', width: isMixture ? shared : null, text: 'A width of shared experts' },
+    { of: 'experts', fact: 'expertFfn', width: isMixture ? (countOf(facts, 'expertFfn') ?? ffn) : null, text: 'An expert width' },
+  ] as const;
+  return widths.flatMap((each) => (each.width === null ? [] : [{ ...each, width: each.width }]));
+}
+
+/** Whether a width is divided with this tensor size; experts have their own, where it is given. */
+function dividesWidth(facts: Facts, of: Width['of'], width: number, tensor: number): boolean {
+  return width % (of === 'experts' && facts.expertTensor !== undefined ? (countOf(facts, 'expertTensor') ?? 1) : tensor) === 0;
+}
+
+interface Width {
+  readonly of: 'layers' | 'experts';
+  readonly fact: FactName;
+  readonly width: number;
+  readonly text: string;
+}
+
+/** Whether some layer attends: a model of layers with a state alone has no heads to divide. */
+function attends({ state, layerKinds = [] }: ModelTraits): boolean {
+  return state === undefined || layerKinds.some(hasAttention);
+}
+
+function fitsTensor(view: ConfigView, tensor: number): boolean {
+  const { facts, format } = view;
   const perNode = countOf(facts, 'gpusPerNode');
-  return (perNode === null || tensor <= perNode) && dividesHeads(facts, format, tensor) && fitsWorld(facts, format, 'tensor', tensor);
+  const dividesWidths =
+    !megatronAndRuns.includes(format) || widthsOf(view).every(({ of, width }) => dividesWidth(facts, of, width, tensor));
+  return (
+    (perNode === null || tensor <= perNode) && dividesWidths && dividesHeads(view, tensor) && fitsWorld(facts, format, 'tensor', tensor)
+  );
 }
 
 /** Whether a tensor size divides the heads, as far as they are known. */
-function dividesHeads(facts: Facts, format: ConfigFormat, size: number): boolean {
+function dividesHeads({ facts, format, traits }: ConfigView, size: number): boolean {
   const keyValue = countOf(facts, 'kvHeads');
   const shared = keyValue === null || keyValue % size === 0 || (format !== 'torchtitan' && size % keyValue === 0);
-  return shared && (countOf(facts, 'heads') ?? 0) % size === 0;
+  return shared && (countOf(facts, 'heads') ?? 0) % size === 0 && (traits.stacks?.decoderHeads ?? 0) % size === 0;
 }
 
 /** Whether the GPUs still divide into replicas with one size changed; true while they are unknown, or not written in the file and so free. */

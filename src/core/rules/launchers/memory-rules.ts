@@ -1,3 +1,4 @@
+import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatCount, formatNumber } from '../../format';
@@ -7,10 +8,10 @@ import { divisorsOf } from '../../numbers';
 import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from './derived';
 import { megatronFormats, withTorchtitan } from './formats';
 import { fitsWorld } from './layout-rules';
-import { many, setTo, type Change, type Issue, type LaunchRule } from './rule';
+import { many, setTo, type Change, type Issue, type Rule } from './rule';
 
 /** What the stages hold, and what is said about it elsewhere. */
-export const memoryRules: readonly LaunchRule[] = [
+export const memoryRules: readonly Rule[] = [
   { code: 'pp-end-stage-memory', severity: 'warning', formats: [...withTorchtitan, 'deepspeed'], check: endStageMemory },
   { code: 'estimate-ignores-ep-cp', severity: 'information', formats: megatronFormats, check: estimateIgnores },
 ];
@@ -18,7 +19,7 @@ export const memoryRules: readonly LaunchRule[] = [
 /** An end stage may hold this much more than a middle one. */
 const tolerated = 1.15;
 
-function endStageMemory(facts: Facts, format: ConfigFormat): Issue | null {
+function endStageMemory({ facts, format }: ConfigView): Issue | null {
   const layers = countOf(facts, 'layers');
   const stages = sizeOf(facts, format, 'pipeline');
   const sizes = parametersOf(facts, format);
@@ -169,7 +170,7 @@ function modelOf(facts: Facts): ModelSpec | null {
   };
 }
 
-function estimateIgnores(facts: Facts, format: ConfigFormat): Issue | null {
+function estimateIgnores({ facts, format }: ConfigView): Issue | null {
   const context = sizeOf(facts, format, 'context') ?? 1;
   const experts = countOf(facts, 'experts') ?? 1;
   if (context === 1 && experts === 1) return null;

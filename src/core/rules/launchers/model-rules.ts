@@ -1,25 +1,24 @@
-import type { Facts } from '../../formats/facts';
-import type { ConfigFormat } from '../../formats/config-format';
+import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, paddedVocabOf, vocabStepOf } from './derived';
-import { megatronFormats, megatronLmFormats } from './formats';
-import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type LaunchRule } from './rule';
+import { megatronAndRuns, megatronFormats, megatronLmFormats } from './formats';
+import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from './rule';
 
 /** Sizes of the model against each other, and how it is stored. */
-export const modelRules: readonly LaunchRule[] = [
-  { code: 'hidden-heads', severity: 'error', formats: megatronFormats, check: hiddenOverHeads },
-  { code: 'kv-heads-heads', severity: 'error', formats: megatronFormats, check: keyValueGroups },
+export const modelRules: readonly Rule[] = [
+  { code: 'hidden-heads', severity: 'error', formats: megatronAndRuns, check: hiddenOverHeads },
+  { code: 'kv-heads-heads', severity: 'error', formats: megatronAndRuns, check: keyValueGroups },
   { code: 'sequence-positions', severity: 'error', formats: megatronLmFormats, check: positions },
   { code: 'precision-twice', severity: 'error', formats: [...megatronFormats, 'gpt-neox'], check: precisionTwice },
   { code: 'vocab-padding', severity: 'information', formats: megatronFormats, check: vocabPadding },
 ];
 
-function hiddenOverHeads(facts: Facts): Issue | null {
+function hiddenOverHeads({ facts }: ConfigView): Issue | null {
   const hidden = countOf(facts, 'hidden');
   const heads = countOf(facts, 'heads');
-  if (hidden === null || heads === null || isWritten(facts, 'headDim') || facts.latentAttention?.value === true || hidden % heads === 0)
-    return null;
+  if (hidden === null || heads === null || hidden % heads === 0 || facts.latentAttention?.value === true) return null;
+  if (facts.headDim !== undefined && facts.headDim.source.kind !== 'default') return null;
   const near = nearestFitting(divisorsOf(hidden), heads, () => true);
   return {
     at: ['heads', 'hidden'],
@@ -29,7 +28,7 @@ function hiddenOverHeads(facts: Facts): Issue | null {
   };
 }
 
-function keyValueGroups(facts: Facts): Issue | null {
+function keyValueGroups({ facts }: ConfigView): Issue | null {
   const heads = countOf(facts, 'heads');
   const groups = countOf(facts, 'kvHeads');
   if (heads === null || groups === null || heads % groups === 0) return null;
@@ -42,7 +41,7 @@ function keyValueGroups(facts: Facts): Issue | null {
   };
 }
 
-function positions(facts: Facts): Issue | null {
+function positions({ facts }: ConfigView): Issue | null {
   const tokens = countOf(facts, 'sequenceLength');
   const most = countOf(facts, 'maxPositions');
   if (tokens === null || most === null || tokens <= most) return null;
@@ -54,7 +53,7 @@ function positions(facts: Facts): Issue | null {
   };
 }
 
-function precisionTwice(facts: Facts): Issue | null {
+function precisionTwice({ facts }: ConfigView): Issue | null {
   const first = facts.precision?.value;
   const second = facts.secondPrecision?.value;
   if (second === undefined || first === undefined || first === second) return null;
@@ -66,7 +65,7 @@ function precisionTwice(facts: Facts): Issue | null {
   };
 }
 
-function vocabPadding(facts: Facts, format: ConfigFormat): Issue | null {
+function vocabPadding({ facts, format }: ConfigView): Issue | null {
   const vocab = countOf(facts, 'vocab');
   const padded = paddedVocabOf(facts, format);
   const step = vocabStepOf(facts, format);

@@ -1,20 +1,21 @@
+import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from './derived';
-import { megatronFormats, megatronLmFormats } from './formats';
-import { many, remove, setTo, type Issue, type LaunchRule } from './rule';
+import { megatronAndRuns, megatronFormats, megatronLmFormats } from './formats';
+import { many, remove, setTo, type Issue, type Rule } from './rule';
 
 /** What is thrown away in the forward pass, or moved to the host. */
-export const recomputeRules: readonly LaunchRule[] = [
+export const recomputeRules: readonly Rule[] = [
   { code: 'recompute-granularity', severity: 'error', formats: megatronFormats, check: granularity },
-  { code: 'selective-recompute-flash', severity: 'information', formats: megatronFormats, check: selectiveWithFlash },
+  { code: 'selective-recompute-flash', severity: 'information', formats: megatronAndRuns, check: selectiveWithFlash },
   { code: 'offload-with-pp', severity: 'error', formats: megatronFormats, check: offloadWithPipeline },
   { code: 'offload-with-recompute', severity: 'error', formats: megatronFormats, check: offloadWithRecompute },
   { code: 'offload-layers', severity: 'error', formats: megatronFormats, check: offloadOfAllLayers },
 ];
 
-function granularity(facts: Facts, format: ConfigFormat): Issue | null {
+function granularity({ facts, format }: ConfigView): Issue | null {
   const mode = wordOf(facts, 'recomputeGranularity');
   const method = wordOf(facts, 'recomputeMethod');
   const layers = countOf(facts, 'recomputeLayers');
@@ -67,7 +68,7 @@ function withoutGranularity(facts: Facts): Issue {
   };
 }
 
-function selectiveWithFlash(facts: Facts): Issue | null {
+function selectiveWithFlash({ facts }: ConfigView): Issue | null {
   if (wordOf(facts, 'recomputeGranularity') !== 'selective' || facts.attention?.value !== 'flash') return null;
   const modules = facts.recomputeModules?.value;
   if (modules?.some((module) => module !== 'core_attn') === true) return null;
@@ -79,7 +80,7 @@ function selectiveWithFlash(facts: Facts): Issue | null {
   };
 }
 
-function offloadWithPipeline(facts: Facts, format: ConfigFormat): Issue | null {
+function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (!offloads(facts) || stages === null || stages === 1) return null;
   const alternative = megatronLmFormats.some((name) => name === format) ? 'offload activations module by module (--fine-grained-activation-offloading)' : 'offload activations module by module'; // prettier-ignore
@@ -95,7 +96,7 @@ function offloads({ cpuOffloading, offloadLayers }: Facts): boolean {
   return cpuOffloading?.value === true && offloadLayers?.value !== 0;
 }
 
-function offloadWithRecompute(facts: Facts): Issue | null {
+function offloadWithRecompute({ facts }: ConfigView): Issue | null {
   const mode = wordOf(facts, 'recomputeGranularity');
   if (!offloads(facts) || mode === null) return null;
   const names = ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'] as const;
@@ -108,7 +109,7 @@ function offloadWithRecompute(facts: Facts): Issue | null {
   };
 }
 
-function offloadOfAllLayers(facts: Facts): Issue | null {
+function offloadOfAllLayers({ facts }: ConfigView): Issue | null {
   const [away, layers] = [countOf(facts, 'offloadLayers'), countOf(facts, 'layers')];
   if (away === null || layers === null || away < layers || facts.cpuOffloading?.value === false) return null;
   return {

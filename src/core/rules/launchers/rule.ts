@@ -1,6 +1,8 @@
 import type { Fact, FactName, Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
+import type { ConfigView } from '../view';
 import type { Severity } from '../../findings';
+import type { FindingCode } from '../plan/codes';
 import { formatNumber } from '../../format';
 import { orList } from '../../text';
 
@@ -26,11 +28,13 @@ export interface Issue {
 }
 
 /** A rule: pure, total, null when nothing is wrong or too little is known. */
-export type Check = (facts: Facts, format: ConfigFormat) => Issue | null;
+export type Check = (view: ConfigView) => Issue | null;
 
-export interface LaunchRule {
+export interface Rule {
   /** Stable; the heading of its page in docs/findings.md. */
   readonly code: string;
+  /** The older code that findings on a terapipe.json or a model config keep, where it is another one. */
+  readonly planCode?: FindingCode;
   readonly severity: Severity;
   readonly formats: readonly ConfigFormat[];
   readonly check: Check;
@@ -65,8 +69,9 @@ export function many(count: number, singular: string, plural = `${singular}s`): 
 /** Facts that readers work out from others, and would again. */
 const derivedNames: readonly FactName[] = ['microBatches', 'microBatch', 'data', 'virtualStages', 'totalStages', 'world'];
 
-/** The facts as they are once a fix is made. */
-export function factsAfter(facts: Facts, change: Change): Facts {
+/** The view as it is once a fix is made. */
+export function viewAfter(view: ConfigView, change: Change): ConfigView {
+  const { facts } = view;
   const after: Record<string, unknown> = { ...facts };
   for (const name of derivedNames) if (facts[name]?.source.kind === 'default') Reflect.deleteProperty(after, name);
   for (const { name, value } of change) {
@@ -74,7 +79,7 @@ export function factsAfter(facts: Facts, change: Change): Facts {
     if (value === undefined || before === undefined) Reflect.deleteProperty(after, name);
     else after[name] = { ...before, value };
   }
-  return after;
+  return { ...view, facts: after };
 }
 
 /** The multiples of `step` nearest to `wanted`, the larger first where both are as near; two of them, none of them 0 or `wanted`. */

@@ -1,12 +1,13 @@
+import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber, formatPercent } from '../../format';
 import { batchStepOf, bubbleOf, countOf, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from './derived';
 import { megatronFormats, withTorchtitan } from './formats';
-import { isWritten, many, setTo, type Change, type Issue, type LaunchRule } from './rule';
+import { isWritten, many, setTo, type Change, type Issue, type Rule } from './rule';
 
 /** What the pipeline idles. */
-export const scheduleRules: readonly LaunchRule[] = [
+export const scheduleRules: readonly Rule[] = [
   { code: 'microbatches-below-stages', severity: 'warning', formats: [...withTorchtitan, 'deepspeed'], check: fewMicroBatches },
   { code: 'long-seq-chunk-candidate', severity: 'information', formats: megatronFormats, check: longSequences },
 ];
@@ -14,7 +15,7 @@ export const scheduleRules: readonly LaunchRule[] = [
 /** A run should idle less than this. */
 const wantedBubble = 0.1;
 
-function fewMicroBatches(facts: Facts, format: ConfigFormat): Issue | null {
+function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   const pipeline = sizeOf(facts, format, 'pipeline');
   const stages = totalStagesOf(facts, format);
   const microBatches = microBatchesOf(facts, format);
@@ -66,7 +67,7 @@ function moreMicroBatches(
 const longSequence = 32_768;
 const slices = 4;
 
-function longSequences(facts: Facts, format: ConfigFormat): Issue | null {
+function longSequences({ facts, format }: ConfigView): Issue | null {
   const tokens = countOf(facts, 'sequenceLength');
   const pipeline = sizeOf(facts, format, 'pipeline');
   const microBatches = microBatchesOf(facts, format);

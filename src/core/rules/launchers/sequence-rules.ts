@@ -1,22 +1,35 @@
+import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, quotient, sizeOf } from './derived';
-import { megatronFormats, withTorchtitan } from './formats';
+import { megatronFormats, runFormats, withTorchtitan } from './formats';
 import { fitsWorld } from './layout-rules';
-import { isWritten, leastCommonMultiple, listed, many, nearestFitting, remove, setTo, type Issue, type LaunchRule } from './rule';
+import { isWritten, leastCommonMultiple, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from './rule';
 
 /** How a sequence is divided. */
-export const sequenceRules: readonly LaunchRule[] = [
-  { code: 'cp-seq-multiple', severity: 'error', formats: withTorchtitan, check: contextParts },
+export const sequenceRules: readonly Rule[] = [
+  {
+    code: 'cp-seq-multiple',
+    planCode: 'context-length',
+    severity: 'error',
+    formats: [...withTorchtitan, ...runFormats],
+    check: contextParts,
+  },
   { code: 'cp-heads', severity: 'error', formats: megatronFormats, check: contextHeads },
-  { code: 'sp-tp-seq', severity: 'error', formats: withTorchtitan, check: sequenceParallelParts },
+  {
+    code: 'sp-tp-seq',
+    planCode: 'sequence-parallel-length',
+    severity: 'error',
+    formats: [...withTorchtitan, ...runFormats],
+    check: sequenceParallelParts,
+  },
   { code: 'sp-no-effect', severity: 'information', formats: megatronFormats, check: sequenceParallelAlone },
   { code: 'variable-seq-pp', severity: 'warning', formats: megatronFormats, check: variableLengths },
 ];
 
-function contextParts(facts: Facts, format: ConfigFormat): Issue | null {
+function contextParts({ facts, format }: ConfigView): Issue | null {
   const tokens = countOf(facts, 'sequenceLength');
   const context = sizeOf(facts, format, 'context');
   if (tokens === null || context === null || context === 1 || tokens % (2 * context) === 0) return null;
@@ -29,7 +42,7 @@ function contextParts(facts: Facts, format: ConfigFormat): Issue | null {
   };
 }
 
-function sequenceParallelParts(facts: Facts, format: ConfigFormat): Issue | null {
+function sequenceParallelParts({ facts, format }: ConfigView): Issue | null {
   const tokens = countOf(facts, 'sequenceLength');
   const tensor = sizeOf(facts, format, 'tensor');
   if (tokens === null || tensor === null || tokens % tensor === 0 || !dividesSequence(facts, format)) return null;
@@ -56,7 +69,7 @@ function lengthsNear(facts: Facts, format: ConfigFormat, tokens: number, step: n
   return [below + all, below].filter((length) => length > 0);
 }
 
-function sequenceParallelAlone(facts: Facts, format: ConfigFormat): Issue | null {
+function sequenceParallelAlone({ facts, format }: ConfigView): Issue | null {
   if (facts.sequenceParallel?.value !== true || sizeOf(facts, format, 'tensor') !== 1) return null;
   return {
     at: ['sequenceParallel'],
@@ -67,7 +80,7 @@ function sequenceParallelAlone(facts: Facts, format: ConfigFormat): Issue | null
 }
 
 /** Ulysses: all-to-all turns a share of the sequence into a share of the heads. */
-function contextHeads(facts: Facts, format: ConfigFormat): Issue | null {
+function contextHeads({ facts, format }: ConfigView): Issue | null {
   const context = sizeOf(facts, format, 'context');
   const perRank = quotient(countOf(facts, 'heads'), sizeOf(facts, format, 'tensor'));
   if (facts.contextCommunication?.value !== 'a2a' || context === null || perRank === null || perRank % context === 0) return null;
@@ -80,7 +93,7 @@ function contextHeads(facts: Facts, format: ConfigFormat): Issue | null {
   };
 }
 
-function variableLengths(facts: Facts, format: ConfigFormat): Issue | null {
+function variableLengths({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (facts.variableSequenceLengths?.value !== true || stages === null || stages === 1) return null;
   const tokens = countOf(facts, 'sequenceLength');

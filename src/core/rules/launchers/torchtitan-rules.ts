@@ -1,11 +1,12 @@
+import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import { formatNumber } from '../../format';
 import { quoted } from '../../text';
 import { countOf, sizeOf, titanLayersOf, titanStagesOf, titanStagesPerRankOf } from './derived';
-import { listed, many, setTo, type Issue, type LaunchRule } from './rule';
+import { listed, many, setTo, type Issue, type Rule } from './rule';
 
 /** What TorchTitan refuses when it cuts a model into stages. */
-export const torchtitanRules: readonly LaunchRule[] = [
+export const torchtitanRules: readonly Rule[] = [
   { code: 'tt-virtual-stages', severity: 'error', formats: ['torchtitan'], check: virtualStages },
   { code: 'tt-single-stage-schedule', severity: 'error', formats: ['torchtitan'], check: stagesOfSchedule },
 ];
@@ -23,7 +24,7 @@ function kindOf(facts: Facts): Kind | null {
   return /^(schedule)?(interleaved1f1b|interleavedzerobubble|loopedbfs|zbvzerobubble|dualpipev)$/.test(name) ? 'looped' : null;
 }
 
-function virtualStages(facts: Facts): Issue | null {
+function virtualStages({ facts }: ConfigView): Issue | null {
   const stages = titanStagesOf(facts);
   const pipeline = sizeOf(facts, 'torchtitan', 'pipeline');
   const each = countOf(facts, 'layersPerStage');
@@ -53,7 +54,7 @@ function layersPerStageNear(facts: Facts, pipeline: number, wanted: number): num
   return sizes.sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a).slice(0, 2);
 }
 
-function stagesOfSchedule(facts: Facts): Issue | null {
+function stagesOfSchedule({ facts }: ConfigView): Issue | null {
   const stages = titanStagesPerRankOf(facts);
   const kind = kindOf(facts);
   const pipeline = sizeOf(facts, 'torchtitan', 'pipeline');

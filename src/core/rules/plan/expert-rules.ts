@@ -11,8 +11,8 @@ export function expertFindings(run: Run, plan: Plan | null): Finding[] {
   const { experts, activeExperts } = run.model;
   if (experts.value === null && activeExperts.value === null) return denseFindings(run);
   if (experts.value === null || activeExperts.value === null) return [halfGiven(run, experts.value === null)];
-  if (activeExperts.value > experts.value) return [tooManyActive(run, experts.value, activeExperts.value)];
-  return [...divisionFindings(run, experts.value), ...replicaFindings(run, plan, experts.value)];
+  if (activeExperts.value > experts.value) return [];
+  return replicaFindings(run, plan, experts.value);
 }
 
 function denseFindings(run: Run): Finding[] {
@@ -36,39 +36,6 @@ function halfGiven(run: Run, withoutExperts: boolean): Finding {
     message: `There is ${given} without ${missing}: planned as a dense model`,
     remedy: `give ${missing} too, or remove ${given}`,
   });
-}
-
-function tooManyActive(run: Run, experts: number, active: number): Finding {
-  return findingAt(
-    run,
-    'model.activeExperts',
-    'experts-active',
-    'error',
-    {
-      message: `A token cannot visit ${plural(active, 'expert')}: there are ${formatCount(experts)}`,
-      remedy: `set model.activeExperts to ${formatCount(experts)} or less`,
-    },
-    setFixes(run, 'model.activeExperts', [experts]),
-  );
-}
-
-function divisionFindings(run: Run, experts: number): Finding[] {
-  const expert = run.layout.expert?.value ?? 1;
-  if (experts % expert === 0) return [];
-  const near = nearest(divisorsOf(experts), expert);
-  return [
-    findingAt(
-      run,
-      'layout.expert',
-      'experts-expert',
-      'error',
-      {
-        message: `${plural(experts, 'expert')} cannot be divided over an expert size of ${formatCount(expert)}`,
-        remedy: `set layout.expert to ${orList(near.map(formatCount))}`,
-      },
-      setFixes(run, 'layout.expert', near),
-    ),
-  ];
 }
 
 function replicaFindings(run: Run, plan: Plan | null, experts: number): Finding[] {

@@ -6,6 +6,7 @@ import { expertFindings } from './expert-rules';
 import { layoutFindings } from './layout-rules';
 import { memoryFindings } from './memory-rules';
 import { modelFindings } from './model-rules';
+import { sharedFindings } from './shared';
 import { trainingFindings } from './training-rules';
 import type { Plan } from '../../planner/plan';
 import type { Remedy } from './remedies';
@@ -21,6 +22,7 @@ const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1
  */
 export function findingsOf(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {
   const findings = [
+    ...sharedFindings(run),
     ...layoutFindings(run),
     ...expertFindings(run, plan),
     ...modelFindings(run),

@@ -3,57 +3,16 @@ import { modelSpecOf } from '../../formats/written-model';
 import { gpuPresets } from '../../cluster/presets';
 import type { Finding } from '../../findings';
 import { formatCount, plural } from '../../format';
-import { hasAttention, splitsHeads, splitsState } from '../../model/mixers';
+import { splitsHeads, splitsState } from '../../model/mixers';
 import type { ModelSpec, StateMixer } from '../../spec/model';
 import { orList } from '../../text';
 import { divisorsOf, nearest } from '../../numbers';
 import { kindFor, runsVirtualStages } from '../../partition/scheduling';
 import { findingAt, setFix, setFixes } from './settings';
 
-/** Findings on how layers, heads and GPUs are divided. */
+/** Findings on chunks, states and GPUs that only a plan has. */
 export function layoutFindings(run: Run): Finding[] {
-  return [...layerFindings(run), ...chunkFindings(run), ...tensorFindings(run), ...nodeFindings(run), ...worldFindings(run)];
-}
-
-function layerFindings(run: Run): Finding[] {
-  const layers = run.model.layers.value;
-  const stages = run.layout.pipeline?.value;
-  if (stages === undefined || run.layout.stageLayers !== undefined) return [];
-  // each stack is cut by itself
-  if (run.model.encoderLayers.value !== null && stages <= layers) return [];
-  if (run.groups !== undefined && stages <= layers) return [];
-  if (layers % stages !== 0) {
-    const near = nearest(divisorsOf(layers), stages);
-    const message =
-      stages > layers
-        ? `${plural(stages, 'stage')} for ${plural(layers, 'layer')}: ${formatCount(stages - layers)} would have none`
-        : `${plural(layers, 'layer')} cannot be divided evenly over ${plural(stages, 'stage')}`;
-    return [
-      findingAt(
-        run,
-        'layout.pipeline',
-        'layers-not-divisible',
-        'error',
-        { message, remedy: `set layout.pipeline to ${listed(near)}` },
-        setFixes(run, 'layout.pipeline', near),
-      ),
-    ];
-  }
-  const virtual = run.layout.virtualStages?.value ?? 1;
-  const perStage = layers / stages;
-  if (perStage % virtual === 0) return [];
-  const near = nearest(divisorsOf(perStage), virtual);
-  const message = `${plural(perStage, 'layer')} a stage cannot be divided evenly into ${plural(virtual, 'virtual stage')}`;
-  return [
-    findingAt(
-      run,
-      'layout.virtualStages',
-      'layers-virtual-stages',
-      'error',
-      { message, remedy: `set layout.virtualStages to ${listed(near)}` },
-      setFixes(run, 'layout.virtualStages', near),
-    ),
-  ];
+  return [...chunkFindings(run), ...stateFindings(run), ...nodeFindings(run), ...worldFindings(run)];
 }
 
 /** A schedule whose number of chunks on each stage is fixed, and another one asked for. */
@@ -79,54 +38,10 @@ function chunkFindings(run: Run): Finding[] {
   ];
 }
 
-function tensorFindings(run: Run): Finding[] {
+function stateFindings(run: Run): Finding[] {
   const tensor = run.layout.tensor?.value ?? 1;
   const model = modelSpecOf(run.model, run.traits);
-  if (model.state !== undefined && !splitsState(model.state, tensor)) return [stateFinding(run, model, model.state, tensor)];
-  if (model.state !== undefined && !(model.layerKinds ?? []).some(hasAttention)) return [];
-  const { heads, kvHeads, hidden } = run.model;
-  const { ffn, stacks } = model;
-  const { decoderHeads = heads.value, decoderFfn = ffn } = stacks ?? {};
-  const splitsDecoder = (size: number): boolean => decoderHeads % size === 0 && decoderFfn % size === 0;
-  const sizes = divisorsOf(heads.value).filter(
-    (size) => splitsWidths(run, size) && splitsKvHeads(kvHeads.value, size) && splitsDecoder(size),
-  );
-  const near = nearest(sizes, tensor);
-  const finding = (code: 'heads-tensor' | 'kv-heads-tensor' | 'width-tensor', message: string) =>
-    findingAt(
-      run,
-      'layout.tensor',
-      code,
-      'error',
-      { message, remedy: `set layout.tensor to ${listed(near)}` },
-      setFixes(run, 'layout.tensor', near),
-    );
-  if (heads.value % tensor !== 0)
-    return [
-      finding('heads-tensor', `${plural(heads.value, 'attention head')} cannot be divided over a tensor size of ${formatCount(tensor)}`),
-    ];
-  const [odd, name] = ffn % tensor !== 0 ? [ffn, 'feed-forward width'] : [hidden.value, 'hidden size'];
-  if (!splitsWidths(run, tensor))
-    return [finding('width-tensor', `A ${name} of ${formatCount(odd)} cannot be divided over a tensor size of ${formatCount(tensor)}`)];
-  if (!splitsDecoder(tensor)) {
-    const what = decoderHeads % tensor === 0 ? `feed-forward width of ${formatCount(decoderFfn)}` : plural(decoderHeads, 'attention head');
-    const code = decoderHeads % tensor === 0 ? 'width-tensor' : 'heads-tensor';
-    return [finding(code, `The decoder's ${what} cannot be divided over a tensor size of ${formatCount(tensor)}`)];
-  }
-  if (!splitsKvHeads(kvHeads.value, tensor))
-    return [
-      finding(
-        'kv-heads-tensor',
-        `${plural(kvHeads.value, 'key/value head')} can be neither divided over nor repeated on a tensor size of ${formatCount(tensor)}`,
-      ),
-    ];
-  if (tensor <= kvHeads.value) return [];
-  return [
-    findingAt(run, 'layout.tensor', 'kv-heads-tensor', 'information', {
-      message: `${plural(kvHeads.value, 'key/value head')} on a tensor size of ${formatCount(tensor)}: each is kept by ${formatCount(tensor / kvHeads.value)} GPUs`,
-      remedy: `a tensor size of ${formatCount(kvHeads.value)} or less keeps each once`,
-    }),
-  ];
+  return model.state === undefined || splitsState(model.state, tensor) ? [] : [stateFinding(run, model, model.state, tensor)];
 }
 
 /** A mixer with a state whose heads or groups the tensor size does not divide. */

@@ -2,37 +2,11 @@ import type { Run } from '../../formats/run';
 import type { Finding } from '../../findings';
 import { formatCount, formatNumber, formatTokens, plural } from '../../format';
 import { paddedVocab } from '../../model/parameters';
-import { orList } from '../../text';
-import { divisorsOf, nearest } from '../../numbers';
 import { findingAt, placeOfSetting, setFixes } from './settings';
 
-/** Findings on the sizes of the model itself, and on how long a sequence it takes. */
+/** Findings on how long a sequence the model takes, and on its vocabulary. */
 export function modelFindings(run: Run): Finding[] {
-  return [...headFindings(run), ...positionFindings(run), ...vocabularyFindings(run)];
-}
-
-function headFindings(run: Run): Finding[] {
-  const { hidden, heads, kvHeads, headDim } = run.model;
-  const findings: Finding[] = [];
-  if (headDim.source.kind === 'default' && hidden.value % heads.value !== 0) {
-    const near = nearest(divisorsOf(hidden.value), heads.value);
-    findings.push(
-      findingAt(run, 'model.heads', 'hidden-heads', 'error', {
-        message: `A hidden size of ${formatCount(hidden.value)} cannot be divided over ${plural(heads.value, 'attention head')}`,
-        remedy: `use ${orList(near.map(formatCount))} heads, or give the head size`,
-      }),
-    );
-  }
-  if (heads.value % kvHeads.value !== 0) {
-    const near = nearest(divisorsOf(heads.value), kvHeads.value);
-    findings.push(
-      findingAt(run, 'model.kvHeads', 'kv-heads-heads', 'error', {
-        message: `${plural(heads.value, 'attention head')} cannot share ${plural(kvHeads.value, 'key/value head')} evenly`,
-        remedy: `use ${orList(near.map(formatCount))} key/value heads`,
-      }),
-    );
-  }
-  return findings;
+  return [...positionFindings(run), ...vocabularyFindings(run)];
 }
 
 function positionFindings(run: Run): Finding[] {

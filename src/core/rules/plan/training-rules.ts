@@ -1,8 +1,6 @@
 import type { Run } from '../../formats/run';
 import type { Finding } from '../../findings';
 import { formatCount, formatNumber, formatPercent, formatTokens, plural } from '../../format';
-import { orList } from '../../text';
-import { nearestMultiples } from '../../numbers';
 import { findingAt, setFixes } from './settings';
 
 /** Findings on the batch, the sequence and how it is trained. */
@@ -25,23 +23,7 @@ function batchFindings(run: Run): Finding[] {
   if (globalBatch === undefined || data === undefined) return [];
   const microBatch = run.training.microBatch?.value ?? 1;
   const step = data * microBatch;
-  if (globalBatch % step !== 0) {
-    const near = nearestMultiples(step, globalBatch);
-    const over = microBatch === 1 ? plural(data, 'replica') : `${plural(data, 'replica')} in micro-batches of ${formatCount(microBatch)}`;
-    return [
-      findingAt(
-        run,
-        'training.globalBatch',
-        'global-batch',
-        'error',
-        {
-          message: `A global batch of ${formatCount(globalBatch)} cannot be divided over ${over}`,
-          remedy: `set training.globalBatch to ${listed(near)}`,
-        },
-        setFixes(run, 'training.globalBatch', near),
-      ),
-    ];
-  }
+  if (globalBatch % step !== 0) return [];
   const stages = run.layout.pipeline?.value ?? 1;
   const schedule = run.schedule?.value;
   const microBatches = globalBatch / step;
@@ -89,36 +71,8 @@ function schemeFindings(run: Run): Finding[] {
 function sequenceFindings(run: Run): Finding[] {
   const tokens = run.training.sequenceLength?.value;
   if (tokens === undefined) return [];
-  const context = run.layout.context?.value ?? 1;
-  const tensor = run.layout.tensor?.value ?? 1;
   const unit = run.unit?.value ?? 1;
-  const nearTo = (step: number) => nearestMultiples(step, tokens);
-  const at = (code: 'context-length' | 'sequence-parallel-length', message: string, step: number) =>
-    findingAt(
-      run,
-      'training.sequenceLength',
-      code,
-      'error',
-      { message, remedy: `set training.sequenceLength to ${listed(nearTo(step))}` },
-      setFixes(run, 'training.sequenceLength', nearTo(step)),
-    );
   const findings: Finding[] = [];
-  if (context > 1 && tokens % (2 * context) !== 0)
-    findings.push(
-      at(
-        'context-length',
-        `${formatTokens(tokens)} cannot be divided into 2 x ${formatCount(context)} parts for context parallelism`,
-        2 * context,
-      ),
-    );
-  else if (run.training.sequenceParallel?.value === true && tokens % tensor !== 0)
-    findings.push(
-      at(
-        'sequence-parallel-length',
-        `${formatTokens(tokens)} cannot be divided over a tensor size of ${formatCount(tensor)} for sequence parallelism`,
-        tensor,
-      ),
-    );
   if (tokens % unit !== 0)
     findings.push(
       findingAt(
@@ -137,30 +91,9 @@ function sequenceFindings(run: Run): Finding[] {
 }
 
 function habitFindings(run: Run): Finding[] {
-  const { zeroStage, recompute, attention, precision } = run.training;
+  const { precision } = run.training;
   const stages = run.layout.pipeline?.value ?? 1;
   const findings: Finding[] = [];
-  if (stages > 1 && zeroStage !== undefined && zeroStage.value >= 2)
-    findings.push(
-      findingAt(
-        run,
-        'training.zeroStage',
-        'zero-with-pipeline',
-        'warning',
-        {
-          message: `ZeRO stage ${zeroStage.value} with ${plural(stages, 'pipeline stage')}: gradients are reduced for every micro-batch; DeepSpeed refuses it`,
-          remedy: 'set training.zeroStage to 1',
-        },
-        setFixes(run, 'training.zeroStage', [1]),
-      ),
-    );
-  if (recompute?.value === 'selective' && attention?.value === 'flash')
-    findings.push(
-      findingAt(run, 'training.recompute', 'selective-recompute-flash', 'information', {
-        message: 'Flash attention keeps no scores, so selective recompute of attention saves almost nothing',
-        remedy: 'set training.recompute to none or full',
-      }),
-    );
   findings.push(...offloadFindings(run, stages));
   const kinds = run.groups?.value.map((group) => group.gpu) ?? (run.gpu === undefined ? [] : [run.gpu.value]);
   const slow = kinds.find(({ peakTflops }) => peakTflops.bf16 * 4 <= peakTflops.fp16);
@@ -204,8 +137,4 @@ function offloadFindings(run: Run, stages: number): Finding[] {
 
 function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
-}
-
-function listed(values: readonly number[]): string {
-  return orList(values.map(formatCount));
 }

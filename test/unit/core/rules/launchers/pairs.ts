@@ -40,6 +40,16 @@ export const pairs: readonly Pair[] = [
     fixes: ['Set --firstStageLayers to 3 and --lastStageLayers to 3', 'Set --pipeline to 5', 'Set --pipeline to 9'],
   },
   {
+    code: 'width-tensor',
+    format: 'megatron-shell',
+    at: 'tensor',
+    bad: { heads: 32, ffn: 5004, tensor: 8 },
+    ok: { heads: 32, ffn: 5008, tensor: 8 },
+    says: 'A feed-forward width of 5,004 cannot be divided over a tensor size of 8',
+    remedy: 'use a tensor size of 4',
+    fixes: ['Set --tensor to 4'],
+  },
+  {
     code: 'world-size-factor',
     format: 'megatron-shell',
     at: 'nodes',

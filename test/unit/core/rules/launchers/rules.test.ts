@@ -121,6 +121,17 @@ describe('launch findings', () => {
     assert.deepEqual([severityOf('nemo'), severityOf('torchtitan')], ['warning', 'error']);
   });
 
+  it('divide experts by the expert tensor size, and dense layers by the tensor size', () => {
+    const routed = { layers: 4, heads: 32, tensor: 8, ffn: 5001, experts: 8, activeExperts: 2, expertFfn: 500 };
+    const saidOf = (values: Values) =>
+      launchFindings(launcherOf({ ...routed, ...values }, 'megatron-shell')).flatMap(({ code, message }) =>
+        code === 'width-tensor' ? [message] : [],
+      );
+    assert.deepEqual(saidOf({}), ['An expert width of 500 cannot be divided over a tensor size of 8']);
+    assert.deepEqual(saidOf({ expertTensor: 1 }), []);
+    assert.deepEqual(saidOf({ expertTensor: 1, moeLayerFrequency: '([0]*1+[1]*3)' }), ['A feed-forward width of dense layers of 5,001 cannot be divided over a tensor size of 8']); // prettier-ignore
+  });
+
   it('know every wrong pair of recompute settings', () => {
     const saidOf = (values: Values) =>
       launchFindings(launcherOf(values, 'megatron-shell')).map(({ severity, message }) => `${severity}: ${message}`);

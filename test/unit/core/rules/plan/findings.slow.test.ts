@@ -53,7 +53,7 @@ describe('findingsOf', () => {
     const finding = await only({ layout: { pipeline: 10 } });
     assert.equal(finding.code, 'layers-not-divisible');
     assert.equal(finding.severity, 'error');
-    assert.equal(finding.message, '24 layers cannot be divided evenly over 10 stages');
+    assert.equal(finding.message, '24 layers cannot be dealt evenly to 10 pipeline stages');
     assert.equal(finding.remedy, 'set layout.pipeline to 12 or 8');
     const tooMany = await only({ layout: { pipeline: 48 } });
     assert.equal(tooMany.message, '48 stages for 24 layers: 24 would have none');
@@ -97,7 +97,7 @@ describe('findingsOf', () => {
     assert.deepEqual([width.code, width.remedy], ['width-tensor', 'set layout.tensor to 2']);
     const grouped = { layers: 1, hidden: 768, heads: 12, kvHeads: 4, vocab: 0 };
     const kv = await only({ model: grouped, layout: { tensor: 6 } });
-    assert.deepEqual([kv.code, kv.severity, kv.remedy], ['kv-heads-tensor', 'error', 'set layout.tensor to 4 or 12']);
+    assert.deepEqual([kv.code, kv.severity, kv.remedy], ['kv-heads-tensor', 'error', 'set layout.tensor to 4']);
     const repeated = await only({ model: grouped, layout: { tensor: 12 } });
     assert.deepEqual([repeated.code, repeated.severity], ['kv-heads-tensor', 'information']);
   });
@@ -222,7 +222,7 @@ describe('findingsOf', () => {
     assert.deepEqual(await at({ activeExperts: 9 }), [
       'experts-active',
       'A token cannot visit 9 experts: there are 8',
-      'set model.activeExperts to 8 or less',
+      'send a token to 8 experts or fewer',
     ]);
     assert.deepEqual(await at({ activeExperts: null }), [
       'experts-active',
@@ -232,7 +232,7 @@ describe('findingsOf', () => {
     assert.deepEqual((await at({ experts: null }))[0], 'experts-active');
     assert.deepEqual(await at({}, { expert: 3 }), [
       'experts-expert',
-      '8 experts cannot be divided over an expert size of 3',
+      '8 experts cannot be dealt evenly to an expert size of 3',
       'set layout.expert to 4 or 2',
     ]);
     assert.deepEqual(await at({}, { expert: 8, data: 4 }), [
@@ -242,6 +242,53 @@ describe('findingsOf', () => {
     ]);
     assert.equal((await at({}, { expert: 4, data: 6 }))[2], 'set layout.expert to 2');
     assert.deepEqual((await at({ expertFfn: 1001 }, { tensor: 2 }))[0], 'width-tensor');
+  });
+
+  it('checks the widths of dense layers and of shared experts beside those of experts', async () => {
+    const deepseek = { model_type: 'deepseek_v2', num_hidden_layers: 4, hidden_size: 64, num_attention_heads: 8, vocab_size: 1024 };
+    const sizes = {
+      intermediate_size: 512,
+      moe_intermediate_size: 64,
+      n_routed_experts: 8,
+      num_experts_per_tok: 2,
+      first_k_dense_replace: 1,
+    };
+    const latent = { kv_lora_rank: 16, q_lora_rank: null, qk_nope_head_dim: 8, qk_rope_head_dim: 8, v_head_dim: 8 };
+    const found = async (changed: object) =>
+      findingsOf(
+        await load({
+          'terapipe.json': JSON.stringify({ model: { from: 'config.json' }, layout: { tensor: 8 } }),
+          'config.json': JSON.stringify({ ...deepseek, ...sizes, ...latent, n_shared_experts: 1, ...changed }),
+        }),
+        null,
+      ).flatMap(({ code, message }) => (code === 'width-tensor' ? [message] : []));
+    assert.deepEqual(await found({}), []);
+    assert.deepEqual(await found({ intermediate_size: 500 }), ['A feed-forward width of dense layers of 500 cannot be divided over a tensor size of 8']); // prettier-ignore
+    assert.deepEqual(await found({ moe_intermediate_size: 60 }), ['A width of shared experts of 60 cannot be divided over a tensor size of 8']); // prettier-ignore
+    assert.deepEqual(await found({ moe_intermediate_size: 60, n_shared_experts: 2 }), ['An expert width of 60 cannot be divided over a tensor size of 8']); // prettier-ignore
+  });
+
+  it('divides experts by the expert tensor size alone', async () => {
+    const qwen = {
+      model_type: 'qwen3_moe',
+      num_hidden_layers: 4,
+      hidden_size: 64,
+      num_attention_heads: 8,
+      num_key_value_heads: 8,
+      head_dim: 8,
+    };
+    const sizes = { intermediate_size: 512, moe_intermediate_size: 500, num_experts: 8, num_experts_per_tok: 2, vocab_size: 1024 };
+    const found = async (layout: object) =>
+      findingsOf(
+        await load({
+          'terapipe.json': JSON.stringify({ model: { from: 'config.json' }, layout: { tensor: 8, ...layout } }),
+          'config.json': JSON.stringify({ ...qwen, ...sizes }),
+        }),
+        null,
+      ).map(({ code, remedy }) => [code, remedy]);
+    assert.deepEqual(await found({ expertTensor: 1 }), []);
+    assert.deepEqual(await found({ expertTensor: 8 }), [['width-tensor', 'set layout.expertTensor to 4']]);
+    assert.deepEqual(await found({}), [['width-tensor', 'set layout.tensor to 4']]);
   });
 
   it('lets tensor-parallel ranks hold experts of their own where the expert tensor size says so', async () => {
