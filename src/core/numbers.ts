@@ -3,6 +3,24 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
+/** The middle value, or the mean of the two; NaN of nothing. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? (sorted[half] ?? NaN) : ((sorted[half - 1] ?? NaN) + (sorted[half] ?? NaN)) / 2;
+}
+
+/** The middle value, of an even number of values the lower of the two: one of the values. NaN of nothing. */
+export function lowMedian(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** The value below which `share` of a list lies, one of the values. NaN of nothing. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? NaN;
+}
+
 /** Divisors of a positive integer, ascending. */
 export function divisorsOf(count: number): number[] {
   const small: number[] = [];

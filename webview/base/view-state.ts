@@ -2,6 +2,7 @@ import { initialComparedLook, type ComparedLook } from '../tabs/compare/view-set
 import { compareColumns, initialOrder, type CompareOrder } from '../tabs/compare/order';
 import { candidateIds, type CandidateId } from '../../src/core/planner/plan';
 import type { ProfilePart } from '../../src/core/spec/profile';
+import { isRecord } from '../../src/core/records';
 import { tabs, type TabId } from '../../src/protocol/page';
 import { epochWidths, type EpochWidth } from '../tabs/elastic/epochs';
 import { initialLayoutLook, readLayoutLook, type LayoutLook } from '../tabs/layout/view-settings';
@@ -128,10 +129,6 @@ function readSelection(value: unknown): Selection | null {
   if (type === 'range' && isFiniteNumber(startMs) && isFiniteNumber(endMs) && isIndex(firstStage) && isIndex(lastStage))
     return { type, startMs, endMs, firstStage, lastStage };
   return null;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function isFiniteNumber(value: unknown): value is number {

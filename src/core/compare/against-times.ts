@@ -3,7 +3,7 @@ import { chosenOf, type Plan } from '../planner/plan';
 import { part, partOf } from '../schedules/parts';
 import type { Timeline } from '../schedules/schedule';
 import type { PredictedMeasured } from './against-trace';
-import { median } from './steady-state';
+import { lowMedian } from '../numbers';
 import { steadySteps, type MeasuredTimes, type SteadySteps } from './times';
 import { isWithin, ratioText } from './trace-labels';
 
@@ -39,7 +39,7 @@ export function compareWithTimes(plan: Plan, times: MeasuredTimes): TimesCompari
   const stages =
     timeline === null ? [] : times.stages.filter(({ stage }) => stage < timeline.stages).map((stage) => stageAgainst(timeline, stage));
   const slowest = stages.reduce<StageTimesAgainst | null>((a, b) => (a === null || b.ratio > a.ratio ? b : a), null);
-  const others = median(stages.filter((stage) => stage !== slowest).map(({ ratio }) => ratio));
+  const others = lowMedian(stages.filter((stage) => stage !== slowest).map(({ ratio }) => ratio));
   return {
     kind: 'times',
     errorPercent,
@@ -84,6 +84,6 @@ export function timesSentences({ steady, step, within, errorPercent, straggler, 
   const slow = stages.find(({ stage }) => stage === straggler);
   if (slow !== undefined)
     said.push(`Stage ${formatCount(slow.stage)} is the straggler: its passes take ${formatNumber(slow.ratio)}x their predicted time.`);
-  else if (stages.length > 0) said.push(`Passes take ${formatNumber(median(stages.map(({ ratio }) => ratio)))}x their predicted time, the median of ${plural(stages.length, 'stage')}.`); // prettier-ignore
+  else if (stages.length > 0) said.push(`Passes take ${formatNumber(lowMedian(stages.map(({ ratio }) => ratio)))}x their predicted time, the median of ${plural(stages.length, 'stage')}.`); // prettier-ignore
   return said;
 }

@@ -4,7 +4,7 @@ import { indexParts, part, partOf, rowOf, sourceOf, type Parts } from '../schedu
 import type { OperationKind, Timeline } from '../schedules/schedule';
 import { traceError } from './events';
 import { placePasses, type PlacedTrace } from './place-passes';
-import { median } from './steady-state';
+import { lowMedian } from '../numbers';
 import type { MeasuredTrace } from './trace';
 
 /** A time, predicted and measured, ms. */
@@ -95,9 +95,9 @@ export function compareWithTrace(plan: Plan, trace: MeasuredTrace, file: string)
   const parts = indexParts(predicted);
   const shown = stagesWithRows(measured);
   const stages = shown.map((stage) => stageAgainst(predicted, parts, measured, stage));
-  const ratio = median(stages.map((stage) => stage.ratio));
+  const ratio = lowMedian(stages.map((stage) => stage.ratio));
   const slowest = stages.reduce((a, b) => (b.ratio > a.ratio ? b : a));
-  const others = median(stages.filter(({ stage }) => stage !== slowest.stage).map((stage) => stage.ratio));
+  const others = lowMedian(stages.filter(({ stage }) => stage !== slowest.stage).map((stage) => stage.ratio));
   const spans = { predicted: spanOf(predicted, shown), measured: spanOf(measured, shown) };
   const { errorPercent } = plan.cost;
   return {

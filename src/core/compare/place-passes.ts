@@ -2,7 +2,8 @@ import { plural } from '../format';
 import { indexParts, part, partOf, rowOf, type Parts } from '../schedules/parts';
 import type { OperationKind, Timeline } from '../schedules/schedule';
 import { traceError } from './events';
-import { median, warmUpSteps } from './steady-state';
+import { lowMedian } from '../numbers';
+import { warmUpSteps } from './steady-state';
 import type { MeasuredTrace } from './trace';
 import { stagesOfTracks } from './trace-stages';
 
@@ -39,7 +40,7 @@ export function placePasses(file: string, trace: MeasuredTrace, predicted: Timel
   const warmUp = warmUpSteps(whole.length);
   const steady = whole.slice(warmUp);
   const lengths = steady.map(({ passes }) => lengthOf(trace, passes));
-  const chosen = steady[lengths.indexOf(median(lengths))];
+  const chosen = steady[lengths.indexOf(lowMedian(lengths))];
   if (chosen === undefined)
     throw traceError(
       'trace-other-run',

@@ -2,7 +2,9 @@ import { formatCount } from '../format';
 import { lineColumnAt, printable, quoted } from '../text';
 import { ExpectedError } from '../errors';
 import { traceError } from './events';
-import { median, quantile, warmUpSteps } from './steady-state';
+import { lowMedian, quantile } from '../numbers';
+import { isRecord } from '../records';
+import { warmUpSteps } from './steady-state';
 
 /** Measured times of one pass of one stage, means in ms. */
 export interface MeasuredStage {
@@ -37,7 +39,7 @@ export function steadySteps(stepsMs: readonly number[]): SteadySteps | null {
   if (stepsMs.length === 0) return null;
   const warmUp = warmUpSteps(stepsMs.length);
   const counted = stepsMs.slice(warmUp);
-  return { medianMs: median(counted), lowMs: quantile(counted, 0.25), highMs: quantile(counted, 0.75), counted: counted.length, warmUp };
+  return { medianMs: lowMedian(counted), lowMs: quantile(counted, 0.25), highMs: quantile(counted, 0.75), counted: counted.length, warmUp };
 }
 
 /** What Megatron-LM prints every `--log-interval` steps, mean of them (training.py; the same in its descendants). */
@@ -162,8 +164,4 @@ function fromCsv(text: string, file: string): MeasuredTimes {
 
 function isStage(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < maximumStages;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

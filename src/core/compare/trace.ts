@@ -1,5 +1,6 @@
 import type { ExpectedError } from '../errors';
 import { formatCount } from '../format';
+import { isRecord } from '../records';
 import { makeEventScanner, traceError } from './events';
 import { mayTell, passOfName } from './pass-names';
 
@@ -199,10 +200,6 @@ function noPasses(file: string, events: number): ExpectedError {
     events === 0 ? 'The trace has no events' : `None of the ${formatCount(events)} events is a forward or backward pass of a pipeline`,
     'record passes named as PyTorch (PP:0F0), Megatron-LM (forward-compute) or our chrome-trace export (forward 0) name them',
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 function indexOrNull(value: unknown): number | null {

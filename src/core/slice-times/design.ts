@@ -1,6 +1,6 @@
 import type { Domain } from './domain';
 import { formatNumber } from '../format';
-import { median } from './fit';
+import { median } from '../numbers';
 import type { Cell, FitError, Sample, SkippedCell } from '../spec/profile';
 import { randomNumbers } from './random';
 import { uncertaintyOf } from './uncertainty';

@@ -1,3 +1,4 @@
+import { median } from '../numbers';
 import { leastSquares, type LinearFit } from './least-squares';
 import type { Cell, FitError, PartFit, Sample, TimeFit } from '../spec/profile';
 
@@ -242,13 +243,6 @@ function leftOutError({ residuals, leverages }: LinearFit, cells: readonly Timed
 
 function contextOf(terms: readonly ContextTerm[], { coefficients }: LinearFit): TimeFit['context'] {
   return { ...noContext, ...Object.fromEntries(terms.map((term, i) => [term, coefficients[i] ?? 0])) };
-}
-
-/** The middle value, or the mean of the two; NaN of nothing. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const half = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? (sorted[half] ?? NaN) : ((sorted[half - 1] ?? NaN) + (sorted[half] ?? NaN)) / 2;
 }
 
 /**

@@ -81,7 +81,9 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     derived: (plan, t) => {
       const { scheme } = chosenOf(plan);
       const slices = scheme[0]?.tokens ?? [];
-      return slices.length < 2 ? [t('Not cut in this plan.')] : [t('Cut into {0}: {1}.', plural(slices.length, 'slice'), listed(slices))];
+      return slices.length < 2
+        ? [t('Not cut in this plan.')]
+        : [t('Cut into {0}: {1}.', plural(slices.length, 'slice'), lengthsText(slices))];
     },
   },
   'training.decoderSequenceLength': {
@@ -264,7 +266,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
 };
 
 /** `704, 688, 656`; runs of equal lengths as `112 x 6`, the paper's way. */
-function listed(lengths: readonly number[]): string {
+function lengthsText(lengths: readonly number[]): string {
   const runs: { tokens: number; count: number }[] = [];
   for (const tokens of lengths) {
     const last = runs.at(-1);

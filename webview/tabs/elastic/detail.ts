@@ -25,7 +25,7 @@ export function epochDetail(elastic: PageElastic, box: SpanBox): HTMLElement[] {
       pair(
         t('Pipelines'),
         `${plural(epoch.replicas, t('replica'), t('replicas'))} × ${plural(epoch.pipelineLength, 'GPU')}`,
-        t('Ranks that train: {0}', listed(epoch.activeRanks)),
+        t('Ranks that train: {0}', cutList(epoch.activeRanks)),
       ),
       pair(t('Step'), formatDuration(epoch.stepMs), because),
       pair(t('Epoch time'), formatDuration(epoch.epochMs), because),
@@ -79,7 +79,7 @@ function balanceTable(balances: readonly BalanceChoice[], used: string): HTMLEle
           'tr',
           { class: name === used ? 'marked' : null },
           h('th', { scope: 'row' }, balanceName(name), name === used ? h('span', { class: 'tag' }, t('used')) : null),
-          h('td', { class: 'balance-units', title: stageUnits.join(' ') }, listed(stageUnits)),
+          h('td', { class: 'balance-units', title: stageUnits.join(' ') }, cutList(stageUnits)),
           h('td', { class: 'numeric' }, formatCount(largestParameters)),
           h('td', { class: 'numeric' }, formatDuration(pipelineMs)),
         ),
@@ -88,7 +88,7 @@ function balanceTable(balances: readonly BalanceChoice[], used: string): HTMLEle
   );
 }
 
-function listed(numbers: readonly number[]): string {
+function cutList(numbers: readonly number[]): string {
   return numbers.slice(0, mostListed).join(' ') + (numbers.length > mostListed ? ' …' : '');
 }
 
