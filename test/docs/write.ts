@@ -1,22 +1,25 @@
-// Compares the generated documents with what they should be; `npm run docs -- --write` writes them.
+// Compares what is generated with what it should be; `npm run docs -- --write` writes them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { generatedDocuments } from './generated';
+import { filesOfGpus } from './gpus';
 import { unpadded } from './markdown';
 import { documentsOfOutput, withOutputs } from './printed';
 
 const root = resolve(import.meta.dirname, '../..');
 
 async function main(): Promise<void> {
+  // First: the documents are made from these.
+  for (const { file, text } of filesOfGpus) await settle(file, text(), (written) => JSON.stringify(JSON.parse(written)));
   for (const { file, text } of generatedDocuments) await settle(file, text(), (written) => unpadded(written));
   for (const file of documentsOfOutput) await settle(file, await withOutputs(readFileSync(join(root, file), 'utf8')), (written) => written);
 }
 
-/** Writes a document where it differs, or says so. */
+/** Writes a file where it differs, or says so. */
 async function settle(file: string, wanted: string, plain: (text: string) => string): Promise<void> {
   const target = join(root, file);
-  const formatted = await format(wanted, { ...(await resolveConfig(target)), parser: 'markdown' });
+  const formatted = await format(wanted, { ...(await resolveConfig(target)), parser: file.endsWith('.md') ? 'markdown' : 'json' });
   if (plain(readFileSync(target, 'utf8')) === plain(formatted)) return;
   if (process.argv.includes('--write')) writeFileSync(target, formatted);
   else process.exitCode = 1;

@@ -7,6 +7,7 @@ import { gpuPresets } from '../../src/core/cluster/presets';
 import { defaultConstants } from '../../src/core/spec/cost-constants';
 import { optimizerBytes } from '../../src/core/spec/optimizer';
 import { generatedDocuments } from '../docs/generated';
+import { filesOfGpus } from '../docs/gpus';
 import { unpadded } from '../docs/markdown';
 import { coreRooms, houses } from './rooms';
 
@@ -31,6 +32,11 @@ describe('documents', () => {
   for (const { file, text } of generatedDocuments)
     it(`${file} is what \`npm run docs -- --write\` writes`, () => {
       assert.equal(unpadded(read(file)), unpadded(text()));
+    });
+
+  for (const { file, text } of filesOfGpus)
+    it(`${file} names the GPUs of src/core/cluster/presets.ts as \`npm run docs -- --write\` writes them`, () => {
+      assert.deepEqual(JSON.parse(read(file)), JSON.parse(text()));
     });
 
   it('have a README of at most 900 words', () => {

@@ -1,4 +1,4 @@
-import type { GpuPresetName } from '../cluster/presets';
+import { gpuPresetOf } from '../cluster/presets';
 import { formatCount } from '../format';
 import type { PlanRequest } from '../spec/request';
 import { timeFunction } from './fit';
@@ -7,42 +7,6 @@ import { layerShapeOf, unlikeOneLayer } from './shape';
 
 /** Sequences up to this many times the measured length are extrapolated; longer ones are refused. */
 const extrapolation = 2;
-
-const gib = 2 ** 30;
-
-/** Cards by what their drivers call them. `memoryGB` tells apart what is sold in two sizes, where the name does not. */
-const cards: readonly { readonly preset: GpuPresetName; readonly name: RegExp; readonly memoryGB?: number }[] = [
-  { preset: 'V100-16GB', name: /\bv100\b/, memoryGB: 16 },
-  { preset: 'V100-32GB', name: /\bv100s?\b/, memoryGB: 32 },
-  { preset: 'A100-40GB', name: /\ba100\b/, memoryGB: 40 },
-  { preset: 'A100-80GB', name: /\ba100\b/, memoryGB: 80 },
-  { preset: 'H100-80GB', name: /\bh100\b/, memoryGB: 80 },
-  { preset: 'H200', name: /\bh200\b/ },
-  { preset: 'B200', name: /\bb200\b/ },
-  { preset: 'L40S', name: /\bl40s\b/ },
-  { preset: 'RTX4090', name: /\brtx ?4090\b(?! (d|laptop))/ },
-  { preset: 'MI300X', name: /\bmi300x\b/ },
-];
-
-/** Other cards of the same name: fewer units, lower clocks or half a card. A100 and V100 on PCIe have the peak of the preset. */
-const otherCards = /\b(mig|laptop|max-q|nvl)\b|\bh100 pcie\b|\bgh200\b|\bgb200\b/;
-
-/**
- * The preset of a GPU as its driver names it (`NVIDIA A100-SXM4-80GB`, `NVIDIA H100 80GB HBM3`), its memory deciding where the name does not say.
- * @returns null for a GPU without a preset, and for relatives of one (MIG slices, laptop chips, H100 PCIe and NVL).
- */
-export function gpuPresetOf(deviceName: string, memoryBytes: number | null): GpuPresetName | null {
-  const name = deviceName.toLowerCase().replace(/[_-]+/g, ' ').replace(/\s+/g, ' ');
-  if (otherCards.test(deviceName.toLowerCase()) || otherCards.test(name)) return null;
-  const sized = /\b(\d+) ?gb\b/.exec(name)?.[1];
-  const memoryGB = sized === undefined ? memoryBytes && memoryBytes / gib : Number(sized);
-  const fitting = cards.filter((card) => card.name.test(name) && (card.memoryGB === undefined || near(memoryGB, card.memoryGB)));
-  return fitting.length === 1 ? (fitting[0]?.preset ?? null) : null;
-}
-
-function near(memoryGB: number | null, wanted: number): boolean {
-  return memoryGB !== null && Math.abs(memoryGB / wanted - 1) < 0.15;
-}
 
 /** Whether the profile's attention was one fused operator; its name says softmax, plain or unfused where it was not. */
 function attentionOf({ attention }: Profile): 'flash' | 'unfused' {

@@ -1,0 +1,18 @@
+import { mib, type GpuRecord } from '../gpu-record';
+import { h100Links } from '../links';
+
+export const h100_80GB: GpuRecord = {
+  title: 'NVIDIA H100 80 GB SXM, 8 a node',
+  driverName: /\bh100\b/,
+  soldWithGB: 80,
+  gpu: {
+    memoryBytes: 81_559 * mib,
+    peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },
+    memoryTBps: 3.35,
+    gemmEfficiency: 0.75,
+    gemmEfficiencyKnown: true,
+    source: 'NVIDIA H100 SXM data sheet, dense rates; GEMM efficiency from one Llama 3 405B row (arXiv 2407.21783, Table 4)',
+  },
+  links: h100Links,
+  gpusPerNode: 8,
+};
