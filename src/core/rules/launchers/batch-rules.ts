@@ -12,8 +12,15 @@ export const batchRules: readonly Rule[] = [
     severity: 'error',
     formats: [...megatronAndRuns, 'gpt-neox'],
     check: batchOverReplicas,
+    doc: 'Megatron: "global batch size is not divisible by micro batch size times data parallel size". Every replica takes the same number of whole micro-batches. The data size is what the other sizes leave of the GPUs. Choose a global batch that is a multiple of data size times micro-batch.',
   },
-  { code: 'step-batch-schedule-with-global-batch', severity: 'error', formats: megatronLmFormats, check: scheduleWithBatch },
+  {
+    code: 'step-batch-schedule-with-global-batch',
+    severity: 'error',
+    formats: megatronLmFormats,
+    check: scheduleWithBatch,
+    doc: 'Megatron: "Cannot specify both --step-batch-size-schedule and --global-batch-size". The schedule names every batch size of the run, the last one included.',
+  },
 ];
 
 function batchOverReplicas({ facts, format }: ConfigView): Issue | null {

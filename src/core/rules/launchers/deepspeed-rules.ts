@@ -16,9 +16,22 @@ export const deepspeedRules: readonly Rule[] = [
     severity: 'error',
     formats: [...deepspeedFormats, ...runFormats],
     check: zeroWithPipeline,
+    doc: 'DeepSpeed: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism". From stage 2 on gradients are divided over the replicas, which a pipeline would have to do after every micro-batch. Stage 1 goes with pipelines and keeps the saving on optimizer state.',
   },
-  { code: 'ds-batch-triangle', severity: 'error', formats: ['deepspeed'], check: batchTriangle },
-  { code: 'ds-pipeline-empty-stage', severity: 'error', formats: deepspeedFormats, check: emptyStage },
+  {
+    code: 'ds-batch-triangle',
+    severity: 'error',
+    formats: ['deepspeed'],
+    check: batchTriangle,
+    doc: 'DeepSpeed: "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size". Two of the three are enough; the world here is the number of replicas. The remedy says what the third would be if it were left out.',
+  },
+  {
+    code: 'ds-pipeline-empty-stage',
+    severity: 'error',
+    formats: deepspeedFormats,
+    check: emptyStage,
+    doc: 'A stage without a layer has no parameters, and its rank fails when the optimizer is made. DeepSpeed before 0.12 (and GPT-NeoX, which builds on it) fills stages up to the largest load and can leave the last ones empty although there are enough layers: 5 layers on 4 stages become 2, 2, 1 and 0.',
+  },
 ];
 
 function zeroWithPipeline({ facts, format }: ConfigView): Issue | null {

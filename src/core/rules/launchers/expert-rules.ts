@@ -10,15 +10,28 @@ import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule }
 
 /** Mixtures of experts and how they are divided. */
 export const expertRules: readonly Rule[] = [
-  { code: 'expert-world-factor', severity: 'error', formats: megatronFormats, check: expertWorldFactor },
+  {
+    code: 'expert-world-factor',
+    severity: 'error',
+    formats: megatronFormats,
+    check: expertWorldFactor,
+    doc: 'Megatron: "world_size is not divisible by expert_tensor_model_pipeline_parallel size". The experts lie on expert tensor x expert x pipeline GPUs; the expert tensor size is the tensor size unless it is given.',
+  },
   {
     code: 'experts-not-divisible',
     planCode: 'experts-expert',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: expertsOverRanks,
+    doc: 'Megatron: "Number of experts should be a multiple of expert model parallel_size." Every rank of an expert-parallel group holds the same number of experts.',
   },
-  { code: 'experts-active', severity: 'error', formats: [...withTorchtitan, ...runFormats], check: activeExperts },
+  {
+    code: 'experts-active',
+    severity: 'error',
+    formats: [...withTorchtitan, ...runFormats],
+    check: activeExperts,
+    doc: 'A token cannot visit more experts than a layer has.',
+  },
 ];
 
 /** GPUs over which one copy of the experts lies: expert tensor (by default the tensor size) x expert x pipeline. */

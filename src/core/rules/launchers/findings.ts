@@ -1,38 +1,11 @@
 import type { Fact, Facts, LauncherFile } from '../../formats/facts';
 import type { Finding, Severity } from '../../findings';
 import type { Place } from '../../spec/located';
+import { sharedRules } from '../table';
 import { viewOfLauncher, type ConfigView } from '../view';
-import { batchRules } from './batch-rules';
-import { deepspeedRules } from './deepspeed-rules';
-import { expertRules } from './expert-rules';
 import { isPlannedAlone } from './formats';
 import { fixesFor, type TextOf } from './fixes';
-import { hybridRules } from './hybrid-rules';
-import { interleavingRules } from './interleaving-rules';
-import { layoutRules } from './layout-rules';
-import { memoryRules } from './memory-rules';
-import { modelRules } from './model-rules';
-import { recomputeRules } from './recompute-rules';
 import { viewAfter, type Issue, type Rule } from './rule';
-import { scheduleRules } from './schedule-rules';
-import { sequenceRules } from './sequence-rules';
-import { torchtitanRules } from './torchtitan-rules';
-
-/** Every rule about one launcher file. Adding one: a function and its line in the table of its theme, and a heading in docs/findings.md. */
-export const launchRules: readonly Rule[] = [
-  ...layoutRules,
-  ...interleavingRules,
-  ...expertRules,
-  ...modelRules,
-  ...hybridRules,
-  ...batchRules,
-  ...sequenceRules,
-  ...scheduleRules,
-  ...recomputeRules,
-  ...memoryRules,
-  ...deepspeedRules,
-  ...torchtitanRules,
-];
 
 const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
 
@@ -45,7 +18,7 @@ export function launchFindings(file: LauncherFile): Finding[] {
   const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
   if (isPlannedAlone(file.format)) return [];
   const view = viewOfLauncher(file);
-  const findings = launchRules.flatMap((rule) => {
+  const findings = sharedRules.flatMap((rule) => {
     const issue = checked(rule, view);
     if (issue === null) return [];
     const finding = findingOf(rule, issue, file.facts, file.place, textOf);

@@ -9,12 +9,48 @@ import { greatestCommonDivisor, isWritten, listed, many, nearestFitting, remove,
 
 /** Hybrids of Mamba, attention and feed-forward layers. Source: `mamba_hybrid_layer_allocation` and `MambaMixer` of Megatron-LM core 0.16. */
 export const hybridRules: readonly Rule[] = [
-  { code: 'hybrid-letters', severity: 'error', formats: megatronFormats, check: letters },
-  { code: 'hybrid-layers', severity: 'error', formats: megatronFormats, check: layersOfPattern },
-  { code: 'hybrid-ratios', severity: 'error', formats: megatronFormats, check: ratios },
-  { code: 'hybrid-stages', severity: 'error', formats: megatronFormats, check: stages },
-  { code: 'hybrid-virtual-stages', severity: 'error', formats: megatronFormats, check: virtualStages },
-  { code: 'state-tp', severity: 'error', formats: megatronFormats, check: stateOverTensor },
+  {
+    code: 'hybrid-letters',
+    severity: 'error',
+    formats: megatronFormats,
+    check: letters,
+    doc: 'The pattern of a hybrid has one letter for each layer: `M` Mamba, `*` attention, `-` a feed-forward network, `E` experts. `|` ends a stage and `/` begins layers that predict further tokens. Megatron-LM refuses any other.',
+  },
+  {
+    code: 'hybrid-layers',
+    severity: 'error',
+    formats: megatronFormats,
+    check: layersOfPattern,
+    doc: 'The pattern says how many layers there are; `--num-layers` has to say the same, or nothing where the pattern is `--hybrid-layer-pattern`.',
+  },
+  {
+    code: 'hybrid-ratios',
+    severity: 'error',
+    formats: megatronFormats,
+    check: ratios,
+    doc: '`--hybrid-attention-ratio` and `--hybrid-mlp-ratio` are shares of the layers; what they leave is Mamba. Beside a pattern that makes other numbers of layers Megatron-LM refuses them: the pattern alone is enough.',
+  },
+  {
+    code: 'hybrid-stages',
+    severity: 'error',
+    formats: megatronFormats,
+    check: stages,
+    doc: 'Bars cut the pattern of a hybrid into stages, virtual ones counted. Their number must be a multiple of the pipeline size.',
+  },
+  {
+    code: 'hybrid-virtual-stages',
+    severity: 'error',
+    formats: megatronFormats,
+    check: virtualStages,
+    doc: 'Megatron-LM core 0.16 has no virtual stages for hybrids; newer versions cut them by bars in the pattern alone.',
+  },
+  {
+    code: 'state-tp',
+    severity: 'error',
+    formats: megatronFormats,
+    check: stateOverTensor,
+    doc: 'Megatron-LM gives every GPU of a tensor-parallel group the same number of heads of the state and whole groups of them (`MambaMixer`, `GatedDeltaNet`). Choose a tensor size that divides both.',
+  },
 ];
 
 /** Letters that newer versions know and planning does not: DeepSeek's sparse attention. */

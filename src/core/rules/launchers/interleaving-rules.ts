@@ -9,10 +9,35 @@ import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, 
 
 /** Interleaved 1F1B: several virtual stages on each GPU. */
 export const interleavingRules: readonly Rule[] = [
-  { code: 'vpp-layers-lost', planCode: 'layers-virtual-stages', severity: 'error', formats: megatronAndRuns, check: layersOfVirtualStages },
-  { code: 'vpp-needs-overlap-or-pp3', severity: 'error', formats: megatronFormats, check: stagesForInterleaving },
-  { code: 'vpp-microbatch-multiple', severity: 'warning', formats: megatronFormats, check: microBatchMultiple },
-  { code: 'vpp-set-twice', severity: 'error', formats: megatronLmFormats, check: setTwice },
+  {
+    code: 'vpp-layers-lost',
+    planCode: 'layers-virtual-stages',
+    severity: 'error',
+    formats: megatronAndRuns,
+    check: layersOfVirtualStages,
+    doc: 'Megatron: "number of layers per pipeline stage must be divisible number of layers per virtual pipeline stage". Older versions round down and train a smaller model than the file describes. Choose a divisor of the layers of one stage.',
+  },
+  {
+    code: 'vpp-needs-overlap-or-pp3',
+    severity: 'error',
+    formats: megatronFormats,
+    check: stagesForInterleaving,
+    doc: 'Megatron: "When interleaved schedule is used and p2p communication overlap is disabled, pipeline-model-parallel size should be greater than 2". With two stages the neighbour before is also the neighbour after, and sends and receives between the same two GPUs would wait for each other. Without a pipeline there is nothing to interleave.',
+  },
+  {
+    code: 'vpp-microbatch-multiple',
+    severity: 'warning',
+    formats: megatronFormats,
+    check: microBatchMultiple,
+    doc: 'Megatron and NeMo, older versions: "number of microbatches is not divisible by pipeline-parallel size when using interleaved schedule". Interleaving takes micro-batches in groups of as many as there are stages. Newer versions accept other numbers with a last group that is smaller, which idles more.',
+  },
+  {
+    code: 'vpp-set-twice',
+    severity: 'error',
+    formats: megatronLmFormats,
+    check: setTwice,
+    doc: 'Megatron: "No more than one of the following arguments can be set at the same time: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank, --pipeline-model-parallel-layout". Each of them decides the virtual stages by itself.',
+  },
 ];
 
 function layersOfVirtualStages({ facts, format, dealsOtherwise }: ConfigView): Issue | null {

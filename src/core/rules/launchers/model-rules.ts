@@ -7,11 +7,41 @@ import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } fr
 
 /** Sizes of the model against each other, and how it is stored. */
 export const modelRules: readonly Rule[] = [
-  { code: 'hidden-heads', severity: 'error', formats: megatronAndRuns, check: hiddenOverHeads },
-  { code: 'kv-heads-heads', severity: 'error', formats: megatronAndRuns, check: keyValueGroups },
-  { code: 'sequence-positions', severity: 'error', formats: megatronLmFormats, check: positions },
-  { code: 'precision-twice', severity: 'error', formats: [...megatronFormats, 'gpt-neox'], check: precisionTwice },
-  { code: 'vocab-padding', severity: 'information', formats: megatronFormats, check: vocabPadding },
+  {
+    code: 'hidden-heads',
+    severity: 'error',
+    formats: megatronAndRuns,
+    check: hiddenOverHeads,
+    doc: "Without a head size of its own, a model's hidden size must be a multiple of its attention heads; the model classes refuse anything else.",
+  },
+  {
+    code: 'kv-heads-heads',
+    severity: 'error',
+    formats: megatronAndRuns,
+    check: keyValueGroups,
+    doc: 'With grouped-query attention every key/value head serves the same number of attention heads.',
+  },
+  {
+    code: 'sequence-positions',
+    severity: 'error',
+    formats: megatronLmFormats,
+    check: positions,
+    doc: 'The sequence is longer than the positions the model was made for.',
+  },
+  {
+    code: 'precision-twice',
+    severity: 'error',
+    formats: [...megatronFormats, 'gpt-neox'],
+    check: precisionTwice,
+    doc: 'Megatron asserts that fp16 and bf16 are not both on. Keep one.',
+  },
+  {
+    code: 'vocab-padding',
+    severity: 'information',
+    formats: megatronFormats,
+    check: vocabPadding,
+    doc: 'Megatron: "padded vocab (size: ..) with .. dummy tokens". It pads to a multiple of `--make-vocab-size-divisible-by` (128) times the tensor size. Only information.',
+  },
 ];
 
 function hiddenOverHeads({ facts }: ConfigView): Issue | null {

@@ -8,11 +8,41 @@ import { many, remove, setTo, type Issue, type Rule } from './rule';
 
 /** What is thrown away in the forward pass, or moved to the host. */
 export const recomputeRules: readonly Rule[] = [
-  { code: 'recompute-granularity', severity: 'error', formats: megatronFormats, check: granularity },
-  { code: 'selective-recompute-flash', severity: 'information', formats: megatronAndRuns, check: selectiveWithFlash },
-  { code: 'offload-with-pp', severity: 'error', formats: megatronFormats, check: offloadWithPipeline },
-  { code: 'offload-with-recompute', severity: 'error', formats: megatronFormats, check: offloadWithRecompute },
-  { code: 'offload-layers', severity: 'error', formats: megatronFormats, check: offloadOfAllLayers },
+  {
+    code: 'recompute-granularity',
+    severity: 'error',
+    formats: megatronFormats,
+    check: granularity,
+    doc: 'Megatron: "recompute method is not yet supported for selective recomputing granularity". Full recompute needs a method (uniform or block) and a number of layers, selective takes neither. As a warning: without a granularity the others have no effect.',
+  },
+  {
+    code: 'selective-recompute-flash',
+    severity: 'information',
+    formats: megatronAndRuns,
+    check: selectiveWithFlash,
+    doc: 'Selective recompute saves memory by not keeping attention scores. Flash attention does not keep them anyway.',
+  },
+  {
+    code: 'offload-with-pp',
+    severity: 'error',
+    formats: megatronFormats,
+    check: offloadWithPipeline,
+    doc: 'Megatron: "Currently there is no support for Pipeline parallelism with CPU offloading". Fine-grained offloading of activations works with a pipeline.',
+  },
+  {
+    code: 'offload-with-recompute',
+    severity: 'error',
+    formats: megatronFormats,
+    check: offloadWithRecompute,
+    doc: 'Megatron: "CPU offloading does not work when activation recomputation is enabled". Either keeps activations out of the GPU\'s memory; together they do not work.',
+  },
+  {
+    code: 'offload-layers',
+    severity: 'error',
+    formats: megatronFormats,
+    check: offloadOfAllLayers,
+    doc: 'Megatron: "CPU offloading can be done only for layers less than" the number of layers: one has to stay on the GPU.',
+  },
 ];
 
 function granularity({ facts, format }: ConfigView): Issue | null {

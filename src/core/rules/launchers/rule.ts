@@ -2,7 +2,6 @@ import type { Fact, FactName, Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import type { ConfigView } from '../view';
 import type { Severity } from '../../findings';
-import type { FindingCode } from '../plan/codes';
 import { formatNumber } from '../../format';
 import { orList } from '../../text';
 
@@ -34,10 +33,12 @@ export interface Rule {
   /** Stable; the heading of its page in docs/findings.md. */
   readonly code: string;
   /** The older code that findings on a terapipe.json or a model config keep, where it is another one. */
-  readonly planCode?: FindingCode;
+  readonly planCode?: string;
   readonly severity: Severity;
   readonly formats: readonly ConfigFormat[];
   readonly check: Check;
+  /** What it means and what to do, as docs/findings.md says it: Markdown. */
+  readonly doc: string;
 }
 
 /** Fixes that set one number, one for each value. */

@@ -8,8 +8,20 @@ import { isWritten, many, setTo, type Change, type Issue, type Rule } from './ru
 
 /** What the pipeline idles. */
 export const scheduleRules: readonly Rule[] = [
-  { code: 'microbatches-below-stages', severity: 'warning', formats: [...withTorchtitan, 'deepspeed'], check: fewMicroBatches },
-  { code: 'long-seq-chunk-candidate', severity: 'information', formats: megatronFormats, check: longSequences },
+  {
+    code: 'microbatches-below-stages',
+    severity: 'warning',
+    formats: [...withTorchtitan, 'deepspeed'],
+    check: fewMicroBatches,
+    doc: 'PyTorch: "Number of microbatches is less than the total number of stages which may result in a bubble". A pipeline of p stages with v virtual ones each idles (p - 1) / (v m + p - 1) of the time with m micro-batches. The remedy names the batch that brings this under a tenth; with so many virtual stages that it is less already nothing is said. TorchTitan\'s 1F1B used to hang with fewer micro-batches than stages.',
+  },
+  {
+    code: 'long-seq-chunk-candidate',
+    severity: 'information',
+    formats: megatronFormats,
+    check: longSequences,
+    doc: 'With few micro-batches of long sequences most of the idle time of a pipeline can be had back by cutting sequences into slices (TeraPipe, Seq1F1B): s slices act as s times as many micro-batches. The remedy says what four equal slices would give; the planner finds better ones, since later slices attend to more.',
+  },
 ];
 
 /** A run should idle less than this. */

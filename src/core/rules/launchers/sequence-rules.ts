@@ -16,17 +16,37 @@ export const sequenceRules: readonly Rule[] = [
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: contextParts,
+    doc: 'Megatron: "seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1." To balance causal attention each rank gets one part from the front and one from the back.',
   },
-  { code: 'cp-heads', severity: 'error', formats: megatronFormats, check: contextHeads },
+  {
+    code: 'cp-heads',
+    severity: 'error',
+    formats: megatronFormats,
+    check: contextHeads,
+    doc: 'All-to-all context parallelism (`--cp-comm-type a2a`, Ulysses) turns a share of the sequence into a share of the heads, so it divides the heads of each tensor rank. The ring (`p2p`) does not.',
+  },
   {
     code: 'sp-tp-seq',
     planCode: 'sequence-parallel-length',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: sequenceParallelParts,
+    doc: 'TorchTitan: "Sequence length must be divisible by tensor parallel degree". Sequence parallelism (in TorchTitan every tensor parallelism) divides the tokens over the tensor-parallel GPUs. Choose a multiple of the tensor size.',
   },
-  { code: 'sp-no-effect', severity: 'information', formats: megatronFormats, check: sequenceParallelAlone },
-  { code: 'variable-seq-pp', severity: 'warning', formats: megatronFormats, check: variableLengths },
+  {
+    code: 'sp-no-effect',
+    severity: 'information',
+    formats: megatronFormats,
+    check: sequenceParallelAlone,
+    doc: 'Megatron: "Disabling sequence parallelism because tensor model parallelism is disabled". Only information.',
+  },
+  {
+    code: 'variable-seq-pp',
+    severity: 'warning',
+    formats: megatronFormats,
+    check: variableLengths,
+    doc: 'Stages of a pipeline exchange activations in buffers that `seq_length` sizes, whatever the length of a batch: shorter ones waste them, longer ones fail with a shape error. Pad or pack.',
+  },
 ];
 
 function contextParts({ facts, format }: ConfigView): Issue | null {

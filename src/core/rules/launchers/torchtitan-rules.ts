@@ -7,8 +7,20 @@ import { listed, many, setTo, type Issue, type Rule } from './rule';
 
 /** What TorchTitan refuses when it cuts a model into stages. */
 export const torchtitanRules: readonly Rule[] = [
-  { code: 'tt-virtual-stages', severity: 'error', formats: ['torchtitan'], check: virtualStages },
-  { code: 'tt-single-stage-schedule', severity: 'error', formats: ['torchtitan'], check: stagesOfSchedule },
+  {
+    code: 'tt-virtual-stages',
+    severity: 'error',
+    formats: ['torchtitan'],
+    check: virtualStages,
+    doc: 'TorchTitan: "Number of virtual stages must be divisible by pipeline parallel size". It cuts the layers (the embedding and the head counted as one each, unless the file says otherwise) into stages of the given number of layers, and deals the stages to the ranks.',
+  },
+  {
+    code: 'tt-single-stage-schedule',
+    severity: 'error',
+    formats: ['torchtitan'],
+    check: stagesOfSchedule,
+    doc: 'TorchTitan: "Single stage schedule requires exactly 1 stage per rank". GPipe and 1F1B run one stage on each rank; Interleaved1F1B, LoopedBFS and the zero-bubble schedules at least two.',
+  },
 ];
 
 /** TorchTitan's own default. */

@@ -5,19 +5,31 @@ import { orList } from '../../text';
 import type { Plan } from '../../planner/plan';
 import { divisorsOf, nearest } from '../../numbers';
 import { findingAt, setFixes } from './settings';
+import type { PlanRule } from './plan-rule';
 
-/** Findings on a mixture of experts and on how it is divided; the plan gives the replicas where no file does. */
-export function expertFindings(run: Run, plan: Plan | null): Finding[] {
-  const { experts, activeExperts } = run.model;
-  if (experts.value === null && activeExperts.value === null) return denseFindings(run);
-  if (experts.value === null || activeExperts.value === null) return [halfGiven(run, experts.value === null)];
-  if (activeExperts.value > experts.value) return [];
-  return replicaFindings(run, plan, experts.value);
-}
+/** A mixture of experts, and how it is divided. */
+export const expertPlanRules: readonly PlanRule[] = [
+  {
+    code: 'expert-dense-model',
+    check: denseFindings,
+    doc: 'An expert-parallel size has an effect only on models with experts, and this one is dense.',
+  },
+  {
+    code: 'experts-active',
+    check: halfGiven,
+    doc: 'A mixture of experts needs two numbers: how many experts a layer has, and how many of them each token visits. With one of them missing the model is planned as a dense one.',
+  },
+  {
+    code: 'expert-replicas',
+    check: replicaFindings,
+    doc: 'Expert-parallel groups are made of the GPUs that hold replicas of the other weights: data-parallel and context-parallel ones. Their number must be a multiple of the expert-parallel size.',
+  },
+];
 
 function denseFindings(run: Run): Finding[] {
+  const { experts, activeExperts } = run.model;
   const expert = run.layout.expert?.value ?? 1;
-  if (expert === 1) return [];
+  if (expert === 1 || experts.value !== null || activeExperts.value !== null) return [];
   return [
     findingAt(
       run,
@@ -30,15 +42,24 @@ function denseFindings(run: Run): Finding[] {
   ];
 }
 
-function halfGiven(run: Run, withoutExperts: boolean): Finding {
+function halfGiven(run: Run): Finding[] {
+  const { experts, activeExperts } = run.model;
+  const withoutExperts = experts.value === null;
+  if (withoutExperts === (activeExperts.value === null)) return [];
   const [given, missing] = withoutExperts ? ['model.activeExperts', 'model.experts'] : ['model.experts', 'model.activeExperts'];
-  return findingAt(run, given, 'experts-active', 'error', {
-    message: `There is ${given} without ${missing}: planned as a dense model`,
-    remedy: `give ${missing} too, or remove ${given}`,
-  });
+  return [
+    findingAt(run, given, 'experts-active', 'error', {
+      message: `There is ${given} without ${missing}: planned as a dense model`,
+      remedy: `give ${missing} too, or remove ${given}`,
+    }),
+  ];
 }
 
-function replicaFindings(run: Run, plan: Plan | null, experts: number): Finding[] {
+/** The plan gives the replicas where no file does. */
+function replicaFindings(run: Run, plan: Plan | null): Finding[] {
+  const experts = run.model.experts.value;
+  const active = run.model.activeExperts.value;
+  if (experts === null || active === null || active > experts) return [];
   const expert = run.layout.expert?.value ?? 1;
   const data = run.layout.data?.value ?? plan?.request.layout.data;
   const tensor = run.layout.tensor?.value ?? plan?.request.layout.tensor ?? 1;

@@ -2,12 +2,8 @@ import type { Run } from '../../formats/run';
 import type { ExpectedError } from '../../errors';
 import type { Finding, Severity } from '../../findings';
 import type { Place } from '../../spec/located';
-import { expertFindings } from './expert-rules';
-import { layoutFindings } from './layout-rules';
-import { memoryFindings } from './memory-rules';
-import { modelFindings } from './model-rules';
+import { planRules } from '../table';
 import { sharedFindings } from './shared';
-import { trainingFindings } from './training-rules';
 import type { Plan } from '../../planner/plan';
 import type { Remedy } from './remedies';
 
@@ -21,15 +17,7 @@ const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1
  * @param remedies of a plan that does not fit, as `remediesFor` finds them; they take plans of their own, so that they come after it.
  */
 export function findingsOf(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {
-  const findings = [
-    ...sharedFindings(run),
-    ...layoutFindings(run),
-    ...expertFindings(run, plan),
-    ...modelFindings(run),
-    ...trainingFindings(run),
-    ...memoryFindings(run, plan, remedies),
-    ...(run.remarks ?? []),
-  ];
+  const findings = [...sharedFindings(run), ...planRules.flatMap(({ check }) => check(run, plan, remedies)), ...(run.remarks ?? [])];
   return findings.sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);
 }
 

@@ -9,11 +9,31 @@ import { orList } from '../../text';
 import { divisorsOf, nearest } from '../../numbers';
 import { kindFor, runsVirtualStages } from '../../partition/scheduling';
 import { findingAt, setFix, setFixes } from './settings';
+import type { PlanRule } from './plan-rule';
 
-/** Findings on chunks, states and GPUs that only a plan has. */
-export function layoutFindings(run: Run): Finding[] {
-  return [...chunkFindings(run), ...stateFindings(run), ...nodeFindings(run), ...worldFindings(run)];
-}
+/** Chunks, states and GPUs that only a plan has. */
+export const layoutPlanRules: readonly PlanRule[] = [
+  {
+    code: 'schedule-virtual-stages',
+    check: chunkFindings,
+    doc: "The schedule has another number of chunks on each stage than `layout.virtualStages`: one in TeraPipe, GPipe, Seq1F1B, ZB-H1, ZB-H2 and ZeroBubble, two in ZBVZeroBubble, DualPipeV and ZeroBubbleV. 1F1B, Interleaved1F1B, LoopedBFS and InterleavedZeroBubble run any number. Choose the schedule's number, or another schedule.",
+  },
+  {
+    code: 'state-tensor',
+    check: stateFindings,
+    doc: 'Layers that hand on a state (Mamba, linear attention) are divided by their heads, and each GPU gets whole groups of heads that are written and read alike. Choose a tensor size that divides both. The first version of Mamba is not divided at all: Megatron-LM has no layer of it.',
+  },
+  {
+    code: 'tensor-beyond-node',
+    check: nodeFindings,
+    doc: "A tensor-parallel group waits for two all-reduces a layer, in forward and in backward. Across nodes they run at the network's speed. Keep the group inside a node and use more pipeline stages instead.",
+  },
+  {
+    code: 'world-size',
+    check: worldFindings,
+    doc: 'Tensor, pipeline, data and context sizes multiply to the number of GPUs a launcher starts. Change the data size or the nodes; the fixes offer the numbers that match.',
+  },
+];
 
 /** A schedule whose number of chunks on each stage is fixed, and another one asked for. */
 function chunkFindings(run: Run): Finding[] {

@@ -3,11 +3,21 @@ import type { Finding } from '../../findings';
 import { formatCount, formatNumber, formatTokens, plural } from '../../format';
 import { paddedVocab } from '../../model/parameters';
 import { findingAt, placeOfSetting, setFixes } from './settings';
+import type { PlanRule } from './plan-rule';
 
-/** Findings on how long a sequence the model takes, and on its vocabulary. */
-export function modelFindings(run: Run): Finding[] {
-  return [...positionFindings(run), ...vocabularyFindings(run)];
-}
+/** How long a sequence the model takes, and its vocabulary. */
+export const modelPlanRules: readonly PlanRule[] = [
+  {
+    code: 'sequence-positions',
+    check: positionFindings,
+    doc: 'A learned position table has no entries beyond the positions of the model (an error); rotary positions can be scaled (a warning).',
+  },
+  {
+    code: 'vocabulary-padding',
+    check: vocabularyFindings,
+    doc: 'Megatron-LM pads the vocabulary to a multiple of 128 times the tensor size, so that every GPU holds an equal and well aligned part. Only information: nothing needs to be done.',
+  },
+];
 
 function positionFindings(run: Run): Finding[] {
   const { maxPositions, positions, encoderLayers } = run.model;

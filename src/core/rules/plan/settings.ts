@@ -3,7 +3,6 @@ import type { Run } from '../../formats/run';
 import type { Finding, Fix, Severity, TextEdit } from '../../findings';
 import type { Located, Place } from '../../spec/located';
 import { formatCount } from '../../format';
-import type { FindingCode } from './codes';
 
 /** A setting of terapipe.json by its dotted key (`layout.tensor`, `schedule`), as located in a run; undefined when nothing gives it. */
 export function settingAt(run: Run, key: string): Located<unknown> | undefined {
@@ -57,7 +56,7 @@ export function setFix(run: Run, key: string, value: string | number | boolean, 
 export function findingAt(
   run: Run,
   key: string,
-  code: FindingCode,
+  code: string,
   severity: Severity,
   texts: { readonly message: string; readonly remedy: string },
   fixes: readonly Fix[] = [],

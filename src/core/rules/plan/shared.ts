@@ -1,8 +1,8 @@
 import type { Run } from '../../formats/run';
 import type { Finding, Fix } from '../../findings';
 import { checked, placeOf } from '../launchers/findings';
+import { sharedRules } from '../table';
 import { listed, type Change, type Issue, type Rule } from '../launchers/rule';
-import { launchRules } from '../launchers/findings';
 import { settingOf, viewOfRun } from '../view';
 import { settingEdits } from './settings';
 import type { TextEdit } from '../../findings';
@@ -11,7 +11,7 @@ import { formatNumber } from '../../format';
 /** What the rules that launchers share with planning say of a run; fixes edit its terapipe.json. */
 export function sharedFindings(run: Run): Finding[] {
   const view = viewOfRun(run);
-  return launchRules.flatMap((rule: Rule) => {
+  return sharedRules.flatMap((rule: Rule) => {
     const issue = checked(rule, view);
     if (issue === null) return [];
     const { message, changes = [] } = issue;

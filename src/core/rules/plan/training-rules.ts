@@ -2,11 +2,33 @@ import type { Run } from '../../formats/run';
 import type { Finding } from '../../findings';
 import { formatCount, formatNumber, formatPercent, formatTokens, plural } from '../../format';
 import { findingAt, setFixes } from './settings';
+import { greatestDivisor } from '../../numbers';
+import type { PlanRule } from './plan-rule';
 
-/** Findings on the batch, the sequence and how it is trained. */
-export function trainingFindings(run: Run): Finding[] {
-  return [...batchFindings(run), ...schemeFindings(run), ...sequenceFindings(run), ...habitFindings(run)];
-}
+/** The batch, the sequence and how it is trained. */
+export const trainingPlanRules: readonly PlanRule[] = [
+  {
+    code: 'few-micro-batches',
+    check: batchFindings,
+    doc: 'A pipeline of p equal stages idles (p - 1) / (p - 1 + m) of the time with m micro-batches. Use more of them, or cut the sequence into token slices as TeraPipe does.',
+  },
+  {
+    code: 'scheme-mismatch',
+    check: schemeFindings,
+    doc: '`slicing.scheme` must cover every sequence of a replica once and each from its first to its last token.',
+  },
+  {
+    code: 'sequence-unit',
+    check: sequenceFindings,
+    doc: 'Slices are multiples of `slicing.unit`, and the sequence is not, so one slice is shorter. Choose a unit that divides the sequence.',
+  },
+  {
+    code: 'activations-offload',
+    check: offloadFindings,
+    doc: 'Megatron-LM offloads the activations of whole layers (`training.offloadLayers`) only without a pipeline and without recompute. Other runtimes may do more.',
+  },
+  { code: 'precision-slow', check: precisionFindings, doc: 'The GPU runs bf16 far slower than fp16. V100 has no bf16 tensor cores.' },
+];
 
 /** Replicas: as given, or what the given sizes leave of the cluster. */
 function replicas(run: Run): number | undefined {
@@ -70,52 +92,47 @@ function schemeFindings(run: Run): Finding[] {
 
 function sequenceFindings(run: Run): Finding[] {
   const tokens = run.training.sequenceLength?.value;
-  if (tokens === undefined) return [];
   const unit = run.unit?.value ?? 1;
-  const findings: Finding[] = [];
-  if (tokens % unit !== 0)
-    findings.push(
-      findingAt(
-        run,
-        'slicing.unit',
-        'sequence-unit',
-        'warning',
-        {
-          message: `${formatTokens(tokens)} are no multiple of the slicing unit of ${formatCount(unit)}: one slice is shorter`,
-          remedy: `set slicing.unit to a divisor of ${formatCount(tokens)}, as ${formatCount(greatestCommonDivisor(tokens, unit))}`,
-        },
-        setFixes(run, 'slicing.unit', [greatestCommonDivisor(tokens, unit)]),
-      ),
-    );
-  return findings;
+  if (tokens === undefined || tokens % unit === 0) return [];
+  const divisor = greatestDivisor(tokens, unit);
+  return [
+    findingAt(
+      run,
+      'slicing.unit',
+      'sequence-unit',
+      'warning',
+      {
+        message: `${formatTokens(tokens)} are no multiple of the slicing unit of ${formatCount(unit)}: one slice is shorter`,
+        remedy: `set slicing.unit to a divisor of ${formatCount(tokens)}, as ${formatCount(divisor)}`,
+      },
+      setFixes(run, 'slicing.unit', [divisor]),
+    ),
+  ];
 }
 
-function habitFindings(run: Run): Finding[] {
+function precisionFindings(run: Run): Finding[] {
   const { precision } = run.training;
-  const stages = run.layout.pipeline?.value ?? 1;
-  const findings: Finding[] = [];
-  findings.push(...offloadFindings(run, stages));
   const kinds = run.groups?.value.map((group) => group.gpu) ?? (run.gpu === undefined ? [] : [run.gpu.value]);
   const slow = kinds.find(({ peakTflops }) => peakTflops.bf16 * 4 <= peakTflops.fp16);
-  if (slow !== undefined && precision?.value === 'bf16')
-    findings.push(
-      findingAt(
-        run,
-        'training.precision',
-        'precision-slow',
-        'warning',
-        {
-          message: `bf16 runs at ${formatNumber(slow.peakTflops.bf16)} TFLOP/s on ${slow.name}, fp16 at ${formatNumber(slow.peakTflops.fp16)}`,
-          remedy: 'set training.precision to fp16',
-        },
-        setFixes(run, 'training.precision', ['fp16']),
-      ),
-    );
-  return findings;
+  if (slow === undefined || precision?.value !== 'bf16') return [];
+  return [
+    findingAt(
+      run,
+      'training.precision',
+      'precision-slow',
+      'warning',
+      {
+        message: `bf16 runs at ${formatNumber(slow.peakTflops.bf16)} TFLOP/s on ${slow.name}, fp16 at ${formatNumber(slow.peakTflops.fp16)}`,
+        remedy: 'set training.precision to fp16',
+      },
+      setFixes(run, 'training.precision', ['fp16']),
+    ),
+  ];
 }
 
 /** Megatron-LM refuses whole layers on the host with a pipeline or with recompute (`TransformerConfig`). */
-function offloadFindings(run: Run, stages: number): Finding[] {
+function offloadFindings(run: Run): Finding[] {
+  const stages = run.layout.pipeline?.value ?? 1;
   const { offloadLayers, recompute, runtime } = run.training;
   const recomputes = recompute !== undefined && recompute.value !== 'none';
   if ((offloadLayers?.value ?? 0) === 0 || (runtime?.value ?? 'megatron') !== 'megatron' || (stages === 1 && !recomputes)) return [];
@@ -133,8 +150,4 @@ function offloadFindings(run: Run, stages: number): Finding[] {
       setFixes(run, 'training.offloadLayers', [0]),
     ),
   ];
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }

@@ -4,7 +4,8 @@ import type { FactName } from '../../../../../src/core/formats/facts';
 import type { LauncherFormat } from '../../../../../src/core/formats/config-format';
 import type { Finding } from '../../../../../src/core/findings';
 import { crossFindings } from '../../../../../src/core/rules/launchers/cross-findings';
-import { launchFindings, launchRules } from '../../../../../src/core/rules/launchers/findings';
+import { launchFindings } from '../../../../../src/core/rules/launchers/findings';
+import { sharedRules } from '../../../../../src/core/rules/table';
 import { scheduleCsvFindings } from '../../../../../src/core/rules/launchers/schedule-csv';
 import { golden } from '../../../../golden/data';
 import { codesOf, launcherOf } from './launcher';
@@ -49,7 +50,7 @@ describe('golden diagnostics', () => {
 
     if (!['two-files-disagree', 'tt-schedule-csv'].includes(rule.id))
       it(`${rule.id}: holds for the same launchers`, () => {
-        const ours = launchRules.find(({ code }) => code === rule.id);
+        const ours = sharedRules.find(({ code }) => code === rule.id);
         assert.deepEqual((ours?.formats ?? []).filter((format) => format !== 'terapipe' && format !== 'huggingface').sort(), [...rule.formats].sort()); // prettier-ignore
       });
   }

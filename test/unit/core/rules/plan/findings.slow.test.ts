@@ -8,7 +8,7 @@ import type { Run } from '../../../../../src/core/formats/run';
 import type { Finding } from '../../../../../src/core/findings';
 import { findingOfError, findingsOf, settingEdits } from '../../../../../src/core/rules/plan/findings';
 import { csvProblemCodes } from '../../../../../src/core/schedules/pytorch-csv/problems';
-import { findingCodes } from '../../../../../src/core/rules/plan/codes';
+import { documentedCodes, planRules, sharedRules } from '../../../../../src/core/rules/table';
 import { configErrorCodes } from '../../../../../src/core/formats/errors';
 import { divisorsOf, nearest, nearestMultiples } from '../../../../../src/core/numbers';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
@@ -466,10 +466,29 @@ describe('docs/findings.md', () => {
 
   it('has one heading for every code', () => {
     assert.deepEqual(
-      [...findingCodes, ...configErrorCodes, ...csvCodes].filter((code) => !headings.includes(code)),
+      [...documentedCodes().map(({ code }) => code), ...configErrorCodes, ...csvCodes].filter((code) => !headings.includes(code)),
       [],
     );
     assert.equal(new Set(headings).size, headings.length);
+  });
+
+  it('knows every code that findings on plans carry', () => {
+    const known = new Set(documentedCodes().map(({ code }) => code));
+    const told = sourceFiles(path.join(root, 'src/core/rules')).flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/findingAt\(\s*run,\s*[^,]+,\s*'([a-z0-9-]+)'/g)].map((match) => match[1]!),
+    );
+    assert.ok(told.length > 10);
+    assert.deepEqual(
+      told.filter((code) => !known.has(code)),
+      [],
+    );
+  });
+
+  it('says of every rule what it means, and each code is one rule of a table', () => {
+    for (const rules of [sharedRules, planRules]) {
+      assert.equal(new Set(rules.map(({ code }) => code)).size, rules.length);
+      for (const { code, doc } of rules) assert.match(doc, /^\S.*\.$/s, code);
+    }
   });
 
   it('has a heading for every expected error thrown in core', () => {

@@ -1,0 +1,27 @@
+/** Findings of others than rules: what readers notice, what two files say of one run, what a search finds. Each with its page in docs/findings.md. */
+export const remarks: readonly { readonly code: string; readonly doc: string }[] = [
+  {
+    code: 'unknown-key',
+    doc: 'A key that the file may not have, close to one it may. It is ignored, so a default was taken for what it means. Rename or remove it; the quick fix does.',
+  },
+  {
+    code: 'cost-table-split',
+    doc: "`cost.table.ms` holds forward and backward together. A third is taken as forward, since a backward runs two matrix products for each of the forward's. Give `forwardMs` and `backwardMs` when both were measured.",
+  },
+  {
+    code: 'two-files-disagree',
+    doc: 'The launcher and the model config of one run give different sizes. The checkpoint will not convert or load. Vocabularies may differ by padding.',
+  },
+  {
+    code: 'tt-schedule-csv',
+    doc: 'The schedule that `pipeline_parallel_schedule_csv` names has a row for each pipeline rank and an action in each cell: a stage, one of F, B, I and W, and a micro-batch (`2F0`). TorchTitan loads it as `compute_only`, so sends and receives stay out, onto stages that it has dealt to ranks in turn (stage 5 of 4 ranks on rank 1). It is read more strictly than PyTorch does, which runs `0F0xyz` as `0F0`. The finding stands at each cell that is no action, runs twice, lacks its backward, is on another rank than its stage, comes before what it needs or waits for a rank that waits for it.',
+  },
+  {
+    code: 'layout-slower',
+    doc: 'The layout that the files fix is slower than the best that a search finds for the same model, GPUs and batch, by more than the error of the prediction. It stands at the value that costs most. The quick fix shows the best layout as a change of the file, which nothing is written of before it is accepted. Only in the editor; on a terminal `terapipe plan --search --free all` says the same.',
+  },
+  {
+    code: 'layout-too-large',
+    doc: 'The layout that the files fix needs more memory than is usable of the GPUs, and another one for the same model, GPUs and batch fits. The quick fix shows that one as a change of the file.',
+  },
+];

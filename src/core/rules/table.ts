@@ -1,0 +1,60 @@
+import { batchRules } from './launchers/batch-rules';
+import { deepspeedRules } from './launchers/deepspeed-rules';
+import { expertRules } from './launchers/expert-rules';
+import { hybridRules } from './launchers/hybrid-rules';
+import { interleavingRules } from './launchers/interleaving-rules';
+import { layoutRules } from './launchers/layout-rules';
+import { memoryRules } from './launchers/memory-rules';
+import { modelRules } from './launchers/model-rules';
+import { recomputeRules } from './launchers/recompute-rules';
+import { scheduleRules } from './launchers/schedule-rules';
+import { sequenceRules } from './launchers/sequence-rules';
+import { torchtitanRules } from './launchers/torchtitan-rules';
+import type { Rule } from './launchers/rule';
+import { expertPlanRules } from './plan/expert-rules';
+import { layoutPlanRules } from './plan/layout-rules';
+import { memoryPlanRules } from './plan/memory-rules';
+import { modelPlanRules } from './plan/model-rules';
+import type { PlanRule } from './plan/plan-rule';
+import { trainingPlanRules } from './plan/training-rules';
+import { remarks } from './remarks';
+
+/** Rules over the view of a config: of launchers' files, and of a terapipe.json where `formats` says so. */
+export const sharedRules: readonly Rule[] = [
+  ...layoutRules,
+  ...interleavingRules,
+  ...expertRules,
+  ...modelRules,
+  ...hybridRules,
+  ...batchRules,
+  ...sequenceRules,
+  ...scheduleRules,
+  ...recomputeRules,
+  ...memoryRules,
+  ...deepspeedRules,
+  ...torchtitanRules,
+];
+
+/** Rules about what only planning knows. */
+export const planRules: readonly PlanRule[] = [
+  ...layoutPlanRules,
+  ...expertPlanRules,
+  ...modelPlanRules,
+  ...trainingPlanRules,
+  ...memoryPlanRules,
+];
+
+/** What a heading of docs/findings.md says. */
+export interface DocumentedCode {
+  readonly code: string;
+  readonly doc: string;
+}
+
+/** Every code of a finding, once, with what all its rules say of it. */
+export function documentedCodes(): DocumentedCode[] {
+  const docs = new Map<string, string[]>();
+  const rules: readonly (DocumentedCode & Pick<Rule, 'planCode'>)[] = [...sharedRules, ...planRules, ...remarks];
+  for (const { code, planCode, doc } of rules)
+    for (const name of planCode === undefined ? [code] : [code, planCode]) docs.set(name, [...(docs.get(name) ?? []), doc]);
+  return [...docs].map(([code, texts]) => ({ code, doc: texts.join('\n\n') }));
+}
