@@ -1,5 +1,6 @@
 import type { FactName, FactValues, Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
+import { launcherTraits } from './formats';
 
 /** No run has more of anything counted here; larger values are unknown to every rule. */
 const maximumCount = 1e9;
@@ -22,7 +23,7 @@ export function countOrZeroOf(facts: Facts, name: CountName): number | null {
 /** A parallel size: as given, or the launcher's default of 1; null when a recipe that is not read decides. */
 export function sizeOf(facts: Facts, format: ConfigFormat, name: SizeName): number | null {
   if (facts[name] !== undefined) return countOf(facts, name);
-  return format === 'megatron-bridge' || format === 'terapipe' || format === 'huggingface' ? null : 1;
+  return launcherTraits[format].silentSizesAreOne ? 1 : null;
 }
 
 /** GPUs of one replica: tensor x pipeline x context. */

@@ -6,7 +6,7 @@ import { formatNumber } from '../../format';
 import { hasAttention } from '../../model/mixers';
 import { divisorsOf } from '../../numbers';
 import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, sizeOf, worldOf, type SizeName } from './derived';
-import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from './formats';
+import { isPlannedAlone, launcherTraits, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from './formats';
 import { greatestCommonDivisor, listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from './rule';
 
 /** How layers, heads and GPUs are divided. */
@@ -209,7 +209,7 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   const tensor = sizeOf(facts, format, 'tensor');
   if (heads === null || tensor === null || heads % tensor === 0) return null;
   if (!attends(traits) || heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
-  const repeated = format !== 'torchtitan' && tensor % heads === 0;
+  const repeated = launcherTraits[format].repeatsKeyValueHeads && tensor % heads === 0;
   const sizes = divisorsOf(heads).filter((size) => size <= tensor);
   const near = nearestFitting(sizes, tensor, (size) => fitsTensor(view, size)).slice(0, 1);
   const counted = many(heads, 'key/value head');
@@ -297,7 +297,7 @@ function fitsTensor(view: ConfigView, tensor: number): boolean {
 /** Whether a tensor size divides the heads, as far as they are known. */
 function dividesHeads({ facts, format, traits }: ConfigView, size: number): boolean {
   const keyValue = countOf(facts, 'kvHeads');
-  const shared = keyValue === null || keyValue % size === 0 || (format !== 'torchtitan' && size % keyValue === 0);
+  const shared = keyValue === null || keyValue % size === 0 || (launcherTraits[format].repeatsKeyValueHeads && size % keyValue === 0);
   return shared && (countOf(facts, 'heads') ?? 0) % size === 0 && (traits.stacks?.decoderHeads ?? 0) % size === 0;
 }
 

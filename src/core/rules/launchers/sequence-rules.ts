@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, quotient, sizeOf } from './derived';
-import { megatronFormats, runFormats, withTorchtitan } from './formats';
+import { launcherTraits, megatronFormats, runFormats, withTorchtitan } from './formats';
 import { fitsWorld } from './layout-rules';
 import { isWritten, leastCommonMultiple, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from './rule';
 
@@ -77,7 +77,7 @@ function sequenceParallelParts({ facts, format }: ConfigView): Issue | null {
 
 /** TorchTitan's tensor parallelism always divides the sequence between blocks. */
 function dividesSequence(facts: Facts, format: ConfigFormat): boolean {
-  return format === 'torchtitan' || facts.sequenceParallel?.value === true;
+  return launcherTraits[format].alwaysDividesSequence || facts.sequenceParallel?.value === true;
 }
 
 /** The next longer and the next shorter sequence that every division of this run accepts. */
