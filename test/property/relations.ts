@@ -1,3 +1,4 @@
+import { scheduleKind } from '../../src/core/schedules/registry';
 import type { ClusterSpec, GpuSpec, LinkSpec, Precision } from '../../src/core/spec/cluster';
 import { hostGBps } from '../../src/core/cluster/host-link';
 import type { ModelSpec } from '../../src/core/spec/model';
@@ -6,7 +7,7 @@ import { usualCut } from '../../src/core/partition/stages';
 import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
 import { uniformScheme } from '../../src/core/slicing/baselines';
 import { ExpectedError } from '../../src/core/errors';
-import { fewestLayers, kindFor, isPlanned, runsVirtualStages } from '../../src/core/partition/scheduling';
+import { fewestLayers, kindFor, runsVirtualStages } from '../../src/core/partition/scheduling';
 import { namedSchedules } from '../../src/core/spec/schedule-names';
 import type { Scheme } from '../../src/core/spec/scheme';
 
@@ -228,7 +229,7 @@ export function fixedSpecs({ training, layout, slicing }: PlanRequest): Candidat
   return namedSchedules.flatMap((schedule) => {
     const kind = kindFor(schedule, layout);
     const isPiped = layout.pipeline > 1 || schedule === '1F1B';
-    if (!isPiped || isPlanned(schedule) || !runsVirtualStages(kind, layout.virtualStages)) return [];
+    if (!isPiped || scheduleKind(schedule).planned || !runsVirtualStages(kind, layout.virtualStages)) return [];
     const spec = (name: string, scheme: Scheme): CandidateSpec => ({ id: '1f1b', name, schedule, scheme, certificate: null });
     if (!kind.slices) return [spec(schedule, whole)];
     return [

@@ -1,3 +1,4 @@
+import { scheduleKind } from '../../src/core/schedules/registry';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { GpuPresetName } from '../../src/core/cluster/presets';
@@ -10,7 +11,6 @@ import { familiesOf } from '../../src/core/layout-search/space';
 import { searchKeys, type SearchKey, type SearchProblem } from '../../src/core/layout-search/search-problem';
 import { workFor } from '../../src/core/schedules/zero-bubble/plan';
 import { runsStacks } from '../../src/core/planner/stack-rules';
-import { isPlanned } from '../../src/core/partition/scheduling';
 import { namedSchedules } from '../../src/core/spec/schedule-names';
 import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
 import { modelOf, whisper } from '../unit/core/planner/stacks';
@@ -117,7 +117,7 @@ function predictAll(problem: SearchProblem, evaluator: Evaluator): Predicted[] {
   return pointsOf(problem).flatMap((point) => {
     const predicted = evaluator.evaluate(point);
     if (predicted === 'unmet') {
-      assert.ok(isPlanned(point.schedule), point.schedule);
+      assert.ok(scheduleKind(point.schedule).planned, point.schedule);
       return [];
     }
     assert.ok(predicted !== 'too-large');
@@ -168,14 +168,14 @@ describe('best-first search', () => {
         const [best] = fitting.toSorted(byTime);
         assert.deepEqual(found.best && pair(found.best), best === undefined ? null : pair(best));
         for (const { point } of all) seen.set(point.schedule, (seen.get(point.schedule) ?? 0) + 1);
-        const planning = pointsOf(problem).filter(({ schedule }) => isPlanned(schedule)).map((point) => workFor(evaluator.operations(point))); // prettier-ignore
+        const planning = pointsOf(problem).filter(({ schedule }) => scheduleKind(schedule).planned).map((point) => workFor(evaluator.operations(point))); // prettier-ignore
         const isExact = planning.reduce((sum, work) => sum + work, 0) <= planningAnyway;
         exact += isExact ? 1 : 0;
         if (isExact) assert.deepEqual(found.front.map(pair), frontOf(fitting));
         const perSchedule = fastest(fitting, scheduleKey);
         assert.deepEqual(new Set(found.perSchedule.keys()), new Set(perSchedule.keys()));
         for (const [key, { point, iterationMs }] of found.perSchedule)
-          if (isExact || !isPlanned(point.schedule)) assert.equal(iterationMs, perSchedule.get(key), key);
+          if (isExact || !scheduleKind(point.schedule).planned) assert.equal(iterationMs, perSchedule.get(key), key);
         const sizes = [...fastest(fitting, sizesKey).values()].sort((a, b) => a - b).slice(0, keptSizes);
         const perSizes = found.perSizes.map(({ iterationMs }) => iterationMs);
         if (isExact) assert.deepEqual(perSizes, sizes);

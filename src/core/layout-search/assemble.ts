@@ -1,3 +1,4 @@
+import { scheduleKind } from '../schedules/registry';
 import type { CostInputs } from '../time-model/rates';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import type { Scheme } from '../spec/scheme';
@@ -16,7 +17,7 @@ import { isLaunched, isRefused, ownPoint } from './launched';
 import { heldToMeasured, measuredChoices } from './measured';
 import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, scheduleKey, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
-import { isSliced, unitOf } from './schedules';
+import { unitOf } from './schedules';
 import { gpusOf } from './space';
 import type { SearchProblem } from './search-problem';
 import { layoutText, whyLost, whyTooLarge } from './labels';
@@ -192,7 +193,7 @@ const visitBudget = 6e7;
 function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, signal?: CancelSignal): FoundPlan {
   const plan = details.plan(point);
   const { request } = problem;
-  if (!isSliced(point.schedule) || request.slicing.scheme !== null) return plan;
+  if (!scheduleKind(point.schedule).sliced || request.slicing.scheme !== null) return plan;
   throwIfCancelled(signal);
   const tokens = request.training.sequenceLength;
   const asked = unitOf(tokens, request.slicing.unit);

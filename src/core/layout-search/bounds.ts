@@ -1,9 +1,10 @@
+import { scheduleKind } from '../schedules/registry';
 import { megatronBoundary, terapipeBoundary } from '../time-model/stage-time';
 import { usablePeakBytes } from '../memory-model/verdict';
 import type { StageShape } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/predict';
 import type { PlanRequest } from '../spec/request';
-import { chunksPerStage, isPlanned, kindFor } from '../partition/scheduling';
+import { chunksPerStage, kindFor } from '../partition/scheduling';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedFamily, type Known, type SearchPoint } from './known'; // prettier-ignore
 import {
   anyOrderBound,
@@ -17,7 +18,6 @@ import {
   type StageOrder,
 } from './order-bounds';
 import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, slicedBound, slicesAhead, type StageTimes } from './pipeline-bounds'; // prettier-ignore
-import { isSliced } from './schedules';
 import type { Family } from './family';
 
 /** What no cut of a family, or no run of a point, goes below. */
@@ -60,7 +60,7 @@ interface BoundInputs {
 
 /** Slices that the request gives are bounded by nothing: there is but one such family for each layout. */
 function isGiven({ slicing }: PlanRequest, { schedule }: Family): boolean {
-  return slicing.scheme !== null && isSliced(schedule);
+  return slicing.scheme !== null && scheduleKind(schedule).sliced;
 }
 
 /** Of any cut: see `anyCutBound` and `leastStageBytes`. */
@@ -167,7 +167,7 @@ function pointBound(inputs: BoundInputs, point: SearchPoint): Bound {
 /** Orders that are worth reading: of schedules without a bound of their own. */
 function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
   const { schedule, layout } = point;
-  if (isSliced(schedule) || isPlanned(schedule) || schedule === 'GPipe') return null;
+  if (scheduleKind(schedule).sliced || scheduleKind(schedule).planned || schedule === 'GPipe') return null;
   const kind = kindFor(schedule, layout);
   if (kind.name === '1F1B' || kind.name === 'Interleaved1F1B') return null;
   return orders(kind, layout.pipeline, chunksPerStage(kind, layout), microBatchesOf(point));

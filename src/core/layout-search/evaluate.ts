@@ -1,3 +1,4 @@
+import { scheduleKind } from '../schedules/registry';
 import type { SliceCost } from '../spec/slice-cost';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { usablePeakBytes } from '../memory-model/verdict';
@@ -10,7 +11,6 @@ import { chunksPerStage, kindFor } from '../partition/scheduling';
 import { stageInputsOf } from '../partition/stage-inputs';
 import { boundsOf, type Bounds } from './bounds';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
-import { isSliced } from './schedules';
 import type { Family } from './family';
 
 /*
@@ -94,7 +94,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
 
 /** What the schedule runs: micro-batches, each in equal token slices, or the slices that the request gives. */
 export function schemeOf(request: PlanRequest, family: Family): Scheme {
-  if (request.slicing.scheme !== null && isSliced(family.schedule)) return request.slicing.scheme;
+  if (request.slicing.scheme !== null && scheduleKind(family.schedule).sliced) return request.slicing.scheme;
   const tokens = lengthsOf(request, family);
   return Array.from({ length: microBatchesOf(family) }, () => ({ batch: family.training.microBatch, tokens }));
 }

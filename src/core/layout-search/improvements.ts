@@ -1,6 +1,6 @@
+import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format';
-import { isPlanned } from '../partition/scheduling';
 import { describerOf } from './assemble';
 import { evaluatorOf } from './evaluate';
 import type { FoundPlan, Improvement, SearchResult } from './result';
@@ -56,7 +56,7 @@ function changesOf({ request, fixed, schedules }: SearchProblem, best: FoundPlan
   const measured = measuredChoices(request);
   /** Fixed, and to be let go. */
   const isFree = (key: SearchKey): boolean => fixed.has(key) && measured?.keys.includes(key) !== true;
-  const among = { ...(schedules === undefined ? {} : { schedules }), withoutPlanned: !isPlanned(best.point.schedule) };
+  const among = { ...(schedules === undefined ? {} : { schedules }), withoutPlanned: !scheduleKind(best.point.schedule).planned };
   const changed = (change: string, different: Partial<SearchProblem['request']>, free: readonly SearchKey[] = []): Change => ({
     change,
     problem: { request: { ...request, ...different }, fixed: without(fixed, free), ...among },

@@ -1,9 +1,8 @@
+import { scheduleKind, placeChunks } from '../schedules/registry';
 import { chunksPerStage, kindFor } from '../partition/scheduling';
 import { chunkLayers } from '../partition/stages';
-import { placeChunks } from '../schedules/registry';
 import type { Layout, PlanRequest } from '../spec/request';
 import type { FoundPlan } from './result';
-import { isSliced } from './schedules';
 import { searchKeys } from './search-problem';
 
 /**
@@ -19,7 +18,7 @@ export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPla
     training,
     layout: layoutOf(point),
     schedule,
-    slicing: isSliced(schedule) ? { ...request.slicing, scheme } : request.slicing,
+    slicing: scheduleKind(schedule).sliced ? { ...request.slicing, scheme } : request.slicing,
     assumptions: request.assumptions.filter(({ key }) => !decided.has(key)),
   };
 }

@@ -1,8 +1,8 @@
+import { scheduleKind, problemOf } from '../schedules/registry';
 import { defaultUnit, type PlanRequest } from '../spec/request';
-import { problemOf } from '../schedules/registry';
 import { namedSchedules, plannedSchedules, type ScheduleName } from '../spec/schedule-names';
 import { maximumPlannedOperations } from '../planner/candidates';
-import { chunksPerStage, fewestLayers, isPlanned, kindFor, runsVirtualStages, type NamedKind } from '../partition/scheduling';
+import { chunksPerStage, fewestLayers, kindFor, runsVirtualStages, type NamedKind } from '../partition/scheduling';
 import { runsStacks } from '../planner/stack-rules';
 import { canCut, fixedCut } from './cuts';
 import type { Sizes } from './sizes';
@@ -36,7 +36,7 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
       const kind = kindFor(name, { virtualStages });
       const chunks = chunksPerStage(kind, { virtualStages });
       if (!canRun(problem, sizes, microBatches, { asked: asked !== null, name, kind, virtualStages, chunks })) return [];
-      const slices = isSliced(name)
+      const slices = scheduleKind(name).sliced
         ? slicesOf(problem.request, sizes, asked !== null, name === 'Seq1F1B' ? mostAlternatingSlices : mostSlices)
         : [1];
       return slices.map((count) => ({ name, virtualStages, chunks, slices: count }));
@@ -57,7 +57,7 @@ export function phasesOf(problem: SearchProblem): readonly { readonly phase: Sch
 }
 
 function phaseOf(name: ScheduleName): SchedulePhase {
-  if (isPlanned(name)) return 'planned';
+  if (scheduleKind(name).planned) return 'planned';
   return name === 'Interleaved1F1B' || plannedSchedules.some((usual) => usual === name) ? 'usual' : 'others';
 }
 
@@ -67,12 +67,7 @@ function searchedSchedules({
   withoutPlanned = false,
   among = schedules,
 }: SearchProblem): readonly ScheduleName[] {
-  return among.filter((name) => name !== 'Interleaved1F1B' && !(withoutPlanned && isPlanned(name)));
-}
-
-/** Whether a schedule runs token slices here: those that are made for them. */
-export function isSliced(name: ScheduleName): boolean {
-  return name === 'TeraPipe' || name === 'Seq1F1B';
+  return among.filter((name) => name !== 'Interleaved1F1B' && !(withoutPlanned && scheduleKind(name).planned));
 }
 
 /** The schedule that a problem fixes, by name or by giving slices. */
@@ -106,7 +101,7 @@ function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: numbe
   // Megatron-LM's interleaving, unless a file of no launcher says otherwise
   const isStrict = name === '1F1B' && chunks > 1 && (schedules !== undefined || !fixed.has('virtualStages'));
   if (isStrict && (microBatches % pipeline !== 0 || pipeline === 1)) return false;
-  if (!asked && isPlanned(name) && 3 * pipeline * chunks * microBatches > maximumPlannedOperations) return false;
+  if (!asked && scheduleKind(name).planned && 3 * pipeline * chunks * microBatches > maximumPlannedOperations) return false;
   if (kind.unmet({ ...problemOf([], pipeline, chunks), microBatches }) !== null) return false;
   if (fixedCut(problem)?.length === pipeline * virtualStages) return true;
   if (canCut(request.model.layers, pipeline, chunks, kind.placement)) return true;

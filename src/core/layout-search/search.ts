@@ -1,6 +1,7 @@
+import { scheduleKind } from '../schedules/registry';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { workFor } from '../schedules/zero-bubble/plan';
-import { isPlanned, kindFor } from '../partition/scheduling';
+import { kindFor } from '../partition/scheduling';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
@@ -115,7 +116,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       if (!bestOnly && bound.peakBytes <= nearlyFits * evaluator.usableBytes) noteExcluded(excluded, { family: node, bound });
       return true;
     }
-    const fastestOnly = isPlanned(node.schedule) && mostPlanning - planningLeft > planningAnyway;
+    const fastestOnly = scheduleKind(node.schedule).planned && mostPlanning - planningLeft > planningAnyway;
     if (bound.iterationMs < belowMs && kept.mayImprove(node, bound, fastestOnly)) return false;
     counts.bounded++;
     return true;
@@ -139,7 +140,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
-    if (isPlanned(point.schedule)) {
+    if (scheduleKind(point.schedule).planned) {
       if (planningLeft < 0) {
         leaveOut(bound);
         return;

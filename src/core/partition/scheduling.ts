@@ -31,11 +31,6 @@ export function chunksPerStage(kind: ScheduleKind, { virtualStages }: Pick<Layou
   return virtualStages > 1 ? virtualStages : usualChunks;
 }
 
-/** Whether a schedule is planned for given times within the memory there is, which takes a thousand times as long as simulating it. */
-export function isPlanned(schedule: ScheduleName): boolean {
-  return schedule === 'ZeroBubble' || schedule === 'ZeroBubbleV';
-}
-
 /** Whether a kind runs the virtual stages of a layout; one stands for what no file says. */
 export function runsVirtualStages({ chunksPerStage: chunks }: ScheduleKind, virtualStages: number): boolean {
   return virtualStages === 1 || chunks === 'several' || chunks === virtualStages;

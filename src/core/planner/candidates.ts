@@ -1,11 +1,11 @@
+import { scheduleKind, scheduleKinds } from '../schedules/registry';
 import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
-import { scheduleKinds } from '../schedules/registry';
 import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import { operationCount, type CandidateSpec, type Pipeline } from './predict';
 import type { PlanRequest } from '../spec/request';
-import { chunksPerStage, isPlanned, kindFor, runsVirtualStages } from '../partition/scheduling';
+import { chunksPerStage, kindFor, runsVirtualStages } from '../partition/scheduling';
 import { slicedSpecs, type SlicingEar } from './sliced';
 import { runsStacks } from './stack-rules';
 
@@ -37,7 +37,7 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, ear: Sl
     batch <= affordableUnits &&
     layout.virtualStages === 1 &&
     request.model.stacks === undefined &&
-    (layout.pipeline > 1 || request.schedule === 'TeraPipe' || request.schedule === 'Seq1F1B')
+    (layout.pipeline > 1 || (request.schedule !== null && scheduleKind(request.schedule).sliced))
   )
     specs.push(...slicedSpecs(request, pipeline, batch, ear));
   const microBatchCount = batch / training.microBatch;
@@ -96,7 +96,8 @@ export function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequ
     const scheme = kind.slices ? sliced : microBatches;
     if (scheme === null) continue;
     const operations = operationCount(scheme, layout.pipeline * chunksPerStage(kind, layout), kind.splitsBackward ? 3 : 2);
-    const most = schedule === asked ? maximumOperations : isPlanned(schedule) ? maximumPlannedOperations : maximumOtherOperations;
+    const most =
+      schedule === asked ? maximumOperations : scheduleKind(schedule).planned ? maximumPlannedOperations : maximumOtherOperations;
     if (operations > most) skipped.push(schedule);
     else {
       specs.push({ id: schedule, name: schedule, schedule, scheme, certificate: null });

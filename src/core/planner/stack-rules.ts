@@ -1,9 +1,9 @@
+import { scheduleKind } from '../schedules/registry';
 import type { Run } from '../formats/run';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import type { Located, Place } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
-import { scheduleKind } from '../schedules/registry';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
 
@@ -12,7 +12,7 @@ import type { PlanRequest } from '../spec/request';
  * "Interleaving is not supported with an encoder and decoder model.").
  */
 export function runsStacks(schedule: ScheduleName): boolean {
-  return !isSliced(schedule) && scheduleKind(schedule).chunksPerStage === 1;
+  return !scheduleKind(schedule).sliced && scheduleKind(schedule).chunksPerStage === 1;
 }
 
 /** What is said of the schedules that are left out. */
@@ -45,13 +45,8 @@ export function requireStacks({ model, cluster, layout, schedule, slicing, costT
   if (costTable !== null) refuse('cost.table', 'its times are of stages that are all alike', 'remove cost.table');
 }
 
-/** Schedules whose point is token slices. */
-function isSliced(schedule: ScheduleName): boolean {
-  return schedule === 'TeraPipe' || schedule === 'Seq1F1B';
-}
-
 function reasonOf(schedule: ScheduleName): string {
-  return isSliced(schedule) ? 'an encoder reads its sequence whole' : 'launchers interleave no encoder with a decoder';
+  return scheduleKind(schedule).sliced ? 'an encoder reads its sequence whole' : 'launchers interleave no encoder with a decoder';
 }
 
 function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {

@@ -55,6 +55,10 @@ export interface ScheduleKind {
   readonly chunksPerStage: number | 'several';
   /** Runs token slices of a micro-batch one by one, not only whole sequences. */
   readonly slices: boolean;
+  /** Made for token slices: it runs them unless a file says otherwise. */
+  readonly sliced: boolean;
+  /** Its order is planned for given times within the memory there is, which takes a thousand times as long as simulating it. */
+  readonly planned: boolean;
   /** Whether backward is split in input and weight gradients. */
   readonly splitsBackward: boolean;
   /** Beyond what the fields above say; null when it can run. */

@@ -33,6 +33,7 @@ export const scheduleKinds: readonly ScheduleKind[] = [
   seq1f1b,
 ];
 
+const kindsByName: ReadonlyMap<string, ScheduleKind> = new Map(scheduleKinds.map((kind) => [kind.name, kind]));
 export const scheduleNames: readonly string[] = scheduleKinds.map(({ name }) => name);
 
 /**
@@ -40,7 +41,7 @@ export const scheduleNames: readonly string[] = scheduleKinds.map(({ name }) => 
  * @throws ExpectedError `schedule-unknown`.
  */
 export function scheduleKind(name: string): ScheduleKind {
-  const kind = scheduleKinds.find((known) => known.name === name);
+  const kind = kindsByName.get(name);
   if (kind === undefined)
     throw new ExpectedError('schedule-unknown', `There is no schedule "${name}"`, `use one of ${scheduleNames.join(', ')}`);
   return kind;

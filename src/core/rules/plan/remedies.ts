@@ -1,3 +1,4 @@
+import { scheduleKind } from '../../schedules/registry';
 import { nodeGroups } from '../../cluster/groups';
 import { lacksBf16 } from '../../spec/cluster';
 import { applyOverrides } from '../../formats/overrides';
@@ -147,7 +148,7 @@ function changesOf(request: PlanRequest): TriedChange[] {
 /** By the memory of the chosen schedule alone. */
 function fitsAfter({ request, sets }: TriedChange, chosen: Candidate): boolean {
   const { model, training, layout, cluster } = request;
-  const sliced = chosen.schedule === 'TeraPipe' || chosen.schedule === 'Seq1F1B';
+  const { sliced } = scheduleKind(chosen.schedule);
   if (sliced && sets.some(([key]) => key === 'training.microBatch')) return false;
   const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
   const units = sliced ? chosen.scheme.reduce((sum, { tokens }) => sum + tokens.length, 0) : microBatches;

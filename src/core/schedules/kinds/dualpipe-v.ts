@@ -8,6 +8,8 @@ export const dualPipeV: ScheduleKind = {
   placement: 'v',
   chunksPerStage: 2,
   slices: false,
+  sliced: false,
+  planned: false,
   splitsBackward: true,
   unmet: ({ stages, microBatches }) =>
     microBatches >= 2 * stages

@@ -8,6 +8,8 @@ export const interleaved1F1B: ScheduleKind = {
   placement: 'loop',
   chunksPerStage: 'several',
   slices: false,
+  sliced: false,
+  planned: false,
   splitsBackward: false,
   unmet: unmetRounds,
   order: (problem) => {

@@ -8,6 +8,8 @@ export const interleavedZeroBubble: ScheduleKind = {
   placement: 'loop',
   chunksPerStage: 'several',
   slices: false,
+  sliced: false,
+  planned: false,
   splitsBackward: true,
   unmet: unmetRounds,
   order: (problem) => {

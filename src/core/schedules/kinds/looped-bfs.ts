@@ -7,6 +7,8 @@ export const loopedBFS: ScheduleKind = {
   placement: 'loop',
   chunksPerStage: 'several',
   slices: false,
+  sliced: false,
+  planned: false,
   splitsBackward: false,
   unmet: () => null,
   order:

@@ -7,6 +7,8 @@ export const oneForwardOneBackward: ScheduleKind = {
   placement: 'one',
   chunksPerStage: 1,
   slices: true,
+  sliced: false,
+  planned: false,
   splitsBackward: false,
   unmet: () => null,
   order: (problem) => (stage, emit) => {

@@ -11,6 +11,8 @@ export const seq1f1b: ScheduleKind = {
   placement: 'one',
   chunksPerStage: 1,
   slices: true,
+  sliced: true,
+  planned: false,
   splitsBackward: false,
   unmet: () => null,
   order: (problem) => {

@@ -7,6 +7,8 @@ export const terapipe: ScheduleKind = {
   placement: 'one',
   chunksPerStage: 1,
   slices: true,
+  sliced: true,
+  planned: false,
   splitsBackward: false,
   unmet: () => null,
   order: (problem) => (stage, emit) => {

@@ -7,6 +7,8 @@ export const zbH2: ScheduleKind = {
   placement: 'one',
   chunksPerStage: 1,
   slices: false,
+  sliced: false,
+  planned: false,
   splitsBackward: true,
   unmet: () => null,
   order:

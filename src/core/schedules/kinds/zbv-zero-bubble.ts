@@ -10,6 +10,8 @@ export const zbvZeroBubble: ScheduleKind = {
   placement: 'v',
   chunksPerStage: 2,
   slices: false,
+  sliced: false,
+  planned: false,
   splitsBackward: true,
   unmet: () => null,
   order: ({ stages, microBatches }) => {

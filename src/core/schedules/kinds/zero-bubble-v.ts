@@ -7,6 +7,8 @@ export const zeroBubbleV: ScheduleKind = {
   placement: 'v',
   chunksPerStage: 2,
   slices: false,
+  sliced: false,
+  planned: true,
   splitsBackward: true,
   unmet: plannerUnmet,
   order: (problem) => plannedOrder(problem, 2),

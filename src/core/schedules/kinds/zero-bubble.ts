@@ -7,6 +7,8 @@ export const zeroBubble: ScheduleKind = {
   placement: 'one',
   chunksPerStage: 1,
   slices: false,
+  sliced: false,
+  planned: true,
   splitsBackward: true,
   unmet: plannerUnmet,
   order: (problem) => plannedOrder(problem, 1),

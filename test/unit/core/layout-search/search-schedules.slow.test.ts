@@ -1,3 +1,4 @@
+import { scheduleKind } from '../../../../src/core/schedules/registry';
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
@@ -6,7 +7,6 @@ import { kindFor } from '../../../../src/core/partition/scheduling';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
 import { requestOf } from '../../../../src/core/layout-search/request-of';
-import { isSliced } from '../../../../src/core/layout-search/schedules';
 import { searchKeys, type SearchKey } from '../../../../src/core/layout-search/search-problem';
 import { namedSchedules, type ScheduleName } from '../../../../src/core/spec/schedule-names';
 import { gpt, request } from '../../../golden/requests';
@@ -45,7 +45,7 @@ describe('a search with its schedule fixed', () => {
         const best = bestOf(wanted, allBut());
         const plan = chosenOf(makePlan(wanted));
         // a plan solves its slices more finely
-        if (!isSliced(schedule)) assert.ok(best.iterationMs <= plan.iterationMs * (1 + 1e-9), `${layers} layers`);
+        if (!scheduleKind(schedule).sliced) assert.ok(best.iterationMs <= plan.iterationMs * (1 + 1e-9), `${layers} layers`);
       }
       bestOf({ ...base(16, { pipeline: 1, data: 8 }), schedule }, allBut());
     });
