@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { gpuPresetNames, gpuPresets } from '../../src/core/cluster/presets';
+import { gpuPresetNames, gpuTitle } from '../../src/core/cluster/presets';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const key = (name: string): string => `configuration.defaultGpu.${name}`;
@@ -30,7 +30,7 @@ function manifest(): unknown {
 
 /** package.nls.json with the name of each GPU after the description of the setting. */
 function texts(): unknown {
-  const titles = gpuPresetNames.map((name) => [key(name), gpuPresets[name].title] as const);
+  const titles = gpuPresetNames.map((name) => [key(name), gpuTitle(name)] as const);
   const others = Object.entries(parsed('package.nls.json')).filter(([name]) => !name.startsWith(key('')));
   return Object.fromEntries(others.flatMap((entry) => (`${entry[0]}.` === key('') ? [entry, ...titles] : [entry])));
 }

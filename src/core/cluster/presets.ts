@@ -30,16 +30,19 @@ export const gpuPresetNames = Object.keys(records) as readonly GpuPresetName[];
 
 /** A GPU with the node it usually sits in. */
 export interface GpuPreset {
-  /** `NVIDIA H100 80 GB SXM, 8 a node`. */
-  readonly title: string;
   readonly gpu: GpuSpec;
   readonly links: LinkSpec;
   readonly gpusPerNode: number;
 }
 
 function presetOf(name: GpuPresetName): GpuPreset {
-  const { title, gpu, links, gpusPerNode } = records[name];
-  return { title, gpu: { name, ...gpu }, links, gpusPerNode };
+  const { gpu, links, gpusPerNode } = records[name];
+  return { gpu: { name, ...gpu }, links, gpusPerNode };
+}
+
+/** `NVIDIA H100 80 GB SXM, 8 a node`. */
+export function gpuTitle(name: GpuPresetName): string {
+  return records[name].title;
 }
 
 /** Presets by name. Every figure can be overridden in `terapipe.json`. */
