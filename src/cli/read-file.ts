@@ -96,12 +96,12 @@ function decoded(file: string, bytes: Buffer): string {
 function systemFailure(file: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
   if (error.code === 'ERR_INVALID_ARG_VALUE')
-    return failure('config-not-found', file, 'is no name of a file: it has a NUL', 'mend the path');
+    return failure('config-not-found', file, 'is no name of a file: it has a NUL', 'fix the path');
   if (!('syscall' in error)) return error;
   switch (error.code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return failure('config-not-found', file, 'does not exist', 'mend the path');
+      return failure('config-not-found', file, 'does not exist', 'fix the path');
     case 'EACCES':
     case 'EPERM':
       return failure('config-unreadable', file, 'may not be read', 'check its permissions');

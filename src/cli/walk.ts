@@ -108,7 +108,7 @@ function cutOff(folder: string): Finding {
     code: 'check-cut-off',
     severity: 'warning',
     place: startOf(folder),
-    message: `There are more than ${formatCount(maximumFiles)} files that may be configs; the others were not looked at`,
+    message: `There are more than ${formatCount(maximumFiles)} files that may be configs; the others were not read`,
     remedy: 'check the folders in it one by one',
     fixes: [],
   };

@@ -102,7 +102,7 @@ export interface LayoutRunning {
   /** No layout is faster; null before that is known. */
   readonly lowerBoundMs: number | null;
   readonly counts: SearchCounts | null;
-  /** What it looks into now, when that is no longer the layouts themselves: `twice the network card`. */
+  /** What it looks into now, when that is no longer the layouts themselves: `twice the network bandwidth`. */
   readonly change: string | null;
   /** 0..1, or null when nobody can say. */
   readonly fraction: number | null;

@@ -65,7 +65,7 @@ export const comparedCases: readonly Case[] = [
       assert.equal(await section(page).locator('.compared-sentences li').first().innerText(), answer.sentences[0]);
       const [left, right] = await rowOf(page, 'What comes out', 'Step');
       assert.deepEqual([left, right], [formatDuration(a.iterationMs), formatDuration(b.iterationMs)]);
-      assert.deepEqual(await rowOf(page, 'Asked for differently', 'training.recompute'), ['none', 'full']);
+      assert.deepEqual(await rowOf(page, 'Differences in the request', 'training.recompute'), ['none', 'full']);
       assert.deepEqual((await rowOf(page, 'Where the step goes, on its busiest stage', 'Recompute'))[0], '0 ms');
       const stages = section(page).getByRole('table', { name: 'Busy time and peak memory of every stage' });
       assert.equal(await stages.getByRole('row').count(), 1 + Math.max(answer.told.stages.length));
@@ -116,7 +116,7 @@ export const comparedCases: readonly Case[] = [
       assert.ok(told.kind === 'trace' && told.firstLate !== null && told.straggler === 3);
       await section(page).getByText('straggler', { exact: true }).waitFor();
       assert.match((await section(page).locator('tr.marked').innerText()).replace(/\s+/g, ' '), /^3 ?straggler .* 1\.40×$/);
-      await section(page).getByRole('button', { name: 'Show where they part' }).click();
+      await section(page).getByRole('button', { name: 'Show where they diverge' }).click();
       const { pass, viewport, stage } = await look(page);
       assert.deepEqual([pass?.side, pass?.chunk, stage], ['b', told.firstLate.chunk, told.firstLate.stage]);
       assert.ok(viewport!.startMs <= told.firstLate.measuredMs && told.firstLate.measuredMs <= viewport!.endMs);

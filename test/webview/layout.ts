@@ -83,11 +83,11 @@ export const layoutCases: readonly Case[] = [
       await page.getByText('Best so far').waitFor();
       assert.match(
         await textOf(open),
-        /Best so far [\d.]+ m?s \(tensor \d.*none is faster than.*[\d,]+ layouts looked at, [\d,]+ simulated/s,
+        /Best so far [\d.]+ m?s \(tensor \d.*none is faster than.*[\d,]+ layouts evaluated, [\d,]+ of them simulated/s,
       );
       assert.equal(await page.evaluate(`document.querySelector('.layout-running progress').hasAttribute('value')`), false);
       await tell('found', 0);
-      await page.getByText('Being looked into.').waitFor();
+      await page.getByText('In progress.').waitFor();
       await tell('helping', -1);
       await page.getByText('Looking into what would help').waitFor();
       // Messages that come between press and release must not cost the click.
@@ -115,12 +115,12 @@ export const layoutCases: readonly Case[] = [
       assert.equal(await figureOf(open, 'as launched'), formatDuration(launched!.iterationMs));
       const ratio = launched!.iterationMs / best.iterationMs;
       assert.ok(ratio > 1 + answer!.cost.errorPercent / 100, 'the fixture must not be a tie');
-      assert.equal(await figureOf(open, 'over as launched'), `${Number(ratio.toPrecision(3))} ×`);
+      assert.equal(await figureOf(open, 'faster than launched'), `${Number(ratio.toPrecision(3))} ×`);
       const text = await textOf(open);
       assert.ok(text.includes(`± ${answer!.cost.errorPercent} %`));
       assert.ok(text.toLowerCase().includes(best.words.toLowerCase()));
       const ties = answer!.plans.filter(({ tie }) => tie).length - 1;
-      assert.ok(text.includes(`${ties} layouts are a tie with the best`), text.slice(0, 900));
+      assert.ok(text.includes(`${ties} layouts are within error of the best`), text.slice(0, 900));
       assert.match(text, /As launched: .*against tensor/);
       assert.match(text, /Proved: no layout with equal slices is faster/);
       assert.ok(text.includes(answer!.improvements[0]!.says.slice(1)));
@@ -137,7 +137,7 @@ export const layoutCases: readonly Case[] = [
       return { ...layout, launched: near, answer: { ...answer!, launched: null } };
     }),
     steps: async (open) => {
-      assert.equal(await figureOf(open, 'a tie: within the error bar'), '1.01 ×');
+      assert.equal(await figureOf(open, 'within error of the launched layout'), '1.01 ×');
       return undefined;
     },
   },

@@ -87,9 +87,9 @@ export const tabCases: readonly Case[] = [
       assert.match(await inspector.innerText(), /Stage \d+, the slowest, per micro-batch[\s\S]*limits it/);
       const first = page.locator('.limits .pair').first();
       const names = {
-        math: 'Arithmetic',
+        math: 'Compute',
         memory: 'Memory traffic',
-        issue: 'Issuing operations',
+        issue: 'Kernel-launch overhead',
         exchange: 'Exchanges',
         send: 'Sends',
         offload: 'Copies',
@@ -108,7 +108,10 @@ export const tabCases: readonly Case[] = [
       assert.ok(ties.length > 0, 'the fixture has a tie');
       assert.equal(await page.locator('.compare-table .tag').getByText('tie', { exact: true }).count(), ties.length);
       await page.getByRole('tab', { name: 'Memory' }).click();
-      assert.match(await page.locator('.memory-detail').innerText(), /Peak[\s\S]*Reserved by the allocator[\s\S]*As the card shows it/);
+      assert.match(
+        await page.locator('.memory-detail').innerText(),
+        /Peak[\s\S]*Reserved by the allocator[\s\S]*GPU memory in use (nvidia-smi)/,
+      );
       return undefined;
     },
   },

@@ -88,7 +88,7 @@ function meaning(group: Group): string {
     case 'link':
       return t('What comes next is done, and is being sent or waits for its turn on the link.');
     case 'imbalance':
-      return t('Would be gone if every pass took as long on all stages.');
+      return t('Would vanish if all stages took equally long.');
     case 'drain':
       return t('The stage is done, others are not.');
   }

@@ -52,7 +52,7 @@ function restOf(state: PageState, { host }: Store): HTMLElement[] {
   return [
     ...section(t('Why this plan'), reasonList(plan)),
     ...found,
-    ...section(t('How sure'), provenance(plan)),
+    ...section(t('Confidence'), provenance(plan)),
     ...section(t('Assumptions'), assumptionList(plan, state, host)),
   ];
 }
@@ -101,7 +101,7 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
     [t('Gradient exchange'), formatDuration(candidate.gradientExchangeMs)],
     [t('Optimizer'), formatDuration(candidate.optimizerMs)],
     [t('Tokens per second'), formatCount(Math.round(candidate.tokensPerSecond))],
-    [t('Model FLOP utilisation'), formatPercent(candidate.mfu)],
+    [t('MFU'), formatPercent(candidate.mfu)],
     [t('Global batch'), t('{0} sequences', formatCount(request.training.globalBatch))],
     [t('Sequence'), lengthsText(request.training)],
   ];

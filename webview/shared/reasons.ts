@@ -52,7 +52,7 @@ function calibrationLine({ request: { calibration } }: Plan): HTMLElement | null
     'p',
     { class: 'calibration' },
     t(
-      'Calibrated to a measured step of {0}, predicted {1} before: matrix products at {2} of peak, not {3}.',
+      'Calibrated to a measured step of {0}, predicted {1} before: GEMMs at {2} of peak, not {3}.',
       formatDuration(iterationMs),
       formatDuration(predictedMs),
       formatNumber(gemmEfficiency),
@@ -71,7 +71,7 @@ export function provenance(plan: Plan): HTMLElement {
     h(
       'summary',
       { 'data-focus': 'provenance' },
-      t('{0}, ± {1} %', plan.request.calibration === undefined ? kind : t('Calibrated model'), formatNumber(cost.errorPercent)),
+      t('{0}, ±{1} %', plan.request.calibration === undefined ? kind : t('Calibrated model'), formatNumber(cost.errorPercent)),
     ),
     h('p', {}, cost.description),
     h('p', {}, cost.errorBecause),

@@ -160,7 +160,7 @@ function gapLines(plan: Plan, gaps: readonly Remark[]): readonly string[] {
   const isMissing = gaps.some(({ what }) => what.includes(chosen.schedule)) && chosen.schedule !== '1F1B';
   if (!isMissing || instead === undefined) return lines;
   const times = `${formatDuration(instead.iterationMs)} a step, not ${formatDuration(chosen.iterationMs)}`;
-  return [...lines, printable(`with 1F1B instead: ${times}; --candidate 1f1b hands over that`)];
+  return [...lines, printable(`with 1F1B instead: ${times}; --candidate 1f1b exports that`)];
 }
 
 /** Edits with lines and columns from 1. */

@@ -19,7 +19,7 @@ export function scheduleAnswer({ file, text }: SourceText): Answer {
       { code, message, remedy, place } = {
         code: 'schedule-csv',
         message: 'The schedule cannot run',
-        remedy: 'mend the file',
+        remedy: 'fix the file',
         place: undefined,
       },
     ] = findings;

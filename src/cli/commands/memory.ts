@@ -26,7 +26,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
     column.bytes(stage.cardBytes),
     `in ${stage.peakOperation}${stage.gpu === undefined ? '' : `, ${stage.gpu}`}`,
   ]);
-  const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', 'reserved', 'on the card', ''];
+  const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', 'reserved', 'GPU memory', ''];
   return {
     json: {
       version: 1,

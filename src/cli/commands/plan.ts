@@ -47,7 +47,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   const limits = limitedBy(plan.limits);
   const further = furtherParameters(model);
   const facts = [
-    ['step', `${formatDuration(chosen.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
+    ['step', `${formatDuration(chosen.iterationMs)}, ±${formatNumber(cost.errorPercent)} %`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
     ...calibrationLines(plan),
     ['bubble', bubbleText(chosen.bubbleRate)],
@@ -80,7 +80,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   return [
     printable(
       [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} that predict further tokens` : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
         `on ${gpusText(cluster, gpus)}: ${sizes}${expertText(plan.request)}`,
       ].join(' '),
     ),
@@ -90,7 +90,7 @@ function planText(plan: Plan, chosen: Candidate): string {
     section(
       'Times',
       `${printable(cost.description)}
-${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}${tied ? '; closer ones (~) are ties with the chosen' : ''}`,
+±${formatNumber(cost.errorPercent)} %: ${printable(cost.errorBecause)}${tied ? '; those marked ~ are within error of the chosen' : ''}`,
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');

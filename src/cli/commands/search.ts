@@ -78,7 +78,7 @@ function reporter({ progress, clock }: Watcher): (standing: SearchStanding) => v
     const bound = lowerBoundMs > 0 ? `, bound ${formatDuration(lowerBoundMs)}` : '';
     const found = best === null ? 'nothing that fits yet' : `best ${formatDuration(best.iterationMs)}${bound}`;
     progress(
-      `${doing[phase]}: ${found}; ${formatCount(counts.families + counts.considered)} looked at, ${formatCount(counts.evaluated)} predicted`,
+      `${doing[phase]}: ${found}; ${formatCount(counts.families + counts.considered)} evaluated, ${formatCount(counts.evaluated)} simulated`,
     );
   };
 }
@@ -103,7 +103,7 @@ function searchText(result: SearchResult): string {
     ...section('Searched', searchedText(result)),
     ...section(
       'Times',
-      `${printable(cost.description)}\n${formatNumber(cost.errorPercent)} % either way: ${printable(cost.errorBecause)}; closer ones (~) are ties with the best`,
+      `${printable(cost.description)}\n±${formatNumber(cost.errorPercent)} %: ${printable(cost.errorBecause)}; those marked ~ are within error of the best`,
     ),
     ...section('Fixed by the files', fixed.join(', ')),
     ...measuredSection(result),
@@ -139,7 +139,7 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
     ['layout', layoutText(best.point)],
     ['stages', stageLayersText(best.point)],
     ['schedule', best.name],
-    ['step', `${formatDuration(best.iterationMs)}, give or take ${formatNumber(cost.errorPercent)} %`],
+    ['step', `${formatDuration(best.iterationMs)}, ±${formatNumber(cost.errorPercent)} %`],
     ['', `on its busiest stage ${spent.join(' + ')}`],
     ['bubble', formatPercent(best.bubbleRate)],
     ['throughput', `${formatCount(best.tokensPerSecond)} tokens/s, MFU ${formatPercent(best.mfu)}`],
@@ -167,7 +167,7 @@ function searchedText(result: SearchResult): string {
   const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
   const more = front.length - shownFront;
   return [
-    `${formatCount(families)} layouts, ${formatCount(considered)} ways to cut their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
+    `${formatCount(families)} layouts, ${formatCount(considered)} partitions of their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
     best.fits
       ? `none with equal slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'the best is proved' : `a gap of ${formatPercent(gapOf(result))}`}`
       : 'none fits',

@@ -65,7 +65,7 @@ async function scheduleOf(
     const { schedule: found, problems } = readScheduleCsv(source.text, schedule.csv, { ranks: stages, microBatches, slices });
     const [first] = problems;
     if (found !== null) return found;
-    throw new ExpectedError('schedule-csv', first?.message ?? 'The schedule cannot run', first?.remedy ?? 'mend the file', {
+    throw new ExpectedError('schedule-csv', first?.message ?? 'The schedule cannot run', first?.remedy ?? 'fix the file', {
       file: source.file,
       range: first?.range ?? { start: 0, end: 0 },
     });

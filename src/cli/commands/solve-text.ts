@@ -14,7 +14,7 @@ export function solvedAnswer(solved: SolveAnswer): Answer {
     ['whole sequences', formatDuration(whole), ''],
     ...row('best uniform', uniform),
     ...row('equal time', equalTime),
-    ...row('equal arithmetic', equalWork),
+    ...row('equal FLOPs', equalWork),
     ...row('dynamic chunks', dynamicChunks),
     ['slowest slice', formatDuration(solved.slowestMs), ''],
   ];

@@ -21,11 +21,11 @@ function speedSentence(comparison: PlanComparison): string {
     ? `${formatDuration(b.iterationMs)} against ${formatDuration(a.iterationMs)} a step`
     : `${formatCount(b.tokensPerSecond)} against ${formatCount(a.tokensPerSecond)} tokens/s`;
   const because = whyClause(comparison);
-  if (Math.abs(speedup - 1) < 0.0005) return `A tie: ${b.name} is as fast as ${a.name} (${times})${because}.`;
+  if (Math.abs(speedup - 1) < 0.0005) return `Within error: ${b.name} is as fast as ${a.name} (${times})${because}.`;
   const factor = speedup >= 1 ? speedup : 1 / speedup;
   const apart = `${factor < 1.1 ? formatPercent(factor - 1) : `${formatNumber(factor)}x`} ${speedup > 1 ? 'faster' : 'slower'}`;
   return tie
-    ? `A tie: ${b.name} is predicted ${apart} (${times}), within the error bar of ${formatNumber(errorPercent)} %${because}.`
+    ? `Within error: ${b.name} is predicted ${apart} (${times}), within the error bar of ${formatNumber(errorPercent)} %${because}.`
     : `${b.name} is ${apart} (${times})${because}.`;
 }
 

@@ -91,7 +91,7 @@ function fromJson(text: string, file: string): MeasuredTimes {
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
   } catch {
-    throw traceError('times-syntax', file, 'The file is no JSON', 'mend its brackets and commas');
+    throw traceError('times-syntax', file, 'The file is no JSON', 'fix its brackets and commas');
   }
   const steps = Array.isArray(value) ? value : isRecord(value) ? (value['stepsMs'] ?? value['iterationMs'] ?? []) : [];
   const stages = isRecord(value) ? (value['stages'] ?? []) : [];

@@ -109,7 +109,7 @@ function modelOf(run: Run, classes: number | undefined): ElasticModel {
   if (run.traits?.state !== undefined)
     throw new ExpectedError(
       'elastic-model',
-      'Layers that hand on a state are not planned to freeze',
+      'SSM and linear-attention layers cannot be planned to freeze',
       'plan a model that attends',
       run.place,
     );

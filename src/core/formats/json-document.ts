@@ -179,7 +179,7 @@ const syntaxSentences: Readonly<Record<string, readonly [message: string, remedy
   PropertyNameExpected: ['a property name is expected', 'write a name in double quotes, or remove the comma before'],
   ValueExpected: ['a value is expected', 'write a value, or remove the comma before'],
   ColonExpected: ['a colon is expected', 'put : between name and value'],
-  CommaExpected: ['a comma is expected', 'put , between the entries'],
+  CommaExpected: ['a comma is expected', 'add a comma'],
   CloseBraceExpected: ['} is missing', 'close the object'],
   CloseBracketExpected: ['] is missing', 'close the list'],
   EndOfFileExpected: ['something follows the end of the JSON', 'remove it'],
@@ -193,7 +193,7 @@ const syntaxSentences: Readonly<Record<string, readonly [message: string, remedy
 };
 
 function syntaxError(file: string, text: string, { error, offset, length }: ParseError): Error {
-  const [message, remedy] = syntaxSentences[printParseErrorCode(error)] ?? ['not JSON', 'mend the syntax'];
+  const [message, remedy] = syntaxSentences[printParseErrorCode(error)] ?? ['not JSON', 'fix the syntax'];
   const contentEnd = text.trimEnd().length;
   const atEnd = offset >= contentEnd;
   const start = atEnd ? Math.max(contentEnd - 1, 0) : offset;

@@ -88,7 +88,7 @@ function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): 
       code: 'model-approximated',
       severity: 'information',
       place: hybridPattern.source.place,
-      message: `Planned without the layers that predict ${plural(hybrid.depths, 'further token')}`,
+      message: `Planned without ${plural(hybrid.depths, 'layer')} of multi-token prediction`,
       remedy: 'leave room for them in the memory and time of the last stage',
       fixes: [],
     },
@@ -204,7 +204,9 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
 function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<TrainingGiven>, 'mtpLayers'> {
   if (mtpLayers !== undefined) return { mtpLayers: located(mtpLayers) };
   if (format === 'megatron-bridge') return {};
-  return { mtpLayers: { value: 0, source: { kind: 'default', because: 'this launcher predicts further tokens only when it is told to' } } };
+  return {
+    mtpLayers: { value: 0, source: { kind: 'default', because: 'this launcher trains multi-token prediction only when it is set' } },
+  };
 }
 
 /** TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are replicas for them. */

@@ -67,7 +67,7 @@ function changesOf({ request, fixed, schedules }: SearchProblem, best: FoundPlan
   return [
     more(cluster.nodes + 1, 'one node more'),
     more(2 * cluster.nodes, 'twice the nodes'),
-    ...(cluster.nodes > 1 ? [changed('twice the network card', { cluster: { ...cluster, links: faster } })] : []),
+    ...(cluster.nodes > 1 ? [changed('twice the network bandwidth', { cluster: { ...cluster, links: faster } })] : []),
     changed('twice the memory of each GPU', { cluster: { ...cluster, gpu: { ...gpu, memoryBytes: 2 * gpu.memoryBytes } } }),
     ...(measured === null
       ? [

@@ -73,7 +73,7 @@ export function whyLost(plan: FoundPlan, best: FoundPlan): string {
   const because = longer.length > 0 ? `: ${longer.join(', ')}${shorter.length > 0 ? `, for ${shorter.join(', ')}` : ''}` : '';
   const memory = plan.peakBytes - best.peakBytes;
   const bytes = memory === 0 ? '' : `; ${formatBytes(Math.abs(memory))} ${memory > 0 ? 'more' : 'less'} memory`;
-  return `${plan.tie ? 'a tie, ' : ''}${slower}${because}${bytes}`;
+  return `${plan.tie ? 'within error, ' : ''}${slower}${because}${bytes}`;
 }
 
 /** Why a layout that may be faster is none of the answers. */

@@ -56,7 +56,7 @@ export interface LaunchedAgainstBest {
   readonly speedup: number;
   /** `as launched 14.2 s, best 11.8 s`. */
   readonly title: string;
-  /** Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of tensor 8 x pipeline 16 x data 128, ...: 5.3 s more exchanges inside layers`. */
+  /** Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of tensor 8 x pipeline 16 x data 128, ...: 5.3 s more collectives inside layers`. */
   readonly says: string;
 }
 

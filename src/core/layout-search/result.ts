@@ -47,7 +47,7 @@ export interface NotFitting {
 
 /** A change to the machine or to what is fixed, and the best layout with it, searched anew. */
 export interface Improvement {
-  /** `twice the network card`. */
+  /** `twice the network bandwidth`. */
   readonly change: string;
   /** How this was found: a search of its own over the same choices. */
   readonly method: 'search';

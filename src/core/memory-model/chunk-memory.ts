@@ -33,7 +33,7 @@ export interface UnitMemory {
   readonly logits: number;
   /** Gradients of those keys and values: from the start of the backward of the last slice of the sequences to the end of this slice's. */
   readonly keyValueGradients: number;
-  /** From the end of the input gradient to the end of the weight gradient: inputs and output gradients of matrix products. */
+  /** From the end of the input gradient to the end of the weight gradient: inputs and output gradients of GEMMs. */
   readonly keptForWeights: number;
   readonly forward: BusiestMoment;
   readonly backward: BusiestMoment;

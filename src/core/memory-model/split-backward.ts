@@ -23,20 +23,20 @@ import { hasHead } from './activation-memory';
 import { stateWorkingSet } from './ssm-tensors';
 
 /*
- * What a backward in two halves holds (zero-bubble schedules, arXiv 2401.10241). The input gradient frees everything saved but the inputs of matrix products, and leaves the gradient of each
+ * What a backward in two halves holds (zero-bubble schedules, arXiv 2401.10241). The input gradient frees everything saved but the inputs of GEMMs, and leaves the gradient of each
  * product's output; both wait for the weight gradient. Which tensors those are: Transformer Engine's delayed weight gradients (`wgrad_store.put([inputmat_total, grad_output])`, 2.x), which
  * keep them gathered over tensor-parallel ranks, for the modules whose `backward_dw` Megatron-LM (core 0.15) calls: attention with all its projections, experts and shared experts. The head
  * waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not.
  */
 
-/** One matrix product of a layer: bytes of its input and of its output's gradient on one rank, gathered. */
+/** One GEMM of a layer: bytes of its input and of its output's gradient on one rank, gathered. */
 export interface MatrixProduct {
   readonly name: string;
   readonly input: number;
   readonly outputGradient: number;
 }
 
-/** The matrix products of one layer whose weight gradients can wait: 32 s b h bytes together for a GPT layer on one rank (arXiv 2401.10241, Table 1); fewer where both factors are kept in a narrow format. */
+/** The GEMMs of one layer whose weight gradients can wait: 32 s b h bytes together for a GPT layer on one rank (arXiv 2401.10241, Table 1); fewer where both factors are kept in a narrow format. */
 export function matrixProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind = usualKind(inputs.model)): MatrixProduct[] {
   const narrower = inputBytes(inputs.training) / elementBytes(inputs.training);
   return wideProducts(inputs, unit, kind).map(({ name, input, outputGradient }) => ({
@@ -131,7 +131,7 @@ export function keptForWeights(
 
 /**
  * The operations of a layer's input gradient that can make the peak, each with what it holds besides what the layer saved: as in a whole backward, but inputs and output gradients of
- * matrix products stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
+ * GEMMs stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
  */
 export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): WorkingSet[] {
   const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = layerSizes(inputs, unit, group.kind);

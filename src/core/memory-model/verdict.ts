@@ -92,10 +92,5 @@ export function limitText(
   { capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>,
   t: Translate = english,
 ): string {
-  return t(
-    'Of the {0} of a card {1} are kept free: {2}',
-    formatBytes(capacityBytes),
-    formatBytes(capacityBytes - usableBytes),
-    marginBecause,
-  );
+  return t('{1} of {0} GPU memory are kept free: {2}', formatBytes(capacityBytes), formatBytes(capacityBytes - usableBytes), marginBecause);
 }

@@ -1,7 +1,7 @@
 import { embeddingParameters } from './parameters';
 import type { ModelSpec } from '../spec/model';
 
-/** A matrix product of the head for one sample: `rows` of it (null: every token) times a matrix `inner` x `columns`. */
+/** A GEMM of the head for one sample: `rows` of it (null: every token) times a matrix `inner` x `columns`. */
 export interface HeadProduct {
   readonly rows: number | null;
   readonly inner: number;
@@ -15,7 +15,7 @@ export interface ModelEnds {
   /** Tokens of one sample where the model fixes them (patches and class token of an image); null: as many as the sequence has. */
   readonly tokens: number | null;
   readonly embeddingParameters: number;
-  /** Values of one patch, for a model that embeds patches by a matrix product; null: a look-up. */
+  /** Values of one patch, for a model that embeds patches by a GEMM; null: a look-up. */
   readonly patchWidth: number | null;
   /** 0: the layers end in norms of their own. */
   readonly normParameters: number;

@@ -56,7 +56,7 @@ export function stateWidths(state: StateMixer, tensor: number): StateWidths {
   return { heads, value, key, projected: projected[state.kind], convolved, steps };
 }
 
-/** Weights of the matrix products of a mixer with a state on one of `tensor` ranks: input, step size, output. */
+/** Weights of the GEMMs of a mixer with a state on one of `tensor` ranks: input, step size, output. */
 export function stateMatrixParameters({ hidden }: ModelSpec, state: StateMixer, tensor: number): number {
   const { projected, value, steps } = stateWidths(state, tensor);
   return hidden * projected + value * (steps + (state.stepRank ?? 0)) + value * hidden;

@@ -40,12 +40,12 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
     if (other === undefined || other.id === chosen.id) return [];
     const ratio = other.iterationMs / chosen.iterationMs;
     const closeButLarger = ratio * tie >= 1 && other.fits && peakBytesOf(other) > sameMemory * peakBytesOf(chosen);
-    const within = isWithin(chosen.iterationMs, other.iterationMs, errorPercent) ? ', a tie within the error bar' : '';
+    const within = isWithin(chosen.iterationMs, other.iterationMs, errorPercent) ? ', within error of it' : '';
     const comparison =
       ratio >= 1.005
         ? `${formatNumber(ratio)}x over ${words}${within}`
         : ratio >= 0.995 || closeButLarger
-          ? `a tie with ${words}`
+          ? `within error of ${words}`
           : `${formatNumber(1 / ratio)}x slower than ${words}${within}`;
     const need = other.fits
       ? closeButLarger && ratio < 1.005
@@ -128,7 +128,7 @@ export function betterElsewhere(chosen: Candidate, candidates: readonly Candidat
     chosen.fits ? fitting.filter((candidate) => !isUsual(candidate) && candidate.iterationMs * tie < chosen.iterationMs) : fitting,
   );
   if (best === undefined) return [];
-  const within = isWithin(chosen.iterationMs, best.iterationMs, errorPercent) ? ', a tie within the error bar' : '';
+  const within = isWithin(chosen.iterationMs, best.iterationMs, errorPercent) ? ', within error of it' : '';
   const needs = otherRuntime(best);
   return [
     `${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}${chosen.fits ? '' : ', which fits'}${within}${needs === null ? '' : `; it needs ${needs}`}`,

@@ -75,7 +75,7 @@ export function requireStacksOf({ model: { encoderLayers, experts }, training: {
   const routed = experts.value === null ? undefined : experts;
   refuse(routed, 'experts: which of its layers would have them is not known', 'remove the experts, or the encoder');
   const further = (mtpLayers?.value ?? 0) === 0 ? undefined : mtpLayers;
-  refuse(further, 'prediction of further tokens: no launcher is known that trains both', 'set training.mtpLayers to 0');
+  refuse(further, 'multi-token prediction: no launcher is known that trains both', 'set training.mtpLayers to 0');
 }
 
 function placeOf({ source }: Located<unknown>): Place | undefined {

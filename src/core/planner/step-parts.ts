@@ -7,7 +7,7 @@ import { offloadWaits } from '../partition/offload';
 import type { Measured } from './predict';
 
 /**
- * Where the time of a step goes, in the order in which it is told: arithmetic, memory traffic, issuing operations and exchanges inside layers on the busiest stage, what it computes again, copies of activations and sends that hold it; that stage standing
+ * Where the time of a step goes, in the order in which it is told: arithmetic, memory traffic, kernel-launch overhead and collectives inside layers on the busiest stage, what it computes again, copies of activations and sends that hold it; that stage standing
  * still; gradient exchange and optimizer after the pipeline.
  */
 export const stepParts = [
@@ -26,13 +26,13 @@ export type StepPart = (typeof stepParts)[number];
 
 /** What each is called. */
 export const stepPartNames: Readonly<Record<StepPart, string>> = {
-  math: 'arithmetic',
+  math: 'compute',
   memory: 'memory traffic',
-  issue: 'issuing operations',
-  exchange: 'exchanges inside layers',
+  issue: 'kernel-launch overhead',
+  exchange: 'collectives inside layers',
   recompute: 'recompute',
   offload: 'copies to and from the host',
-  send: 'sends between stages',
+  send: 'P2P transfers',
   bubble: 'bubble',
   gradientExchange: 'gradient exchange',
   optimizer: 'optimizer',

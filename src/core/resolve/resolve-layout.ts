@@ -45,13 +45,13 @@ export function resolveLayout(
     tensor: take('layout.tensor', given.tensor, () => ({ value: tensor, because })),
     pipeline: take('layout.pipeline', given.pipeline, () => ({ value: pipeline, because })),
     data: take('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
-    context: take('layout.context', given.context, () => ({ value: context, because: 'no context parallelism asked for' })),
+    context: take('layout.context', given.context, () => ({ value: context, because: 'no context parallelism set' })),
     expert:
       model.experts === null
         ? expert
         : take('layout.expert', given.expert, () => ({
             value: expert,
-            because: expert > 1 ? (found.hasRoom ? because : 'the least that fits') : 'no expert parallelism asked for',
+            because: expert > 1 ? (found.hasRoom ? because : 'the least that fits') : 'no expert parallelism set',
           })),
     ...(expertTensor === undefined
       ? {}

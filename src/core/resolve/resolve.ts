@@ -235,7 +235,7 @@ function resolveMixedLayout(
   take('layout.tensor', given.tensor, () => ({ value: layout.tensor, because }));
   take('layout.pipeline', given.pipeline, () => ({ value: layout.pipeline, because: 'every group takes as many stages as its GPUs make' }));
   take('layout.data', given.data, () => ({ value: layout.data, because }));
-  take('layout.context', given.context, () => ({ value: layout.context, because: 'no context parallelism asked for' }));
+  take('layout.context', given.context, () => ({ value: layout.context, because: 'no context parallelism set' }));
   take('layout.stageGroups', given.stageGroups, () => ({
     value: layout.stageGroups,
     because: 'the order of the groups with the shortest step',

@@ -9,7 +9,7 @@ import type { LayerShape } from '../spec/profile';
  */
 export function unlikeOneLayer(model: ModelSpec): string | null {
   if (model.latent) return 'a profile knows no latent attention';
-  if (model.state !== undefined) return 'a profile knows no layers that hand on a state (Mamba, linear attention)';
+  if (model.state !== undefined) return 'a profile does not support SSM or linear-attention layers';
   if (model.outputGate === true) return 'a profile knows no gate of the attention output';
   if ((model.experts?.sharedFfn ?? 0) > 0) return 'a profile knows no shared experts';
   return layersByKind(layerGroups(model)).length > 1 ? 'its layers differ, and a profile is of one of them' : null;

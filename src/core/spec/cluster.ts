@@ -4,7 +4,7 @@ export type Precision = 'fp32' | 'fp16' | 'bf16';
 export interface GpuSpec {
   readonly name: string;
   readonly memoryBytes: number;
-  /** Dense (not sparse) peak per data type, in TFLOP/s; of matrix products alone in the formats narrower than a `Precision`, absent where the GPU has none. */
+  /** Dense (not sparse) peak per data type, in TFLOP/s; of GEMMs alone in the formats narrower than a `Precision`, absent where the GPU has none. */
   readonly peakTflops: Readonly<Record<Precision, number>> & { readonly fp8?: number; readonly nvfp4?: number };
   /** Device memory bandwidth, TB/s. */
   readonly memoryTBps: number;

@@ -1,6 +1,6 @@
 import { runtimeOf, type Runtime } from './runtime';
 
-/** Number formats that only matrix products are computed in, what is around them in another precision. */
+/** Number formats that only GEMMs are computed in, what is around them in another precision. */
 export const narrowFormats = ['fp8', 'nvfp4'] as const;
 export type NarrowFormat = (typeof narrowFormats)[number];
 

@@ -17,7 +17,7 @@ import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, t
 export interface LayerSeconds {
   readonly forward: number;
   readonly backward: number;
-  /** Part of backward that only makes gradients of weights: their matrix products and adding them up. Nothing before it in the pipeline waits for it. */
+  /** Part of backward that only makes gradients of weights: their GEMMs and adding them up. Nothing before it in the pipeline waits for it. */
   readonly weight: number;
   /** Forward work that a selective recompute repeats: that of its modules; of fused attention nothing, which backward repeats by itself. */
   readonly selective: number;

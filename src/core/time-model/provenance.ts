@@ -13,7 +13,7 @@ import type { CostProvenance } from '../spec/slice-cost';
  */
 export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
   const { gpu, links, gpusPerNode, nodes } = inputs.cluster;
-  const description = `Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs issue floor per operation`;
+  const description = `Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
   if (calibration !== undefined)
     return {
       kind: 'roofline',
@@ -33,7 +33,7 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
       description,
       errorPercent: 35,
       errorBecause:
-        'layers that hand on a state are timed by the bytes and products of their kernels; against the published throughput of one such model that came out 8 to 31 % too fast',
+        'SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 8 to 31 % too fast',
     };
   if (inputs.model.stacks !== undefined)
     return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'no measured run of an encoder with a decoder is known' };
@@ -50,13 +50,13 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
       kind: 'roofline',
       description,
       errorPercent: 20,
-      errorBecause: `${Math.round(100 * share)} % of a layer's time is on the issue floor`,
+      errorBecause: `${Math.round(100 * share)} % of a layer's time is kernel-launch overhead`,
     };
   return {
     kind: 'roofline',
     description,
     errorPercent: 15,
-    errorBecause: 'GEMM efficiency fitted on this GPU, little time on the issue floor',
+    errorBecause: 'GEMM efficiency fitted on this GPU, little kernel-launch overhead',
   };
 }
 
@@ -80,7 +80,7 @@ export function tableProvenance(points: number): CostProvenance {
 
 /** Least half width of the error bar of a step from measured slices, percent: what one calibrated run reaches (docs/model/time.md, Error bars). */
 const calibratedPercent = 10;
-/** The same when exchanges inside a layer are analytic, and when the plan asks for what was not measured and has to be extrapolated. */
+/** The same when collectives inside a layer are analytic, and when the plan asks for what was not measured and has to be extrapolated. */
 const exchangedPercent = 15;
 const extrapolatedPercent = 25;
 

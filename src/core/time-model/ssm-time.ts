@@ -11,7 +11,7 @@ import { addBackward, addOperation, addProduct, type Tally } from './tally';
  * algorithm (arXiv 2405.17381). No kernel of these was measured here: the published throughput of one hybrid (Nemotron 3 Nano, `npm run golden`) is all this was checked against, which the error bar says.
  */
 
-/** What one entry of the list does for one token of a rank: FLOPs of matrix products, bytes moved for two-byte elements. */
+/** What one entry of the list does for one token of a rank: FLOPs of GEMMs, bytes moved for two-byte elements. */
 interface Work {
   readonly flops: number;
   readonly bytes: number;
@@ -91,7 +91,7 @@ function lightningWork({ v, k, n, q }: ChunkSizes): ScanWork {
   };
 }
 
-/** One pass of the selective scan, no matrix product in it; backward reads the states that forward kept and makes gate and output again. */
+/** One pass of the selective scan, no GEMM in it; backward reads the states that forward kept and makes gate and output again. */
 function mambaWork({ v, n }: ChunkSizes): ScanWork {
   return { forward: [{ flops: 0, bytes: 10 * v + 4 * n }], backward: [{ flops: 0, bytes: 18 * v + 12 * n }] };
 }

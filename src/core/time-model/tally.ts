@@ -22,7 +22,7 @@ export function addOperation(sum: Tally, floor: number, forward: number, ...back
   for (const seconds of backward) addBackward(sum, floor, seconds);
 }
 
-/** Sizes of a matrix product, [rows x inner][inner x columns]. */
+/** Sizes of a GEMM, [rows x inner][inner x columns]. */
 export type Product = readonly [rows: number, columns: number, inner: number];
 
 /**

@@ -84,7 +84,7 @@ async function openUnsaved({ text, gaps }: NewLauncher, format: NewFormat): Prom
   await vscode.window.showTextDocument(document);
   if (gaps.length === 0) return;
   const left = gaps.map(({ what, because }) => `${what}: ${because}`).join('; ');
-  void showWarningMessage(vscode.l10n.t('This launcher has no word for some of it. {0}.', left));
+  void showWarningMessage(vscode.l10n.t('This launcher does not support all of it. {0}.', left));
 }
 
 async function report({ plan }: ExportLayoutCommands, { file, findings, texts }: SessionState, source: Source): Promise<void> {

@@ -16,7 +16,7 @@ import { settled, targetOf } from './target';
 export async function importProfileCommand({ panels, profiles, ...commands }: ProfileCommands, argument: unknown): Promise<void> {
   const file = await targetOf(commands.shown, argument);
   const { plan, error } = await settled(commands, file);
-  if (plan === null) throw error ?? new ExpectedError('no-plan', 'There is no plan to import times for', 'mend the config first');
+  if (plan === null) throw error ?? new ExpectedError('no-plan', 'There is no plan to import times for', 'fix the config first');
   const target = profiles.folderOf(file);
   const [csv] =
     (await vscode.window.showOpenDialog({

@@ -76,7 +76,7 @@ async function measureWithProgress(
 function requestOf({ log }: ProfileCommands, { file, run, error }: SessionState): PlanRequest {
   if (run !== null)
     return resolveRun({ ...run, profile: { value: null, source: { kind: 'override' } } }, planDefaults(vscode.Uri.parse(file), log));
-  throw error ?? new ExpectedError('no-plan', 'There is no plan to profile for', 'mend the config first');
+  throw error ?? new ExpectedError('no-plan', 'There is no plan to profile for', 'fix the config first');
 }
 
 /** What was measured, how sure it is, and whether the plan rests on it now. */

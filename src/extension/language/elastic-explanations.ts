@@ -66,7 +66,8 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
   },
   'elastic.frozenLayers': { meaning: (t) => t('Frozen layers of each epoch, as you decided.'), elastic: frozen },
   'elastic.pipelineLength': {
-    meaning: (t) => t('GPUs of a pipeline in the first epoch. As layers freeze it is halved, and the GPUs that fall free become replicas.'),
+    meaning: (t) =>
+      t('GPUs of a pipeline in the first epoch. As layers freeze it is halved, and the GPUs that become free become replicas.'),
     elastic: ({ epochs }, t) =>
       epochs
         .slice(-1)
@@ -87,8 +88,8 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
   },
   'elastic.hostMemoryGB': { meaning: (t) => t('Memory of a node that the cache may take; the rest of it goes to disk.'), elastic: cache },
   'elastic.diskGB': { meaning: (t) => t('Disk of a node that the cache may take.'), elastic: cache },
-  'elastic.diskGBps': { meaning: (t) => t('How fast a node reads its cache from disk, GB a second.') },
-  'elastic.hostLinkGBps': { meaning: (t) => t('How fast a GPU reads from the memory of its host, GB a second.') },
+  'elastic.diskGBps': { meaning: (t) => t('How fast a node reads its cache from disk, GB/s.') },
+  'elastic.hostLinkGBps': { meaning: (t) => t('How fast a GPU reads from the memory of its host, GB/s.') },
   'elastic.transitionSeconds': {
     meaning: (t) => t('What it takes to stop, regroup the processes and go on with other pipelines.'),
     elastic: ({ epochs }, t) => {

@@ -138,17 +138,19 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.recomputeModules': { meaning: (t) => t('Parts of a layer that the backward pass computes again instead of keeping.') },
   'training.gemmPrecision': {
     meaning: (t) =>
-      t('Narrow number format of the layers’ matrix products: faster, with casts before them; the rest stays in the training precision.'),
+      t('Narrow number format of the layers’ GEMMs: faster, with casts before them; the rest stays in the training precision.'),
   },
-  'training.runtime': { meaning: (t) => t('Framework whose habits memory is counted by: what it keeps, shards and gathers.') },
-  'training.contextExchange': { meaning: (t) => t('How GPUs that share a sequence exchange keys and values.') },
+  'training.runtime': { meaning: (t) => t('Framework that memory is counted for: what it keeps, shards and gathers.') },
+  'training.contextExchange': {
+    meaning: (t) => t('How context-parallel GPUs communicate: all-to-all, or a ring of keys and values (P2P).'),
+  },
   'training.offloadOptimizer': {
     meaning: (t) => t('Whether the optimizer and its state are on the host: less memory on the GPU, a longer step.'),
     derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))],
   },
   'training.overlapGradients': {
     meaning: (t) =>
-      t('Gradients are exchanged while the last micro-batch runs backward: the step waits only for what takes longer, and for one bucket.'),
+      t('Gradients are reduced while the last micro-batch runs backward: the step waits only for what takes longer, and for one bucket.'),
     derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenOf(plan).gradientExchangeMs))],
   },
   'training.overlapParameters': {
@@ -157,7 +159,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'training.mtpLayers': {
     meaning: (t) =>
-      t('Layers that predict further tokens. They sit on the last stage, beside the head, which each of them runs once more.'),
+      t('Layers of multi-token prediction (MTP). They sit on the last stage, beside the head, which each of them runs once more.'),
   },
   'training.offloadLayers': {
     meaning: (t) =>
@@ -176,7 +178,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
         ? []
         : [
             t('Predicted {0} before.', formatDuration(calibration.predictedMs)),
-            t('Matrix products at {0} of peak, not {1}.', formatNumber(calibration.gemmEfficiency), formatNumber(calibration.before)),
+            t('GEMMs at {0} of peak, not {1}.', formatNumber(calibration.gemmEfficiency), formatNumber(calibration.before)),
           ],
   },
   'training.attention': {
@@ -190,7 +192,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.dropout': { meaning: (t) => t('Dropout costs time for its masks, and memory to keep them.') },
   'training.fp32Gradients': { meaning: (t) => t('Accumulates gradients in fp32, twice the bytes of half precision.') },
   'layout.tensor': {
-    meaning: (t) => t('GPUs that share every layer. They exchange activations twice a layer, so they should sit in one node.'),
+    meaning: (t) => t('GPUs that share every layer. Collectives run twice in each layer, so they should sit in one node.'),
     derived: ({ request: { layout, cluster } }, t) => {
       const perNode = Math.min(...nodeGroups(cluster).map(({ gpusPerNode }) => gpusPerNode));
       return layout.tensor > perNode ? [t('More than the {0} GPUs of a node: exchanged over the network.', perNode)] : [];
@@ -257,8 +259,8 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'slicing.unit': {
     meaning: (t) => t('Slice lengths are multiples of this many tokens; smaller units are solved more slowly and gain little.'),
   },
-  'slicing.scheme': { meaning: (t) => t('A fixed way to cut batch and sequences: predicted as it stands instead of solved for.') },
-  'cost.gemmHalfSize': { meaning: (t) => t('Cube root of m n k at which a matrix product reaches half its best efficiency.') },
+  'slicing.scheme': { meaning: (t) => t('A fixed way to cut batch and sequences: predicted as it stands instead of optimized.') },
+  'cost.gemmHalfSize': { meaning: (t) => t('Cube root of m n k at which a GEMM reaches half its best efficiency.') },
   'cost.issueFloorUs': { meaning: (t) => t('No operation takes less than this many microseconds.') },
   'cost.memoryEfficiency': { meaning: (t) => t('Share of the memory bandwidth that element-wise kernels reach.') },
   'cost.table': { meaning: (t) => t('Measured slice times: they replace the analytic model.') },

@@ -55,7 +55,7 @@ function sectionHover(
   if (request === undefined || staleEdits > 0 || path.length !== 1 || section === undefined) return null;
   const assumed = request.assumptions.filter(({ key }) => key.startsWith(`${section}.`));
   if (assumed.length === 0) return null;
-  return { range, title: t('{0}: what the files leave out', section), lines: assumed.map((assumption) => assumptionText(assumption, t)) };
+  return { range, title: t('{0}: not set by any file', section), lines: assumed.map((assumption) => assumptionText(assumption, t)) };
 }
 
 function assumptionText({ key, value, because }: Assumption, t: Translate): string {

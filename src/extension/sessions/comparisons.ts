@@ -87,7 +87,7 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
     const known = sessions.get(file);
     const state = known === undefined ? undefined : await sessions.ensure(file, known.format);
     if (state !== undefined && state.plan !== null && state.error === null) return state.plan;
-    throw state?.error ?? new ExpectedError('no-plan', 'There is nothing to compare: the config has no plan', 'mend the config first');
+    throw state?.error ?? new ExpectedError('no-plan', 'There is nothing to compare: the config has no plan', 'fix the config first');
   }
 
   async function run(file: string, entry: Entry): Promise<void> {

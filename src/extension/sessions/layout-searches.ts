@@ -269,7 +269,7 @@ export function outdated(): ExpectedError {
 function refuse(state: SessionState | undefined): never {
   const error = state?.error ?? null;
   if (error !== null) throw error;
-  throw new ExpectedError('no-plan', 'There is nothing to search: the config has no plan', 'mend the config first');
+  throw new ExpectedError('no-plan', 'There is nothing to search: the config has no plan', 'fix the config first');
 }
 
 /** Equal for questions with equal answers. */

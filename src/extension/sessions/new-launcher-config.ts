@@ -62,7 +62,7 @@ function beyondNumbers(run: Run | null): string | undefined {
   ];
   return parts.length === 0
     ? undefined
-    : `The numbers below leave out what they have no word for: ${parts.join(', ')}. Name the config.json of the model as "from" instead`;
+    : `The numbers below leave out what they cannot express: ${parts.join(', ')}. Name the config.json of the model as "from" instead`;
 }
 
 /** How a `terapipe.json` that was made from this launcher begins. */

@@ -26,7 +26,7 @@ export async function readText(file: string): Promise<string> {
   } catch (error) {
     if (!(error instanceof vscode.FileSystemError)) throw error;
     if (error.code === 'FileNotFound')
-      throw configError('config-not-found', `There is no file ${displayPath(file)}`, 'mend the path', place);
+      throw configError('config-not-found', `There is no file ${displayPath(file)}`, 'fix the path', place);
     throw configError('config-unreadable', `${name} cannot be read`, 'check its permissions', place);
   }
 }

@@ -1,7 +1,7 @@
 import { TensorProto_DataType as DataType } from 'onnx-buf';
 import { integerAttribute, weightOf, type GraphView, type Node, type Tensor } from './graph-view';
 
-/** A matrix product with a weight of the model. */
+/** A GEMM with a weight of the model. */
 export interface Linear {
   /** What to call it: its weight. */
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Linear {
   readonly computedIn: number;
 }
 
-/** Every matrix product with a weight, by any of the operators exporters and optimizers write. */
+/** Every GEMM with a weight, by any of the operators exporters and optimizers write. */
 export function linearsOf(view: GraphView): readonly Linear[] {
   return view.nodes.flatMap((node) => linearOf(view, node) ?? []);
 }

@@ -77,7 +77,7 @@ export function systemFailure(file: string, error: unknown): unknown {
   switch (error.code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return unreadable('does not exist', 'mend the path');
+      return unreadable('does not exist', 'fix the path');
     case 'EACCES':
     case 'EPERM':
       return unreadable('may not be read', 'check its permissions');

@@ -129,7 +129,7 @@ describe('terapipe on bad input', () => {
   it('prints nothing on stdout without --json', async () => {
     const { exitCode, out, err } = await cli.run(['plan', 'missing.json']);
     assert.deepEqual([exitCode, out], [2, '']);
-    assert.equal(err, 'missing.json:1:1: missing.json does not exist; mend the path\n');
+    assert.equal(err, 'missing.json:1:1: missing.json does not exist; fix the path\n');
   });
 
   it('says that standard output is full, and exits with 2', async function () {

@@ -63,7 +63,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
       const text = stored.get(file);
       if (text !== undefined) return Promise.resolve(text);
       return Promise.reject(
-        configError('config-not-found', 'There is no such file', 'mend the path', { file, range: { start: 0, end: 0 } }),
+        configError('config-not-found', 'There is no such file', 'fix the path', { file, range: { start: 0, end: 0 } }),
       );
     },
     resolvePath: (from, path) => new URL(path, from).href,

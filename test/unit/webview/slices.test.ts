@@ -13,7 +13,7 @@ describe('the slices tab', () => {
   );
   const { certificate, scheme } = plan.candidates.find(({ id }) => id === 'terapipe')!;
 
-  it('sets the cuts of others beside the one solved for, none of them faster', () => {
+  it('sets the baselines beside the one solved for, none of them faster', () => {
     const rows = cutRows(certificate!, scheme);
     assert.deepEqual(
       rows.map(({ rule }) => rule),
@@ -32,7 +32,7 @@ describe('the slices tab', () => {
     ];
     assert.deepEqual(cutRows({ ...certificate!, cuts, optimumMs: 1000 }, chunks).map(cutCells), [
       ['Equal time', '2', '1.1 s', '10 %'],
-      ['Solved for', '1–3', '1 s', '–'],
+      ['Optimized', '1–3', '1 s', '–'],
     ]);
   });
 });

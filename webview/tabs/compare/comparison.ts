@@ -38,7 +38,7 @@ export function makeComparison(store: Store, onHelp: () => void): ComparisonView
     label: t('Show passes as a table'),
     onClick: () => store.look({ table: !store.view().table }),
   });
-  const parting = secondary(t('Show where they part'), () => {
+  const parting = secondary(t('Show where they diverge'), () => {
     const answer = fullAnswer(store.state().comparison);
     const side = answer === null ? null : (['b', 'a'] as const).find((each) => partingPass(answer, each) !== null);
     const pass = answer === null || side === null || side === undefined ? null : partingPass(answer, side);

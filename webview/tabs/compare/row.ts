@@ -57,7 +57,9 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
         { class: 'compare-name' },
         button,
         candidate.id === plan.chosen ? h('span', { class: 'tag' }, t('chosen')) : null,
-        isTie(plan, candidate) ? h('span', { class: 'tag', title: t('Closer to the chosen one than the error bar') }, t('tie')) : null,
+        isTie(plan, candidate)
+          ? h('span', { class: 'tag', title: t('Closer to the chosen one than the error bar') }, t('within error'))
+          : null,
         needs === null ? null : h('span', { class: 'compare-needs', title: t('Needs {0}', needs) }, t('another runtime')),
       ),
     ),

@@ -26,10 +26,10 @@ export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
       ? h(
           'section',
           { class: 'compared-section' },
-          h('h2', {}, t('Asked for differently')),
-          h('p', { class: 'hint' }, t('Nothing: both ask for the same.')),
+          h('h2', {}, t('Differences in the request')),
+          h('p', { class: 'hint' }, t('None: both requests are the same.')),
         )
-      : section(t('Asked for differently'), heads, askedRows(told), 'compared-asked'),
+      : section(t('Differences in the request'), heads, askedRows(told), 'compared-asked'),
   ];
 }
 

@@ -58,7 +58,7 @@ function balanceTable(balances: readonly BalanceChoice[], used: string): HTMLEle
   return h(
     'table',
     { class: 'balances' },
-    h('caption', {}, t('Ways to cut it into stages')),
+    h('caption', {}, t('Partitions into stages')),
     h(
       'thead',
       {},

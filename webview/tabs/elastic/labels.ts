@@ -28,7 +28,7 @@ export function variantMeaning(id: VariantId): string {
     freezing: t('Frozen layers are not trained, but pipelines stay as they are.'),
     pipe: t('What still trains is packed into fewer GPUs (AutoPipe); the others idle.'),
     'pipe-cache': t('The same, and outputs of the frozen layers are kept where that pays (AutoCache).'),
-    'pipe-dp': t('GPUs that fall free run more replicas (AutoDP), without a cache.'),
+    'pipe-dp': t('GPUs that become free run more replicas (AutoDP), without a cache.'),
     all: t('AutoPipe, AutoDP and AutoCache together: the plan shown here.'),
   }[id];
 }

@@ -60,7 +60,7 @@ function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: numbe
       capitalised(plan.name),
       `${settingsText(plan)}${plan.recompute === 'none' ? '' : `, ${plan.recompute}`}`,
       t('{0} a step, {1}', formatDuration(plan.iterationMs), usedText(plan.verdict)),
-      ...(isBest ? [t('The best')] : tie ? [t('A tie with the best')] : []),
+      ...(isBest ? [t('The best')] : tie ? [t('Within error of the best')] : []),
       ...(isLaunched ? [t('As launched')] : []),
       ...(plan.fits ? [] : [capitalised(verdictText(plan.verdict, t))]),
     ],

@@ -23,7 +23,7 @@ export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, tokenBudget: 
       { class: 'layout-name', title: plan.words },
       h('span', {}, sizesText(plan.layout)),
       isBest ? tag(answer.plans[answer.best]?.fits === true ? t('best') : t('least memory')) : null,
-      !isBest && row.tie ? tag(t('tie')) : null,
+      !isBest && row.tie ? tag(t('within error')) : null,
       isLaunched ? tag(t('as launched')) : null,
     ),
     h('p', { class: 'layout-how' }, capitalised(plan.name)),

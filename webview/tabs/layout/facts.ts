@@ -16,10 +16,7 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
   return [
     improvements.length === 0 && running === null
       ? null
-      : section(
-          t('What would help most'),
-          list(improvements.map(({ says }) => says)) ?? h('p', { class: 'hint' }, t('Being looked into.')),
-        ),
+      : section(t('What would help most'), list(improvements.map(({ says }) => says)) ?? h('p', { class: 'hint' }, t('In progress.'))),
     notFitting.length === 0
       ? null
       : section(t('Faster, but too large'), list(notFitting.map(({ layout, why }) => `${capitalised(layout)}: ${why}`))),
@@ -34,7 +31,7 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
       t('Fixed and assumed'),
       h('p', {}, fixed.length === 0 ? t('Nothing is fixed by the files.') : t('Fixed by the files: {0}.', fixed.map(keyName).join(', '))),
       measured === null ? null : h('p', {}, measuredSentence(measured)),
-      assumptions === null ? null : h('details', { class: 'disclosure' }, h('summary', {}, t('What no file says')), assumptions),
+      assumptions === null ? null : h('details', { class: 'disclosure' }, h('summary', {}, t('Set by no file')), assumptions),
     ),
   ];
 }

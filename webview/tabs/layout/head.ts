@@ -68,7 +68,7 @@ function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageL
     : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', verdictWord(launched, t)), null, about, 'error');
   const ratio = launched.iterationMs / best.iterationMs;
   const tie = launched.iterationMs <= tieMs(answer) && launched.fits;
-  const name = tie ? t('a tie: within the error bar') : t('over as launched');
+  const name = tie ? t('within error of the launched layout') : t('faster than launched');
   return [own, figure({ value: formatNumber(ratio), unit: '×' }, name, null, t('Step as launched over the best step'), 'plain')];
 }
 

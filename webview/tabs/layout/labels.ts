@@ -23,13 +23,13 @@ export function settingsText({ microBatch, zeroStage, offloadOptimizer }: PageLa
 /** What each part of a step is called. */
 export function partName(part: StepPart): string {
   const names: Readonly<Record<StepPart, string>> = {
-    math: t('Arithmetic'),
+    math: t('Compute'),
     memory: t('Memory traffic'),
-    issue: t('Issuing operations'),
-    exchange: t('Exchanges inside layers'),
+    issue: t('Kernel-launch overhead'),
+    exchange: t('Collectives inside layers'),
     recompute: t('Recompute'),
-    offload: t('Copies to and from the host'),
-    send: t('Sends between stages'),
+    offload: t('Copies to and from host memory'),
+    send: t('P2P transfers'),
     bubble: t('Bubble'),
     gradientExchange: t('Gradient exchange'),
     optimizer: t('Optimizer'),
@@ -51,7 +51,7 @@ export function keyName(key: SearchKey): string {
     recompute: t('recompute'),
     zeroStage: t('ZeRO stage'),
     offloadOptimizer: t('place of the optimizer'),
-    contextExchange: t('context exchange'),
+    contextExchange: t('context-parallel collectives'),
     sequenceParallel: t('sequence parallelism'),
     schedule: t('schedule'),
   };
@@ -83,7 +83,7 @@ export function measuredSentence({ by, keys, mostMicroBatch }: NonNullable<Layou
 export function countsSentence({ counts }: LayoutAnswer): string {
   const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
   const simulated = t(
-    '{0} layouts and {1} ways to cut their layers: {2} need too much memory, {3} are ruled out by a bound, {4} were simulated.',
+    '{0} layouts and {1} partitions of their layers: {2} need too much memory, {3} are ruled out by a bound, {4} were simulated.',
     formatCount(families),
     formatCount(considered),
     formatCount(overMemory),
@@ -99,18 +99,18 @@ export function countsSentence({ counts }: LayoutAnswer): string {
 
 /** How many others are as good within the error bar, and why it is that wide. */
 export function tieSentence({ cost }: LayoutAnswer, ties: number): string {
-  const bar = t('Times are ± {0} %', formatNumber(cost.errorPercent));
+  const bar = t('Times are ±{0} %', formatNumber(cost.errorPercent));
   const others =
-    ties === 0 ? t('none is a tie with the best') : t('{0} a tie with the best', plural(ties, t('layout is'), t('layouts are')));
+    ties === 0 ? t('none is within error of the best') : t('{0} within error of the best', plural(ties, t('layout is'), t('layouts are')));
   return `${sentence(`${bar}: ${others}`)} ${sentence(cost.errorBecause)}`;
 }
 
 /** How far a search is, in a sentence. */
 export function runningSentence({ best, lowerBoundMs, counts, change }: LayoutRunning): string {
-  if (change !== null) return t('Looking into what would help: {0}.', change);
+  if (change !== null) return t('Finding what would help: {0}.', change);
   if (counts === null) return t('Searching layouts.');
   const { families, considered, evaluated, planned } = counts;
-  const simulated = t('{0} layouts looked at, {1} simulated.', formatCount(families + considered), formatCount(evaluated));
+  const simulated = t('{0} layouts evaluated, {1} of them simulated.', formatCount(families + considered), formatCount(evaluated));
   const looked = planned > 0 ? `${simulated} ${t('Planning orders: {0} so far.', formatCount(planned))}` : simulated;
   if (best === null) return `${t('Nothing that fits yet.')} ${looked}`;
   const bound = lowerBoundMs === null ? '' : `, ${t('none is faster than {0}', formatDuration(lowerBoundMs))}`;

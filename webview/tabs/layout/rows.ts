@@ -43,7 +43,7 @@ function isSame(a: PageLayout, b: PageLayout): boolean {
   return a.words === b.words && Math.abs(a.iterationMs - b.iterationMs) <= 1e-6 * b.iterationMs && a.peakBytes === b.peakBytes;
 }
 
-/** Layouts that take up to this are a tie with the best, ms. */
+/** Layouts that take up to this are within error of the best, ms. */
 export function tieMs({ plans, best, cost }: LayoutAnswer): number {
   return (plans[best]?.iterationMs ?? 0) * (1 + cost.errorPercent / 100);
 }

@@ -72,7 +72,7 @@ function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget:
         'span',
         { class: 'layout-sizes' },
         `${sizesText(plan.layout)}, ${settingsText(plan)}`,
-        isBest ? tag(plan.fits ? t('best') : t('least memory')) : tie ? tag(t('tie')) : null,
+        isBest ? tag(plan.fits ? t('best') : t('least memory')) : tie ? tag(t('within error')) : null,
         isLaunched ? tag(t('as launched')) : null,
         plan.fits ? null : tag(verdictWord(plan, t)),
       ),

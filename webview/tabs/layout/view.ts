@@ -175,6 +175,6 @@ function legend(): HTMLElement {
     entry('other', '○', t('others')),
     entry('launched', '◆', t('as launched')),
     entry('over', '×', t('too large')),
-    entry('tie', '', t('a tie with the best')),
+    entry('tie', '', t('within error of the best')),
   );
 }

@@ -119,7 +119,11 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
           stage.reservedBytes,
           t("What PyTorch's allocator holds at that peak (max_reserved): the tensors and what fragmentation leaves unused."),
         ] as const,
-        [t('As the card shows it'), stage.cardBytes, t('Reserved, with the CUDA context and the buffers of NCCL (nvidia-smi).')] as const,
+        [
+          t('GPU memory in use (nvidia-smi)'),
+          stage.cardBytes,
+          t('Reserved, with the CUDA context and the buffers of NCCL (nvidia-smi).'),
+        ] as const,
       ].map(([name, bytes, about]) =>
         h('div', { class: 'pair', title: about }, h('dt', {}, name), h('dd', {}, column.bytes(bytes), h('span', { class: 'share' }))),
       ),
@@ -150,7 +154,7 @@ function showTable(
       { title: t('Stage'), numeric: true },
       { title: t('Peak'), numeric: true },
       { title: t('Reserved'), numeric: true },
-      { title: t('On the card'), numeric: true },
+      { title: t('GPU memory in use'), numeric: true },
       ...parts.map((part) => ({ title: partName(part), numeric: true })),
       { title: t('At the peak'), numeric: false },
     ],

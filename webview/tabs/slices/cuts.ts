@@ -12,7 +12,7 @@ export interface CutRow {
   readonly longer: number;
 }
 
-/** The cuts of others as they come, and last the one solved for. */
+/** The baselines as they come, and last the one solved for. */
 export function cutRows({ cuts, optimumMs }: Certificate, scheme: Candidate['scheme']): CutRow[] {
   const counts = scheme.map(({ tokens }) => tokens.length);
   return [
@@ -33,7 +33,7 @@ export function cutCells({ rule, slices: [fewest, most], latencyMs, longer }: Cu
     uniform: t('Best equal slices'),
     'equal-work': t('Equal work (Seq1F1B)'),
     'equal-time': t('Equal time'),
-    solved: t('Solved for'),
+    solved: t('Optimized'),
   };
   return [
     names[rule],

@@ -19,7 +19,7 @@ export function makeSlicesView(store: Store): { readonly element: HTMLElement; r
   const bars = h('div', { class: 'slice-groups' });
   const proof = h('div', { class: 'proof' });
   const cuts = makePagedTable();
-  const cutSection = h('section', { class: 'table-twin cuts', 'aria-label': t('Cuts of others') }, cuts.element);
+  const cutSection = h('section', { class: 'table-twin cuts', 'aria-label': t('Baselines') }, cuts.element);
   const table = makePagedTable();
   const element = h(
     'div',
@@ -103,7 +103,7 @@ export function sliceLines({ slice, tokens, context, forwardMs, backwardMs }: Sl
 }
 
 function proofOf(certificate: Certificate | null): HTMLElement[] {
-  if (certificate === null) return [h('p', { class: 'hint' }, t('This scheme was not solved for; there is nothing to prove.'))];
+  if (certificate === null) return [h('p', { class: 'hint' }, t('This scheme was given, not optimized; there is nothing to prove.'))];
   const { optimumMs, lowerBoundMs, evaluations, judgedBy, note } = certificate;
   const proved = isProved(optimumMs, lowerBoundMs);
   const gap = proved ? 0 : 1 - lowerBoundMs / optimumMs;
@@ -126,7 +126,7 @@ function proofOf(certificate: Certificate | null): HTMLElement[] {
 
 function showCuts(table: ReturnType<typeof makePagedTable>, rows: readonly CutRow[]): void {
   table.show({
-    caption: t('Cuts of others, by the same objective'),
+    caption: t('Baselines, by the same objective'),
     columns: [
       { title: t('Cut'), numeric: false },
       { title: t('Slices'), numeric: true },

@@ -29,7 +29,7 @@ export function memorySection(memory: MemoryProfile): string {
     return `<tr><th scope="row">${text(stage.gpu === undefined ? label : `${label}, ${stage.gpu}`)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestCard)}>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.cardBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
   });
   const head =
-    '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of what is usable</th><th scope="col">Reserved</th><th scope="col">The card shows</th><th scope="col">In</th></tr>';
+    '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of what is usable</th><th scope="col">Reserved</th><th scope="col">GPU memory in use</th><th scope="col">In</th></tr>';
   const kept = `${limitText(verdictOf(memory))}. Counted as ${memory.runtime} does.`;
   return section(
     'Memory',

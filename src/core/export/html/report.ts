@@ -97,7 +97,7 @@ function numbersSection({ cost }: Plan, chosen: Candidate): string {
   const verdict = verdictOf(chosen.memory);
   const memory = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
   const numbers = [
-    { name: 'Step', value: step.value, unit: step.unit, note: `give or take ${formatNumber(cost.errorPercent)} %` },
+    { name: 'Step', value: step.value, unit: step.unit, note: `±${formatNumber(cost.errorPercent)} %` },
     {
       name: 'Bubble',
       value: formatNumber(chosen.bubbleRate * 100),
@@ -185,7 +185,7 @@ function timesSection({ cost, request, analytic, limits }: Plan, { certificate }
   const limited = limitedBy(limits);
   const sentences = [
     cost.description,
-    `${formatNumber(cost.errorPercent)} % either way: ${cost.errorBecause}; plans closer than that are ties`,
+    `±${formatNumber(cost.errorPercent)} %: ${cost.errorBecause}; plans closer than that are within error of each other`,
     ...(limited === null ? [] : [`Limited by ${limited}`]),
     ...(request.profile === null ? [] : [`Profile: ${request.profile.file}`]),
     ...(analytic === null ? [] : [`The analytic model alone: ${analytic.name}, ${formatDuration(analytic.iterationMs)}`]),

@@ -44,7 +44,7 @@ export interface Wish {
 /** Numeric facts. */
 type Counted = Parameters<typeof countOf>[1];
 
-const never = 'the file has no place for it that can be edited; write it by hand';
+const never = 'the file has no place for it that can be edited; edit it yourself';
 
 /** A number under one fact; `fallback` is what the launcher takes where the file is silent, null: unknown. */
 export function countWish(what: string, fact: Counted, value: number, fallback: number | null): Wish {
@@ -79,7 +79,7 @@ export function narrowWish(format: NarrowFormat | undefined, written: readonly N
   if (format === undefined) return [];
   return [
     {
-      what: `matrix products in ${format}`,
+      what: `GEMMs in ${format}`,
       facts: ['precision'],
       about: ['gemmPrecision'],
       isMet: ({ precision }) => precision?.value === format,
@@ -96,7 +96,7 @@ export function offloadWish(offload: boolean): Wish {
     facts: ['offloadOptimizer'],
     isMet: ({ offloadOptimizer }) => offload === (offloadOptimizer !== undefined && offloadOptimizer.value !== 'none'),
     ways: () => (offload ? [] : [gone('offloadOptimizer')]),
-    because: `switch the offload of the optimizer ${offload ? 'on' : 'off'} by hand`,
+    because: `switch the offload of the optimizer ${offload ? 'on' : 'off'} yourself`,
   };
 }
 

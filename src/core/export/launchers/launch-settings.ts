@@ -101,7 +101,7 @@ export function handOverOf(plan: Plan): HandOver {
     throw new ExpectedError(
       'export-groups',
       `Launchers are not told which nodes a stage is on, and this plan needs ${placement}`,
-      'plan one kind of nodes to hand it over; or set layout.stageLayers in the launcher yourself, and order its hosts like the stages',
+      'plan one kind of nodes to export it; or set layout.stageLayers in the launcher yourself, and order its hosts like the stages',
     );
   const chosen = chosenOf(plan);
   return handOver(request, {
@@ -176,7 +176,7 @@ function handOver({ title, model, cluster, training, layout }: PlanRequest, pred
     ...(context > 1 && training.contextExchange !== undefined ? { contextExchange: training.contextExchange } : {}),
     attention: training.attention,
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
-    predicted: `${formatDuration(iterationMs)} a step, give or take ${formatNumber(errorPercent)} %; ${usedText({ peakBytes, usableBytes: usablePeakBytes(capacityBytes) })} on the fullest GPU`,
+    predicted: `${formatDuration(iterationMs)} a step, ±${formatNumber(errorPercent)} %; ${usedText({ peakBytes, usableBytes: usablePeakBytes(capacityBytes) })} on the fullest GPU`,
   };
 }
 

@@ -42,7 +42,7 @@ export function modelGaps(model: ModelSpec): readonly string[] {
     ...when(hasWindow, 'attention windows'),
     ...when(
       model.state !== undefined && hybridLetters(model) === null && !isDeltaHybrid(model),
-      'its layers that hand on a state: the flags would train another model',
+      'its SSM or linear-attention layers: the flags would train another model',
     ),
     ...when(isPartlyBiased, 'biases in some matrices only'),
     ...when(normsPerLayer !== 2, `${formatCount(normsPerLayer)} norms a layer`),

@@ -46,7 +46,7 @@ export function megatronWishes(plan: HandOver, format: MegatronFormat): readonly
     ...narrowWish(
       plan.gemmPrecision,
       format === 'megatron-shell' ? ['fp8'] : format === 'megatron-bridge' ? ['fp8', 'nvfp4'] : [],
-      'set the format and its recipe by hand',
+      'set the format and its recipe yourself',
     ),
     ...overlapWishes(plan),
     shardingWish(plan, format),
@@ -197,7 +197,7 @@ function precisionWish({ precision }: HandOver, format: MegatronFormat): Wish {
     facts: ['precision', 'secondPrecision'],
     isMet: (facts) => {
       const given = facts.precision?.value;
-      // What a narrow format is computed in beside the matrix products.
+      // What a narrow format is computed in beside the GEMMs.
       const beside = given === 'fp8' || given === 'nvfp4' ? 'bf16' : given;
       return facts.secondPrecision === undefined && (beside ?? silent) === precision;
     },

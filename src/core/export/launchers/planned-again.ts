@@ -104,7 +104,7 @@ const words: Readonly<Record<Said, string>> = {
   microBatch: 'micro-batch size',
   globalBatch: 'global batch size',
   precision: 'precision',
-  gemmPrecision: 'matrix products in',
+  gemmPrecision: 'GEMMs in',
   zeroStage: 'ZeRO stage',
   sequenceParallel: 'sequence parallelism',
   overlapGradients: 'gradient exchange beside backward',
@@ -112,7 +112,7 @@ const words: Readonly<Record<Said, string>> = {
   recompute: 'recompute',
   offloadLayers: 'layers with activations on the host',
   offloadOptimizer: 'optimizer on the host',
-  contextExchange: 'exchange of context parallelism',
+  contextExchange: 'context-parallel collectives',
 };
 
 function textOf(value: SaidValues[Said]): string {

@@ -26,7 +26,7 @@ export function titanWishes(plan: HandOver): readonly Wish[] {
     ...narrowWish(
       plan.gemmPrecision,
       [],
-      'add the converter of float8 linear layers to model.converters by hand: its name differs from version to version',
+      'add the converter of float8 linear layers to model.converters yourself: its name differs from version to version',
     ),
     sequenceParallelWish(plan),
     recomputeWish(plan),

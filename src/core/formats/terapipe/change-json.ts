@@ -21,7 +21,7 @@ export function changeJson(text: string, changes: readonly JsonChange[]): Replac
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   if (errors.length > 0 || (root !== undefined && root.type !== 'object'))
-    throw new ExpectedError('config-json-syntax', 'terapipe.json has a JSON error', 'mend it first, then choose again');
+    throw new ExpectedError('config-json-syntax', 'terapipe.json has a JSON error', 'fix it first, then choose again');
   return replacementBetween(text, changes.reduce(applyChange, text));
 }
 

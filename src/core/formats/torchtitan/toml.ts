@@ -100,7 +100,7 @@ function parsed(file: string, text: string): AST.TOMLProgram {
   } catch (error) {
     if (error instanceof ParseError) throw syntaxError(file, text, error);
     // Anything else would be a fault of the parser on odd input: the file is unreadable, the reader is not.
-    throw new ExpectedError('config-toml-syntax', 'The file cannot be read as TOML', 'mend the syntax', {
+    throw new ExpectedError('config-toml-syntax', 'The file cannot be read as TOML', 'fix the syntax', {
       file,
       range: { start: 0, end: Math.min(1, text.length) },
     });
@@ -113,7 +113,7 @@ const sentences: Readonly<Record<string, readonly [message: string, remedy: stri
   'Unexpected token': ['not expected here', 'write name = value, or [section]'],
   'Must be a newline': ['something follows the value', 'put each setting on a line of its own'],
   'Expected equal (=) token': ['an equals sign is expected', 'write name = value'],
-  'Expected comma (,) token': ['a comma is expected', 'put , between the entries'],
+  'Expected comma (,) token': ['a comma is expected', 'add a comma'],
   'Unterminated string constant': ['the string is not closed', 'close it with the quote that opened it'],
   'Unterminated table-key': ['the section name is not closed', 'close it with ]'],
   'Unterminated array': ['the list is not closed', 'close it with ]'],
@@ -128,6 +128,6 @@ function syntaxError(file: string, text: string, { message, index }: ParseError)
   const place = { file, range: { start, end: start + (atEnd ? 1 : Math.max(word.length, 1)) } };
   if (message.startsWith('Defining a key'))
     return configError('config-duplicate-key', `${quoted(word)} is defined twice`, 'keep one of the two', place);
-  const [sentence, remedy] = sentences[message] ?? [`${message.charAt(0).toLowerCase()}${message.slice(1)}`, 'mend the syntax'];
+  const [sentence, remedy] = sentences[message] ?? [`${message.charAt(0).toLowerCase()}${message.slice(1)}`, 'fix the syntax'];
   return new ExpectedError('config-toml-syntax', `${atEnd ? 'The file ends too early' : 'TOML error'}: ${sentence}`, remedy, place);
 }

@@ -230,11 +230,11 @@ const syntaxSentences: Readonly<Record<string, readonly [message: string, remedy
   MISSING_CHAR: ['a character is missing', 'close the quotes, brackets and braces, and put a colon and a blank after each key'],
   BLOCK_AS_IMPLICIT_KEY: ['a nested mapping cannot stand on one line', 'put the value on a line of its own, or in quotes'],
   MULTILINE_IMPLICIT_KEY: ['a key must stand on one line', 'put a colon and a blank after the key'],
-  UNEXPECTED_TOKEN: ['something unexpected', 'mend the syntax'],
+  UNEXPECTED_TOKEN: ['something unexpected', 'fix the syntax'],
 };
 
 function syntaxError(file: string, text: string, code: string, message: string, [from, to]: readonly [number, number]): Error {
-  const [sentence, remedy] = syntaxSentences[code] ?? [printable(message.split('\n', 1)[0] ?? ''), 'mend the syntax'];
+  const [sentence, remedy] = syntaxSentences[code] ?? [printable(message.split('\n', 1)[0] ?? ''), 'fix the syntax'];
   const contentEnd = Math.max(text.trimEnd().length, 1);
   const start = Math.min(from, contentEnd - 1);
   const lineEnd = text.indexOf('\n', start);

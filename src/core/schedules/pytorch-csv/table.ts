@@ -92,7 +92,7 @@ function emptyRow(row: number, range: TextRange): CsvProblem {
 
 function blank(row: number, column: number, range: TextRange): CsvProblem {
   const message = 'A cell is blank in a schedule with communication, which PyTorch refuses';
-  return { code: 'blank', row, column, range, message, remedy: 'delete the blank cells: sends and receives say when a rank waits' };
+  return { code: 'blank', row, column, range, message, remedy: 'delete the idle cells: sends and receives say when a rank waits' };
 }
 
 function countSeparators(text: string): number {

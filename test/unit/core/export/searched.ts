@@ -24,7 +24,7 @@ export async function searched(name: string, text: string, others: Readonly<Reco
     shell,
     read: (from, path) => {
       const other = others[path];
-      const missing = configError('config-not-found', 'There is no such file', 'mend the path', {
+      const missing = configError('config-not-found', 'There is no such file', 'fix the path', {
         file: from,
         range: { start: 0, end: 0 },
       });

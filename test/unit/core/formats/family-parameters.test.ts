@@ -53,7 +53,7 @@ const published: readonly (readonly [name: string, parameters: number, config: o
       moe_layer_freq: 1,
     },
   ],
-  ['DeepSeek-V3 without its prediction of further tokens', 671026404352, { model_type: 'deepseek_v3' }],
+  ['DeepSeek-V3 without its multi-token prediction', 671026404352, { model_type: 'deepseek_v3' }],
   [
     'Qwen1.5-MoE-A2.7B',
     14315784192,

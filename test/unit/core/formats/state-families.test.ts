@@ -66,7 +66,7 @@ const published: readonly (readonly [name: string, parameters: number, config: o
       layer_types: attendingAt(40, [5, 15, 25, 35], 'mamba', 'attention'),
     },
   ],
-  ['Qwen3-Next 80B-A3B without its prediction of further tokens', 79_674_391_296, { model_type: 'qwen3_next' }],
+  ['Qwen3-Next 80B-A3B without its multi-token prediction', 79_674_391_296, { model_type: 'qwen3_next' }],
   [
     'MiniMax-Text-01',
     456_089_655_296,

@@ -133,7 +133,7 @@ describe('a launched layout against the best', () => {
   it('says that tensor parallelism crosses nodes, and what does not fit', async () => {
     const across = launchedAgainstBest(searched(await own({ tensor: 16, pipeline: 1, data: 1 }), sizes));
     assert.ok(across && across.speedup > 1.5);
-    assert.match(across.says, /^tensor 16 crosses nodes of 8 GPUs: .*x the time: .* more exchanges inside layers/);
+    assert.match(across.says, /^tensor 16 crosses nodes of 8 GPUs: .*x the time: .* more collectives inside layers/);
     const large = await own({ tensor: 1, pipeline: 1, data: 16 }, { training: { sequenceLength: 8192, globalBatch: 256, microBatch: 16 } });
     const against = launchedAgainstBest(searched(large, sizes));
     assert.ok(against && !against.launched.fits && against.best.fits);

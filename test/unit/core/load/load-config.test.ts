@@ -16,7 +16,7 @@ function world(files: Readonly<Record<string, string>>): ConfigWorld & { readonl
       asked.push(path);
       const text = files[path];
       if (text !== undefined) return Promise.resolve({ file: path, text });
-      return Promise.reject(configError('config-not-found', 'There is no such file', 'mend the path', startOf(path)));
+      return Promise.reject(configError('config-not-found', 'There is no such file', 'fix the path', startOf(path)));
     },
     shell: () => Promise.reject(new Error('no shell here')),
   };

@@ -34,7 +34,7 @@ describe('live memory of a stage', () => {
     ]);
   });
 
-  it('keeps from the input gradient to the weight gradient what matrix products need', () => {
+  it('keeps from the input gradient to the weight gradient what GEMMs need', () => {
     const timeline = serial(
       [[64], [64]],
       [

@@ -26,7 +26,7 @@ describe('a backward in two halves', () => {
     assert.equal(kept, 32 * s * h);
   });
 
-  it('keeps the input and the output gradient of each matrix product', () => {
+  it('keeps the input and the output gradient of each GEMM', () => {
     const perToken = matrixProducts(gptInputs(), whole).map(({ name, input, outputGradient }) => [
       name,
       input / s / h,

@@ -33,7 +33,7 @@ function planned(mtpLayers: number) {
   });
 }
 
-describe('layers that predict further tokens', () => {
+describe('layers of multi-token prediction', () => {
   it('are 11.6B parameters in DeepSeek-V3 beside its 671B: a layer with 256 experts and one shared, latent attention, a projection and norms', () => {
     const model = deepseek(3, 61);
     const [h, heads, qRank, kvRank] = [7168, 128, 1536, 512];

@@ -16,10 +16,7 @@ describe('what limits the stages, in words', () => {
       stage('math', { math: 90, exchange: 9.9, issue: 0.1 }),
     ];
     assert.equal(slowestStage(limits), 3);
-    assert.equal(
-      limitedBy(limits),
-      'arithmetic 90 %, exchanges inside layers 9.9 % on stage 3, the slowest; stages 1-2 sends between stages',
-    );
+    assert.equal(limitedBy(limits), 'compute 90 %, collectives inside layers 9.9 % on stage 3, the slowest; stages 1-2 P2P transfers');
   });
 
   it('says nothing of measured times', () => {

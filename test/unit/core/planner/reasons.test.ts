@@ -46,7 +46,7 @@ describe('ties between the schedules of a plan', () => {
     ] as const) {
       const candidate = plan.candidates.find((other) => other.id === id)!;
       const line = plan.reasons.find((reason) => reason.includes(` ${words}`))!;
-      assert.equal(line.includes('a tie'), isTie(plan, candidate), line);
+      assert.equal(line.includes('within error of'), isTie(plan, candidate), line);
     }
     const { comparisons } = planJson(plan).plan as { comparisons: readonly { id: string; tie: boolean }[] };
     for (const { id, tie } of comparisons)

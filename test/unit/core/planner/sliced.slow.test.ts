@@ -88,7 +88,7 @@ describe('slices of a plan', () => {
     assert.match(note, /multiples of 128 tokens/);
   });
 
-  it('come with the cuts of others, by the same objective', () => {
+  it('come with the baselines, by the same objective', () => {
     const wanted = long(32768, 64, 2);
     const cost = slicingCost(pipelineOf(wanted));
     const { cuts, optimumMs: best, judgedBy } = solved(wanted).certificate;

@@ -23,7 +23,7 @@ describe('what limits a stage', () => {
     for (const name of limiters) assert.ok(ms[name] >= 0, name);
   });
 
-  it('is arithmetic for wide layers, and issuing operations for narrow ones', () => {
+  it('is compute for wide layers, and kernel-launch overhead for narrow ones', () => {
     assert.equal(limitsOf(request('A100-80GB', llama3('405b', 8), { training: flash, layout: {} })).limiter, 'math');
     assert.equal(limitsOf(request('A100-80GB', gpt(8, 256, 4, 0), { training: flash, layout: {} }), 128).limiter, 'issue');
   });

@@ -22,7 +22,7 @@ function layerSavedBytesOf(inputs: PlanRequest, tokens: number): number {
 
 const narrow: readonly NarrowFormat[] = ['fp8', 'nvfp4'];
 
-describe('matrix products in a narrow format', () => {
+describe('GEMMs in a narrow format', () => {
   it('run at its data sheet rate, the head, router and attention at that of the training precision', () => {
     for (const gemmPrecision of narrow) {
       const { cluster, training: wanted } = llama({ gemmPrecision });

@@ -23,7 +23,7 @@ describe('error bar of a profiled cost', () => {
   const provenance = (of: typeof profile, layout: object, training: object = {}) =>
     profileProvenance({ file: 'p.json', profile: of }, asked(layout, training));
 
-  it('names the exchanges inside a layer, which one GPU cannot measure', () => {
+  it('names the collectives inside a layer, which one GPU cannot measure', () => {
     const routed = { ...profile, shape: { ...profile.shape, experts: { count: 2, active: 2 } } };
     assert.doesNotMatch(provenance(profile, { expert: 4 }).errorBecause, /parallel ranks/);
     assert.match(provenance(profile, { tensor: 2, expert: 4 }).errorBecause, /between tensor-parallel ranks/);

@@ -104,10 +104,10 @@ describe('layers with a state', () => {
     assert.ok(chosen.scheme.some(({ tokens }) => tokens.length > 1));
     const { errorPercent, errorBecause } = rooflineProvenance(asked, 1, 4096);
     assert.equal(errorPercent, 35);
-    assert.match(errorBecause, /hand on a state/);
+    assert.match(errorBecause, /SSM (and|or) linear-attention layers/);
   });
 
   it('have no profile of one layer', () => {
-    assert.match(unlikeOneLayer(hybrid('MM')) ?? '', /hand on a state/);
+    assert.match(unlikeOneLayer(hybrid('MM')) ?? '', /SSM (and|or) linear-attention layers/);
   });
 });

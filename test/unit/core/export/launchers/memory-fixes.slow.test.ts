@@ -32,7 +32,7 @@ describe("a launcher's file whose plan does not fit", () => {
       shell: () => Promise.resolve(read),
       read: (from) =>
         Promise.reject(
-          new ExpectedError('config-not-found', 'There is no such file', 'mend the path', { file: from, range: { start: 0, end: 0 } }),
+          new ExpectedError('config-not-found', 'There is no such file', 'fix the path', { file: from, range: { start: 0, end: 0 } }),
         ),
     });
 

@@ -71,7 +71,7 @@ describe('a new launcher file', () => {
       const plan = planWith({ gemmPrecision });
       const { text, fileName, gaps } = newLauncher(plan, format);
       const { facts } = readers[format](fileName, text);
-      const isGap = gaps.some(({ what }) => what === `matrix products in ${gemmPrecision}`);
+      const isGap = gaps.some(({ what }) => what === `GEMMs in ${gemmPrecision}`);
       return [runOfLauncher(readers[format](fileName, text), 'run', joinedLlama).training.precision?.value, facts.precision?.value, isGap];
     };
     assert.deepEqual(written('megatron-shell', 'fp8'), ['bf16', 'fp8', false]);

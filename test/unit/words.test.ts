@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import ts from 'typescript';
+import { bundleFile } from './extension/localized-strings';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Words that no reader should meet, and what docs/glossary.md says instead. */
+const forbidden: readonly (readonly [word: RegExp, instead: string])[] = [
+  [/\b(?<!GPU )cards?\b(?! reader)/i, 'GPU, GPU memory'],
+  [/\bmodel flops? utili[sz]ation\b/i, 'MFU'],
+  [/\bfurther (?:tokens?|time)\b/i, 'multi-token prediction'],
+  [/\bhand(?:s|ed|ing)? (?:on )?a state\b/i, 'SSM, linear attention'],
+  [/\bhand-?overs?\b|\bhands? (?:it )?over\b/i, 'launch settings, export'],
+  [/\bexchanges inside\b|\bcontext exchange\b/i, 'collectives'],
+  [/\bsends between\b/i, 'P2P transfers'],
+  [/\bissuing operations\b|\bissue floor\b/i, 'kernel-launch overhead'],
+  [/\bmatrix products?\b/i, 'GEMM'],
+  [/\barithmetic\b/i, 'compute'],
+  [/\bstuck\b/i, 'deadlock'],
+  [/\bblank cells?\b/i, 'idle cells'],
+  [/\bsurroundings\b|\bworkshop\b/i, 'context'],
+  [/\bmend(?:s|ed|ing)?\b/i, 'fix'],
+  [/\blooked at\b/i, 'evaluated'],
+  [/\bways to cut\b/i, 'partitions'],
+  [/\bcuts of others\b/i, 'baselines'],
+  [/\bgive or take\b|% either way\b/i, '±20 %'],
+  [/\b(?:has|have) no word for\b/i, 'does not support'],
+  [/\bover as launched\b/i, 'faster than launched'],
+  [/\ba tie\b|\bties? with\b/i, 'within error of'],
+  [/\bput , between\b/i, 'add a comma'],
+  [/\bfalls? free\b/i, 'become free'],
+  [/± \d|± \{/, '± without a space'],
+  [/\d GB of\b|\{\d\} GB\b/, 'GiB'],
+];
+
+function wrongWords(text: string): string[] {
+  return forbidden
+    .filter(([word]) => word.test(text))
+    .map(([word, instead]) => `${JSON.stringify(text)}: ${String(word)}, say "${instead}"`);
+}
+
+/** Phrases in the code: texts of more than one word, in quotes or templates. Keys, codes and names of settings are one word. */
+function phrasesOf(source: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) return;
+    const isText = ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node);
+    if (isText && /\S\s+\S/.test(node.text)) found.push(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('texts.ts', source, ts.ScriptTarget.Latest));
+  return found;
+}
+
+describe('words that people read', () => {
+  for (const folder of ['src/core', 'src/cli', 'src/extension', 'src/profiler', 'src/worker', 'src/protocol', 'src/files', 'webview'])
+    it(`are the field's in ${folder}`, () => {
+      const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+      assert.ok(files.length > 0);
+      const wrong = files.flatMap((name) => {
+        const source = readFileSync(join(root, folder, name), 'utf8');
+        // Most files have none of the words anywhere, and need not be parsed.
+        if (!forbidden.some(([word]) => word.test(source))) return [];
+        return phrasesOf(source).flatMap((text) => wrongWords(text).map((problem) => `${folder}/${name}: ${problem}`));
+      });
+      assert.deepEqual(wrong, []);
+    });
+
+  for (const file of [bundleFile, join(root, 'package.nls.json')])
+    it(`are the field's in ${file.slice(root.length + 1)}`, () => {
+      const texts = Object.values(JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, string>>);
+      assert.ok(texts.length > 50);
+      assert.deepEqual(texts.flatMap(wrongWords), []);
+    });
+
+  it("are the field's in the configuration schema", () => {
+    const schema = readFileSync(join(root, 'media/schemas/terapipe.schema.json'), 'utf8');
+    const texts = [...schema.matchAll(/"(?:markdownD|d)escription": ("(?:[^"\\]|\\.)*")/g)].map(
+      ([, text = '""']) => JSON.parse(text) as string,
+    );
+    assert.ok(texts.length > 50);
+    assert.deepEqual(texts.flatMap(wrongWords), []);
+  });
+
+  it('are found where they are wrong', () => {
+    const source = "const text = t('{0} looked at, none fits'); const more = `${a} is a tie with ${b} here`; import 'cards of';";
+    assert.equal(phrasesOf(source).flatMap(wrongWords).length, 2);
+  });
+});
