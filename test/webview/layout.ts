@@ -83,7 +83,7 @@ export const layoutCases: readonly Case[] = [
       await page.getByText('Best so far').waitFor();
       assert.match(
         await textOf(open),
-        /Best so far [\d.]+ m?s \(tensor \d.*none is faster than.*[\d,]+ layouts evaluated, [\d,]+ of them simulated/s,
+        /Best so far [\d.]+ m?s \(tensor \d.*none is faster than.*[\d,]+ layouts considered, [\d,]+ of them simulated/s,
       );
       assert.equal(await page.evaluate(`document.querySelector('.layout-running progress').hasAttribute('value')`), false);
       await tell('found', 0);

@@ -78,7 +78,7 @@ function reporter({ progress, clock }: Watcher): (standing: SearchStanding) => v
     const bound = lowerBoundMs > 0 ? `, bound ${formatDuration(lowerBoundMs)}` : '';
     const found = best === null ? 'nothing that fits yet' : `best ${formatDuration(best.iterationMs)}${bound}`;
     progress(
-      `${doing[phase]}: ${found}; ${formatCount(counts.families + counts.considered)} evaluated, ${formatCount(counts.evaluated)} simulated`,
+      `${doing[phase]}: ${found}; ${formatCount(counts.families + counts.considered)} considered, ${formatCount(counts.evaluated)} simulated`,
     );
   };
 }

@@ -75,8 +75,8 @@ export function standingText(standing: SearchStanding): string {
   const { best, counts } = standing;
   const looked = formatCount(counts.families + counts.considered);
   return best === null
-    ? vscode.l10n.t('{0} evaluated, none that fits yet', looked)
-    : vscode.l10n.t('{0} evaluated, best so far {1}', looked, formatDuration(best.iterationMs));
+    ? vscode.l10n.t('{0} considered, none that fits yet', looked)
+    : vscode.l10n.t('{0} considered, best so far {1}', looked, formatDuration(best.iterationMs));
 }
 
 function resultText({ best }: SearchResult): string {

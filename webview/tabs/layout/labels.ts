@@ -110,7 +110,7 @@ export function runningSentence({ best, lowerBoundMs, counts, change }: LayoutRu
   if (change !== null) return t('Finding what would help: {0}.', change);
   if (counts === null) return t('Searching layouts.');
   const { families, considered, evaluated, planned } = counts;
-  const simulated = t('{0} layouts evaluated, {1} of them simulated.', formatCount(families + considered), formatCount(evaluated));
+  const simulated = t('{0} layouts considered, {1} of them simulated.', formatCount(families + considered), formatCount(evaluated));
   const looked = planned > 0 ? `${simulated} ${t('Planning orders: {0} so far.', formatCount(planned))}` : simulated;
   if (best === null) return `${t('Nothing that fits yet.')} ${looked}`;
   const bound = lowerBoundMs === null ? '' : `, ${t('none is faster than {0}', formatDuration(lowerBoundMs))}`;
