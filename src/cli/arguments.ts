@@ -12,7 +12,7 @@ import { orList, quoted } from '../core/text';
 import type { ExportOptions } from './commands/export';
 import { exportFormats, exportNames, type ExportName } from './export-formats';
 
-export const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'elastic', 'solve', 'simulate', 'export'] as const;
+const commandNames = ['plan', 'memory', 'check', 'inspect', 'profile', 'elastic', 'solve', 'simulate', 'export'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 /** A command line, understood. */

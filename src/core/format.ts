@@ -82,7 +82,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** As `formatBytes`, number and unit apart. */
-export function bytesQuantity(bytes: number): Quantity {
+function bytesQuantity(bytes: number): Quantity {
   const result = quantity(bytes, byteUnits);
   return result.value === '1' && result.unit === 'bytes' ? { value: '1', unit: 'byte' } : result;
 }

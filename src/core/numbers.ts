@@ -44,9 +44,3 @@ export function nearest(sorted: readonly number[], wanted: number): number[] {
   const above = sorted.find((value) => value > wanted);
   return [below, above].filter((value) => value !== undefined).sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a);
 }
-
-/** The multiples of `step` just below and above `wanted` (not 0), nearest first. */
-export function nearestMultiples(step: number, wanted: number): number[] {
-  const below = Math.floor(wanted / step) * step;
-  return nearest([below, below + step].filter((value) => value > 0), wanted); // prettier-ignore
-}

@@ -94,7 +94,7 @@ async function openFirst({ job, budgetMs }: MeasureTask, options: ProfileRunOpti
 }
 
 /** What to measure for a request: its layer as one tensor-parallel rank runs it, up to its whole sequence. */
-export function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<ProfileRunOptions, 'budgetMs' | 'threads'>): MeasureTask {
+function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<ProfileRunOptions, 'budgetMs' | 'threads'>): MeasureTask {
   const { model, training, layout, slicing, title } = request;
   const replicaBatch = Math.max(1, Math.floor(training.globalBatch / layout.data));
   return {

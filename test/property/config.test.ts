@@ -55,10 +55,18 @@ describe('config readers', () => {
   it('offer fixes that make their finding go away', async () => {
     const size = fc.constantFrom(1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 48);
     const config = fc.record({
-      model: fc.record({ layers: fc.integer({ min: 1, max: 96 }), hidden: fc.constantFrom(512, 768, 960), heads: fc.constantFrom(8, 12, 15), vocab: fc.constant(0) }), // prettier-ignore
+      model: fc.record({
+        layers: fc.integer({ min: 1, max: 96 }),
+        hidden: fc.constantFrom(512, 768, 960),
+        heads: fc.constantFrom(8, 12, 15),
+        vocab: fc.constant(0),
+      }),
       cluster: fc.record({ gpu: fc.constant('H200'), nodes: size, gpusPerNode: fc.constantFrom(4, 8) }),
       layout: fc.record({ tensor: size, pipeline: size, data: size, virtualStages: size }, { requiredKeys: [] }),
-      training: fc.record({ sequenceLength: fc.constantFrom(1000, 1024, 4100), globalBatch: fc.integer({ min: 1, max: 64 }), microBatch: size }, { requiredKeys: [] }), // prettier-ignore
+      training: fc.record(
+        { sequenceLength: fc.constantFrom(1000, 1024, 4100), globalBatch: fc.integer({ min: 1, max: 64 }), microBatch: size },
+        { requiredKeys: [] },
+      ),
       slicing: fc.record({ unit: size }),
     });
     await fc.assert(

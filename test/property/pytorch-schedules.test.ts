@@ -113,7 +113,10 @@ describe('a schedule written and read again', () => {
         microBatches: 4,
       });
       assert.deepEqual(problems, []);
-      assert.deepEqual(read?.units.map(({ microBatch, slice }) => [microBatch, slice]), schedule.units.map(({ microBatch, slice }) => [microBatch, slice])); // prettier-ignore
+      assert.deepEqual(
+        read?.units.map(({ microBatch, slice }) => [microBatch, slice]),
+        schedule.units.map(({ microBatch, slice }) => [microBatch, slice]),
+      );
     }
   });
 });

@@ -168,7 +168,9 @@ describe('best-first search', () => {
         const [best] = fitting.toSorted(byTime);
         assert.deepEqual(found.best && pair(found.best), best === undefined ? null : pair(best));
         for (const { point } of all) seen.set(point.schedule, (seen.get(point.schedule) ?? 0) + 1);
-        const planning = pointsOf(problem).filter(({ schedule }) => scheduleKind(schedule).planned).map((point) => workFor(evaluator.operations(point))); // prettier-ignore
+        const planning = pointsOf(problem)
+          .filter(({ schedule }) => scheduleKind(schedule).planned)
+          .map((point) => workFor(evaluator.operations(point)));
         const isExact = planning.reduce((sum, work) => sum + work, 0) <= planningAnyway;
         exact += isExact ? 1 : 0;
         if (isExact) assert.deepEqual(found.front.map(pair), frontOf(fitting));

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
 import ts from 'typescript';
+import { exportedForTests } from './exports';
 import { coreRooms, extensionRooms, houses, webviewRooms } from './rooms';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -58,6 +59,15 @@ describe('architecture', () => {
     const next = new Map<string, string[]>();
     for (const { from, to, ours } of imports) if (ours) next.set(withoutExtension(from), [...(next.get(withoutExtension(from)) ?? []), to]);
     assert.equal(findCycle(next)?.join(' -> '), undefined);
+  });
+
+  it('exports what something of the product imports, but for a list with reasons', () => {
+    const used = new Set(sources.flatMap(({ file, tree }) => namesImported(file, tree)));
+    const unused = sources
+      .flatMap(({ file, tree }) => valuesExported(tree).map((name) => ({ file: withoutExtension(file), name })))
+      .filter(({ file, name }) => !used.has(`${file}#${name}`) && !used.has(`${file}#*`))
+      .map(({ file, name }) => `${file}#${name}`);
+    assert.deepEqual(unused.sort(), Object.values(exportedForTests).flat().sort(), 'drop the export, or list it in test/unit/exports.ts');
   });
 
   it('keeps clocks, randomness and the process out of the core', () => {
@@ -151,6 +161,51 @@ function importsOf(from: string, tree: ts.SourceFile): Import[] {
     else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true);
   });
   return found;
+}
+
+/** What a file imports of ours by name, `file#name`; `file#*` where it takes the file as a whole. */
+function namesImported(from: string, tree: ts.SourceFile): string[] {
+  const found: string[] = [];
+  const add = (specifier: ts.Node | undefined, names: readonly ts.ImportOrExportSpecifier[] | null): void => {
+    if (specifier === undefined || !ts.isStringLiteral(specifier) || !specifier.text.startsWith('.')) return;
+    const file = target(from, specifier.text);
+    found.push(...(names?.map(({ name, propertyName }) => `${file}#${(propertyName ?? name).text}`) ?? [`${file}#*`]));
+  };
+  visit(tree, (node) => {
+    if (ts.isImportDeclaration(node)) {
+      const names = node.importClause?.namedBindings;
+      add(node.moduleSpecifier, names !== undefined && ts.isNamedImports(names) ? [...names.elements] : null);
+    } else if (ts.isExportDeclaration(node)) {
+      add(
+        node.moduleSpecifier,
+        node.exportClause !== undefined && ts.isNamedExports(node.exportClause) ? [...node.exportClause.elements] : null,
+      );
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) add(node.arguments[0], null);
+  });
+  return found;
+}
+
+/** Functions, classes and constants that a file exports, also those that it passes on. */
+function valuesExported(tree: ts.SourceFile): string[] {
+  return tree.statements.flatMap((statement) => {
+    if (ts.isExportDeclaration(statement)) {
+      const { exportClause, isTypeOnly } = statement;
+      if (isTypeOnly || exportClause === undefined || !ts.isNamedExports(exportClause)) return [];
+      return exportClause.elements.filter((element) => !element.isTypeOnly).map(({ name }) => name.text);
+    }
+    const isExported =
+      ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+    if (isExported !== true) return [];
+    if (ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement))
+      return statement.name === undefined ? [] : [statement.name.text];
+    if (!ts.isVariableStatement(statement)) return [];
+    return statement.declarationList.declarations.flatMap(({ name }) => namesBound(name));
+  });
+}
+
+function namesBound(name: ts.BindingName): string[] {
+  if (ts.isIdentifier(name)) return [name.text];
+  return name.elements.flatMap((element) => (ts.isBindingElement(element) ? namesBound(element.name) : []));
 }
 
 function isTypeOnly(clause: ts.ImportClause | undefined): boolean {

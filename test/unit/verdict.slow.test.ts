@@ -14,7 +14,7 @@ import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { searchProblemOf } from '../../src/core/layout-search/problem';
 import { planItems } from '../../src/extension/views/explorer-items';
 import { memoryText, summaryOf } from '../../src/extension/views/summary';
-import { english } from '../../src/extension/platform/translate';
+import { english } from '../../src/core/translate';
 import { launchedLayoutOf, layoutAnswerOf } from '../../src/protocol/layout';
 import { planContent } from '../../webview/tabs/layout/content';
 import { rowsOf } from '../../webview/tabs/layout/rows';

@@ -24,7 +24,7 @@ export function css([red, green, blue, alpha]: Rgba): string {
 }
 
 /** WCAG 2 relative luminance, 0..1, of an opaque colour. */
-export function luminance([red, green, blue]: Rgba): number {
+function luminance([red, green, blue]: Rgba): number {
   const linear = (channel: number): number => {
     const share = channel / 255;
     return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;

@@ -33,6 +33,6 @@ export function ease(durationMs: number, step: (fraction: number) => void): () =
 }
 
 /** The operating system's or VS Code's wish for no motion. */
-export function prefersReducedMotion(): boolean {
+function prefersReducedMotion(): boolean {
   return matchMedia('(prefers-reduced-motion: reduce)').matches || document.body.classList.contains('vscode-reduce-motion');
 }

@@ -30,7 +30,7 @@ export function connect(onMessage: (message: HostMessage) => void): Host {
 }
 
 /** Whether something that arrived is one of our host's messages. */
-export function isHostMessage(value: unknown): value is HostMessage {
+function isHostMessage(value: unknown): value is HostMessage {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   if (value.type === 'show') return 'tab' in value;
   if (value.type === 'progress') return 'progress' in value && 'standing' in value && 'staleEdits' in value;

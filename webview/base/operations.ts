@@ -99,7 +99,7 @@ export function firstEndingAfter({ timeline }: Operations, first: number, end: n
 }
 
 /** First row of [first, end) that starts after `ms`, else `end`. */
-export function firstStartingAfter({ timeline }: Operations, first: number, end: number, ms: number): number {
+function firstStartingAfter({ timeline }: Operations, first: number, end: number, ms: number): number {
   return firstAbove(timeline.startMs, first, end, ms);
 }
 

@@ -19,7 +19,7 @@ const groupOf: Readonly<Record<IdleCause, Group>> = {
 };
 
 /** Idle time by cause, ms: of one stage, or the mean over all where `stage` is null. */
-export function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<Group, number> {
+function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<Group, number> {
   const sums = new Map<Group, number>(groups.map((group) => [group, 0]));
   for (const [cause, group] of Object.entries(groupOf) as [IdleCause, Group][]) {
     const times = idle[cause];

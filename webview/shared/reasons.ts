@@ -169,7 +169,7 @@ export function assumptionList(
 }
 
 /** Where a key can be set: its own place, else that of the group it belongs to, else the run. */
-export function placeFor(places: Readonly<Record<string, Place>>, key: string): Place | null {
+function placeFor(places: Readonly<Record<string, Place>>, key: string): Place | null {
   const own = (name: string): Place | null => (Object.hasOwn(places, name) ? (places[name] ?? null) : null);
   const group = key.split('.')[0] ?? '';
   return own(key) ?? own(group) ?? own('');

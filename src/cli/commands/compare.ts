@@ -127,7 +127,9 @@ function timesText({ stages }: TimesComparison): string {
   if (stages.length === 0) return '';
   return section('Mean pass, predicted and measured', [
     ['stage', 'forward', '', 'backward', '', 'measured/predicted'],
-    ...stages.slice(0, printedStages).map(({ stage, forward, backward, ratio }) => [formatCount(stage), ...both(forward), ...both(backward), column.number(ratio)]), // prettier-ignore
+    ...stages
+      .slice(0, printedStages)
+      .map(({ stage, forward, backward, ratio }) => [formatCount(stage), ...both(forward), ...both(backward), column.number(ratio)]),
     ...more(stages.length),
   ]);
 }

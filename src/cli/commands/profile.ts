@@ -47,7 +47,7 @@ function withoutProfile(run: Run): Run {
 }
 
 /** What `profile` prints about a profile that was measured or imported. */
-export function profiledAnswer({ profile, file, saveError, refused }: ProfileRun, config: string): Answer {
+function profiledAnswer({ profile, file, saveError, refused }: ProfileRun, config: string): Answer {
   const { status, fit, errors } = profile;
   return {
     json: {

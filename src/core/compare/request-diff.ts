@@ -55,7 +55,7 @@ function isEven({ model, layout: { stageLayers } }: Plan['request']): boolean {
 }
 
 /** Most slices that a sequence of a candidate is cut into. */
-export function slicesOf({ scheme }: Candidate): number {
+function slicesOf({ scheme }: Candidate): number {
   return scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 0);
 }
 

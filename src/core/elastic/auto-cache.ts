@@ -35,7 +35,7 @@ export interface CacheDecision extends CacheSize {
 }
 
 /** Bytes of one sample between two layers. */
-export function sampleBytes({ model, training }: Pick<ElasticRequest, 'model' | 'training'>): number {
+function sampleBytes({ model, training }: Pick<ElasticRequest, 'model' | 'training'>): number {
   return elementBytes(training) * training.sequenceLength * model.spec.hidden;
 }
 

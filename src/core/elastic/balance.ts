@@ -4,7 +4,7 @@ import { sum } from '../numbers';
 export type StageUnits = readonly number[];
 
 /** Share of an active layer's memory that a frozen one takes, as PipeTransformer measured it (arXiv 2102.03161, section 3.2). */
-export const frozenShare = 1 / 6;
+const frozenShare = 1 / 6;
 
 /**
  * PipeTransformer's greedy balance by parameters (Algorithm 1, `load_balance`): a stage takes units while it stays strictly below the mean of what is left plus its variance, both over the

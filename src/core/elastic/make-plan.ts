@@ -14,7 +14,7 @@ import { runEpochs, type Mechanisms } from './run-epochs';
 import { activeUnits, cutUnits, modelledStep, workshopOf, type Workshop } from './context';
 
 /** The policy that a request names. @throws ExpectedError as the policies. */
-export function policyOf({ freezing, model }: ElasticRequest): FreezePolicy {
+function policyOf({ freezing, model }: ElasticRequest): FreezePolicy {
   const { layers } = model.spec;
   switch (freezing.kind) {
     case 'alpha':

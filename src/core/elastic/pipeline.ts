@@ -20,7 +20,7 @@ export interface PipelineStep {
 }
 
 /** Samples of each micro-batch: equal, the first ones one larger where they cannot be. */
-export function microBatchSizes(batch: number, microBatches: number): number[] {
+function microBatchSizes(batch: number, microBatches: number): number[] {
   const each = Math.floor(batch / microBatches);
   return Array.from({ length: microBatches }, (_, index) => each + (index < batch % microBatches ? 1 : 0));
 }

@@ -6,8 +6,7 @@ import type { StageBytes } from './memory';
 import type { BalanceName, ElasticRequest } from './request';
 
 /** What is switched on. In the order in which the paper adds it. */
-export const variantIds = ['none', 'freezing', 'pipe', 'pipe-cache', 'pipe-dp', 'all'] as const;
-export type VariantId = (typeof variantIds)[number];
+export type VariantId = 'none' | 'freezing' | 'pipe' | 'pipe-cache' | 'pipe-dp' | 'all';
 
 /** The same units cut in one of the three ways. */
 export interface BalanceChoice {

@@ -71,7 +71,7 @@ export function collect(settings: Settings, entries: readonly Entry[]): Sheet {
 }
 
 /** The setting's value as a fact. */
-export function factOf<T>({ name, place, whole }: Setting, value: T): Fact<T> {
+function factOf<T>({ name, place, whole }: Setting, value: T): Fact<T> {
   return { value, source: { kind: 'file', place, key: name }, whole, name };
 }
 

@@ -93,7 +93,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
 }
 
 /** What the schedule runs: micro-batches, each in equal token slices, or the slices that the request gives. */
-export function schemeOf(request: PlanRequest, family: Family): Scheme {
+function schemeOf(request: PlanRequest, family: Family): Scheme {
   if (request.slicing.scheme !== null && scheduleKind(family.schedule).sliced) return request.slicing.scheme;
   const tokens = lengthsOf(request, family);
   return Array.from({ length: microBatchesOf(family) }, () => ({ batch: family.training.microBatch, tokens }));

@@ -225,7 +225,7 @@ export function sizesKey({ layout }: Family): string {
 }
 
 /** Whether a is the better one of two of equal standing: faster, or as fast with less memory. */
-export function isBetter(a: Bound, b: Bound | undefined): boolean {
+function isBetter(a: Bound, b: Bound | undefined): boolean {
   return b === undefined || a.iterationMs < b.iterationMs || (a.iterationMs === b.iterationMs && a.peakBytes < b.peakBytes);
 }
 

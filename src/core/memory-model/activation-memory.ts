@@ -24,7 +24,7 @@ import {
 } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 
-export type { StageShape, WorkingSet } from './layer-tensors';
+export type { StageShape } from './layer-tensors';
 
 /** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
 export interface SavedBytes {

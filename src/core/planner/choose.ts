@@ -4,7 +4,7 @@ import { isUsual, sameMemory, tie } from './reasons';
 import type { PlanRequest } from '../spec/request';
 
 /** Times that differ by less than this share are the same. */
-export const rounding = 1e-9;
+const rounding = 1e-9;
 
 /**
  * The candidate that a plan takes. What was asked for (a schedule, slices) or what the launcher runs is all there is to choose from; of that what fits comes first, and of what fits the fastest. Of schedules that tie with

@@ -6,8 +6,8 @@ import { randomNumbers } from './random';
 import { uncertaintyOf } from './uncertainty';
 
 /** A cell is run at least and at most so often. */
-export const minimumRounds = 4;
-export const maximumRounds = 16;
+const minimumRounds = 4;
+const maximumRounds = 16;
 /** Relative error of a cell's time that is small beside the 2 % that a fit is allowed. */
 const settledError = 0.004;
 

@@ -9,7 +9,7 @@ import { wantedRests, type CheapestFrom } from './suffix-costs';
 const keptTimes = 2 ** 24;
 
 /** Number of slice times of a problem without structure: batch sizes x pairs of unit boundaries. */
-export function sliceTimeCount(problem: Pick<SlicingProblem, 'batch' | 'tokens' | 'unit' | 'maximumBatchSlice'>): number {
+function sliceTimeCount(problem: Pick<SlicingProblem, 'batch' | 'tokens' | 'unit' | 'maximumBatchSlice'>): number {
   const units = unitCount(problem);
   return Math.min(problem.batch, problem.maximumBatchSlice ?? problem.batch) * ((units * (units + 1)) / 2);
 }

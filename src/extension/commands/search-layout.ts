@@ -69,7 +69,7 @@ async function notified<T>({ layouts }: Pick<LayoutCommands, 'layouts'>, file: s
 }
 
 /** How far a search is, in a line. */
-export function standingText(standing: SearchStanding): string {
+function standingText(standing: SearchStanding): string {
   if (standing.kind === 'found') return resultText(standing.result);
   if (standing.kind === 'helping') return vscode.l10n.t('what would help: {0}', standing.change);
   const { best, counts } = standing;

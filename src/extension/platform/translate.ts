@@ -1,1 +1,1 @@
-export { english, type Translate } from '../../core/translate';
+export type { Translate } from '../../core/translate';

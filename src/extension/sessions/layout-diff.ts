@@ -4,7 +4,7 @@ import { CancelledError, ExpectedError } from '../../core/errors';
 import { rangeOf } from '../language/ranges';
 import { nameOf } from './sources';
 
-export const proposalScheme = 'terapipe-layout';
+const proposalScheme = 'terapipe-layout';
 
 /** Changes of configs that are shown before they are made. */
 export interface LayoutDiffs {

@@ -107,7 +107,7 @@ export function placeTextOf(place: Place, texts: ReadonlyMap<string, string>, di
 }
 
 /** Where each value that a file gives stands, under the key that `terapipe.json` uses; `''` is the run itself. */
-export function placesOf(run: Run): Readonly<Record<string, Place>> {
+function placesOf(run: Run): Readonly<Record<string, Place>> {
   const places: Record<string, Place> = { '': run.place };
   for (const [key, { source }] of locatedValues(run)) if (source.kind === 'file') places[key] = source.place;
   return places;

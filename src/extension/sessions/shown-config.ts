@@ -154,7 +154,7 @@ export function createShownConfig(
 const candidates = new RegExp(`\\.(${configEndings.join('|')})$`, 'i');
 
 /** Whether a file may be a config at all, by its name: cheap, asked for every document. */
-export function isCandidate(uri: vscode.Uri): boolean {
+function isCandidate(uri: vscode.Uri): boolean {
   return candidates.test(uri.path) && uri.scheme !== 'git' && vscode.workspace.fs.isWritableFileSystem(uri.scheme) !== undefined;
 }
 

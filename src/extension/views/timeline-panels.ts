@@ -4,7 +4,7 @@ import type { TabId } from '../../protocol/page';
 import { attachPage, type Page, type PageServices } from './page-host';
 import type { ShownConfig } from '../sessions/shown-config';
 
-export const timelineViewType = 'terapipe.timeline';
+const timelineViewType = 'terapipe.timeline';
 
 interface Panel {
   readonly panel: vscode.WebviewPanel;

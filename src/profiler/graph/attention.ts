@@ -160,7 +160,7 @@ function visible(emit: Emit): Value {
 }
 
 /** Rows to [batch, heads, tokens, headDim]. */
-export function toHeads(emit: Emit, rows: Value, heads: number): Value {
+function toHeads(emit: Emit, rows: Value, heads: number): Value {
   const { graph, shape, sources } = emit;
   return graph.node('Transpose', [graph.reshape(rows, [sources.sizes.batch, -1, heads, shape.headDim])], { perm: [0, 2, 1, 3] });
 }

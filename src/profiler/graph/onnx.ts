@@ -67,11 +67,6 @@ const dataTypes: Readonly<Record<ElementType, DataType>> = {
   bool: DataType.BOOL,
 };
 
-/** ONNX's number for a type, as attributes want it. */
-export function dataType(type: ElementType): number {
-  return dataTypes[type];
-}
-
 export function createGraph(): Graph {
   const graph = create(GraphProtoSchema, { name: 'slice' });
   const known = new Map<string, Value>();

@@ -2,8 +2,7 @@ import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
 
 /** Every way an ONNX file can fail to give a layer. Each wants a heading in docs/findings.md. */
-export const onnxErrorCodes = ['onnx-unreadable', 'onnx-syntax', 'onnx-too-large', 'onnx-no-transformer', 'onnx-incomplete'] as const;
-export type OnnxErrorCode = (typeof onnxErrorCodes)[number];
+export type OnnxErrorCode = 'onnx-unreadable' | 'onnx-syntax' | 'onnx-too-large' | 'onnx-no-transformer' | 'onnx-incomplete';
 
 /** Code of the remarks on what a graph leaves uncertain. */
 export const onnxDoubtCode = 'onnx-doubt';

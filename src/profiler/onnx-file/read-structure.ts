@@ -71,7 +71,7 @@ async function sizeOf(file: string): Promise<number> {
 }
 
 /** A failure of the file system as the user can understand it; anything else as it is. */
-export function systemFailure(file: string, error: unknown): unknown {
+function systemFailure(file: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
   const unreadable = (what: string, remedy: string): ExpectedError => onnxError('onnx-unreadable', file, what, remedy);
   switch (error.code) {

@@ -116,7 +116,11 @@ describe('terapipe', () => {
   });
 
   it('takes a terapipe.json on standard input', async () => {
-    const config = { model: { layers: 4, hidden: 256, heads: 4 }, layout: { tensor: 1, pipeline: 2, data: 1 }, training: { globalBatch: 4, sequenceLength: 512 } }; // prettier-ignore
+    const config = {
+      model: { layers: 4, hidden: 256, heads: 4 },
+      layout: { tensor: 1, pipeline: 2, data: 1 },
+      training: { globalBatch: 4, sequenceLength: 512 },
+    };
     const answer = await json(['memory', '-'], 0, JSON.stringify(config));
     assert.equal((answer['stages'] as readonly Json[]).length, 2);
     const referring = { ...config, model: 'configs/llama-tiny/config.json' };

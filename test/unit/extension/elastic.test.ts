@@ -4,7 +4,7 @@ import { hoverAt } from '../../../src/extension/language/hover-text';
 import { lensesOf } from '../../../src/extension/language/lens-text';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
-import { english } from '../../../src/extension/platform/translate';
+import { english } from '../../../src/core/translate';
 import { smallModel, smallRun, testWorld, uri } from './world';
 
 const run = uri('terapipe.json');

@@ -8,7 +8,7 @@ import { inlayTexts } from '../../../src/extension/language/inlay-text';
 import { factRows } from '../../../src/extension/language/launcher-outline';
 import { lensesOf } from '../../../src/extension/language/lens-text';
 import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
-import { english } from '../../../src/extension/platform/translate';
+import { english } from '../../../src/core/translate';
 import { shellReader } from '../core/formats/shell/shell-reader';
 import { nextTurn, smallModel, testWorld, uri } from './world';
 

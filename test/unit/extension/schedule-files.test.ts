@@ -8,7 +8,7 @@ import { pageStateOf } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
 import { maximumDrawnCells, tooLargeToDraw } from '../../../src/extension/sessions/schedule-size';
 import { scheduleLensText } from '../../../src/extension/language/schedule-text';
-import { english } from '../../../src/extension/platform/translate';
+import { english } from '../../../src/core/translate';
 import { nextTurn, testWorld, uri } from './world';
 
 const file = uri('two%20ranks.csv');

@@ -13,7 +13,7 @@ import { lensesOf } from '../../../src/extension/language/lens-text';
 import { newConfigText } from '../../../src/extension/sessions/new-config';
 import { locatedValues } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
-import { english } from '../../../src/extension/platform/translate';
+import { english } from '../../../src/core/translate';
 import { smallModel, smallRun, testWorld, uri } from './world';
 
 const run = uri('terapipe.json');

@@ -93,7 +93,7 @@ function cutList(numbers: readonly number[]): string {
 }
 
 /** What the fastest cut gains over PipeTransformer's. */
-export function gainText(balances: readonly BalanceChoice[]): string {
+function gainText(balances: readonly BalanceChoice[]): string {
   const greedy = balances.find(({ name }) => name === 'greedy');
   const best = balances.reduce<BalanceChoice | undefined>(
     (least, choice) => (least === undefined || choice.pipelineMs < least.pipelineMs ? choice : least),

@@ -49,7 +49,7 @@ export function tieMs({ plans, best, cost }: LayoutAnswer): number {
 }
 
 /** What schedules are told apart by: `1F1B`, `interleaved 1F1B`, `TeraPipe`. */
-export function scheduleOf({ name }: PageLayout): string {
+function scheduleOf({ name }: PageLayout): string {
   return name.split(',')[0] ?? name;
 }
 

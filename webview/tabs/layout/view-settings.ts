@@ -1,5 +1,5 @@
 /** Columns that the found layouts can be ordered by. */
-export const layoutColumns = ['step', 'memory', 'bubble', 'tokens', 'mfu'] as const;
+const layoutColumns = ['step', 'memory', 'bubble', 'tokens', 'mfu'] as const;
 export type LayoutColumn = (typeof layoutColumns)[number];
 
 /** How the person looks at the layouts found. */

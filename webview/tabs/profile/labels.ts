@@ -54,7 +54,7 @@ export function kneeSentence(knee: Knee): string {
 }
 
 /** Tokens a second with at most three digits: `48,200`, `1.2M`. */
-export function rateText(perSecond: number): string {
+function rateText(perSecond: number): string {
   return perSecond < 1000 ? formatNumber(perSecond) : formatCount(Math.round(Number(perSecond.toPrecision(3))));
 }
 

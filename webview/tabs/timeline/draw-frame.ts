@@ -73,7 +73,7 @@ export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, id
 }
 
 /** 1, 2, 5, 10 ...: how many rows share a label of 14 px. */
-export function labelEvery(rowPx: number): number {
+function labelEvery(rowPx: number): number {
   const rows = 14 / rowPx;
   if (rows <= 1) return 1;
   const magnitude = 10 ** Math.floor(Math.log10(rows));

@@ -5,7 +5,7 @@ import { readMegatronYaml } from '../megatron/megatron-yaml';
 import { readNemo } from '../nemo/nemo';
 import type { YamlLauncherFormat } from './recognise';
 
-export { recogniseYaml, type YamlLauncherFormat } from './recognise';
+export { recogniseYaml } from './recognise';
 
 /** The reader of each format that is written in YAML. */
 export const yamlReaders: Readonly<Record<YamlLauncherFormat, LauncherReader>> = {

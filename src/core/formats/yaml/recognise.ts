@@ -11,7 +11,7 @@ const scannedKeys = 5000;
 const line = /^\uFEFF?([ ]*)(?:"([\w.-]{1,80})"|'([\w.-]{1,80})'|([\w.<-][\w.-]{0,79}))[ ]*:(?=[ \t\r\n]|$)/gm;
 
 /** Scans the first 256 KiB and 5,000 keys; works on broken files too. In a flow mapping (`{ "a": 1 }`) every key that begins a line counts as one of the top level. */
-export function yamlHead(text: string): YamlHead {
+function yamlHead(text: string): YamlHead {
   const sections = new Map<string, Set<string>>();
   const isFlow = /^\uFEFF?(?:\s|#[^\n]*\n|---)*\{/.test(text.slice(0, 10_000));
   let current: Set<string> | null = null;
@@ -43,18 +43,18 @@ export function recogniseYaml(text: string): YamlLauncherFormat | null {
 }
 
 /** A functional test of Megatron-LM (`MODEL_ARGS` with flags), or its `--yaml-cfg`. */
-export function isMegatronYaml({ sections }: YamlHead): boolean {
+function isMegatronYaml({ sections }: YamlHead): boolean {
   if ([...(sections.get('MODEL_ARGS') ?? [])].some((name) => name.startsWith('--'))) return true;
   return sections.has('language_model') && hasAny(sections.get('model_parallel'), parallelSizes);
 }
 
 /** NeMo 1.x: a Lightning trainer, and a model with Megatron's parallel sizes. Its speech and vision configs have none. */
-export function isNemo({ sections }: YamlHead): boolean {
+function isNemo({ sections }: YamlHead): boolean {
   return sections.has('trainer') && hasAny(sections.get('model'), [...parallelSizes, 'encoder_seq_length']);
 }
 
 /** Overrides of a Megatron-Bridge recipe: Megatron Core's parallel sizes under `model`, or its batch sizes under `train`; no Lightning trainer. */
-export function isMegatronBridge({ sections }: YamlHead): boolean {
+function isMegatronBridge({ sections }: YamlHead): boolean {
   if (sections.has('trainer')) return false;
   const train = sections.get('train');
   const trains =
@@ -66,7 +66,7 @@ export function isMegatronBridge({ sections }: YamlHead): boolean {
 }
 
 /** GPT-NeoX, in either spelling: two of its keys, at least one of which no other launcher has. */
-export function isGptNeox({ sections }: YamlHead): boolean {
+function isGptNeox({ sections }: YamlHead): boolean {
   const names = new Set([...sections.keys()].map((name) => name.replaceAll('-', '_')));
   return hasAny(names, neoxOnly) && [...neoxOnly, ...neoxToo].filter((name) => names.has(name)).length >= 3;
 }

@@ -79,7 +79,7 @@ export function layersPerStageOf(facts: Facts, format: ConfigFormat): number | n
 }
 
 /** Whether no setting gives some stages other numbers of layers. */
-export function dealsEvenly(facts: Facts): boolean {
+function dealsEvenly(facts: Facts): boolean {
   return facts.firstStageLayers === undefined && facts.lastStageLayers === undefined && facts.pipelineLayout === undefined;
 }
 

@@ -7,8 +7,6 @@ import { sharedFindings } from './shared';
 import type { Plan } from '../../planner/plan';
 import type { Remedy } from './remedies';
 
-export { settingEdits } from './settings';
-
 const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
 
 /**

@@ -41,7 +41,7 @@ const maximumTrialOperations = 200_000;
  * Looks for the smallest changes with which a step fits: yields a run with a change, is sent its plan (null where it cannot be planned), and returns those that fit, smallest change first. The caller plans, here or on another
  * thread. At most `mostTrials` are yielded; what does not fit by memory alone is not.
  */
-export function* remediesFor(run: Run, plan: Plan): Generator<Run, readonly Remedy[], Plan | null> {
+function* remediesFor(run: Run, plan: Plan): Generator<Run, readonly Remedy[], Plan | null> {
   const chosen = chosenOf(plan);
   if (chosen.fits) return [];
   const found = otherSchedule(plan, chosen);

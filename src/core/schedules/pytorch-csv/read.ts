@@ -7,9 +7,6 @@ import { microBatchesOf, structureOf, type ActionIndex } from './structure';
 import { stuckProblems } from './deadlock';
 import { readTable } from './table';
 
-export type { CsvProblem, CsvProblemCode } from './problems';
-export { isScheduleCsv } from './cells';
-
 /** The two kinds of files PyTorch writes and reads: passes alone, or passes with every send, receive and gathering of weights. */
 export type CsvFormat = 'compute_only' | 'compute_comms';
 

@@ -81,6 +81,9 @@ describe('Two plans side by side', () => {
 
   it('have stages of either plan, empty where one has fewer', () => {
     const { stages } = comparePlans(plan, makePlan(changed(base, {}, { pipeline: 8 })), names);
-    assert.deepEqual(stages.map(({ a, b }) => [a === null, b === null]), [...Array.from({ length: 4 }, () => [false, false]), ...Array.from({ length: 4 }, () => [true, false])]); // prettier-ignore
+    assert.deepEqual(
+      stages.map(({ a, b }) => [a === null, b === null]),
+      [...Array.from({ length: 4 }, () => [false, false]), ...Array.from({ length: 4 }, () => [true, false])],
+    );
   });
 });

@@ -59,7 +59,10 @@ describe('difference of two texts', () => {
           assert.ok(place.range.start > end || end === -1, 'edits touch');
           end = place.range.end;
         }
-        const edited = edits.reduceRight((text, { place: { range }, newText }) => text.slice(0, range.start) + newText + text.slice(range.end), before); // prettier-ignore
+        const edited = edits.reduceRight(
+          (text, { place: { range }, newText }) => text.slice(0, range.start) + newText + text.slice(range.end),
+          before,
+        );
         assert.equal(edited, after);
         const diff = unifiedDiff(before, after, 'a', 'b');
         assert.equal(before === after ? '' : diff.slice(0, 14), before === after ? diff : '--- a\n+++ b\n@@');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { familyNames } from '../../../../src/core/formats/families';
+import { families } from '../../../../src/core/formats/families';
 import type { FactName } from '../../../../src/core/formats/facts';
 import { parametersOf } from '../../../../src/core/formats/huggingface/count';
 import { factsOfHuggingFace, readHuggingFace } from '../../../../src/core/formats/huggingface/reader';
@@ -266,7 +266,7 @@ describe('families of HuggingFace configs', () => {
       'n_routed_experts',
       'tie_word_embeddings',
     ];
-    for (const [family, model_type] of familyNames.entries())
+    for (const [family, model_type] of Object.keys(families).entries())
       for (const key of keys)
         for (const value of values.filter((_, index) => index % 4 === family % 4)) {
           try {

@@ -117,7 +117,10 @@ describe('a search with measured times', () => {
       'virtualStages',
     ] as const);
     const wanted = { ...base, schedule: '1F1B' as const, profile: { file: 'half.json', profile } };
-    const [{ best }, { best: analytic }] = [searchLayouts({ request: wanted, fixed: sizes }), searchLayouts({ request: { ...wanted, profile: null }, fixed: sizes })]; // prettier-ignore
+    const [{ best }, { best: analytic }] = [
+      searchLayouts({ request: wanted, fixed: sizes }),
+      searchLayouts({ request: { ...wanted, profile: null }, fixed: sizes }),
+    ];
     assert.ok(Math.abs(best.iterationMs / analytic.iterationMs - 1) > 0.2);
   });
 

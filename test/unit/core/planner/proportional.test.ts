@@ -56,7 +56,8 @@ describe('slices over stages that differ', () => {
       const largest = Math.max(...cut);
       stages.factors!.forEach((factor, stage) => assert.ok(Math.abs(factor - cut[stage]! / largest) < 1e-12));
       const { certificate, pipelineMs } = certified(wanted);
-      const best = bruteForce({ batch: 2, tokens: 1024, unit: 128, stages: 4, cost: stages.cost, maximumBatchSlice: 1, stageFactors: stages.factors! });
+      const { cost, factors } = stages;
+      const best = bruteForce({ batch: 2, tokens: 1024, unit: 128, stages: 4, cost, maximumBatchSlice: 1, stageFactors: factors! });
       assert.ok(best);
       assert.match(certificate.note, /for stages that take 0.\d+ to 1 times as long/);
       assert.ok(certificate.optimumMs >= best.latencyMs * (1 - 1e-9), `${certificate.optimumMs} and ${best.latencyMs}`);

@@ -23,7 +23,8 @@ describe('transfers of each chunk', () => {
         const unit = Float64Array.from({ length: 6 }, (_, index) => 0.25 * (index + 1));
         const alike: Transfers = { forwardMs: unit, backwardMs: unit, link: { forwardMs: unit, backwardMs: unit }, mode };
         const each = Float64Array.from({ length: cells }, (_, cell) => unit[cell % 6]!);
-        const perChunk: Transfers = { forwardMs: each, backwardMs: each, link: { forwardMs: each, backwardMs: each }, perChunk: true, mode };
+        const eachWay = { forwardMs: each, backwardMs: each };
+        const perChunk: Transfers = { ...eachWay, link: eachWay, perChunk: true, mode };
         const [a, b] = [alike, perChunk].map((transfers) => simulate(schedule, durations, transfers));
         assert.deepEqual([b!.startMs, b!.endMs, b!.makespanMs], [a!.startMs, a!.endMs, a!.makespanMs], `${name}, ${mode}`);
       }

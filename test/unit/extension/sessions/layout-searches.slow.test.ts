@@ -9,7 +9,7 @@ import { layoutLensText } from '../../../../src/extension/language/lens-text';
 import { pageLayoutOf } from '../../../../src/extension/views/layout-page';
 import { layoutQuestions } from '../../../../src/extension/sessions/layout-questions';
 import { createLayoutSearches, type LayoutSearches } from '../../../../src/extension/sessions/layout-searches';
-import { english } from '../../../../src/extension/platform/translate';
+import { english } from '../../../../src/core/translate';
 import { shellReader } from '../../core/formats/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testWorld, uri, type TestWorld } from '../world';
 

@@ -99,8 +99,16 @@ describe('a plan as an HTML page', () => {
     const first = plan.candidates[0]!;
     const nasty: Plan = {
       ...plan,
-      request: { ...plan.request, title: hostile, model: { ...plan.request.model, modelType: hostile }, assumptions: [{ key: hostile, value: hostile, because: hostile }] }, // prettier-ignore
-      candidates: [{ ...first, name: hostile, memory: { ...first.memory, runtime: hostile, marginBecause: hostile } }, ...plan.candidates.slice(1)], // prettier-ignore
+      request: {
+        ...plan.request,
+        title: hostile,
+        model: { ...plan.request.model, modelType: hostile },
+        assumptions: [{ key: hostile, value: hostile, because: hostile }],
+      },
+      candidates: [
+        { ...first, name: hostile, memory: { ...first.memory, runtime: hostile, marginBecause: hostile } },
+        ...plan.candidates.slice(1),
+      ],
       reasons: [hostile],
       cost: { ...plan.cost, description: hostile, errorBecause: hostile },
     };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readHuggingFace } from '../../../../../src/core/formats/huggingface/reader';
-import { familyNames } from '../../../../../src/core/formats/families';
+import { families } from '../../../../../src/core/formats/families';
 import { modelSpecOf } from '../../../../../src/core/formats/written-model';
 import { valuesOf } from '../../../../../src/core/spec/located';
 import { parameterCount } from '../../../../../src/core/model/parameters';
@@ -28,7 +28,9 @@ describe('HuggingFace config reader', () => {
   });
 
   it('fills each family by its documented defaults', () => {
-    const parameters = Object.fromEntries(familyNames.map((name) => [name, parameterCount(modelSpecOf(read({ model_type: name }).model))]));
+    const parameters = Object.fromEntries(
+      Object.keys(families).map((name) => [name, parameterCount(modelSpecOf(read({ model_type: name }).model))]),
+    );
     // What the class of each family instantiated with its defaults reports as num_parameters().
     assert.equal(parameters['gpt2'], 124_439_808);
     assert.equal(parameters['llama'], 6_738_415_616);
@@ -39,7 +41,7 @@ describe('HuggingFace config reader', () => {
 
   it('knows where each family has biases and norms', () => {
     const traits = Object.fromEntries(
-      familyNames.map((name) => {
+      Object.keys(families).map((name) => {
         const { qkvBias, attentionOutputBias, mlpBias, norm, qkNorm, positions, gatedMlp } = valuesOf(read({ model_type: name }).model);
         return [name, { qkvBias, attentionOutputBias, mlpBias, norm, qkNorm, positions, gatedMlp }];
       }),

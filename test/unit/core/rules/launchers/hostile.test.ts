@@ -51,7 +51,8 @@ const words = ['recomputeGranularity', 'recomputeMethod', 'attention', 'schedule
 const switches = ['sequenceParallel', 'overlapP2p', 'cpuOffloading', 'variableSequenceLengths', 'latentAttention', 'embeddingAsLayer', 'lossAsLayer', 'gatedMlp'] as FactName[]; // prettier-ignore
 const formats: readonly LauncherFormat[] = ['megatron-shell', 'megatron-yaml', 'nemo', 'megatron-bridge', 'torchtitan', 'deepspeed', 'gpt-neox']; // prettier-ignore
 
-const valuesOf = (names: readonly FactName[], value: fc.Arbitrary<unknown>) => fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] }); // prettier-ignore
+const valuesOf = (names: readonly FactName[], value: fc.Arbitrary<unknown>) =>
+  fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
 const values = fc
   .tuple(
     valuesOf(counts, count),

@@ -6,11 +6,13 @@ import fc from 'fast-check';
 import { applyOverrides } from '../../../../../src/core/formats/overrides';
 import type { Run } from '../../../../../src/core/formats/run';
 import type { Finding } from '../../../../../src/core/findings';
-import { findingOfError, findingsOf, settingEdits } from '../../../../../src/core/rules/plan/findings';
+import { findingOfError, findingsOf } from '../../../../../src/core/rules/plan/findings';
+import { settingEdits } from '../../../../../src/core/rules/plan/settings';
 import { csvProblemCodes } from '../../../../../src/core/schedules/pytorch-csv/problems';
 import { documentedCodes, planRules, sharedRules } from '../../../../../src/core/rules/table';
 import { configErrorCodes } from '../../../../../src/core/formats/errors';
-import { divisorsOf, nearest, nearestMultiples } from '../../../../../src/core/numbers';
+import { divisorsOf, nearest } from '../../../../../src/core/numbers';
+import { multiplesNear } from '../../../../../src/core/rules/launchers/rule';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../../src/core/planner/plan';
 import { findRemedies, mostTrials, remedyText } from '../../../../../src/core/rules/plan/remedies';
@@ -448,9 +450,9 @@ describe('numbers near', () => {
   it('offers valid values only, the nearest first', () => {
     fc.assert(
       fc.property(count, count, (step, wanted) => {
-        const near = nearestMultiples(step, wanted);
-        assert.ok(near.length > 0 || wanted % step === 0);
-        for (const value of near) assert.ok(value > 0 && value % step === 0 && Math.abs(value - wanted) <= Math.max(step, wanted));
+        const near = multiplesNear(step, wanted);
+        assert.equal(near.length, 2);
+        for (const value of near) assert.ok(value > 0 && value % step === 0 && value !== wanted && Math.abs(value - wanted) <= 2 * step);
         const distances = nearest(divisorsOf(step), wanted).map((value) => Math.abs(value - wanted));
         assert.deepEqual([...distances].sort((a, b) => a - b), distances); // prettier-ignore
       }),

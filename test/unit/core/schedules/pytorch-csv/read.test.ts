@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { isScheduleCsv, readScheduleCsv, type WantedSchedule } from '../../../../../src/core/schedules/pytorch-csv/read';
+import { isScheduleCsv } from '../../../../../src/core/schedules/pytorch-csv/cells';
+import { readScheduleCsv, type WantedSchedule } from '../../../../../src/core/schedules/pytorch-csv/read';
 import { writeScheduleCsv } from '../../../../../src/core/schedules/pytorch-csv/write';
 import { scheduleOf } from './schedules';
 
