@@ -215,7 +215,7 @@ export const comparedCases: readonly Case[] = [
       const same = plansAnswerOf('plans-2', launched(), launched());
       await send({ type: 'comparison', comparison: comparisonOf(same) });
       await section(page).getByText('are the same plan').waitFor();
-      await section(page).getByText('both ask for the same').waitFor();
+      await section(page).getByText('both requests are the same').waitFor();
       await send({ type: 'comparison', comparison: comparisonOf(same, { answer: { id: 'lost', sent: true } }) });
       await lanes(page).waitFor({ state: 'hidden' });
       await send({ type: 'comparison', comparison: null });

@@ -89,7 +89,7 @@ export const layoutCases: readonly Case[] = [
       await tell('found', 0);
       await page.getByText('In progress.').waitFor();
       await tell('helping', -1);
-      await page.getByText('Looking into what would help').waitFor();
+      await page.getByText('Finding what would help').waitFor();
       // Messages that come between press and release must not cost the click.
       const cancel = (await page.getByRole('button', { name: 'Cancel' }).boundingBox())!;
       await page.mouse.move(cancel.x + 10, cancel.y + 10);
