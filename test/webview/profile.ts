@@ -75,7 +75,7 @@ export const profileCases: readonly Case[] = [
     steps: async (open) => {
       const { page, send } = open;
       const button = page.locator('.profile-empty').getByRole('button', { name: 'Profile on this GPU', includeHidden: true });
-      assert.equal(await button.isDisabled(), true);
+      await until('the button off', () => button.isDisabled());
       await button.click({ force: true });
       await page.evaluate(
         `document.querySelector('.profile-view vscode-button').dispatchEvent(new MouseEvent('click', { bubbles: true }))`,
