@@ -44,7 +44,6 @@ const manyParameters = {
     'src/core/export/launchers/edit-launcher.ts',
     'src/core/formats/shell/evaluate.ts',
     'src/core/memory-model/count.ts',
-    'src/core/resolve/{first-layout,resolve-layout,resolve}.ts',
     'src/core/rules/plan/settings.ts',
     'src/core/time-model/{expert-time,ssm-time}.ts',
     'src/extension/sessions/plan-sessions.ts',

@@ -16,9 +16,9 @@ if (parentPort === null) relayPlanner(__filename);
 else
   servePlanner(parentPort, workerData, {
     plan: (request, options) => makePlan(request, { ...options, drawnOperations }),
-    resolve: ({ run, defaults, found }) => resolveRun(run, defaults, found),
+    resolve: ({ run, defaults, found }, signal) => resolveRun(run, defaults, found, signal),
     remedies: ({ run, defaults, found }, plan, signal) =>
-      findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults, found), { signal, drawnOperations: 0 })),
+      findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults, found, signal), { signal, drawnOperations: 0 })),
     elastic: (request, { signal }) => answerElastic(request, signal),
     search: answerSearch,
     compare: makeCompare(),

@@ -28,7 +28,7 @@ interface PlannerOptions {
 /** Planners, one a kind of request, that look at their signal often. Only what waits for a disk is asynchronous. */
 export interface Planners {
   readonly plan: (request: PlanRequest, options: PlannerOptions) => Plan;
-  readonly resolve: (asked: ResolveAsked) => PlanRequest;
+  readonly resolve: (asked: ResolveAsked, signal: CancelSignal) => PlanRequest;
   readonly remedies: (asked: ResolveAsked, plan: Plan, signal: CancelSignal) => readonly Remedy[];
   readonly elastic: (request: ElasticRequest, options: PlannerOptions) => ElasticAnswer;
   readonly search: typeof answerSearch;
@@ -83,7 +83,7 @@ async function answerTo(
     case 'plan':
       return { type: 'plan', id, plan: planners.plan(request.request, options) };
     case 'resolve':
-      return { type: 'resolve', id, request: planners.resolve(request) };
+      return { type: 'resolve', id, request: planners.resolve(request, signal) };
     case 'remedies':
       return { type: 'remedies', id, remedies: planners.remedies(request, request.plan, signal) };
     case 'elastic':

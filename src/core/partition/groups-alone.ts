@@ -1,6 +1,6 @@
 import { clusterText } from '../cluster/groups';
 import type { Given } from '../formats/given';
-import { ExpectedError } from '../errors';
+import { ExpectedError, type CancelSignal } from '../errors';
 import { formatNumber } from '../format';
 import type { Located } from '../spec/located';
 import { fittingLayout } from './mixed-layout';
@@ -10,18 +10,18 @@ import type { Layout, PlanRequest } from '../spec/request';
 /**
  * One line on what each group of nodes would take by itself, of the step of all: sizes chosen anew, both by the estimate that places stages (1F1B). None on a plain cluster.
  */
-export function groupsAlone(request: PlanRequest): string[] {
+export function groupsAlone(request: PlanRequest, signal?: CancelSignal): string[] {
   const { model, training, layout, cluster, constants, schedule } = request;
   const { groups } = cluster;
   if (groups === undefined) return [];
-  const together = placeStages({ inputs: { model, training, layout, cluster, constants }, schedule }).stepMs;
+  const together = placeStages({ inputs: { model, training, layout, cluster, constants }, schedule, signal }).stepMs;
   const said = groups.map((group) => {
     const alone = { ...group, groups: [group] };
     const { context, expert, expertTensor } = layout;
     const given = kept({ context, expert, ...(expertTensor === undefined ? {} : { expertTensor }) });
     const trainingOn = ({ tensor }: Layout) => ({ ...training, sequenceParallel: tensor > 1 });
     try {
-      const found = fittingLayout({ given, model, cluster: alone, constants, schedule, trainingOn });
+      const found = fittingLayout({ given, model, cluster: alone, constants, schedule, trainingOn, signal });
       const times = found === null ? null : (found.stepMs * training.globalBatch) / together;
       return `${clusterText(group)} alone ${times === null ? 'would not fit it' : `would take ${formatNumber(times)}x the time`}`;
     } catch (error) {

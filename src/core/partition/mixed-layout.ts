@@ -11,10 +11,10 @@ import { divisorsOf, greatestDivisor } from '../numbers';
 import type { ScheduleName } from '../spec/schedule-names';
 import { isBetter, moreStagesThanLayers, placeStagesWithin, type Placement, type PlacementProblem, type Standing } from './place-stages';
 import type { Layout, TrainingSpec } from '../spec/request';
-import type { Counter } from './stage-budget';
+import type { Watch } from './stage-budget';
 
 /** What a layout on nodes of several kinds is looked for with. */
-export interface MixedProblem {
+export interface MixedProblem extends Watch {
   readonly given: Given<Layout>;
   readonly model: ModelSpec;
   readonly cluster: ClusterSpec;
@@ -22,7 +22,6 @@ export interface MixedProblem {
   readonly schedule: ScheduleName | null;
   /** The training on a layout of these sizes. */
   readonly trainingOn: (layout: Layout) => TrainingSpec;
-  readonly counter?: Counter;
 }
 
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
@@ -73,13 +72,13 @@ function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedPro
 }
 
 /** The best of some sizes, the first of those that are equal; null where none is as good as what is known. Most model parallelism goes first: it is what fits, and few others are then worth more than a look. */
-function bestOf({ schedule, counter }: MixedProblem, sizes: readonly SizesToPlace[], known?: Standing): Placement | null {
+function bestOf({ schedule, counter, signal }: MixedProblem, sizes: readonly SizesToPlace[], known?: Standing): Placement | null {
   let best: Placement | null = null;
   for (const inputs of sizes.toReversed()) {
     const { globalBatch } = inputs.training;
     const against = best ?? known;
     const scaled = against === undefined ? undefined : { ...against, stepMs: against.stepMs * globalBatch };
-    const placement = placeStagesWithin({ inputs, schedule, ...(counter === undefined ? {} : { counter }) }, scaled);
+    const placement = placeStagesWithin({ inputs, schedule, counter, signal }, scaled);
     if (placement === null) continue;
     const other = { ...placement, stepMs: placement.stepMs / globalBatch };
     if (against === undefined || !isBetter(against, other)) best = other;

@@ -11,7 +11,7 @@ import type { ScheduleName } from '../spec/schedule-names';
 import { canCut, cutLayers } from './cut-layers';
 import type { Layout } from '../spec/request';
 import { chunksPerStage, kindFor } from './scheduling';
-import { layersPeak, layersTime, microBatchOf, type Counter, type OfStage } from './stage-budget';
+import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';
 import { cutShapes, dealtToChunks } from './stages';
 
@@ -21,12 +21,10 @@ const mostOrderedGroups = 4;
 const countedPerStage = 3;
 
 /** A cluster of several kinds of nodes, and a layout whose stages are to be placed on them. */
-export interface PlacementProblem {
+export interface PlacementProblem extends Watch {
   readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
   /** What the stages are cut for; null: 1F1B. */
   readonly schedule: ScheduleName | null;
-  /** Counts stages whose time or memory is worked out. */
-  readonly counter?: Counter;
 }
 
 /** What a placement is compared by. */
@@ -107,11 +105,12 @@ interface Budgets {
   readonly peakBytes: OfStage;
 }
 
-function budgetsOf({ inputs, schedule, counter }: PlacementProblem): Budgets {
+function budgetsOf(problem: PlacementProblem): Budgets {
+  const { inputs, schedule } = problem;
   const { cluster, layout } = inputs;
   return {
-    timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }, counter)),
-    peakBytes: layersPeak(inputs, () => inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs)), counter),
+    timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }, problem)),
+    peakBytes: layersPeak(inputs, () => inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs)), problem),
   };
 }
 

@@ -6,6 +6,7 @@ import { staticBytes, totalBytes } from '../memory-model/static';
 import { withFurtherLayers } from '../model/multi-token-prediction';
 import { partOfModel } from '../model/layers';
 import type { WorkUnit } from '../schedules/schedule';
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { chunkCost } from './offload';
 
 /** What a stage takes or holds with layers `from` to `to` (not included) of the model. */
@@ -16,13 +17,19 @@ export interface Counter {
   count: number;
 }
 
+/** Who looks on while stages are worked out. */
+export interface Watch {
+  readonly counter?: Counter | undefined;
+  readonly signal?: CancelSignal | undefined;
+}
+
 /** One micro-batch of whole sequences. */
 export function microBatchOf({ training }: MemoryInputs): WorkUnit {
   return { microBatch: 0, slice: 0, batch: training.microBatch, tokens: training.sequenceLength, context: 0 };
 }
 
 /** Forward and backward of one micro-batch, ms, remembered. */
-export function layersTime(inputs: CostInputs, counter?: Counter): OfStage {
+export function layersTime(inputs: CostInputs, watch: Watch = {}): OfStage {
   const { batch, tokens } = microBatchOf(inputs);
   return remembered(
     inputs,
@@ -30,12 +37,12 @@ export function layersTime(inputs: CostInputs, counter?: Counter): OfStage {
       const { forwardMs, backwardMs } = chunkCost(inputs, shape)(batch, tokens, 0);
       return forwardMs + backwardMs;
     },
-    counter,
+    watch,
   );
 }
 
 /** Peak of one GPU, bytes, while at most `inFlight` micro-batches, one number a stage, are between forward and backward: as `countMemory` of an order with one chunk a stage and whole backwards. */
-export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly number[], counter?: Counter): OfStage {
+export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly number[], watch: Watch = {}): OfStage {
   let inFlight: readonly number[] | undefined;
   const held = remembered(
     inputs,
@@ -47,7 +54,7 @@ export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly numb
         busiest: Math.max(momentBytes(forward), momentBytes(backward)),
       };
     },
-    counter,
+    watch,
   );
   return (stage, from, to) => {
     const { always, saved, busiest } = held(stage, from, to);
@@ -57,7 +64,7 @@ export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly numb
 }
 
 /** Stages of one shape are worked out once: by their number of layers where all are alike, by their ends otherwise. */
-function remembered<T>({ model, layout }: MemoryInputs, compute: (shape: StageShape) => T, counter: Counter = { count: 0 }): OfStage<T> {
+function remembered<T>({ model, layout }: MemoryInputs, compute: (shape: StageShape) => T, { counter, signal }: Watch): OfStage<T> {
   const { layers, layerKinds } = model;
   const known = new Map<number, T>();
   return (stage, from, to) => {
@@ -66,7 +73,8 @@ function remembered<T>({ model, layout }: MemoryInputs, compute: (shape: StageSh
     const key = ((start * (layers + 1) + (to - from)) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
     let value = known.get(key);
     if (value === undefined) {
-      counter.count++;
+      throwIfCancelled(signal);
+      if (counter !== undefined) counter.count++;
       known.set(key, (value = compute(withFurtherLayers(model, { layers: to - from, first, last, ...partOfModel(model, from, to) }))));
     }
     return value;

@@ -70,7 +70,7 @@ export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan 
     reasons: [
       ...runtimeNeeded(chosen, candidates),
       ...reasonsFor(chosen, candidates, cost.errorPercent),
-      ...groupsAlone(request),
+      ...groupsAlone(request, signal),
       ...offloadReason(pipeline.stageInputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
       ...betterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),

@@ -1,8 +1,8 @@
-import { ExpectedError } from '../errors';
+import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatDuration, formatNumber } from '../format';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
-import { pipelineOf, predict } from '../planner/predict';
+import { measure, pipelineOf } from '../planner/predict';
 import type { PlanRequest } from '../spec/request';
 
 /** Fractions of peak between which a GEMM efficiency is looked for: below, the GPU waits for something else; above 1 nothing runs. */
@@ -16,14 +16,17 @@ const steps = 20;
  * other layouts on the same machine follow. See docs/model/time.md, Calibration.
  *
  * @param iterationMs of one measured step.
- * @throws ExpectedError `calibration-unreachable` when no efficiency gives that time, `calibration-batch` when the batch is no whole number of micro-batches.
+ * @throws ExpectedError `calibration-unreachable` when no efficiency gives that time, `calibration-batch` when the batch is no whole number of micro-batches; CancelledError.
  */
-export function calibrated(request: PlanRequest, iterationMs: number): PlanRequest {
+export function calibrated(request: PlanRequest, iterationMs: number, signal?: CancelSignal): PlanRequest {
   const at = (gemmEfficiency: number): PlanRequest => {
     const { cluster } = request;
     return { ...request, cluster: { ...cluster, gpu: { ...cluster.gpu, gemmEfficiency, gemmEfficiencyKnown: true } } };
   };
-  const predicted = (gemmEfficiency: number): number => asLaunchedMs(at(gemmEfficiency));
+  const predicted = (gemmEfficiency: number): number => {
+    throwIfCancelled(signal);
+    return asLaunchedMs(at(gemmEfficiency), signal);
+  };
   const [slowest, fastest] = [predicted(least), predicted(most)];
   if (iterationMs < fastest || iterationMs > slowest) throw unreachable(request, iterationMs, fastest, slowest);
   let [low, high] = [least, most];
@@ -34,14 +37,15 @@ export function calibrated(request: PlanRequest, iterationMs: number): PlanReque
   }
   const gemmEfficiency = (low + high) / 2;
   const before = request.cluster.gpu.gemmEfficiency;
-  return { ...at(gemmEfficiency), calibration: { iterationMs, predictedMs: asLaunchedMs(request), gemmEfficiency, before } };
+  return { ...at(gemmEfficiency), calibration: { iterationMs, predictedMs: asLaunchedMs(request, signal), gemmEfficiency, before } };
 }
 
-function asLaunchedMs(request: PlanRequest): number {
+function asLaunchedMs(request: PlanRequest, signal: CancelSignal | undefined): number {
   const { schedule, slicing } = request;
   const name: ScheduleName = schedule ?? (slicing.scheme === null ? '1F1B' : 'TeraPipe');
   const scheme = slicing.scheme ?? microBatches(request);
-  return predict(pipelineOf(request), { id: 'given', name: 'as launched', schedule: name, scheme, certificate: null }).iterationMs;
+  const spec = { id: 'given', name: 'as launched', schedule: name, scheme, certificate: null } as const;
+  return measure(pipelineOf(request), spec, signal).iterationMs;
 }
 
 function microBatches({ training, layout }: PlanRequest): Scheme {

@@ -1,6 +1,7 @@
 import type { Run } from '../formats/run';
 import type { Given } from '../formats/given';
 import type { ClusterSpec } from '../spec/cluster';
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { defaultConstants } from '../spec/cost-constants';
 import { fitsMemory, usablePeakBytes, verdictOf } from '../memory-model/verdict';
 import type { Located } from '../spec/located';
@@ -17,6 +18,13 @@ import type { KeyedFamily } from '../layout-search/known';
 
 /** Training before its layout is known. */
 export type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
+
+/** What a layout is looked for with, beside what is given of it. */
+export interface PlannedModel {
+  readonly model: ModelSpec;
+  readonly draft: TrainingDraft;
+  readonly signal?: CancelSignal | undefined;
+}
 
 /** Four micro-batches a stage on every replica. */
 export function defaultGlobalBatch(layout: Layout, microBatch: number): number {
@@ -82,11 +90,11 @@ export function askedGpus({ tensor, pipeline, data, context, expert, expertTenso
 }
 
 /** The fewest nodes, doubled from one, on which a layout fits with room; else the fewest on which one fits, else on which one comes closest. */
-export function fewestNodes(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, oneNode: ClusterSpec): FoundCluster | null {
+export function fewestNodes(given: LayoutGiven, planned: PlannedModel, oneNode: ClusterSpec): FoundCluster | null {
   let best: FoundCluster | null = null;
   let [evaluations, estimates] = [0, 0];
   for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2) {
-    const found = firstLayout(given, draft, model, { ...oneNode, nodes });
+    const found = firstLayout(given, planned, { ...oneNode, nodes });
     evaluations += found?.evaluations ?? 0;
     estimates += found?.estimates ?? 0;
     if (found !== null && (best === null || isBetter(found, best))) best = { ...found, nodes };
@@ -106,8 +114,9 @@ function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
  *
  * The memory of at most `mostEvaluations` layouts is counted to find one, and of as many again, `leastSecondLooks` at least, to find a faster one; times of at most `mostEstimates` are bounded. What the search's bound on memory rules out is not counted.
  */
-export function firstLayout(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): FoundLayout | null {
-  const judge = judgeOf(given, draft, model, cluster);
+export function firstLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
+  const { model, draft } = planned;
+  const judge = judgeOf(given, planned, cluster);
   const layouts = possibleLayouts(given, draft, model, cluster);
   let best: JudgedLayout | null = null;
   for (const layout of layouts) {
@@ -152,7 +161,7 @@ interface Judge {
   readonly counts: { evaluations: number; estimates: number };
 }
 
-function judgeOf(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): Judge {
+function judgeOf(given: LayoutGiven, { model, draft, signal }: PlannedModel, cluster: ClusterSpec): Judge {
   const wanted = given.schedule?.value ?? '1F1B';
   const schedule = judgedBy[wanted] ?? wanted;
   const usableBytes = usablePeakBytes(cluster.gpu.memoryBytes);
@@ -167,6 +176,7 @@ function judgeOf(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, clu
   return {
     counts,
     look: (layout, most) => {
+      throwIfCancelled(signal);
       const training = trainingOf(layout);
       const least = leastBytes(boundsFor(layout), schedule, training, layout);
       const isRuledOut = least > usableBytes || counts.evaluations >= most;
@@ -177,6 +187,7 @@ function judgeOf(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, clu
       return { layout, fits, hasRoom: fits && peakBytes <= (1 - room) * usableBytes, peakBytes };
     },
     estimate: (layout) => {
+      throwIfCancelled(signal);
       counts.estimates++;
       const training = trainingOf(layout);
       const stageLayers = layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages);
@@ -196,14 +207,13 @@ function requestFor(model: ModelSpec, cluster: ClusterSpec, training: TrainingSp
 export function withoutTightDefaults(
   run: Run,
   { tensor, pipeline }: Given<Layout>,
-  draft: TrainingDraft,
-  model: ModelSpec,
+  planned: PlannedModel,
   oneNode: ClusterSpec,
   nodes: number | null,
 ): Run {
   const isDefault = (size: Located<number> | undefined): boolean => size?.source.kind === 'default';
   if ((!isDefault(tensor) && !isDefault(pipeline)) || run.groups !== undefined) return run;
-  const found = nodes === null ? fewestNodes(run, draft, model, oneNode) : firstLayout(run, draft, model, { ...oneNode, nodes });
+  const found = nodes === null ? fewestNodes(run, planned, oneNode) : firstLayout(run, planned, { ...oneNode, nodes });
   if (found === null || found.fits) return run;
   const layout = { ...run.layout };
   if (isDefault(tensor)) delete layout.tensor;

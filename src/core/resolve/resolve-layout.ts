@@ -6,7 +6,7 @@ import { formatCount } from '../format';
 import { parameterCount } from '../model/parameters';
 import type { ModelSpec } from '../spec/model';
 import type { Take } from './defaults-recorder';
-import { firstLayout, type FoundLayout, type TrainingDraft } from './first-layout';
+import { firstLayout, type FoundLayout, type PlannedModel } from './first-layout';
 import type { Layout } from '../spec/request';
 import { requireCut } from '../partition/stages';
 
@@ -16,18 +16,12 @@ import { requireCut } from '../partition/stages';
  * @param known the first layout, where it was found with the nodes.
  * @throws ExpectedError `layout-world-size`, `plan-stage-layers`.
  */
-export function resolveLayout(
-  run: Run,
-  training: TrainingDraft,
-  model: ModelSpec,
-  cluster: ClusterSpec,
-  known: FoundLayout | null,
-  take: Take,
-): Layout {
+export function resolveLayout(run: Run, planned: PlannedModel, cluster: ClusterSpec, known: FoundLayout | null, take: Take): Layout {
   const given = run.layout;
+  const { model } = planned;
   const world = cluster.nodes * cluster.gpusPerNode;
   requireCutGiven(given, model);
-  const found = known ?? firstLayout(run, training, model, cluster);
+  const found = known ?? firstLayout(run, planned, cluster);
   if (found === null) {
     throw new ExpectedError(
       'layout-world-size',

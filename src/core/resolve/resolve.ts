@@ -5,7 +5,7 @@ import { gpuPresets, type GpuPresetName } from '../cluster/presets';
 import { lacksBf16, type ClusterSpec, type GpuSpec } from '../spec/cluster';
 import { defaultConstants, type CostConstants } from '../spec/cost-constants';
 import { gpuOfProfile } from '../slice-times/device';
-import { ExpectedError } from '../errors';
+import { ExpectedError, type CancelSignal } from '../errors';
 import type { Located } from '../spec/located';
 import { parameterCount } from '../model/parameters';
 import { trainedModelOf } from '../formats/written-model';
@@ -30,6 +30,7 @@ import {
   withoutTightDefaults,
   type FoundCluster,
   type FoundLayout,
+  type PlannedModel,
   type TrainingDraft,
 } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
@@ -40,9 +41,10 @@ import { requireStacks, requireStacksOf } from '../planner/stack-rules';
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by the first that fits memory.
  *
  * @param found profiles that lie near the config; one that matches is used unless the files name another or none.
- * @throws ExpectedError `model-not-planned` for models of kinds that planning has no word for; `layout-world-size` when no layout uses the GPUs there are; `profile-mismatch` when the profile that the files name is of something else.
+ * @throws ExpectedError `model-not-planned` for models of kinds that planning has no word for; `layout-world-size` when no layout uses the GPUs there are; `profile-mismatch` when the profile that the files name is of something else;
+ * CancelledError.
  */
-export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = []): PlanRequest {
+export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = [], signal?: CancelSignal): PlanRequest {
   requirePlanned(run);
   const { assumptions, take } = chooser();
   for (const [key, { value, source }] of Object.entries(run.model)) {
@@ -54,21 +56,16 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const mixed = mixedCluster(run);
   const oneNode = mixed ?? resolveNode(run, defaults, take);
   const draft = resolveTraining(run, model, oneNode, take);
-  const fixing = withoutTightDefaults(
-    { ...run, layout: layoutGiven(run, take) },
-    run.layout,
-    draft,
-    model,
-    oneNode,
-    run.nodes?.value ?? defaults.nodes,
-  );
-  const assumed = mixed === null ? resolveNodes(fixing, defaults, draft, model, oneNode, take) : null;
+  const planned = { model, draft, signal };
+  const given = { ...run, layout: layoutGiven(run, take) };
+  const fixing = withoutTightDefaults(given, run.layout, planned, oneNode, run.nodes?.value ?? defaults.nodes);
+  const assumed = mixed === null ? resolveNodes(fixing, defaults, planned, oneNode, take) : null;
   const cluster = mixed ?? { ...oneNode, nodes: assumed?.nodes ?? 1 };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
   const layout =
     mixed === null
-      ? resolveLayout(fixing, draft, model, cluster, assumed?.found ?? null, take)
-      : resolveMixedLayout(fixing, draft, model, mixed, constants, take);
+      ? resolveLayout(fixing, planned, cluster, assumed?.found ?? null, take)
+      : resolveMixedLayout(fixing, planned, mixed, constants, take);
   const training = trainingOn(run, draft, layout, take);
   const { schedules: runs } = abilitiesOf(run);
   const request: PlanRequest = {
@@ -87,7 +84,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   };
   requireStacks(request);
   const profile = resolveProfile(run, request, found, take);
-  return calibratedTo(run, { ...request, profile }, take);
+  return calibratedTo(run, { ...request, profile }, take, signal);
 }
 
 /** The schedule that the files name; on one stage launchers run none, whatever their files name for later. */
@@ -110,7 +107,7 @@ function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, take: Take):
 }
 
 /** With the GPU's efficiency rescaled to a measured step that the files give; measured layer times need none. */
-function calibratedTo({ calibration }: Run, request: PlanRequest, take: Take): PlanRequest {
+function calibratedTo({ calibration }: Run, request: PlanRequest, take: Take, signal: CancelSignal | undefined): PlanRequest {
   const measured = calibration?.iterationMs;
   if (measured === undefined) return request;
   if (request.costTable !== null || request.profile !== null) {
@@ -118,7 +115,7 @@ function calibratedTo({ calibration }: Run, request: PlanRequest, take: Take): P
     return request;
   }
   try {
-    return calibrated(request, measured.value);
+    return calibrated(request, measured.value, signal);
   } catch (error) {
     if (!(error instanceof ExpectedError) || error.place !== undefined || measured.source.kind !== 'file') throw error;
     throw new ExpectedError(error.code, error.message, error.remedy, measured.source.place);
@@ -212,8 +209,7 @@ function mixedCluster(run: Run): ClusterSpec | null {
 /** Sizes, place and cut of the stages on nodes of several kinds. */
 function resolveMixedLayout(
   run: Run,
-  draft: TrainingDraft,
-  model: ModelSpec,
+  { model, draft, signal }: PlannedModel,
   cluster: ClusterSpec,
   constants: CostConstants,
   take: Take,
@@ -227,6 +223,7 @@ function resolveMixedLayout(
     constants,
     schedule: run.schedule?.value ?? null,
     trainingOn: (sizes) => trainingOn(run, draft, sizes, chooser().take),
+    signal,
   });
   const parameters = formatCount(parameterCount(model));
   const because = fits
@@ -278,8 +275,7 @@ function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpe
 function resolveNodes(
   run: Run,
   defaults: ResolveDefaults,
-  draft: TrainingDraft,
-  model: ModelSpec,
+  planned: PlannedModel,
   oneNode: ClusterSpec,
   take: Take,
 ): { readonly nodes: number; readonly found: FoundLayout | null } {
@@ -288,7 +284,7 @@ function resolveNodes(
     if (defaults.nodes !== null) return { value: defaults.nodes, because: becauseOfFace(defaults, 'nodes') };
     const asked = askedGpus(run.layout);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
-    found = fewestNodes(run, draft, model, oneNode);
+    found = fewestNodes(run, planned, oneNode);
     if (found?.fits === true)
       return { value: found.nodes, because: `the fewest on which the model fits${found.hasRoom ? ' with room to spare' : ''}` };
     return {

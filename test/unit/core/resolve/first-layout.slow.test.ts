@@ -203,7 +203,7 @@ describe('a model without a layout', () => {
       const [fastest, first] = [oneForwardOneBackward(request), oneForwardOneBackward(byMemory)];
       assert.ok(fastest.fits && first.fits);
       assert.ok(fastest.mfu >= first.mfu, `MFU ${fastest.mfu}, by memory alone ${first.mfu}`);
-      const found = fewestNodes(run, training, model, { ...cluster, nodes: 1 });
+      const found = fewestNodes(run, { draft: training, model }, { ...cluster, nodes: 1 });
       assert.ok(found !== null && found.nodes === cluster.nodes && found.hasRoom);
       assert.ok(found.evaluations <= Math.max(2 * looks, looks + leastSecondLooks), `${found.evaluations} looks, by memory alone ${looks}`);
       assert.ok(found.estimates <= mostEstimates, String(found.estimates));
@@ -241,8 +241,8 @@ describe('a model without a layout', () => {
       const run = await read('config.json', JSON.stringify(config));
       const { model, cluster, training } = resolveRun(run, defaults);
       const draft = training;
-      const found = fewestNodes(run, draft, model, { ...cluster, nodes: 1 });
-      const again = fewestNodes(run, draft, model, { ...cluster, nodes: 1 });
+      const found = fewestNodes(run, { draft, model }, { ...cluster, nodes: 1 });
+      const again = fewestNodes(run, { draft, model }, { ...cluster, nodes: 1 });
       assert.deepEqual(found, again);
       assert.ok(found?.hasRoom === true);
       assert.ok(found.evaluations > 0 && found.evaluations <= mostEvaluations * (Math.log2(found.nodes) + 2), String(found.evaluations));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { loadRun } from '../../../../src/core/formats/load';
-import { ExpectedError } from '../../../../src/core/errors';
+import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import type { ResolveDefaults } from '../../../../src/core/resolve/defaults';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import type { PlanRequest } from '../../../../src/core/spec/request';
@@ -141,4 +141,45 @@ describe('resolving a run', () => {
       return true;
     });
   });
+
+  const nodes = { nodes: 1, gpusPerNode: 8 };
+  const searched = {
+    'a layout on the fewest nodes': { model: { ...llama8b, layers: 80, hidden: 8192, heads: 64 } },
+    'a layout on nodes of two kinds': {
+      model: llama8b,
+      layout: { tensor: 4, data: 1 },
+      cluster: {
+        groups: [
+          { gpu: 'A100-80GB', ...nodes },
+          { gpu: 'V100-32GB', ...nodes },
+        ],
+      },
+    },
+    'an efficiency that gives a measured step': {
+      model: llama8b,
+      cluster: { gpu: 'A100-80GB', nodes: 1 },
+      layout: { tensor: 2, pipeline: 4, data: 1 },
+      training: { globalBatch: 16 },
+      calibration: { iterationMs: 12_000 },
+    },
+  };
+  for (const [what, config] of Object.entries(searched))
+    it(`looks for ${what} until it is cancelled, at each candidate`, async () => {
+      const run = await loadRun('terapipe.json', JSON.stringify(config), () => Promise.reject(new Error('no other file')));
+      const lookedUntil = (last: number): number => {
+        let looks = 0;
+        const signal = {
+          get aborted() {
+            looks++;
+            return looks > last;
+          },
+        };
+        if (last === Infinity) assert.deepEqual(resolveRun(run, defaults, [], signal), resolveRun(run, defaults));
+        else assert.throws(() => resolveRun(run, defaults, [], signal), CancelledError);
+        return looks;
+      };
+      const looks = lookedUntil(Infinity);
+      assert.ok(looks >= 22, String(looks));
+      for (const last of [0, 10, looks - 1]) assert.equal(lookedUntil(last), last + 1, 'nothing goes on after the signal');
+    });
 });
