@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { ResolveDefaults } from '../core/resolve/defaults';
 import { createPlannerClient } from '../worker/client';
 import { registerCodeLens } from './language/code-lens';
-import { comparisonWorld } from './sessions/comparison-context';
+import { comparisonHost } from './sessions/comparison-context';
 import { createComparisons } from './sessions/comparisons';
 import { createCommands, registerCommands } from './commands/commands';
 import { welcomeToSample } from './commands/open-sample';
@@ -98,7 +98,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   );
   const comparisons = keep(
     createComparisons(sessions, {
-      ...comparisonWorld(layouts, planner.plan),
+      ...comparisonHost(layouts, planner.plan),
       compare: comparer.compare,
       reportBug: (error) => reportBug(log, 'comparison', error),
     }),

@@ -27,8 +27,8 @@ export interface MeasureProgress {
   readonly fraction: number;
 }
 
-/** The clock and the ear of a measurement. */
-export interface MeasureWorld {
+/** Clock, progress and cancellation of a measurement. */
+export interface MeasureHost {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: MeasureProgress) => void) | undefined;
   /** Milliseconds since some moment. */
@@ -78,26 +78,21 @@ type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versio
  * @param startedMs when the budget began to run: opening the provider counts.
  * @throws nothing but bugs; a profile without samples is possible.
  */
-export async function measureProfile(
-  profiler: Profiler,
-  task: MeasureTask,
-  world: MeasureWorld,
-  startedMs = world.clock(),
-): Promise<Profile> {
+export async function measureProfile(profiler: Profiler, task: MeasureTask, host: MeasureHost, startedMs = host.clock()): Promise<Profile> {
   const course: Course = {
     entries: [],
     skipped: [],
     referenceMs: [],
     warnings: [...task.warnings, ...profiler.warnings],
     startedMs,
-    measuredAt: world.now(),
+    measuredAt: host.now(),
   };
   try {
-    await run(profiler, task, world, course);
-    return profileOf(profiler, task, world, course, shortage(course));
+    await run(profiler, task, host, course);
+    return profileOf(profiler, task, host, course, shortage(course));
   } catch (error) {
-    if (error instanceof CancelledError) return profileOf(profiler, task, world, course, 'cancelled');
-    if (error instanceof ExpectedError) return profileOf(profiler, task, world, course, `${error.message}; ${error.remedy}`);
+    if (error instanceof CancelledError) return profileOf(profiler, task, host, course, 'cancelled');
+    if (error instanceof ExpectedError) return profileOf(profiler, task, host, course, `${error.message}; ${error.remedy}`);
     throw error;
   }
 }
@@ -109,12 +104,12 @@ function shortage(course: Course): string | null {
   return first === undefined ? 'too few slices were measured in the time there was' : `no slices could be run (${first.detail})`;
 }
 
-async function run(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course): Promise<void> {
+async function run(profiler: Profiler, task: MeasureTask, host: MeasureHost, course: Course): Promise<void> {
   const { limits } = task.job;
   const domain: Domain = {
     unit: task.unit,
     sequence: limits.sequence,
-    tokens: await affordableTokens(profiler, task, world, course),
+    tokens: await affordableTokens(profiler, task, host, course),
     batches: batchesFor(profiler, limits.batch),
   };
   const { fit, holdOut } = firstCells(domain, seed);
@@ -133,7 +128,7 @@ async function run(profiler: Profiler, task: MeasureTask, world: MeasureWorld, c
   for (let round = 0, looks = 0; ; round++) {
     const active = course.entries.filter((entry) => needsMore(entry));
     if (active.length === 0) {
-      if (stopReason(progressOf(course, task, world)) !== null) return;
+      if (stopReason(progressOf(course, task, host)) !== null) return;
       // Every other time all cells get another chance before more are added: those that were timed while the machine was slow fall in line with the rest.
       if (looks++ % 2 === 0) {
         for (const entry of course.entries) if (entry.part === 'layer') entry.leastRounds = roundsOf(entry) + secondLookRounds;
@@ -151,14 +146,14 @@ async function run(profiler: Profiler, task: MeasureTask, world: MeasureWorld, c
       continue;
     }
     for (const entry of shuffled([...new Set([...active, reference])], seed + round)) {
-      if (isSpent(task, world, course)) {
+      if (isSpent(task, host, course)) {
         course.warnings.push(budgetWarning(course, task));
         return;
       }
       await measureOnce(profiler, entry, course);
       if (entry === reference && !entry.skipped) course.referenceMs.push(last(entry.forward.ms) + last(entry.backward.ms));
     }
-    report(profiler, task, world, course, active.length);
+    report(profiler, task, host, course, active.length);
   }
 }
 
@@ -171,11 +166,11 @@ function batchesFor({ device }: Profiler, largest: number): number[] {
 /**
  * The longest slice whose table fits the budget: halved from the limit until `passesInBudget` passes would. Contexts stay as long as the sequence, since short slices at long contexts are cheap.
  */
-async function affordableTokens(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course): Promise<number> {
+async function affordableTokens(profiler: Profiler, task: MeasureTask, host: MeasureHost, course: Course): Promise<number> {
   const { tokens } = task.job.limits;
   const probe = entryOf('layer', { batch: 1, tokens: Math.min(tokens, snapped(task.unit, 64)), context: 0 }, false);
-  report(profiler, task, world, course, 1);
-  for (let times = 0; times < 2 && !isSpent(task, world, course); times++) await measureOnce(profiler, probe, course);
+  report(profiler, task, host, course, 1);
+  for (let times = 0; times < 2 && !isSpent(task, host, course); times++) await measureOnce(profiler, probe, course);
   if (probe.skipped || roundsOf(probe) === 0) return tokens;
   const msPerToken = totalMs(probe) / probe.cell.tokens;
   let longest = tokens;
@@ -187,8 +182,8 @@ async function affordableTokens(profiler: Profiler, task: MeasureTask, world: Me
   return longest;
 }
 
-function isSpent(task: MeasureTask, world: MeasureWorld, course: Course): boolean {
-  return world.clock() - course.startedMs > task.budgetMs;
+function isSpent(task: MeasureTask, host: MeasureHost, course: Course): boolean {
+  return host.clock() - course.startedMs > task.budgetMs;
 }
 
 async function measureOnce(profiler: Profiler, entry: Entry, course: Course): Promise<void> {
@@ -230,28 +225,28 @@ function budgetWarning(course: Course, task: MeasureTask): string {
   return `Stopped after ${formatNumber(task.budgetMs / 1000)} s with ${plural(open, 'cell')} not measured often enough; a larger budget makes it surer`;
 }
 
-function report(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course, active: number): void {
-  if (world.onProgress === undefined) return;
-  const profile = profileOf(profiler, task, world, course, null);
-  const spent = (world.clock() - course.startedMs) / task.budgetMs;
+function report(profiler: Profiler, task: MeasureTask, host: MeasureHost, course: Course, active: number): void {
+  if (host.onProgress === undefined) return;
+  const profile = profileOf(profiler, task, host, course, null);
+  const spent = (host.clock() - course.startedMs) / task.budgetMs;
   const errors =
     profile.errors === null
       ? ''
       : `, error ${formatNumber(profile.errors.forward.meanPercent)} % forward, ${formatNumber(profile.errors.backward.meanPercent)} % backward`;
-  world.onProgress({
+  host.onProgress({
     profile,
     doing: `${plural(profile.samples.layer.length, 'slice')} measured, ${formatCount(active)} in this round${errors}`,
     fraction: Math.min(1, spent),
   });
 }
 
-function progressOf(course: Course, task: MeasureTask, world: MeasureWorld) {
+function progressOf(course: Course, task: MeasureTask, host: MeasureHost) {
   const samples = layerSamples(course);
   const fit = fitPart(samples);
-  return { errors: fit === null ? null : fitErrors(fit, samples), samples, spent: (world.clock() - course.startedMs) / task.budgetMs };
+  return { errors: fit === null ? null : fitErrors(fit, samples), samples, spent: (host.clock() - course.startedMs) / task.budgetMs };
 }
 
-function profileOf(profiler: Profiler, task: MeasureTask, world: MeasureWorld, course: Course, error: string | null): Profile {
+function profileOf(profiler: Profiler, task: MeasureTask, host: MeasureHost, course: Course, error: string | null): Profile {
   const samples = { layer: layerSamples(course), embedding: samplesOf(course, 'embedding'), head: samplesOf(course, 'head') };
   const layer = fitPart(samples.layer);
   const { job } = task;
@@ -278,7 +273,7 @@ function profileOf(profiler: Profiler, task: MeasureTask, world: MeasureWorld, c
     twoLayerRatio: twoLayerRatio(course),
     fit: layer === null ? null : { layer, embedding: fitPart(samples.embedding), head: fitPart(samples.head) },
     errors: layer === null ? null : fitErrors(layer, samples.layer),
-    seconds: (world.clock() - course.startedMs) / 1000,
+    seconds: (host.clock() - course.startedMs) / 1000,
     warnings: [...course.warnings, ...noiseWarnings(course.referenceMs), ...layerWarnings(twoLayerRatio(course))],
   };
 }

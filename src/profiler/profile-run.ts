@@ -4,11 +4,11 @@ import { defaultUnit, type PlanRequest } from '../core/spec/request';
 import { providerNames, type Profile, type ProviderName } from '../core/spec/profile';
 import { layerShapeOf, unlikeOneLayer } from '../core/slice-times/shape';
 import { openProfiler, type OpenProfiler, type Refusal } from './client';
-import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureWorld } from './measure';
+import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureHost } from './measure';
 import { requireWritable, writeProfile } from './store';
 
 /** How and where to measure. */
-export interface ProfileRunOptions extends MeasureWorld {
+export interface ProfileRunOptions extends MeasureHost {
   /** The bundled child, `dist/profiler.js`. */
   readonly childFile: string;
   /** Null: every provider in turn. */

@@ -15,7 +15,7 @@ export interface ThreadEnd {
   readonly code: string | null;
 }
 
-export interface ProcessEar {
+export interface ProcessListener {
   /** Gets what the planner's thread answers, unchecked. */
   readonly onReply: (reply: unknown) => void;
   /** Called once, however the process ended, unless it was stopped. */
@@ -36,7 +36,7 @@ export interface PlannerProcess {
 /**
  * Starts a planner's bundle in a process of its own, since the memory of a thread is that of its process: the extension host's, which all extensions share and which gives little of it back.
  */
-export function startPlannerProcess(file: string, { onReply, onEnd }: ProcessEar): PlannerProcess {
+export function startPlannerProcess(file: string, { onReply, onEnd }: ProcessListener): PlannerProcess {
   // Each arena of glibc keeps what was freed in it; VS Code's own Node.js is Electron.
   const env = { ...process.env, ELECTRON_RUN_AS_NODE: '1', MALLOC_ARENA_MAX: '2' };
   const child = fork(file, [], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });

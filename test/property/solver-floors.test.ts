@@ -75,7 +75,7 @@ describe('floors of cuts', () => {
           const rows = rowsOf(problem, draw.bend);
           const limitMs = 1 + draw.limit * problem.cost(1, problem.tokens, 0);
           const { totalMs, fewest } = plainProgram(rows, limitMs);
-          const floor = rows.floor!(limitMs);
+          const floor = rows.lowerBound!(limitMs);
           assert.ok(totalMs === Infinity || floor.totalMs <= totalMs * (1 + relative), `${floor.totalMs} against ${totalMs}`);
           assert.ok(floor.slices <= fewest, `${floor.slices} against ${fewest}`);
         }),

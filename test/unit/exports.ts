@@ -23,7 +23,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   ],
   'a step that is compared with a formula or a slower algorithm': [
     'src/core/compare/measured#isTrace',
-    'src/core/export/launchers/launch-settings#handOverOf',
+    'src/core/export/launchers/launch-settings#launchSettingsOf',
     'src/core/layout-search/cuts#stageCuts',
     'src/core/layout-search/search#planningAnyway',
     'src/core/memory-model/activation-memory#keyValueBytes',

@@ -32,7 +32,7 @@ export function ease(durationMs: number, step: (fraction: number) => void): () =
   return () => (stopped = true);
 }
 
-/** The operating system's or VS Code's wish for no motion. */
+/** Whether the operating system or VS Code asks for reduced motion. */
 function prefersReducedMotion(): boolean {
   return matchMedia('(prefers-reduced-motion: reduce)').matches || document.body.classList.contains('vscode-reduce-motion');
 }

@@ -30,8 +30,8 @@ export interface ExportOptions {
   readonly write: boolean;
 }
 
-/** What `export` needs of the world. */
-export interface ExportWorld {
+/** What `export` gets from the terminal. */
+export interface ExportHost {
   readonly shell: () => Promise<LauncherReader>;
   /** Remarks on what is printed, beside it. */
   readonly err: (text: string) => void;
@@ -44,16 +44,16 @@ export interface ExportWorld {
  * difference, goes to standard output. What a format cannot say and findings go to `err`, beside it.
  * @throws ExpectedError `export-*`, and as `readNamedFile` and the reader of `into`.
  */
-export async function exportAnswer(planned: Planned, options: ExportOptions, world: ExportWorld): Promise<Answer> {
+export async function exportAnswer(planned: Planned, options: ExportOptions, host: ExportHost): Promise<Answer> {
   const { findings } = planned;
   const plan = options.candidate === null ? planned.plan : withCandidate(planned.plan, options.candidate);
   const source = options.into === null ? null : await readNamedFile(options.into);
-  if (source !== null) world.texts.set(source.file, source.text);
-  const printed = findings.map((finding) => printedFinding(finding, world.texts));
+  if (source !== null) host.texts.set(source.file, source.text);
+  const printed = findings.map((finding) => printedFinding(finding, host.texts));
   const { json, text, pieces, remarks } = await (source === null
-    ? newFile(plan, printed, options, world)
-    : changed(plan, options, source, world));
-  for (const line of [...remarks, ...printed.map(findingLine)]) world.err(`${line}\n`);
+    ? newFile(plan, printed, options, host)
+    : changed(plan, options, source, host));
+  for (const line of [...remarks, ...printed.map(findingLine)]) host.err(`${line}\n`);
   const { id, schedule, fits } = chosenOf(plan);
   const said = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, fits) };
   return pieces === undefined ? said : { ...said, pieces };
@@ -71,7 +71,7 @@ async function newFile(
   plan: Plan,
   findings: readonly PrintedFinding[],
   { to, out, write }: ExportOptions,
-  { shell }: ExportWorld,
+  { shell }: ExportHost,
 ): Promise<Said> {
   const name = to ?? 'html';
   const { pieces, gaps } = await exportFormats[name].create(plan, findings, shell);
@@ -81,7 +81,7 @@ async function newFile(
   return { json: { to: name, text: null, written: out, gaps }, text: `Wrote ${printable(out)}`, remarks };
 }
 
-async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportWorld): Promise<Said> {
+async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportHost): Promise<Said> {
   const { file, text } = source;
   const { name, format } = targetOf(source, to);
   const read = await readerOf(format, shell);

@@ -16,7 +16,7 @@ export interface EventScanner {
 }
 
 /** What is heard of a trace: the text of each event, and of each small member of the outer object but its events. */
-export interface EventEar {
+export interface TraceListener {
   readonly event: (text: string) => void;
   readonly member: (name: string, text: string) => void;
 }
@@ -27,7 +27,7 @@ const code = { quote: 34, backslash: 92, open: 123, close: 125, openList: 91, cl
  * Cuts a Chrome trace (Trace Event Format: `{"traceEvents": [...], ...}` or the bare array, whose closing bracket may be missing) into the texts of its events. Holds one event at a time, so that a trace may be larger than
  * memory.
  */
-export function makeEventScanner(file: string, ear: EventEar): EventScanner {
+export function makeEventScanner(file: string, listener: TraceListener): EventScanner {
   let depth = 0;
   let inString = false;
   let escaped = false;
@@ -95,8 +95,8 @@ export function makeEventScanner(file: string, ear: EventEar): EventScanner {
         case code.closeList:
           depth--;
           if (depth < 0) fail('A bracket closes that was never opened');
-          if (keeps === 'event' && depth === eventDepth) ear.event(take(at + 1));
-          else if (keeps === 'member' && depth === 1) ear.member(key, take(at + 1));
+          if (keeps === 'event' && depth === eventDepth) listener.event(take(at + 1));
+          else if (keeps === 'member' && depth === 1) listener.member(key, take(at + 1));
           else if (eventDepth > 0 && depth === eventDepth - 1) eventDepth = 0;
           break;
         default:

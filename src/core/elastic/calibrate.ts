@@ -1,7 +1,7 @@
 import { placePipelines } from './auto-dp';
 import { cacheSize } from './auto-cache';
 import type { Throughput } from './request';
-import { frozenForwardMs, modelledStep, type ModelledStep, type StepQuestion, type Workshop } from './context';
+import { frozenForwardMs, modelledStep, type ModelledStep, type StepQuestion, type ElasticContext } from './context';
 
 /** A step as modelled, with what the frozen layers take in it. */
 export interface UncalibratedStep extends StepQuestion {
@@ -30,12 +30,12 @@ export type Calibration = (step: UncalibratedStep) => StepTimes;
  * one (same pipeline length before others, then fewest layers apart). Computing the frozen layers is scaled as the first epoch's step is. A rate of a first epoch after a change replaces the
  * step of that epoch where frozen layers are computed. Without rates the model stands as it is.
  */
-export function calibrationOf(shop: Workshop): Calibration {
-  const { throughputs, fillingThroughputs, firstLength } = shop.request;
-  const speed = throughputs.length === 0 ? 1 : factorAt(shop, nearestOf(throughputs, 0, firstLength));
+export function calibrationOf(context: ElasticContext): Calibration {
+  const { throughputs, fillingThroughputs, firstLength } = context.request;
+  const speed = throughputs.length === 0 ? 1 : factorAt(context, nearestOf(throughputs, 0, firstLength));
   return ({ step, frozenMs, readMs, computes, ...question }) => {
     const { frozenLayers, pipelineLength, batch, replicas } = question;
-    const factor = throughputs.length === 0 ? 1 : factorAt(shop, nearestOf(throughputs, frozenLayers, pipelineLength));
+    const factor = throughputs.length === 0 ? 1 : factorAt(context, nearestOf(throughputs, frozenLayers, pipelineLength));
     const scaled = {
       frozenMs: computes ? speed * frozenMs : factor * readMs,
       pipelineMs: factor * step.pipelineMs,
@@ -46,7 +46,7 @@ export function calibrationOf(shop: Workshop): Calibration {
     const filling = computes
       ? fillingThroughputs.find((rate) => rate.frozenLayers === frozenLayers && rate.pipelineLength === pipelineLength)
       : undefined;
-    if (filling === undefined || replicas !== replicasAt(shop, pipelineLength)) return { ...scaled, stepMs, calibration: factor };
+    if (filling === undefined || replicas !== replicasAt(context, pipelineLength)) return { ...scaled, stepMs, calibration: factor };
     const measuredMs = (1e3 * batch * replicas) / filling.samplesPerSecond;
     const rest = stepMs - scaled.frozenMs;
     return { ...scaled, frozenMs: Math.max(0, measuredMs - rest), stepMs: measuredMs, calibration: factor };
@@ -54,7 +54,7 @@ export function calibrationOf(shop: Workshop): Calibration {
 }
 
 /** Replicas that were there when a rate was measured: all that fit. */
-function replicasAt({ request }: Workshop, pipelineLength: number): number {
+function replicasAt({ request }: ElasticContext, pipelineLength: number): number {
   return placePipelines(request.cluster, request.firstLength, pipelineLength).replicas;
 }
 
@@ -68,15 +68,15 @@ function nearestOf(throughputs: readonly Throughput[], frozenLayers: number, pip
 }
 
 /** Measured over modelled step at a measured rate, the frozen layers read from the cache as a plan has them in the steady state. */
-function factorAt(shop: Workshop, rate: Throughput | undefined): number {
+function factorAt(context: ElasticContext, rate: Throughput | undefined): number {
   if (rate === undefined) return 1;
-  const { request } = shop;
+  const { request } = context;
   const { frozenLayers, pipelineLength } = rate;
   const placement = placePipelines(request.cluster, request.firstLength, pipelineLength);
   const first = placePipelines(request.cluster, request.firstLength, request.firstLength).replicas;
   const batch = request.batchScaling === 'scaled' ? request.batch : Math.max(1, Math.floor((request.batch * first) / placement.replicas));
-  const step = modelledStep(shop, { frozenLayers, ...placement, balance: request.balance, batch });
-  const forwardMs = frozenForwardMs(shop, 0, frozenLayers, batch);
+  const step = modelledStep(context, { frozenLayers, ...placement, balance: request.balance, batch });
+  const forwardMs = frozenForwardMs(context, 0, frozenLayers, batch);
   const { movedMs, diskBytes } = cacheSize(request, { batch, replicasPerNode: placement.replicasPerNode });
   const reads = request.cache.enabled && diskBytes <= request.cache.diskBytes && movedMs < forwardMs;
   const modelledMs = step.pipelineMs + step.allReduceMs + step.optimizerMs + (reads ? movedMs : forwardMs);

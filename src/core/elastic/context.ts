@@ -34,7 +34,7 @@ export interface ModelledStep {
 }
 
 /** Everything the epochs of one request share: the units, their costs, and what was worked out already. */
-export interface Workshop {
+export interface ElasticContext {
   readonly request: ElasticRequest;
   readonly inputs: CostInputs;
   readonly units: readonly Unit[];
@@ -44,7 +44,7 @@ export interface Workshop {
 }
 
 /** What plans of one elastic run share: its units and their costs, analytic or of its profile, and what was already computed of them. */
-export function workshopOf(request: ElasticRequest): Workshop {
+export function elasticContext(request: ElasticRequest): ElasticContext {
   const { model, training, cluster, constants } = request;
   const layout = { tensor: 1, pipeline: request.firstLength, data: 1, context: 1, expert: 1, virtualStages: 1 };
   const inputs: CostInputs = { model: model.spec, training, layout, cluster, constants };
@@ -53,22 +53,22 @@ export function workshopOf(request: ElasticRequest): Workshop {
 }
 
 /** Units that still train. */
-export function activeUnits({ units }: Workshop, frozenLayers: number): readonly Unit[] {
+export function activeUnits({ units }: ElasticContext, frozenLayers: number): readonly Unit[] {
   return units.slice(frozenUnits(frozenLayers));
 }
 
 /** Cuts the units left by one of the balances; null when no cut keeps every stage within the GPU's memory (by time only). */
-export function cutUnits(shop: Workshop, balance: BalanceName, frozenLayers: number, stages: number, batch: number): Cut | null {
+export function cutUnits(context: ElasticContext, balance: BalanceName, frozenLayers: number, stages: number, batch: number): Cut | null {
   const key = [balance, frozenLayers, stages, batch].join();
-  let cut = shop.cuts.get(key);
-  if (cut === undefined) shop.cuts.set(key, (cut = newCut(shop, balance, frozenLayers, stages, batch)));
+  let cut = context.cuts.get(key);
+  if (cut === undefined) context.cuts.set(key, (cut = newCut(context, balance, frozenLayers, stages, batch)));
   return cut;
 }
 
-function newCut(shop: Workshop, balance: BalanceName, frozenLayers: number, stages: number, batch: number): Cut | null {
-  const active = activeUnits(shop, frozenLayers);
+function newCut(context: ElasticContext, balance: BalanceName, frozenLayers: number, stages: number, batch: number): Cut | null {
+  const active = activeUnits(context, frozenLayers);
   const parameters = active.map((unit) => unit.parameters);
-  if (balance === 'time') return timedCut(shop, active, frozenLayers, stages, batch);
+  if (balance === 'time') return timedCut(context, active, frozenLayers, stages, batch);
   const units = balance === 'greedy' ? greedyBalance(parameters, stages) : exactParameters(parameters, stages);
   return { units, largest: Math.max(...stageSums(parameters, units)) };
 }
@@ -79,12 +79,12 @@ function exactParameters(parameters: readonly number[], stages: number): StageUn
 }
 
 /** The least time of the slowest stage among cuts that fit the GPUs; its largest stage is in bytes. */
-function timedCut(shop: Workshop, active: readonly Unit[], frozenLayers: number, stages: number, batch: number): Cut | null {
-  const { inputs, costs } = shop;
+function timedCut(context: ElasticContext, active: readonly Unit[], frozenLayers: number, stages: number, batch: number): Cut | null {
+  const { inputs, costs } = context;
   const cost = costs(Math.max(1, Math.floor(batch / Math.min(batch, tableMicroBatches(stages)))));
   const milliseconds = prefixSums(active.map((_, index) => sumOf(stageTimes(active, cost, index, index + 1))));
   const heldBytes = prefixSums(active.map((_, index) => totalBytes(activeBytes(inputs, costs, active, [index, index + 1], batch))));
-  const prefixBytes = frozenBytes(inputs, shop.units.slice(0, frozenUnits(frozenLayers)), batch);
+  const prefixBytes = frozenBytes(inputs, context.units.slice(0, frozenUnits(frozenLayers)), batch);
   const usable = usablePeakBytes(inputs.cluster.gpu.memoryBytes);
   const held = (from: number, to: number) => (heldBytes[to] ?? 0) - (heldBytes[from] ?? 0) + (from === 0 ? prefixBytes : 0);
   const units = exactBalance(active.length, stages, (from, to) =>
@@ -119,35 +119,35 @@ const mostTried = 64;
 const mostOperations = 4_000_000;
 
 /** The step of an epoch with the fastest number of micro-batches, or PipeTransformer's table. */
-export function modelledStep(shop: Workshop, question: StepQuestion): ModelledStep {
+export function modelledStep(context: ElasticContext, question: StepQuestion): ModelledStep {
   const { frozenLayers, pipelineLength, balance, batch, replicas, replicasPerNode } = question;
   const key = [frozenLayers, pipelineLength, balance, batch, replicas, replicasPerNode].join();
-  const known = shop.steps.get(key);
+  const known = context.steps.get(key);
   if (known !== undefined) return known;
-  const { units: stageUnits } = cutUnits(shop, balance, frozenLayers, pipelineLength, batch) ?? cutOf(shop, question);
+  const { units: stageUnits } = cutUnits(context, balance, frozenLayers, pipelineLength, batch) ?? cutOf(context, question);
   const tried = searchedMicroBatches(pipelineLength, batch);
   const affordable = Math.floor(mostOperations / (2 * pipelineLength * Math.max(...tried)));
   const stride = Math.ceil(tried.length / Math.max(1, Math.min(mostTried, affordable)));
   const counts =
-    shop.request.microBatches === 'table'
+    context.request.microBatches === 'table'
       ? [Math.min(batch, tableMicroBatches(pipelineLength))]
       : tried.filter((_, index) => index % stride === 0);
-  const active = activeUnits(shop, frozenLayers);
-  const exchange = exchangeOf(shop, stageSums(active.map((unit) => unit.parameters), stageUnits), question); // prettier-ignore
+  const active = activeUnits(context, frozenLayers);
+  const exchange = exchangeOf(context, stageSums(active.map((unit) => unit.parameters), stageUnits), question); // prettier-ignore
   let best: ModelledStep | null = null;
   for (const microBatches of counts) {
-    const timeline = simulateStep({ inputs: shop.inputs, costs: shop.costs, active, stageUnits, batch, microBatches });
+    const timeline = simulateStep({ inputs: context.inputs, costs: context.costs, active, stageUnits, batch, microBatches });
     if (best !== null && timeline.makespanMs >= best.pipelineMs) continue;
     best = { stageUnits, microBatches, pipelineMs: timeline.makespanMs, ...exchange, bubbleRate: busyTimes(timeline).bubbleRate };
   }
   if (best === null) throw new RangeError('no number of micro-batches was tried');
-  shop.steps.set(key, best);
+  context.steps.set(key, best);
   return best;
 }
 
 /** Where no cut fits the memory: the even one, which is then said not to fit. */
-function cutOf(shop: Workshop, { frozenLayers, pipelineLength, batch }: StepQuestion): Cut {
-  return cutUnits(shop, 'parameters', frozenLayers, pipelineLength, batch) ?? { units: [], largest: 0 };
+function cutOf(context: ElasticContext, { frozenLayers, pipelineLength, batch }: StepQuestion): Cut {
+  return cutUnits(context, 'parameters', frozenLayers, pipelineLength, batch) ?? { units: [], largest: 0 };
 }
 
 /**
@@ -155,7 +155,7 @@ function cutOf(shop: Workshop, { frozenLayers, pipelineLength, batch }: StepQues
  * that leave a node share its network; inside a node the largest stage's ring decides.
  */
 function exchangeOf(
-  { inputs }: Workshop,
+  { inputs }: ElasticContext,
   stageParameters: readonly number[],
   { replicas, replicasPerNode }: StepQuestion,
 ): Pick<ModelledStep, 'allReduceMs' | 'optimizerMs'> {
@@ -171,19 +171,19 @@ function exchangeOf(
 }
 
 /** Forward of the frozen layers from `from` to `to - 1` for a whole batch on the pipeline's first GPU, ms; the embedding goes with layer 0. */
-export function frozenForwardMs({ units, costs }: Workshop, from: number, to: number, batch: number): number {
+export function frozenForwardMs({ units, costs }: ElasticContext, from: number, to: number, batch: number): number {
   const cost = costs(batch);
   return units.slice(frozenUnits(from), frozenUnits(to)).reduce((sum, { kind }) => sum + cost[kind].forwardMs, 0);
 }
 
 /** Bytes of every stage of a step. */
-export function stageBytesOf(shop: Workshop, { frozenLayers, batch }: StepQuestion, stageUnits: StageUnits): StageBytes[] {
-  const active = activeUnits(shop, frozenLayers);
-  const frozen = frozenBytes(shop.inputs, shop.units.slice(0, frozenUnits(frozenLayers)), batch);
+export function stageBytesOf(context: ElasticContext, { frozenLayers, batch }: StepQuestion, stageUnits: StageUnits): StageBytes[] {
+  const active = activeUnits(context, frozenLayers);
+  const frozen = frozenBytes(context.inputs, context.units.slice(0, frozenUnits(frozenLayers)), batch);
   let from = 0;
   return stageUnits.map((count, stage) => {
     from += count;
-    const held = activeBytes(shop.inputs, shop.costs, active, [from - count, from], batch);
+    const held = activeBytes(context.inputs, context.costs, active, [from - count, from], batch);
     return stage === 0 ? { ...held, frozen } : held;
   });
 }

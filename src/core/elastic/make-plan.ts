@@ -11,7 +11,7 @@ import { simulateStep } from './pipeline';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
 import type { ElasticRequest } from './request';
 import { runEpochs, type Mechanisms } from './run-epochs';
-import { activeUnits, cutUnits, modelledStep, workshopOf, type Workshop } from './context';
+import { activeUnits, cutUnits, modelledStep, elasticContext, type ElasticContext } from './context';
 
 /** The policy that a request names. @throws ExpectedError as the policies. */
 function policyOf({ freezing, model }: ElasticRequest): FreezePolicy {
@@ -42,12 +42,12 @@ const mechanisms: Readonly<Record<Exclude<VariantId, 'none'>, Mechanisms>> = {
  * @throws ExpectedError `elastic-replicas`, `elastic-norms` and others of the policy; CancelledError.
  */
 export function planElastic(request: ElasticRequest, policy: FreezePolicy = policyOf(request), signal?: CancelSignal): ElasticPlan {
-  const shop = workshopOf(request);
+  const context = elasticContext(request);
   const frozen = frozenByEpoch(request, policy);
-  const none = runEpochs(shop, frozen.map(() => 0), mechanisms.freezing, signal); // prettier-ignore
+  const none = runEpochs(context, frozen.map(() => 0), mechanisms.freezing, signal); // prettier-ignore
   const runs = Object.entries(mechanisms).map(([id, switches]) => ({
     id: id as VariantId,
-    epochs: runEpochs(shop, frozen, switches, signal),
+    epochs: runEpochs(context, frozen, switches, signal),
   }));
   const epochs = runs.find(({ id }) => id === 'all')?.epochs ?? none;
   const baselineMs = totalOf(none);
@@ -55,10 +55,10 @@ export function planElastic(request: ElasticRequest, policy: FreezePolicy = poli
   const totalMs = totalOf(epochs);
   const plan = {
     request,
-    parameters: shop.units.reduce((sum, unit) => sum + unit.parameters, 0),
+    parameters: context.units.reduce((sum, unit) => sum + unit.parameters, 0),
     freezing: policy.description,
     epochs,
-    balances: balancesByEpoch(shop, epochs, signal),
+    balances: balancesByEpoch(context, epochs, signal),
     variants,
     totalMs,
     speedup: baselineMs / totalMs,
@@ -89,24 +89,24 @@ function variantOf(
 }
 
 /** Epochs that run alike share one answer. */
-function balancesByEpoch(shop: Workshop, epochs: readonly ElasticEpoch[], signal?: CancelSignal): ElasticPlan['balances'] {
+function balancesByEpoch(context: ElasticContext, epochs: readonly ElasticEpoch[], signal?: CancelSignal): ElasticPlan['balances'] {
   const known = new Map<string, readonly BalanceChoice[]>();
   return epochs.map((epoch) => {
     throwIfCancelled(signal);
     const key = `${epoch.frozenLayers},${epoch.pipelineLength}`;
-    const choices = known.get(key) ?? balancesOf(shop, epoch);
+    const choices = known.get(key) ?? balancesOf(context, epoch);
     known.set(key, choices);
     return choices;
   });
 }
 
 /** The three ways to cut one epoch's units for its pipeline length; without those that fit no GPU. */
-function balancesOf(shop: Workshop, epoch: ElasticEpoch): BalanceChoice[] {
+function balancesOf(context: ElasticContext, epoch: ElasticEpoch): BalanceChoice[] {
   const { frozenLayers, pipelineLength, batch } = epoch;
-  const parameters = activeUnits(shop, frozenLayers).map((unit) => unit.parameters);
+  const parameters = activeUnits(context, frozenLayers).map((unit) => unit.parameters);
   return balanceNames.flatMap((name) => {
-    if (cutUnits(shop, name, frozenLayers, pipelineLength, batch) === null) return [];
-    const { stageUnits, pipelineMs } = modelledStep(shop, { ...epoch, balance: name });
+    if (cutUnits(context, name, frozenLayers, pipelineLength, batch) === null) return [];
+    const { stageUnits, pipelineMs } = modelledStep(context, { ...epoch, balance: name });
     const largestParameters = Math.max(...stageSums(parameters, stageUnits));
     return [{ name, stageUnits, largestParameters, pipelineMs: pipelineMs * epoch.calibration }];
   });
@@ -137,10 +137,10 @@ export interface EpochTimeline {
 export function elasticTimeline(plan: ElasticPlan, epoch: number): EpochTimeline {
   const found = plan.epochs[epoch];
   if (found === undefined) throw new RangeError(`the plan has no epoch ${epoch}`);
-  const shop = workshopOf(plan.request);
+  const context = elasticContext(plan.request);
   const { frozenLayers, stageUnits, batch, microBatches, frozenMs, allReduceMs, optimizerMs, calibration } = found;
-  const active = activeUnits(shop, frozenLayers);
-  const timeline = simulateStep({ inputs: shop.inputs, costs: shop.costs, active, stageUnits, batch, microBatches });
+  const active = activeUnits(context, frozenLayers);
+  const timeline = simulateStep({ inputs: context.inputs, costs: context.costs, active, stageUnits, batch, microBatches });
   const scaled = {
     ...timeline,
     startMs: timeline.startMs.map((ms) => ms * calibration),

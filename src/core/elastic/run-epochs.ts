@@ -9,7 +9,7 @@ import { calibrationOf, type Calibration } from './calibrate';
 import type { ElasticEpoch } from './plan';
 import { epochVerdict } from './memory';
 import type { ElasticRequest } from './request';
-import { activeUnits, cutUnits, frozenForwardMs, modelledStep, stageBytesOf, type StepQuestion, type Workshop } from './context';
+import { activeUnits, cutUnits, frozenForwardMs, modelledStep, stageBytesOf, type StepQuestion, type ElasticContext } from './context';
 import { stageSums } from './balance';
 
 /** Which mechanisms run. */
@@ -28,23 +28,28 @@ interface Setting {
 }
 
 /** All epochs of a run with frozen layers as given, one number an epoch, ascending. @throws ExpectedError `elastic-replicas`; CancelledError. */
-export function runEpochs(shop: Workshop, frozen: readonly number[], mechanisms: Mechanisms, signal?: CancelSignal): ElasticEpoch[] {
-  const spans = spansOf(settingsOf(shop, frozen, mechanisms, signal));
+export function runEpochs(
+  context: ElasticContext,
+  frozen: readonly number[],
+  mechanisms: Mechanisms,
+  signal?: CancelSignal,
+): ElasticEpoch[] {
+  const spans = spansOf(settingsOf(context, frozen, mechanisms, signal));
   const caches = decideCaches(
-    shop.request,
-    spans.map((span, index) => cacheSpan(shop, span, spans[index - 1])),
+    context.request,
+    spans.map((span, index) => cacheSpan(context, span, spans[index - 1])),
     mechanisms.cache,
   );
-  const calibration = calibrationOf(shop);
+  const calibration = calibrationOf(context);
   return spans.flatMap(({ first, epochs, setting }, span) => {
     throwIfCancelled(signal);
     const cache = caches[span];
     const before = spans[span - 1];
     if (cache === undefined) return [];
-    const transitionMs = before === undefined ? 0 : transitionOf(shop, before.setting, setting);
-    const opening = epochOf(shop, calibration, { epoch: first, setting, cache, state: cache.used ? 'fill' : 'none', transitionMs });
+    const transitionMs = before === undefined ? 0 : transitionOf(context, before.setting, setting);
+    const opening = epochOf(context, calibration, { epoch: first, setting, cache, state: cache.used ? 'fill' : 'none', transitionMs });
     if (epochs === 1) return [opening];
-    const later = epochOf(shop, calibration, { epoch: first, setting, cache, state: cache.used ? 'read' : 'none', transitionMs: 0 });
+    const later = epochOf(context, calibration, { epoch: first, setting, cache, state: cache.used ? 'read' : 'none', transitionMs: 0 });
     return [opening, ...Array.from({ length: epochs - 1 }, (_, index) => ({ ...later, epoch: first + 1 + index }))];
   });
 }
@@ -70,16 +75,25 @@ function alike(one: Setting, other: Setting): boolean {
   return one.frozenLayers === other.frozenLayers && one.placement.pipelineLength === other.placement.pipelineLength;
 }
 
-function settingsOf(shop: Workshop, frozen: readonly number[], { pipe, replicas: grow }: Mechanisms, signal?: CancelSignal): Setting[] {
-  const { request } = shop;
+function settingsOf(
+  context: ElasticContext,
+  frozen: readonly number[],
+  { pipe, replicas: grow }: Mechanisms,
+  signal?: CancelSignal,
+): Setting[] {
+  const { request } = context;
   const { firstLength, balance, cluster } = request;
   // By time the memory itself is counted, of which parameters are PipeTransformer's proxy: any cut that fits will do.
-  const largest = balance === 'time' ? Infinity : (cutUnits(shop, balance, 0, firstLength, request.batch)?.largest ?? Infinity);
+  const largest = balance === 'time' ? Infinity : (cutUnits(context, balance, 0, firstLength, request.batch)?.largest ?? Infinity);
   let pipelineLength = firstLength;
   return frozen.map((frozenLayers) => {
     throwIfCancelled(signal);
     if (pipe && frozenLayers > 0)
-      pipelineLength = compressedLength(pipelineLength, (stages) => cutUnits(shop, balance, frozenLayers, stages, request.batch), largest);
+      pipelineLength = compressedLength(
+        pipelineLength,
+        (stages) => cutUnits(context, balance, frozenLayers, stages, request.batch),
+        largest,
+      );
     const placement = placePipelines(cluster, firstLength, pipelineLength, grow);
     const batch = batchOf(request, placement.replicas, placePipelines(cluster, firstLength, firstLength).replicas);
     return { frozenLayers, placement, batch, steps: Math.ceil(request.datasetSize / (batch * placement.replicas)) };
@@ -97,7 +111,7 @@ function batchOf({ batch, batchScaling, datasetSize }: ElasticRequest, replicas:
   throw new ExpectedError('elastic-replicas', `There are more replicas than data: ${formatCount(replicas)} pipelines for ${what}`, remedy);
 }
 
-function cacheSpan(shop: Workshop, { epochs, setting }: SettingSpan, before: SettingSpan | undefined): Span {
+function cacheSpan(context: ElasticContext, { epochs, setting }: SettingSpan, before: SettingSpan | undefined): Span {
   const { frozenLayers, placement, batch, steps } = setting;
   const old = before?.setting;
   return {
@@ -105,8 +119,8 @@ function cacheSpan(shop: Workshop, { epochs, setting }: SettingSpan, before: Set
     steps,
     batch,
     replicasPerNode: placement.replicasPerNode,
-    forwardMs: frozenForwardMs(shop, 0, frozenLayers, batch),
-    advanceMs: frozenForwardMs(shop, old?.frozenLayers ?? 0, frozenLayers, batch),
+    forwardMs: frozenForwardMs(context, 0, frozenLayers, batch),
+    advanceMs: frozenForwardMs(context, old?.frozenLayers ?? 0, frozenLayers, batch),
     follows: old?.placement.replicas === placement.replicas,
   };
 }
@@ -115,7 +129,7 @@ function cacheSpan(shop: Workshop, { epochs, setting }: SettingSpan, before: Set
  * What a change costs before the next epoch. Other pipelines or replicas: the fixed transition, and the weights sent to new replicas over the network and to the GPUs over the host's link. The
  * same pipelines with more frozen layers: the weights alone move.
  */
-function transitionOf({ request, units, inputs }: Workshop, old: Setting, { placement }: Setting): number {
+function transitionOf({ request, units, inputs }: ElasticContext, old: Setting, { placement }: Setting): number {
   const { cache, cluster, transitionMs } = request;
   const bytes = elementBytes(inputs.training) * units.reduce((sum, { parameters }) => sum + parameters, 0);
   const loadMs = (1e3 * bytes) / cache.hostLinkBytesPerSecond;
@@ -133,17 +147,21 @@ interface EpochQuestion {
   readonly transitionMs: number;
 }
 
-function epochOf(shop: Workshop, calibration: Calibration, { epoch, setting, cache, state, transitionMs }: EpochQuestion): ElasticEpoch {
+function epochOf(
+  context: ElasticContext,
+  calibration: Calibration,
+  { epoch, setting, cache, state, transitionMs }: EpochQuestion,
+): ElasticEpoch {
   const { frozenLayers, placement, batch, steps } = setting;
-  const question: StepQuestion = { frozenLayers, ...placement, balance: shop.request.balance, batch };
-  const step = modelledStep(shop, question);
-  const active = activeUnits(shop, frozenLayers);
+  const question: StepQuestion = { frozenLayers, ...placement, balance: context.request.balance, batch };
+  const step = modelledStep(context, question);
+  const active = activeUnits(context, frozenLayers);
   const { stageUnits } = step;
-  const stageBytes = stageBytesOf(shop, question, stageUnits);
+  const stageBytes = stageBytesOf(context, question, stageUnits);
   const times = calibration({
     ...question,
     readMs: cache.movedMs,
-    frozenMs: state === 'none' ? frozenForwardMs(shop, 0, frozenLayers, batch) : state === 'fill' ? cache.fillMs : cache.movedMs,
+    frozenMs: state === 'none' ? frozenForwardMs(context, 0, frozenLayers, batch) : state === 'fill' ? cache.fillMs : cache.movedMs,
     computes: state !== 'read',
     step,
   });
@@ -163,7 +181,7 @@ function epochOf(shop: Workshop, calibration: Calibration, { epoch, setting, cac
       active.map(({ parameters }) => parameters),
       stageUnits,
     ),
-    fits: epochVerdict(stageBytes, shop.request.cluster.gpu).fits,
+    fits: epochVerdict(stageBytes, context.request.cluster.gpu).fits,
     ...times,
     bubbleRate: step.bubbleRate,
     cache: { ...cache, state },

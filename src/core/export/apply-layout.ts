@@ -9,7 +9,7 @@ import { requestOf } from '../layout-search/request-of';
 import { stageShapes } from '../partition/stages';
 import { settingAt } from '../rules/plan/settings';
 import { requireEdited, writtenInto, isEditable, type EditedLauncher } from './launchers/edit-launcher';
-import { handOverOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
+import { launchSettingsOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
 
 /** A config changed to a layout that a search found. */
 export interface AppliedLayout {
@@ -48,7 +48,7 @@ export function applyLayout(
   if (launcher === null || read === null || !isLauncher(format) || !isEditable(format)) throw notThisFile(run);
   const step = stepOfFound(result, found);
   const edited = writtenInto(step.plan, launcher, format, read);
-  const never = launched === null ? [] : writtenInto(handOverOfFound(result, launched), launcher, format, read).gaps;
+  const never = launched === null ? [] : writtenInto(launchSettingsOfFound(result, launched), launcher, format, read).gaps;
   refuseGaps(edited, never);
   if (edited.alongside.length > 0)
     throw new ExpectedError(
@@ -61,7 +61,7 @@ export function applyLayout(
   return { file: launcher.file, before: launcher.text, text, edits, remarks: gaps };
 }
 
-/** What the file cannot say though the layout hangs on it. What it never says, and the wish for it did not change, is no reason. */
+/** What the file cannot say though the layout hangs on it. What it never says, and what did not change, is no reason. */
 function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[]): void {
   const [first] = gaps.filter(({ what }) => !never.some((gap) => gap.what === what));
   if (first !== undefined)

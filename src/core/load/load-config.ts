@@ -19,8 +19,8 @@ import { startOf } from '../formats/json-document';
 import { hasLauncherEnding, isLauncher, readerOf, recogniseNamedConfig } from './readers';
 import { withStageLayers } from '../rules/launchers/stage-layers';
 
-/** What a face lends to read configs with. */
-export interface ConfigWorld {
+/** How the terminal or VS Code reads further files. */
+export interface ConfigHost {
   readonly read: ReadReferenced;
   /** The reader of shell scripts, whose grammar is loaded the first time. */
   readonly shell: () => Promise<LauncherReader>;
@@ -57,7 +57,7 @@ function ownRemarks(file: string, text: string): readonly Finding[] {
 export async function loadConfig(
   file: string,
   text: string,
-  world: ConfigWorld,
+  host: ConfigHost,
   options: { readonly withProfile?: boolean } = {},
 ): Promise<LoadedConfig> {
   const format = recogniseNamedConfig(file, text);
@@ -70,7 +70,7 @@ export async function loadConfig(
     );
   if (format === null || !isLauncher(format)) {
     try {
-      const run = await loadRun(file, text, world.read, options);
+      const run = await loadRun(file, text, host.read, options);
       return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };
     } catch (error) {
       const findings = format === 'terapipe' && error instanceof ExpectedError ? ownRemarks(file, text) : [];
@@ -78,8 +78,8 @@ export async function loadConfig(
       return { format: 'terapipe', launcher: null, model: null, run: null, noRun: error, findings };
     }
   }
-  const launcher = (await readerOf(format, world.shell))(file, text);
-  const joined = await joinedModel(launcher, world.read);
+  const launcher = (await readerOf(format, host.shell))(file, text);
+  const joined = await joinedModel(launcher, host.read);
   const named = joined === null ? namedModelOf(launcher) : null;
   const { run, noRun } = runOf(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
   const cross = joined === null ? [] : crossFindings(launcher, joined.facts);
@@ -93,7 +93,7 @@ export async function loadConfig(
     findings: [
       ...launchFindings(launcher),
       ...cross,
-      ...(await csvFindings(launcher, world.read)),
+      ...(await csvFindings(launcher, host.read)),
       ...remarks,
       ...(named === null ? [] : [named.remark]),
     ],

@@ -6,7 +6,7 @@ import type { Scheme } from '../spec/scheme';
 import { operationCount, type CandidateSpec, type Pipeline } from './predict';
 import type { PlanRequest } from '../spec/request';
 import { chunksPerStage, kindFor, runsVirtualStages } from '../partition/scheduling';
-import { slicedSpecs, type SlicingEar } from './sliced';
+import { slicedSpecs, type SlicingListener } from './sliced';
 import { runsStacks } from './stack-rules';
 
 /** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
@@ -23,7 +23,7 @@ export const maximumPlannedOperations = 1_000;
  *
  * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
  */
-export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, ear: SlicingEar): CandidateSpec[] {
+export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpec[] {
   const { training, layout, slicing } = request;
   const batch = training.globalBatch / layout.data;
   const { sequenceLength } = training;
@@ -39,7 +39,7 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, ear: Sl
     request.model.stacks === undefined &&
     (layout.pipeline > 1 || (request.schedule !== null && scheduleKind(request.schedule).sliced))
   )
-    specs.push(...slicedSpecs(request, pipeline, batch, ear));
+    specs.push(...slicedSpecs(request, pipeline, batch, listener));
   const microBatchCount = batch / training.microBatch;
   if (Number.isInteger(microBatchCount) && microBatchCount <= affordableUnits) {
     const microBatches = repeated(training.microBatch, [sequenceLength], microBatchCount);

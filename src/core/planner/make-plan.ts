@@ -18,13 +18,13 @@ import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, t
 import { againstAnalytic, betterElsewhere, notCompared, reasonsFor, runtimeNeeded } from './reasons';
 import type { PlanRequest } from '../spec/request';
 import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from '../partition/scheduling';
-import type { SlicingEar } from './sliced';
+import type { SlicingListener } from './sliced';
 import { requireStacks, stackReason } from './stack-rules';
 import { requireCut } from '../partition/stages';
 import { boundarySendsMs } from './transfers';
 
 /** `onStanding` hears of the best slices so far while they are solved for. */
-export interface PlanOptions extends SlicingEar {
+export interface PlanOptions extends SlicingListener {
   /** Operations of all candidates together whose timelines are kept at most, those of the chosen one first; left out: of all that can be drawn. */
   readonly drawnOperations?: number;
 }

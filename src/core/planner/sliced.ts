@@ -19,7 +19,7 @@ import { cardsOf } from '../partition/stage-inputs';
 import { defaultUnit, type PlanRequest } from '../spec/request';
 
 /** How far the solver is. */
-export interface SlicingEar {
+export interface SlicingListener {
   readonly signal?: CancelSignal | undefined;
   /** Called with 0..1. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
@@ -41,11 +41,11 @@ const visitBudget = 6e8;
 const structuredVisitBudget = 4 * visitBudget;
 
 /** TeraPipe's own: the fastest cut known, best uniform and whole sequences. */
-export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: number, ear: SlicingEar): CandidateSpec[] {
+export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): CandidateSpec[] {
   const tokens = request.training.sequenceLength;
-  const solved = solveGrid(request, pipeline, batch, ear);
+  const solved = solveGrid(request, pipeline, batch, listener);
   const { solution, grid } = solved;
-  const best = fastestCut(request, pipeline, batch, solved, ear);
+  const best = fastestCut(request, pipeline, batch, solved, listener);
   const { slices } = solution.baselines.uniform;
   return [
     {
@@ -84,7 +84,7 @@ interface SolvedGrid {
 }
 
 /** The optimum of eq. 5 on the finest slices that can be afforded. */
-function solveGrid(request: PlanRequest, pipeline: Pipeline, batch: number, ear: SlicingEar): SolvedGrid {
+function solveGrid(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): SolvedGrid {
   const { training, layout, model } = request;
   const tokens = training.sequenceLength;
   const grid = gridOf(request, pipeline, batch);
@@ -106,7 +106,7 @@ function solveGrid(request: PlanRequest, pipeline: Pipeline, batch: number, ear:
       work: sliceWork(model),
       ...(contextKinks === null ? {} : { contextKinks }),
     },
-    ear,
+    listener,
   );
   return { grid, solution };
 }
@@ -131,7 +131,7 @@ const rounding = 1e-9;
  * Of all cuts that are known the one whose simulated step is fastest and fits: eq. 5 has every stage take as long as the slowest, and forward and backward of a slice wait for the same one, so that where stages differ another cut
  * can win. Beside the optimum of eq. 5 there are those of units twice, four times, ... as long, so that a finer unit never loses, and on each of these the baselines.
  */
-function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, first: SolvedGrid, ear: SlicingEar): FastestCut {
+function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, first: SolvedGrid, listener: SlicingListener): FastestCut {
   const { grid, solution } = first;
   const timeMs = slicedStepTime(pipeline);
   const solvedMs = timeMs(solution.scheme);
@@ -143,7 +143,7 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const cards = cardsOf(request.cluster, request.layout);
   const fits = (scheme: Scheme): boolean => fitsOn(pipeline.inputs, 'TeraPipe', scheme, cards);
   if (isOptimum && fits(solution.scheme)) return { ...solved, bestMs: solvedMs };
-  const ranked = knownCuts(request, pipeline, batch, first, ear)
+  const ranked = knownCuts(request, pipeline, batch, first, listener)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
     .sort((a, b) => a.ms - b.ms);
   const fastest = ranked.find(({ scheme }) => fits(scheme)) ?? ranked[0];
@@ -158,7 +158,7 @@ function knownCuts(
   pipeline: Pipeline,
   batch: number,
   first: SolvedGrid,
-  { signal }: SlicingEar,
+  { signal }: SlicingListener,
 ): { readonly name: string; readonly scheme: Scheme }[] {
   const tokens = request.training.sequenceLength;
   const known = new Map<string, { readonly name: string; readonly scheme: Scheme }>();

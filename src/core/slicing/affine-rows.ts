@@ -1,9 +1,9 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { lineFloors } from './line-lower-bounds';
+import { lineLowerBounds } from './line-lower-bounds';
 import { linesFrom, reach, reachFrom, segmentFrom, type Lines, type Segment } from './lines';
 import { checkedMs, unitCount, type SlicingProblem } from './problem';
 import { rowsBetweenLooks, type SliceRow, type SliceRows, type SliceSpans } from './slice-rows';
-import { wantedRests, type CheapestFrom } from './suffix-costs';
+import { boundedSuffixCosts, type CheapestFrom } from './suffix-costs';
 
 /** Relative deviation from a straight line that passes for rounding when a declared structure is checked. */
 const straight = 1e-9;
@@ -22,7 +22,7 @@ export interface AffineRows extends SliceRows {
 export function affineRows(problem: SlicingProblem, sequences: number, kinks: readonly number[], signal?: CancelSignal): AffineRows {
   const units = unitCount(problem);
   const lines = linesFrom(units, segmentsOf(problem, sequences, units, kinks, signal), endTimes(problem, sequences, units));
-  const floors = lineFloors(lines);
+  const lowerBounds = lineLowerBounds(lines);
   const cheapest = cheapestOn(lines);
   const segmentAt = segmentFinder(lines);
   return {
@@ -30,9 +30,10 @@ export function affineRows(problem: SlicingProblem, sequences: number, kinks: re
     units,
     read: readerOf(lines, segmentAt),
     spans: spansIn(lines, segmentAt),
-    floor: floors.at,
+    lowerBound: lowerBounds.at,
     graph: null,
-    rests: (limitMs, withinMs, rests, looked) => wantedRests(lines, floors, limitMs, withinMs, rests, cheapest, looked),
+    suffixCosts: (limitMs, withinMs, suffixCosts, looked) =>
+      boundedSuffixCosts(lines, lowerBounds, limitMs, withinMs, suffixCosts, cheapest, looked),
     series: (length, start, count) => seriesOf(lines.segments, length, start, count),
   };
 }

@@ -3,7 +3,7 @@ import { composeBatch } from './batch-program';
 import { pathGrowth, type PathGrowth } from './flow-shop';
 import type { FoundPlan } from './search';
 import { emptyRow, type SliceRows } from './slice-rows';
-import { cheapestCut, cheapestRests, tokenScratch } from './token-program';
+import { cheapestCut, cheapestSuffixes, tokenScratch } from './token-program';
 
 /** A plan begun: its chunks and slices so far, and the longest paths through them. */
 interface Label {
@@ -35,7 +35,7 @@ export interface FlowShopResult {
 
 /**
  * The fastest plan on stages that differ by factors, chunks in any order: a label for every begun plan that no other at the same place beats on all paths and that the
- * cheapest rest could still bring under the cap.
+ * cheapest suffix could still bring under the cap.
  * @throws CancelledError
  */
 export function searchFlowShop(
@@ -48,8 +48,8 @@ export function searchFlowShop(
   const cuts = kinds.map((rows) => cheapestCut(rows, Infinity, scratch, signal));
   const sizes = kinds.map((rows) => rows.sequences);
   const { totals } = composeBatch(sequences, sizes, cuts);
-  const rests = kinds.map((rows) => {
-    cheapestRests(rows, Infinity, scratch, signal);
+  const suffixCosts = kinds.map((rows) => {
+    cheapestSuffixes(rows, Infinity, scratch, signal);
     return scratch.totals.slice();
   });
   const row = emptyRow();
@@ -72,12 +72,12 @@ export function searchFlowShop(
         for (let index = 0; index < row.length; index++) {
           const ms = row.ms[row.offset + index] ?? Infinity;
           const end = start + 1 + index;
-          const restMs = (rests[kind]?.[end] ?? Infinity) + laterMs;
-          if (ms === Infinity || restMs === Infinity) continue;
+          const suffixMs = (suffixCosts[kind]?.[end] ?? Infinity) + laterMs;
+          if (ms === Infinity || suffixMs === Infinity) continue;
           for (const parent of labels) {
             if (++made > maximumLabels) return { chunks: null, complete: false };
             growth.grow(parent.state, ms, next);
-            if (leastMs(growth, next, restMs) >= capMs) continue;
+            if (leastMs(growth, next, suffixMs) >= capMs) continue;
             keep(end === units ? (done[after] ?? []) : (at[end] ?? []), {
               state: next,
               slices: parent.slices + 1,
@@ -96,9 +96,9 @@ export function searchFlowShop(
 }
 
 /** What a begun plan takes at least: staying on one stage for all that is left. */
-function leastMs({ size, stay }: PathGrowth, state: Float64Array, restMs: number): number {
+function leastMs({ size, stay }: PathGrowth, state: Float64Array, suffixMs: number): number {
   let least = 0;
-  for (let index = 0; index < size; index++) least = Math.max(least, (state[index] ?? 0) + (stay[index] ?? 0) * restMs);
+  for (let index = 0; index < size; index++) least = Math.max(least, (state[index] ?? 0) + (stay[index] ?? 0) * suffixMs);
   return least;
 }
 

@@ -1,18 +1,18 @@
 import type { CancelSignal } from '../errors';
 import { stridesOf, type Lines, type Strides } from './lines';
-import type { Floor } from './slice-rows';
+import type { CutLowerBound } from './slice-rows';
 
 /** What any cut of so many units under a limit takes at least: the prices of its units, `perUnit` for each of them and `perSlice`, never negative, for each slice; ms. */
-export interface LineFloor extends Floor {
+export interface LineLowerBound extends CutLowerBound {
   readonly perUnit: number;
   readonly perSlice: number;
   readonly strides: Strides;
 }
 
 /** Lower bounds under any limit. */
-export interface LineFloors {
+export interface LineLowerBounds {
   /** Valid until the next call. */
-  readonly at: (limitMs: number, signal?: CancelSignal) => LineFloor;
+  readonly at: (limitMs: number, signal?: CancelSignal) => LineLowerBound;
   /** `prices[u]`: what the first u units cost, ms. */
   readonly prices: Float64Array;
 }
@@ -21,11 +21,11 @@ export interface LineFloors {
  * docs/model/slicing.md, Floors. Every unit u pays a price g(u) that follows the steepest context slope all lengths share, so that a slice of l units from i costs at least its units' prices and r(l), whatever
  * its start. No cut is cheaper than all prices and, for n slices of u units in all, n times the lower hull of r at u / n; and greedy slices tell how small n can be.
  */
-export function lineFloors(lines: Lines): LineFloors {
+export function lineLowerBounds(lines: Lines): LineLowerBounds {
   const { units } = lines;
   const prices = new Float64Array(units + 1);
-  const rest = restsOf(lines, prices);
-  const before = hullOf(rest);
+  const residuals = residualsOf(lines, prices);
+  const before = hullOf(residuals);
   const farthest = new Uint32Array(units + 1);
   return {
     prices,
@@ -33,15 +33,15 @@ export function lineFloors(lines: Lines): LineFloors {
       const strides = stridesOf(lines, limitMs, farthest, signal);
       const { slices, longest } = strides;
       if (slices === Infinity) return { totalMs: Infinity, slices, perUnit: 0, perSlice: 0, strides };
-      const { perUnit, perSlice } = lineUnder(rest, before, longest, units / slices);
+      const { perUnit, perSlice } = lineUnder(residuals, before, longest, units / slices);
       return { totalMs: (prices[units] ?? 0) + perUnit * units + perSlice * slices, slices, perUnit, perSlice, strides };
     },
   };
 }
 
 /** r(l), ms, by length; writes the sums of prices. */
-function restsOf({ units, segments, ends }: Lines, prices: Float64Array): Float64Array {
-  const rest = new Float64Array(units + 1).fill(Infinity);
+function residualsOf({ units, segments, ends }: Lines, prices: Float64Array): Float64Array {
+  const residuals = new Float64Array(units + 1).fill(Infinity);
   let steepest = 0;
   let price = 0;
   const rises = new Float64Array(segments.length);
@@ -63,16 +63,16 @@ function restsOf({ units, segments, ends }: Lines, prices: Float64Array): Float6
       const atStart = near - length * price;
       const atEnd = apart <= 0 ? atStart : near + (slope[length] ?? 0) * apart - length * (price + rise * apart);
       const least = (atStart < atEnd ? atStart : atEnd) - (steepest * length * (length - 1)) / 2;
-      if (least < (rest[length] ?? Infinity)) rest[length] = least;
+      if (least < (residuals[length] ?? Infinity)) residuals[length] = least;
     }
     ends?.subarray(first, last + 1).forEach((ms, distance) => {
       const length = units - first - distance;
       const least = ms - length * (price + rise * distance) - (steepest * length * (length - 1)) / 2;
-      if (least < (rest[length] ?? Infinity)) rest[length] = least;
+      if (least < (residuals[length] ?? Infinity)) residuals[length] = least;
     });
     price += rise * (last + 1 - first);
   }
-  return rest;
+  return residuals;
 }
 
 /** The steepest rise with the start that no length up to `longest` falls short of, per unit of its own. */

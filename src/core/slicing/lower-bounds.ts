@@ -20,7 +20,7 @@ const settled = 0.002;
 export function thresholdBounds({ kinds, sequences, weight }: SearchProblem, withinMs: number): ThresholdBounds {
   let highMs = withinMs / (1 + weight);
   let lowMs = -1;
-  const close = withinMs < Infinity && weight > 0 && kinds.every((rows) => rows.floor !== null);
+  const close = withinMs < Infinity && weight > 0 && kinds.every((rows) => rows.lowerBound !== null);
   if (close) {
     for (;;) {
       const next = Math.max(0, (withinMs - sequences * leastPerSequence(kinds, highMs)) / weight);
@@ -33,7 +33,7 @@ export function thresholdBounds({ kinds, sequences, weight }: SearchProblem, wit
   const leastMs = leastPerSequence(kinds, highMs);
   const useful = kinds.map(
     (rows) =>
-      (rows.floor?.(highMs).totalMs ?? 0) +
+      (rows.lowerBound?.(highMs).totalMs ?? 0) +
         (sequences - rows.sequences) * (leastMs === Infinity ? 0 : leastMs) +
         weight * Math.max(0, lowMs) <=
       withinMs,
@@ -43,11 +43,11 @@ export function thresholdBounds({ kinds, sequences, weight }: SearchProblem, wit
 
 /** A lower bound on what a sequence takes in chunks of any kind with no slice above the limit, ms. */
 function leastPerSequence(kinds: readonly SliceRows[], limitMs: number): number {
-  return kinds.reduce((ms, rows) => Math.min(ms, floorPerSequence(rows, limitMs)), Infinity);
+  return kinds.reduce((ms, rows) => Math.min(ms, lowerBoundPerSequence(rows, limitMs)), Infinity);
 }
 
-function floorPerSequence({ floor, sequences }: SliceRows, limitMs: number): number {
-  return (floor?.(limitMs).totalMs ?? 0) / sequences;
+function lowerBoundPerSequence({ lowerBound, sequences }: SliceRows, limitMs: number): number {
+  return (lowerBound?.(limitMs).totalMs ?? 0) / sequences;
 }
 
 /** Plans with a slowest slice above `lowMs` and not above `highMs` that take at most `withinMs`. */
@@ -65,8 +65,8 @@ function raisedLow(kinds: readonly SliceRows[], { sequences, weight, withinMs, l
   let fitting = kinds[0];
   const fits = (limitMs: number, aboveMs: number): boolean => {
     const mostMs = (withinMs - weight * Math.max(0, aboveMs)) / sequences;
-    if (fitting !== undefined && floorPerSequence(fitting, limitMs) <= mostMs) return true;
-    fitting = kinds.find((rows) => floorPerSequence(rows, limitMs) <= mostMs);
+    if (fitting !== undefined && lowerBoundPerSequence(fitting, limitMs) <= mostMs) return true;
+    fitting = kinds.find((rows) => lowerBoundPerSequence(rows, limitMs) <= mostMs);
     return fitting !== undefined;
   };
   let low = lowMs;

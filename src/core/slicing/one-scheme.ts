@@ -35,9 +35,9 @@ export function jointRows(kinds: readonly SliceRows[], sizes: readonly number[])
     sequences: sizes.reduce((sum, size) => sum + size, 0),
     units,
     graph: null,
-    floor: members.every(({ rows }) => (rows?.floor ?? null) !== null)
+    lowerBound: members.every(({ rows }) => (rows?.lowerBound ?? null) !== null)
       ? (limitMs) => ({
-          totalMs: members.reduce((sum, { rows, count }) => sum + count * (rows?.floor?.(limitMs).totalMs ?? 0), 0),
+          totalMs: members.reduce((sum, { rows, count }) => sum + count * (rows?.lowerBound?.(limitMs).totalMs ?? 0), 0),
           slices: 1,
         })
       : null,

@@ -42,12 +42,12 @@ function grown<T extends Uint32Array | Float64Array>(from: T, to: T): T {
 
 /**
  * The slices that a wanted plan can hold: those whose cheapest way from the start of the sequence, through them, to its end stays within bounds. Null: none.
- * @param rests for every unit the cheapest rest with no slice above the limit, as `cheapestRests` leaves it.
+ * @param suffixCosts for every unit the cheapest suffix with no slice above the limit, as `cheapestSuffixes` leaves it.
  * @throws CancelledError
  */
 export function wantedSlices(
   rows: SliceRows,
-  rests: Float64Array,
+  suffixCosts: Float64Array,
   wanted: Wanted,
   columns: PruneScratch,
   signal: CancelSignal | undefined,
@@ -68,7 +68,7 @@ export function wantedSlices(
       // Peaks take room of their own only where they are something else than the times.
       same = row.ms === row.peakMs;
       if (!same && columns.peakMs.length < columns.to.length) columns.peakMs = grown(columns.peakMs, new Float64Array(columns.to.length));
-      columns.count = keepInRow(row, start, headMs, heads, rests, wanted, columns);
+      columns.count = keepInRow(row, start, headMs, heads, suffixCosts, wanted, columns);
     }
     rowStart[start + 1] = columns.count;
   }
@@ -83,7 +83,7 @@ function keepInRow(
   start: number,
   headMs: number,
   heads: Float64Array,
-  rests: Float64Array,
+  suffixCosts: Float64Array,
   { aboveMs, limitMs, withinMs, weight }: Wanted,
   kept: PruneScratch,
 ): number {
@@ -95,7 +95,7 @@ function keepInRow(
     const end = to === null ? start + 1 + index : (to[offset + index] ?? 0);
     const sliceMs = ms[offset + index] ?? 0;
     const reachedMs = headMs + sliceMs;
-    if (reachedMs + (rests[end] ?? 0) + weight * (peak > aboveMs ? peak : aboveMs) > withinMs) continue;
+    if (reachedMs + (suffixCosts[end] ?? 0) + weight * (peak > aboveMs ? peak : aboveMs) > withinMs) continue;
     if (reachedMs < (heads[end] ?? 0)) heads[end] = reachedMs;
     kept.to[count] = end;
     kept.ms[count] = sliceMs;

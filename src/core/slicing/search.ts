@@ -5,7 +5,7 @@ import { thresholdBounds } from './lower-bounds';
 import { pruneScratch, wantedSlices } from './prune';
 import { graphRows, type SliceRows } from './slice-rows';
 import { stepSolver, type Step, type StepSolver } from './steps';
-import { cheapestRests } from './token-program';
+import { cheapestSuffixes } from './token-program';
 import { distinctPeaks, rankAbove, rankOf } from './values';
 
 export interface SearchOptions {
@@ -72,9 +72,9 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
   const sizes = problem.kinds.map((rows) => rows.sequences);
   const columns = pruneScratch();
   const pruned = (rows: SliceRows, kind: number, aboveMs: number, limitMs: number, totals: Float64Array): SliceRows | null => {
-    const restMs = totals[sequences - (sizes[kind] ?? 1)] ?? Infinity;
-    cheapestRests(rows, limitMs, solver.scratch, signal, within() - restMs - weight * Math.max(0, aboveMs));
-    const wanted = { aboveMs: Math.max(0, aboveMs), limitMs, withinMs: within() - restMs, weight };
+    const suffixMs = totals[sequences - (sizes[kind] ?? 1)] ?? Infinity;
+    cheapestSuffixes(rows, limitMs, solver.scratch, signal, within() - suffixMs - weight * Math.max(0, aboveMs));
+    const wanted = { aboveMs: Math.max(0, aboveMs), limitMs, withinMs: within() - suffixMs, weight };
     const graph = wantedSlices(rows, solver.scratch.totals, wanted, columns, signal);
     return graph === null ? null : graphRows(sizes[kind] ?? 1, graph);
   };
@@ -99,8 +99,8 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
 
   const bounds = thresholdBounds(problem, within());
   solver.kinds = solver.kinds.map((rows, kind) => (bounds.useful[kind] === true ? rows : null));
-  const floor = solver.floor(bounds.highMs);
-  let top = floor;
+  const lowerBound = solver.lowerBound(bounds.highMs);
+  let top = lowerBound;
   let highMs = bounds.highMs * (1 + 2 * Number.EPSILON);
   if (weight === 0 || !bounds.close) {
     for (let limitMs = bounds.highMs; ;) {

@@ -14,21 +14,21 @@ export interface SliceRow {
   length: number;
 }
 
-/** For every unit the cheapest rest of the sequence from it: its sum in ms (`Infinity`: none), number of slices, the end of its first slice and that slice's peak. */
-export interface Rests {
+/** The cheapest suffix of the sequence from every unit: its sum in ms (`Infinity`: none), its number of slices, the end of its first slice and that slice's peak. */
+export interface SuffixCosts {
   readonly totals: Float64Array;
   readonly counts: Uint32Array;
   readonly next: Uint32Array;
   readonly peaks: Float64Array;
-  /** Working memory: units from which there is a rest, descending. */
+  /** Working memory: units with a suffix, descending. */
   readonly stops: Uint32Array;
 }
 
-/** Rows between two looks at the signal. */
+/** Rows between two polls of the signal. */
 export const rowsBetweenLooks = 128;
 
-/** A lower bound on cuts under a limit: their sum, ms, and their number of slices; `Infinity`: there is none. */
-export interface Floor {
+/** A lower bound on cuts under a limit: their sum, ms, and their number of slices; `Infinity`: there is no cut. */
+export interface CutLowerBound {
   readonly totalMs: number;
   readonly slices: number;
 }
@@ -49,14 +49,14 @@ export interface SliceRows {
   readonly units: number;
   /** Shows the slices from unit `start` in `row`: at least all with a peak up to `limitMs`. Valid until the next call. */
   readonly read: (start: number, limitMs: number, row: SliceRow) => void;
-  /** A lower bound on any cut with no peak above `limitMs`, at once; null where only the dynamic program tells. */
-  readonly floor: ((limitMs: number) => Floor) | null;
+  /** A lower bound on any cut with no peak above `limitMs`, at once; null where only the dynamic program can tell. */
+  readonly lowerBound: ((limitMs: number) => CutLowerBound) | null;
   /** Single slices, where they are at hand without reading rows. */
   readonly spans?: SliceSpans;
   /** The columns, where the slices are kept in some. */
   readonly graph: SliceGraph | null;
-  /** A faster way to do what `cheapestRests` does, where there is one: only for cuts of at most `withinMs`. Returns the slices visited. */
-  readonly rests?: (limitMs: number, withinMs: number, rests: Rests, signal: CancelSignal | undefined) => number;
+  /** A faster way to do what `cheapestSuffixes` does, where there is one: only for cuts of at most `withinMs`. Returns the slices visited. */
+  readonly suffixCosts?: (limitMs: number, withinMs: number, suffixCosts: SuffixCosts, signal: CancelSignal | undefined) => number;
 }
 
 /** A row to read into. */
@@ -99,7 +99,7 @@ export function graphRows(sequences: number, graph: SliceGraph): SliceRows {
     graph,
     sequences,
     units: rowStart.length - 1,
-    floor: null,
+    lowerBound: null,
     read: (start, _limitMs, row) => {
       row.ms = ms;
       row.peakMs = peakMs;

@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../errors';
 import { composeBatch, kindsUsed, type BatchProgram } from './batch-program';
-import type { Floor, SliceRows } from './slice-rows';
+import type { CutLowerBound, SliceRows } from './slice-rows';
 import { cheapestCut, noCut, tokenScratch, type ChunkCut, type TokenScratch } from './token-program';
 
 /**
@@ -19,7 +19,7 @@ export interface Step {
 }
 
 /** Where a threshold lies: between two steps, and how much the slices of a plan that is looked for may add up to, ms. */
-export interface Surroundings {
+export interface Bracket {
   readonly below: Step | null;
   readonly above: Step;
   readonly spareMs: number;
@@ -29,8 +29,8 @@ export interface Surroundings {
 export interface StepSolver {
   kinds: (SliceRows | null)[];
   /** The step at a threshold by what needs no program. */
-  readonly floor: (limitMs: number) => Step;
-  readonly solve: (limitMs: number, between: Surroundings) => Step;
+  readonly lowerBound: (limitMs: number) => Step;
+  readonly solve: (limitMs: number, between: Bracket) => Step;
   /** Working memory that all kinds share. */
   readonly scratch: TokenScratch;
 }
@@ -41,13 +41,13 @@ const shareSlack = 1e-12;
 /** Solves one threshold of the slowest slice after the other over the batch sizes `all`, for a batch of `sequences`. @throws CancelledError. */
 export function stepSolver(all: readonly SliceRows[], sequences: number, signal: CancelSignal | undefined): StepSolver {
   const sizes = all.map((rows) => rows.sequences);
-  const floors = all.map((rows) => rows.floor);
+  const lowerBounds = all.map((rows) => rows.lowerBound);
   const scratch = tokenScratch(all[0]?.units ?? 0);
   const solver: StepSolver = {
     kinds: [...all],
     scratch,
-    floor: (limitMs) => {
-      const cuts = solver.kinds.map((rows) => (rows === null ? noCut : { ...noCut, totalMs: 0, slices: 1, ...rows.floor?.(limitMs) }));
+    lowerBound: (limitMs) => {
+      const cuts = solver.kinds.map((rows) => (rows === null ? noCut : { ...noCut, totalMs: 0, slices: 1, ...rows.lowerBound?.(limitMs) }));
       const batch = composeBatch(sequences, sizes, cuts);
       return { limitMs, totalMs: batch.totals[sequences] ?? Infinity, slowestMs: 0, cuts, solved: cuts.map(() => false), batch };
     },
@@ -57,17 +57,17 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
       solver.kinds.forEach((rows, kind) => {
         if (rows === null) cuts[kind] = noCut;
         else if (solved[kind] === true) cuts[kind] = below?.cuts[kind] ?? noCut;
-        else cuts[kind] = raised(cuts[kind] ?? noCut, floors[kind]?.(limitMs));
+        else cuts[kind] = raised(cuts[kind] ?? noCut, lowerBounds[kind]?.(limitMs));
       });
       // What a plan within the spare time can hold: nothing of kinds of which each cut is too dear for it.
       const usable = [...cuts];
       const tried = new Set<number>();
-      const solveKind = (rows: SliceRows, kind: number, restMs: number): void => {
-        const mostMs = spareMs - restMs;
+      const solveKind = (rows: SliceRows, kind: number, suffixMs: number): void => {
+        const mostMs = spareMs - suffixMs;
         const shareMs = ((spareMs * (sizes[kind] ?? 1)) / sequences) * (1 + shareSlack);
         // Some chunk of such a plan takes no more than its share; only if one of this kind does not are larger ones of use.
         const isLast = tried.has(kind) || shareMs >= mostMs;
-        const withinMs = rows.rests === undefined ? Infinity : isLast ? mostMs : shareMs;
+        const withinMs = rows.suffixCosts === undefined ? Infinity : isLast ? mostMs : shareMs;
         const cut = cheapestCut(rows, limitMs, scratch, signal, withinMs);
         tried.add(kind);
         solved[kind] = cut !== noCut || withinMs === Infinity;
@@ -98,9 +98,9 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
 }
 
 /** The same as an estimate that is no lower than a floor. */
-function raised(cut: ChunkCut, floor: Floor | undefined): ChunkCut {
-  return floor !== undefined && floor.totalMs > cut.totalMs
-    ? { ...noCut, totalMs: floor.totalMs, slices: Math.max(cut.slices, floor.slices) }
+function raised(cut: ChunkCut, lowerBound: CutLowerBound | undefined): ChunkCut {
+  return lowerBound !== undefined && lowerBound.totalMs > cut.totalMs
+    ? { ...noCut, totalMs: lowerBound.totalMs, slices: Math.max(cut.slices, lowerBound.slices) }
     : cut;
 }
 

@@ -1,16 +1,16 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import type { LineFloor, LineFloors } from './line-lower-bounds';
+import type { LineLowerBound, LineLowerBounds } from './line-lower-bounds';
 import { reachFrom, type Lines, type Segment } from './lines';
-import { rowsBetweenLooks, type Rests } from './slice-rows';
+import { rowsBetweenLooks, type SuffixCosts } from './slice-rows';
 
 /** Relative slack for the rounding of bounds that are compared with sums. */
 const slack = 1e-9;
 
 /**
- * The first slice of the cheapest rest from `start` to one of the stops, those at entries `from` to `to - 1` of `rests.stops`, the farthest first: writes totals, counts, next and
- * peaks of the start. Of equally cheap rests one of the fewest slices, then of the longest first slice.
+ * The first slice of the cheapest suffix from `start` to one of the stops, those at entries `from` to `to - 1` of `suffixCosts.stops`, the farthest first: writes totals, counts, next and
+ * peaks of the start. Of equally cheap suffixes one of the fewest slices, then of the longest first slice.
  */
-export type CheapestFrom = (segment: Segment, start: number, limitMs: number, rests: Rests, from: number, to: number) => void;
+export type CheapestFrom = (segment: Segment, start: number, limitMs: number, suffixCosts: SuffixCosts, from: number, to: number) => void;
 
 /**
  * Eq. 8 from the end of the sequence for cuts of at most `withinMs` in all: only from units and to units through which such a cut can lead. Totals of others are `Infinity`, and
@@ -18,27 +18,27 @@ export type CheapestFrom = (segment: Segment, start: number, limitMs: number, re
  * @returns slices visited.
  * @throws CancelledError
  */
-export function wantedRests(
+export function boundedSuffixCosts(
   { units, segments, ends }: Lines,
-  floors: LineFloors,
+  lowerBounds: LineLowerBounds,
   limitMs: number,
   withinMs: number,
-  rests: Rests,
+  suffixCosts: SuffixCosts,
   cheapestFrom: CheapestFrom,
   signal: CancelSignal | undefined,
 ): number {
-  const { totals, stops } = rests;
+  const { totals, stops } = suffixCosts;
   const looks = rowsBetweenLooks;
-  const floor = floors.at(limitMs, signal);
-  const wanted = withinMs < Infinity ? wantedUnits(floors.prices, floor, withinMs * (1 + slack)) : null;
-  if (wanted !== null && !(floor.totalMs <= wanted.mostMs)) {
+  const lowerBound = lowerBounds.at(limitMs, signal);
+  const wanted = withinMs < Infinity ? wantedUnits(lowerBounds.prices, lowerBound, withinMs * (1 + slack)) : null;
+  if (wanted !== null && !(lowerBound.totalMs <= wanted.mostMs)) {
     totals.fill(Infinity);
     return 0;
   }
   // The end of a sequence with a broken unit is no stop like others.
   const firstStop = ends === null ? 0 : 1;
   totals[units] = 0;
-  rests.counts[units] = 0;
+  suffixCosts.counts[units] = 0;
   stops[0] = units;
   let stopCount = 1;
   let from = firstStop;
@@ -58,10 +58,10 @@ export function wantedRests(
       while (from > firstStop && (stops[from - 1] ?? 0) <= end) from--;
       while (from < stopCount && (stops[from] ?? 0) > end) from++;
       visits += stopCount - from;
-      cheapestFrom(segment, start, limitMs, rests, from, stopCount);
-      const restMs = totals[start] ?? Infinity;
-      if (restMs === Infinity) continue;
-      if (wanted !== null && restMs + wanted.headMs(start) > wanted.mostMs) totals[start] = Infinity;
+      cheapestFrom(segment, start, limitMs, suffixCosts, from, stopCount);
+      const suffixMs = totals[start] ?? Infinity;
+      if (suffixMs === Infinity) continue;
+      if (wanted !== null && suffixMs + wanted.headMs(start) > wanted.mostMs) totals[start] = Infinity;
       else stops[stopCount++] = start;
     }
   }
@@ -71,12 +71,12 @@ export function wantedRests(
 /** What heads, from the start of the sequence to a unit, take at least; asked for units in descending order. */
 interface WantedUnits {
   readonly mostMs: number;
-  /** Whether a head to the unit and a rest of slices of at most `longest` units are too dear together. */
+  /** Whether a head to the unit and a suffix of slices of at most `longest` units are too dear together. */
   readonly isOut: (unit: number, longest: number) => boolean;
   readonly headMs: (unit: number) => number;
 }
 
-function wantedUnits(prices: Float64Array, { perUnit, perSlice, strides }: LineFloor, mostMs: number): WantedUnits {
+function wantedUnits(prices: Float64Array, { perUnit, perSlice, strides }: LineLowerBound, mostMs: number): WantedUnits {
   const units = prices.length - 1;
   const { farthest } = strides;
   const mostSlices = perSlice > 0 ? (mostMs - (prices[units] ?? 0) - perUnit * units) / perSlice + slack : Infinity;

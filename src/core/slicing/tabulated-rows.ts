@@ -1,9 +1,9 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { lineFloors } from './line-lower-bounds';
+import { lineLowerBounds } from './line-lower-bounds';
 import { linesFrom, reachFrom, segmentFrom, type Lines } from './lines';
 import { noTime, unitCount, type SlicingProblem } from './problem';
 import type { SliceRow, SliceRows, SliceSpans } from './slice-rows';
-import { wantedRests, type CheapestFrom } from './suffix-costs';
+import { boundedSuffixCosts, type CheapestFrom } from './suffix-costs';
 
 /** Slice times that are kept; beyond, costs without structure are asked anew each time: 128 MB. */
 const keptTimes = 2 ** 24;
@@ -33,12 +33,12 @@ export function tabulatedRows(problem: SlicingProblem, sequences: number, signal
     rowStart[start + 1] = from + units - start;
   }
   const lines = linesUnder(times, units);
-  const floors = lineFloors(lines);
+  const lowerBounds = lineLowerBounds(lines);
   const cheapest = cheapestIn(times, rowStart);
   return {
     sequences,
     units,
-    floor: floors.at,
+    lowerBound: lowerBounds.at,
     graph: null,
     read: (start, _limitMs, row) => {
       row.ms = times;
@@ -48,7 +48,8 @@ export function tabulatedRows(problem: SlicingProblem, sequences: number, signal
       row.length = units - start;
     },
     spans: spansIn(times, rowStart, lines),
-    rests: (limitMs, withinMs, rests, looked) => wantedRests(lines, floors, limitMs, withinMs, rests, cheapest, looked),
+    suffixCosts: (limitMs, withinMs, suffixCosts, looked) =>
+      boundedSuffixCosts(lines, lowerBounds, limitMs, withinMs, suffixCosts, cheapest, looked),
   };
 }
 
@@ -118,7 +119,7 @@ function askedRows(problem: SlicingProblem, sequences: number, units: number): S
   return {
     sequences,
     units,
-    floor: null,
+    lowerBound: null,
     graph: null,
     read: (start: number, _limitMs: number, row: SliceRow) => {
       askRow(problem, sequences, units, start, buffer, 0);

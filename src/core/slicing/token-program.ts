@@ -1,5 +1,5 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { emptyRow, rowsBetweenLooks, type Rests, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
+import { emptyRow, rowsBetweenLooks, type SuffixCosts, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
 /** Cheapest cut of one chunk with no slice above a threshold (eq. 7). */
 export interface ChunkCut {
@@ -15,7 +15,7 @@ export interface ChunkCut {
 export const noCut: ChunkCut = { totalMs: Infinity, slowestMs: 0, slices: 0, ends: new Uint32Array(0) };
 
 /** Working memory of the token program. */
-export interface TokenScratch extends Rests {
+export interface TokenScratch extends SuffixCosts {
   readonly row: SliceRow;
   /** Slices visited so far. */
   visits: number;
@@ -35,18 +35,24 @@ export function tokenScratch(units: number): TokenScratch {
 }
 
 /**
- * Eq. 8 from the end of the sequence: for every unit the cheapest cut of the rest with no slice above `limitMs`, of equal ones one with the fewest slices, left in
+ * Eq. 8 from the end of the sequence: for every unit the cheapest cut of its suffix with no slice above `limitMs`, of equal ones one with the fewest slices, left in
  * `scratch.totals` and `scratch.next`; adds to `scratch.visits` one for each slice. Units through which no cut of at most `withinMs` leads may be left out: their totals are `Infinity`.
  * @throws CancelledError
  */
-export function cheapestRests(rows: SliceRows, limitMs: number, scratch: TokenScratch, signal?: CancelSignal, withinMs = Infinity): void {
+export function cheapestSuffixes(
+  rows: SliceRows,
+  limitMs: number,
+  scratch: TokenScratch,
+  signal?: CancelSignal,
+  withinMs = Infinity,
+): void {
   if (rows.graph !== null) {
     scratch.visits += rows.graph.ms.length;
-    restsInGraph(rows.graph, limitMs, scratch, signal);
+    suffixCostsInGraph(rows.graph, limitMs, scratch, signal);
     return;
   }
-  if (rows.rests !== undefined) {
-    scratch.visits += rows.rests(limitMs, withinMs, scratch, signal);
+  if (rows.suffixCosts !== undefined) {
+    scratch.visits += rows.suffixCosts(limitMs, withinMs, scratch, signal);
     return;
   }
   const { totals, counts, next, peaks, row } = scratch;
@@ -68,7 +74,7 @@ export function cheapestRests(rows: SliceRows, limitMs: number, scratch: TokenSc
   }
 }
 
-/** Index of the first slice of the cheapest rest; -1: none. */
+/** Index of the first slice of the cheapest suffix; -1: none. */
 function cheapestInRow(
   { ms, peakMs, offset, length }: SliceRow,
   end: number,
@@ -93,10 +99,10 @@ function cheapestInRow(
 }
 
 /** The same along columns. */
-function restsInGraph(
+function suffixCostsInGraph(
   { rowStart, to, ms, peakMs }: SliceGraph,
   limitMs: number,
-  { totals, counts, next, peaks }: Rests,
+  { totals, counts, next, peaks }: SuffixCosts,
   signal: CancelSignal | undefined,
 ): void {
   const units = rowStart.length - 1;
@@ -131,7 +137,7 @@ function restsInGraph(
 
 /** Solves one threshold: the cheapest cut of the whole sequence, `noCut` where it may take more than `withinMs`. */
 export function cheapestCut(rows: SliceRows, limitMs: number, scratch: TokenScratch, signal?: CancelSignal, withinMs = Infinity): ChunkCut {
-  cheapestRests(rows, limitMs, scratch, signal, withinMs);
+  cheapestSuffixes(rows, limitMs, scratch, signal, withinMs);
   const { totals, counts, next, peaks } = scratch;
   const totalMs = totals[0] ?? Infinity;
   if (totalMs === Infinity || totalMs > withinMs) return noCut;

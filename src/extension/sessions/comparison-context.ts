@@ -2,12 +2,12 @@ import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import { requestOf } from '../../core/layout-search/request-of';
 import type { PlannerClient } from '../../worker/client';
-import type { ComparisonWorld } from './comparisons';
+import type { ComparisonHost } from './comparisons';
 import type { LayoutSearches } from './layout-searches';
 import { displayPath, nameOf } from './sources';
 
 /** The searches of layouts, the planner and the disk, as comparisons see them. */
-export function comparisonWorld(layouts: LayoutSearches, plan: PlannerClient['plan']): Omit<ComparisonWorld, 'compare' | 'reportBug'> {
+export function comparisonHost(layouts: LayoutSearches, plan: PlannerClient['plan']): Omit<ComparisonHost, 'compare' | 'reportBug'> {
   return {
     displayPath,
     best: async (file, signal) => {

@@ -27,8 +27,8 @@ export interface BestPlan {
   readonly answer: string;
 }
 
-/** The world as comparisons see it. */
-export interface ComparisonWorld {
+/** What comparisons need of the extension. */
+export interface ComparisonHost {
   /** On a thread of its own: a measured run takes seconds to read. */
   readonly compare: PlannerClient['compare'];
   /** The best layout of a config, searched for first where there is no current answer. @throws ExpectedError, CancelledError. */
@@ -71,7 +71,7 @@ interface Entry {
 const nothing = { own: null, other: null } as const;
 
 /** Keeps the comparisons of all sessions. An edit that breaks a config leaves the last answer in place, and says so. */
-export function createComparisons(sessions: PlanSessions, world: ComparisonWorld): Comparisons {
+export function createComparisons(sessions: PlanSessions, host: ComparisonHost): Comparisons {
   const entries = new Map<string, Entry>();
   const listeners = new Set<(file: string) => void>();
   let lastId = 0;
@@ -115,20 +115,20 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
   async function answerOf(file: string, entry: Entry, own: Plan, signal: AbortSignal): Promise<ComparisonAnswer> {
     const { other } = entry.state;
     const id = (): string => `${file}#${++lastId}`;
-    const config = world.displayPath(file);
+    const config = host.displayPath(file);
     if (other.kind === 'measured') {
       entry.basis = { own, other: null };
-      const against = { kind: 'measured', path: world.pathOf(other.file), file: other.file } as const;
+      const against = { kind: 'measured', path: host.pathOf(other.file), file: other.file } as const;
       const onProgress = (fraction: number): void => {
         if (!signal.aborted) update(file, entry, { running: { fraction } });
       };
-      const comparison = await world.compare(own, against, { signal, onProgress });
+      const comparison = await host.compare(own, against, { signal, onProgress });
       if (comparison.kind === 'plan') throw new Error('a measured run was compared as a plan');
-      return measuredAnswer(id(), comparison, own, { config, run: world.displayPath(other.file) });
+      return measuredAnswer(id(), comparison, own, { config, run: host.displayPath(other.file) });
     }
     const sides = await sidesOf(file, entry, own, other, signal);
     const [a, b] = entry.isSwapped ? [sides.other, sides.own] : [sides.own, sides.other];
-    const comparison = await world.compare(a.plan, { kind: 'plan', plan: b.plan }, { signal });
+    const comparison = await host.compare(a.plan, { kind: 'plan', plan: b.plan }, { signal });
     if (comparison.kind !== 'plan') throw new Error('a plan was compared as a measured run');
     return plansAnswer(id(), comparison, a.side, b.side);
   }
@@ -141,10 +141,10 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
     signal: AbortSignal,
   ) {
     entry.basis = { own, other: null };
-    const config = world.displayPath(file);
+    const config = host.displayPath(file);
     const sideOf = (plan: Plan, side: ComparedSide) => ({ plan, side });
     if (other.kind === 'best') {
-      const { plan, isLaunched, answer } = await world.best(file, signal);
+      const { plan, isLaunched, answer } = await host.best(file, signal);
       entry.basis = { own, other: answer };
       return {
         own: sideOf(own, planSide(isLaunched ? 'launched' : 'planned', config, own)),
@@ -155,14 +155,14 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
     entry.basis = { own, other: plan };
     return {
       own: sideOf(own, planSide('config', config, own)),
-      other: sideOf(plan, planSide('config', world.displayPath(other.file), plan)),
+      other: sideOf(plan, planSide('config', host.displayPath(other.file), plan)),
     };
   }
 
   function shown(error: unknown): ExpectedError | null {
     if (error instanceof CancelledError) return null;
     if (error instanceof ExpectedError) return error;
-    world.reportBug(error);
+    host.reportBug(error);
     return new ExpectedError('internal', 'TeraPipe failed to compare', 'the log has the details; please report them');
   }
 
@@ -188,14 +188,14 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
   /** The other side as it is now: its plan, or the id of the search. */
   function otherNow(file: string, { state: { other } }: Entry): Entry['basis']['other'] {
     if (other.kind === 'config') return sessions.get(other.file)?.plan ?? null;
-    return other.kind === 'best' ? (world.bestStanding(file)?.answer ?? null) : null;
+    return other.kind === 'best' ? (host.bestStanding(file)?.answer ?? null) : null;
   }
 
   /** The sessions that an entry looks at; null when one of them is gone. */
   function statesOf(file: string, { state: { other } }: Entry) {
     const own = sessions.get(file);
     if (own === undefined) return null;
-    if (other.kind !== 'config') return { own, beside: [], best: other.kind === 'best' ? world.bestStanding(file) : null };
+    if (other.kind !== 'config') return { own, beside: [], best: other.kind === 'best' ? host.bestStanding(file) : null };
     const beside = sessions.get(other.file);
     return beside === undefined ? null : { own, beside: [beside], best: null };
   }
@@ -206,7 +206,7 @@ export function createComparisons(sessions: PlanSessions, world: ComparisonWorld
       else if (changed === file || (entry.state.other.kind === 'config' && entry.state.other.file === changed)) follow(file, entry);
     }
   });
-  const bestSubscription = world.onDidChangeBest((file) => {
+  const bestSubscription = host.onDidChangeBest((file) => {
     const entry = entries.get(file);
     if (entry?.state.other.kind === 'best') follow(file, entry);
   });

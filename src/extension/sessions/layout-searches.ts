@@ -24,8 +24,8 @@ export interface LayoutSearch {
   readonly opened: { readonly index: number; readonly plan: Plan } | null;
 }
 
-/** The world as searches see it. */
-export interface LayoutSearchWorld {
+/** What searches need of the extension. */
+export interface LayoutSearchHost {
   /** On a thread of its own: plans are never behind a search. */
   readonly search: PlannerClient['search'];
   /** @throws ExpectedError where there is nothing to search. */
@@ -73,7 +73,7 @@ const nothing: LayoutSearch = { running: undefined, answer: null, staleEdits: 0,
 /**
  * Keeps the searches of all sessions. In the background one runs at a time, for launchers' files, after their plan; it makes way for planning and for what a person asks for, and begins again after.
  */
-export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearchWorld): LayoutSearches {
+export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchHost): LayoutSearches {
   const entries = new Map<string, Entry>();
   const listeners = new Set<(file: string) => void>();
   let lastId = 0;
@@ -97,7 +97,7 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
     state: SessionState | undefined,
   ): { readonly problem: SearchProblem; readonly key: string; readonly edits: number } | null {
     if (state === undefined || state.plan === null || state.progress !== null || state.staleEdits > 0 || state.error !== null) return null;
-    const problem = world.problemOf(state, state.plan);
+    const problem = host.problemOf(state, state.plan);
     return { problem, key: keyOf(problem), edits: state.edits };
   }
 
@@ -120,7 +120,7 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
         if (running.kind === 'found') answered(file, entry, question, running.result);
         else update(file, entry, { running });
       };
-      const result = await world.search(question.problem, { signal: abort.signal, improvements: !background, onStanding: told });
+      const result = await host.search(question.problem, { signal: abort.signal, improvements: !background, onStanding: told });
       if (entry.job === job) answered(file, entry, question, result, { running: undefined });
       return result;
     } catch (error) {
@@ -151,7 +151,7 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
   function shown(error: unknown, background: boolean): ExpectedError | null {
     if (error instanceof CancelledError) return null;
     if (error instanceof ExpectedError) return background ? null : error;
-    world.reportBug(error);
+    host.reportBug(error);
     return new ExpectedError('internal', 'TeraPipe failed to search the layouts', 'the log has the details; please report them');
   }
 
@@ -176,7 +176,7 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
   }
 
   function isWanted(state: SessionState): boolean {
-    if (state.format === 'pytorch-schedule' || !isLauncher(state.format) || !world.isAutomatic(state.file)) return false;
+    if (state.format === 'pytorch-schedule' || !isLauncher(state.format) || !host.isAutomatic(state.file)) return false;
     const question = soft(() => questionOf(state));
     const entry = entries.get(state.file);
     return question !== null && entry?.asked?.key !== question.key && entry?.failed !== question.key;
@@ -242,9 +242,9 @@ export function createLayoutSearches(sessions: PlanSessions, world: LayoutSearch
         return;
       }
       const { answer } = entry.state;
-      const request = answer?.id === point.answer ? world.requestAt(answer.result, point.index) : null;
+      const request = answer?.id === point.answer ? host.requestAt(answer.result, point.index) : null;
       if (request === null) throw outdated();
-      const plan = await world.plan(request);
+      const plan = await host.plan(request);
       if (entry.state.answer?.id !== point.answer) throw outdated();
       update(file, entry, { opened: { index: point.index, plan } });
     },

@@ -12,7 +12,7 @@ import type { CandidateId, Plan } from '../../core/planner/plan';
 import type { SessionState } from './plan-sessions';
 
 /** What a page needs beside the session. */
-export interface PageSurroundings {
+export interface PageContext {
   readonly page: PageKind;
   readonly trusted: boolean;
   /** A file's path as people name it: relative to the workspace. */
@@ -34,7 +34,7 @@ const affordableOperations = 400_000;
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session. */
 export function pageStateOf(
   session: SessionState | null,
-  { page, trusted, displayPath, profile = null, layout = null, comparison = null, layoutFindings = [], drawn = [] }: PageSurroundings,
+  { page, trusted, displayPath, profile = null, layout = null, comparison = null, layoutFindings = [], drawn = [] }: PageContext,
 ): PageState {
   if (session === null) return { ...emptyPage(page, trusted), document: null };
   const { error } = session;

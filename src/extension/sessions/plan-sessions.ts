@@ -53,8 +53,8 @@ export interface SessionState {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** The world as sessions see it; the extension gives VS Code's, tests give their own. */
-export interface SessionWorld {
+/** What sessions need of VS Code; tests give their own. */
+export interface SessionHost {
   /** Text of a file as the user sees it. Rejects with an `ExpectedError`. */
   readonly readText: (file: string) => Promise<string>;
   /** Identity of the file that `path`, written in `from`, names. @throws ExpectedError when it names none. */
@@ -98,7 +98,7 @@ export interface PlanSessions {
   readonly reads: (file: string) => ReadonlySet<string>;
   /** Starts a session when there is none yet; resolves when its planning has ended, that of an edit which overtook it included, however it ended. */
   readonly ensure: (file: string, format: SessionFormat) => Promise<SessionState>;
-  /** Plans afresh, dropping what is under way. Rejects only with what `SessionWorld.reportBug` got too. */
+  /** Plans afresh, dropping what is under way. Rejects only with what `SessionHost.reportBug` got too. */
   readonly replan: (file: string) => Promise<SessionState>;
   /** A file changed: every session that read it counts the edit and plans again after the pause. */
   readonly changed: (file: string) => void;
@@ -119,7 +119,7 @@ interface Session {
 }
 
 /** Keeps one session a config. Results of older texts never replace newer ones; the last good plan stays through errors. */
-export function createPlanSessions(world: SessionWorld): PlanSessions {
+export function createPlanSessions(host: SessionHost): PlanSessions {
   const sessions = new Map<string, Session>();
   const listeners = new Set<(state: SessionState) => void>();
 
@@ -186,7 +186,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     const read = async (path: string): Promise<string> => {
       session.reads.add(path);
       tried.add(path);
-      const text = await world.readText(path);
+      const text = await host.readText(path);
       texts.set(path, text);
       return text;
     };
@@ -197,10 +197,10 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       if (session.state.format === 'pytorch-schedule') return await drawSchedule(session, edits, text, signal);
       const format = recogniseConfig(file, text) ?? session.state.format;
       const readReferenced: ReadReferenced = async (from, path) => {
-        const referenced = world.resolvePath(from, path);
+        const referenced = host.resolvePath(from, path);
         return { file: referenced, text: await read(referenced) };
       };
-      const config = await loadConfig(file, text, { read: readReferenced, shell: world.shell });
+      const config = await loadConfig(file, text, { read: readReferenced, shell: host.shell });
       throwIfCancelled(signal);
       const { run, launcher } = config;
       const judged = (plan: Plan | null): readonly Finding[] =>
@@ -216,13 +216,13 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
         update(session, launcher === null ? { progress: null } : { plan: null, elastic: null, progress: null });
         return session.state;
       }
-      const found = await world.profiles(file);
+      const found = await host.profiles(file);
       throwIfCancelled(signal);
       const isAlsoElastic = isElastic(run);
       if (!isAlsoElastic || run.unplanned === undefined) {
-        const request = await world.resolve(run, found, { signal });
+        const request = await host.resolve(run, found, { signal });
         throwIfCancelled(signal);
-        const plan = await world.plan(request, {
+        const plan = await host.plan(request, {
           signal,
           onProgress: (progress) => {
             if (!signal.aborted) update(session, { progress: isAlsoElastic ? progress / 2 : progress });
@@ -257,18 +257,18 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      const remedies = await world.remedies(run, found, plan, { signal });
+      const remedies = await host.remedies(run, found, plan, { signal });
       if (remedies.length === 0) return;
       const { launcher } = config;
       const launched =
-        launcher === null || !isLauncher(launcher.format) ? null : { launcher, read: await readerOf(launcher.format, world.shell) };
+        launcher === null || !isLauncher(launcher.format) ? null : { launcher, read: await readerOf(launcher.format, host.shell) };
       const findings =
         launched === null
           ? findingsOf(run, plan, remedies).filter(isTrueOf(run))
           : [...config.findings, ...launchedMemoryFindings(run, plan, remedies, launched)];
       if (!signal.aborted) update(session, { findings });
     } catch (error) {
-      if (!signal.aborted && !(error instanceof CancelledError)) world.reportBug(error);
+      if (!signal.aborted && !(error instanceof CancelledError)) host.reportBug(error);
     }
   }
 
@@ -279,7 +279,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
     const refusal = isSchedule ? tooLargeToDraw(text, file) : null;
     const nothing: ScheduleFile = { findings: refusal === null ? [] : [refusal], drawn: null };
     const { findings, drawn } =
-      isSchedule && refusal === null ? await world.readSchedule(text, file, nameOfFile(file), { signal }) : nothing;
+      isSchedule && refusal === null ? await host.readSchedule(text, file, nameOfFile(file), { signal }) : nothing;
     throwIfCancelled(signal);
     if (drawn !== null) session.plannedEdits = edits;
     const error = drawn === null ? errorOfFinding(findings[0]) : null;
@@ -300,8 +300,8 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
   ): Promise<ElasticAnswer> {
     const norms = await readNamedNorms(run, read);
     throwIfCancelled(signal);
-    const request = placed(run.place, () => resolveElastic(run, world.defaults(run.file), norms, found));
-    return world.planElastic(request, { signal }).catch((error: unknown) =>
+    const request = placed(run.place, () => resolveElastic(run, host.defaults(run.file), norms, found));
+    return host.planElastic(request, { signal }).catch((error: unknown) =>
       placed(run.place, () => {
         throw error;
       }),
@@ -315,7 +315,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
       return;
     }
     const expected = error instanceof ExpectedError ? error : internalError();
-    if (expected !== error) world.reportBug(error);
+    if (expected !== error) host.reportBug(error);
     const wasRead = session.state.texts === texts;
     update(session, { progress: null, error: expected, texts, ...(wasRead ? {} : { run: null, launcher: null, findings: [] }) });
   }
@@ -339,7 +339,7 @@ export function createPlanSessions(world: SessionWorld): PlanSessions {
         if (!session.reads.has(file)) continue;
         session.edits += 1;
         update(session, {});
-        const delayMs = world.delayMs();
+        const delayMs = host.delayMs();
         if (delayMs === null) continue;
         if (session.timer !== null) clearTimeout(session.timer);
         session.timer = setTimeout(() => void start(session), delayMs);

@@ -22,7 +22,7 @@ export interface Profiles {
    * Measures the layer of a config's plan. One measurement at a time.
    * @throws ExpectedError `profile-untrusted`, `profile-running`, `profile-not-local`, or as `profileRequest`; CancelledError.
    */
-  readonly measure: (config: string, request: PlanRequest, ear: MeasureEar) => Promise<ProfileRun>;
+  readonly measure: (config: string, request: PlanRequest, listener: MeasureListener) => Promise<ProfileRun>;
   readonly cancel: () => void;
   /** Forgets what was read for a config and plans it again. */
   readonly refresh: (config: string) => Promise<void>;
@@ -30,8 +30,8 @@ export interface Profiles {
   readonly dispose: () => void;
 }
 
-/** What the command that measures decides and hears. */
-export interface MeasureEar {
+/** What the command that measures decides, and its callbacks. */
+export interface MeasureListener {
   readonly precisionFixed: boolean;
   readonly onProgress: (progress: MeasureProgress) => void;
 }
@@ -88,7 +88,7 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
     if (sessions().get(config) !== undefined) await sessions().replan(config);
   }
 
-  async function measure(config: string, request: PlanRequest, { precisionFixed, onProgress }: MeasureEar): Promise<ProfileRun> {
+  async function measure(config: string, request: PlanRequest, { precisionFixed, onProgress }: MeasureListener): Promise<ProfileRun> {
     requireTrust();
     if (running !== null)
       throw new ExpectedError('profile-running', 'A layer is being profiled already', 'wait for it, or cancel it in the Profile tab');

@@ -3,8 +3,8 @@ import type { PageError } from '../../protocol/page-error';
 import type { ComparisonState } from '../sessions/comparisons';
 import { pageErrorOf } from '../sessions/page-state';
 
-/** What a page needs to know of the world beside a comparison. */
-export interface ComparisonSurroundings {
+/** What a page needs beside the comparison. */
+export interface ComparisonPageContext {
   readonly displayPath: (file: string) => string;
   /** The texts that the files of a config were read as. */
   readonly textsOf: (file: string) => ReadonlyMap<string, string>;
@@ -13,14 +13,14 @@ export interface ComparisonSurroundings {
 }
 
 /** The comparison of a config as a page gets it; null where nothing is compared. @param file of the config. */
-export function pageComparisonOf(file: string, state: ComparisonState | null, surroundings: ComparisonSurroundings): PageComparison | null {
+export function pageComparisonOf(file: string, state: ComparisonState | null, context: ComparisonPageContext): PageComparison | null {
   if (state === null) return null;
   const { other, running, answer, staleEdits } = state;
   const of = other.kind === 'best' ? file : other.file;
   return {
-    other: { role: other.kind, file: surroundings.displayPath(of) },
-    answer: answer !== null && answer.id === surroundings.sent ? sentAnswer(answer.id) : answer,
-    error: errorOf(file, state, surroundings),
+    other: { role: other.kind, file: context.displayPath(of) },
+    answer: answer !== null && answer.id === context.sent ? sentAnswer(answer.id) : answer,
+    error: errorOf(file, state, context),
     running,
     staleEdits,
   };
@@ -31,7 +31,7 @@ function sentAnswer(id: string): SentAnswer {
 }
 
 /** A place in a measured run is shown and not opened: it may be larger than an editor takes. */
-function errorOf(file: string, { other, error }: ComparisonState, { displayPath, textsOf }: ComparisonSurroundings): PageError | null {
+function errorOf(file: string, { other, error }: ComparisonState, { displayPath, textsOf }: ComparisonPageContext): PageError | null {
   if (error === null) return null;
   const place = error.place ?? null;
   if (other.kind === 'measured' && place?.file === other.file)

@@ -87,8 +87,8 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       if (changed.has('layout') && layout !== null) send({ type: 'layout', layout });
       if (changed.has('comparison')) send({ type: 'comparison', comparison });
     } else {
-      const surroundings = { page: source.page, trusted, displayPath, profile, layout, comparison, layoutFindings: found, drawn };
-      send({ type: 'state', state: pageStateOf(session, surroundings) });
+      const context = { page: source.page, trusted, displayPath, profile, layout, comparison, layoutFindings: found, drawn };
+      send({ type: 'state', state: pageStateOf(session, context) });
     }
     posted = { session, trusted, found };
     sent = comparison?.answer?.id ?? null;

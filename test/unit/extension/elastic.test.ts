@@ -5,7 +5,7 @@ import { lensesOf } from '../../../src/extension/language/lens-text';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
 import { english } from '../../../src/core/translate';
-import { smallModel, smallRun, testWorld, uri } from './world';
+import { smallModel, smallRun, testHost, uri } from './test-host';
 
 const run = uri('terapipe.json');
 const log = uri('norms.csv');
@@ -43,7 +43,7 @@ function frozenOf({ elastic: answer }: SessionState): number[] | undefined {
 
 describe('a session of a run that freezes layers', () => {
   it('shows an elastic plan of a ViT, no error and no word that it is not planned', async () => {
-    const { sessions, requests } = testWorld({ 'terapipe.json': vitRun(), 'config.json': vit });
+    const { sessions, requests } = testHost({ 'terapipe.json': vitRun(), 'config.json': vit });
     const state = await sessions.ensure(run, 'terapipe');
     assert.equal(state.error, null);
     assert.equal(state.plan, null);
@@ -57,7 +57,7 @@ describe('a session of a run that freezes layers', () => {
   });
 
   it('takes stated defaults for a ViT config alone', async () => {
-    const { sessions } = testWorld({ 'config.json': vit });
+    const { sessions } = testHost({ 'config.json': vit });
     const state = await sessions.ensure(uri('config.json'), 'huggingface');
     assert.equal(state.error, null);
     const assumed = state.elastic?.plan.request.assumptions.map(({ key }) => key) ?? [];
@@ -65,7 +65,7 @@ describe('a session of a run that freezes layers', () => {
   });
 
   it('plans both where a decoder has an elastic section, and forgets it with the section', async () => {
-    const { sessions, files, finish } = testWorld({
+    const { sessions, files, finish } = testHost({
       'terapipe.json': smallRun({ elastic: { ...elastic, epochs: 3 } }),
       'config.json': smallModel,
     });
@@ -81,7 +81,7 @@ describe('a session of a run that freezes layers', () => {
   });
 
   it('reads the log of gradient norms beside the config and plans again when it changes', async () => {
-    const { sessions, files, elasticRequests } = testWorld({
+    const { sessions, files, elasticRequests } = testHost({
       'terapipe.json': vitRun({ gradientNorms: 'norms.csv' }),
       'config.json': vit,
       'norms.csv': norms,
@@ -101,7 +101,7 @@ describe('a session of a run that freezes layers', () => {
   });
 
   it('places what is wrong in the file it is wrong in, and keeps the last good plan', async () => {
-    const { sessions, files } = testWorld({
+    const { sessions, files } = testHost({
       'terapipe.json': vitRun({ gradientNorms: 'norms.csv' }),
       'config.json': vit,
       'norms.csv': norms,
@@ -121,7 +121,7 @@ describe('a session of a run that freezes layers', () => {
 
   it('says in a lens what freezing gains, and in hovers what each key means', async () => {
     const text = vitRun();
-    const { sessions } = testWorld({ 'terapipe.json': text, 'config.json': vit });
+    const { sessions } = testHost({ 'terapipe.json': text, 'config.json': vit });
     const state = await sessions.ensure(run, 'terapipe');
     const said = (of: SessionState): string => lensesOf(of, null, english).at(-1)?.title ?? '';
     assert.match(said(state), /^Elastic: [\d.]+x over 4 epochs$/);
@@ -137,7 +137,7 @@ describe('a session of a run that freezes layers', () => {
   });
 
   it('gives a page the plan without logs, and the side view without steps', async () => {
-    const { sessions } = testWorld({ 'terapipe.json': vitRun({ gradientNorms: 'norms.csv' }), 'config.json': vit, 'norms.csv': norms });
+    const { sessions } = testHost({ 'terapipe.json': vitRun({ gradientNorms: 'norms.csv' }), 'config.json': vit, 'norms.csv': norms });
     const state = await sessions.ensure(run, 'terapipe');
     const around = { trusted: true, displayPath: (file: string) => file };
     const tab = pageStateOf(state, { page: 'tab', ...around }).elastic;

@@ -10,7 +10,7 @@ import { lensesOf } from '../../../src/extension/language/lens-text';
 import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
 import { english } from '../../../src/core/translate';
 import { shellReader } from '../core/formats/shell/shell-reader';
-import { nextTurn, smallModel, testWorld, uri } from './world';
+import { nextTurn, smallModel, testHost, uri } from './test-host';
 
 const shell = `#!/bin/bash
 GPUS_PER_NODE=8
@@ -46,7 +46,7 @@ let reader: ReturnType<typeof shellReader> | undefined;
 const sharedReader: typeof shellReader = () => (reader ??= shellReader());
 
 async function read(name: string, text: string, more: Readonly<Record<string, string>> = {}, planned = true): Promise<SessionState> {
-  const { sessions, finish } = testWorld({ [name]: text, ...more }, 1, sharedReader);
+  const { sessions, finish } = testHost({ [name]: text, ...more }, 1, sharedReader);
   const state = sessions.ensure(uri(name), name.endsWith('.sh') ? 'megatron-shell' : 'torchtitan');
   if (planned) await finish();
   return state;
@@ -75,7 +75,7 @@ describe('a launcher whose model lies beside it', () => {
   ];
 
   it('is planned once that file appears', async () => {
-    const { sessions, finish, files } = testWorld({ 'pretrain.sh': shell }, 1, sharedReader);
+    const { sessions, finish, files } = testHost({ 'pretrain.sh': shell }, 1, sharedReader);
     void sessions.ensure(uri('pretrain.sh'), 'megatron-shell');
     await finish();
     assert.ok(sessions.reads(uri('pretrain.sh')).has(uri('config.json')));
@@ -85,7 +85,7 @@ describe('a launcher whose model lies beside it', () => {
   });
 
   it('has no stale plan once its sizes are gone', async () => {
-    const { sessions, finish, files } = testWorld({ 'pretrain.sh': shell }, 1, sharedReader);
+    const { sessions, finish, files } = testHost({ 'pretrain.sh': shell }, 1, sharedReader);
     void sessions.ensure(uri('pretrain.sh'), 'megatron-shell');
     await finish();
     files.set(

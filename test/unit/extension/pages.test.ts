@@ -5,9 +5,9 @@ import type { CandidateId } from '../../../src/core/planner/plan';
 import { pageHtml } from '../../../src/extension/views/page-html';
 import { parsePageMessage } from '../../../src/extension/views/page-messages';
 import { differsInProgressOnly, pageStateOf } from '../../../src/extension/sessions/page-state';
-import { smallModel, smallRun, testWorld, uri } from './world';
+import { smallModel, smallRun, testHost, uri } from './test-host';
 
-const surroundings = { page: 'tab', trusted: true, displayPath: (file: string) => file.replace('file:///w/', '') } as const;
+const context = { page: 'tab', trusted: true, displayPath: (file: string) => file.replace('file:///w/', '') } as const;
 
 describe('page document', () => {
   const html = pageHtml({
@@ -72,17 +72,17 @@ describe('page messages', () => {
 
 describe('page state', () => {
   it('is empty while nothing is shown', () => {
-    const state = pageStateOf(null, surroundings);
+    const state = pageStateOf(null, context);
     assert.equal(state.file, null);
     assert.equal(state.plan, null);
     assert.deepEqual(state.findings, []);
   });
 
   it('names places for the eye and keeps them to be clicked', async () => {
-    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();
-    const state = pageStateOf(await planned, surroundings);
+    const state = pageStateOf(await planned, context);
     assert.equal(state.file, 'terapipe.json');
     assert.equal(state.document, uri('terapipe.json'));
     const text = smallRun();
@@ -93,13 +93,13 @@ describe('page state', () => {
   });
 
   it('adds what a search of layouts says of the files, with its place', async () => {
-    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun({ surprise: 1 }), 'config.json': smallModel });
+    const { sessions, finish } = testHost({ 'terapipe.json': smallRun({ surprise: 1 }), 'config.json': smallModel });
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();
     const session = await planned;
     const place = { file: uri('terapipe.json'), range: { start: 2, end: 4 } };
     const slower = { code: 'layout-slower', severity: 'warning', place, message: 'slower', remedy: 'apply the best', fixes: [] } as const;
-    const { findings } = pageStateOf(session, { ...surroundings, layoutFindings: [slower] });
+    const { findings } = pageStateOf(session, { ...context, layoutFindings: [slower] });
     assert.ok(session.findings.length > 0);
     assert.deepEqual(
       findings.map(({ code }) => code),
@@ -109,13 +109,13 @@ describe('page state', () => {
   });
 
   it('gives an error its line and column', async () => {
-    const { sessions } = testWorld({ 'terapipe.json': '{\n  "model": 3\n}' });
-    const state = pageStateOf(await sessions.ensure(uri('terapipe.json'), 'terapipe'), surroundings);
+    const { sessions } = testHost({ 'terapipe.json': '{\n  "model": 3\n}' });
+    const state = pageStateOf(await sessions.ensure(uri('terapipe.json'), 'terapipe'), context);
     assert.equal(state.error?.placeText, 'terapipe.json:2:12');
   });
 
   it('gives an error without a place that of the finding that explains it', async () => {
-    const { sessions, finish } = testWorld({
+    const { sessions, finish } = testHost({
       'terapipe.json': smallRun().replace('"pipeline":4', '"pipeline":3'),
       'config.json': smallModel,
     });
@@ -123,14 +123,14 @@ describe('page state', () => {
     await finish();
     const session = await planned;
     const bare = new ExpectedError('planner', 'it cannot be planned', 'change it');
-    const state = pageStateOf({ ...session, error: bare }, surroundings);
+    const state = pageStateOf({ ...session, error: bare }, context);
     const explained = session.findings.find(({ severity }) => severity === 'error');
     assert.notEqual(explained, undefined);
     assert.deepEqual(state.error?.place, explained?.place);
   });
 
   it('tells progress alone while nothing else changes', async () => {
-    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();
     const session = await planned;
@@ -143,18 +143,18 @@ describe('page state', () => {
   });
 
   it('draws the chosen timeline alone in the side view', async () => {
-    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();
     const session = await planned;
     const drawn = (page: 'side' | 'tab'): number =>
-      pageStateOf(session, { ...surroundings, page }).plan?.candidates.filter(({ timeline }) => timeline !== null).length ?? 0;
+      pageStateOf(session, { ...context, page }).plan?.candidates.filter(({ timeline }) => timeline !== null).length ?? 0;
     assert.equal(drawn('side'), 1);
     assert.ok(drawn('tab') > 1);
   });
 
   it('keeps large timelines back until the page asks for one, but never the chosen one', async () => {
-    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();
     const session = await planned;
@@ -165,10 +165,8 @@ describe('page state', () => {
     );
     const large = { ...session, plan: { ...session.plan, candidates } };
     const sent = (drawn: readonly CandidateId[]): CandidateId[] =>
-      (pageStateOf(large, { ...surroundings, drawn }).plan?.candidates ?? []).flatMap(({ id, timeline }) =>
-        timeline === null ? [] : [id],
-      );
-    const { withheld = [] } = pageStateOf(large, surroundings);
+      (pageStateOf(large, { ...context, drawn }).plan?.candidates ?? []).flatMap(({ id, timeline }) => (timeline === null ? [] : [id]));
+    const { withheld = [] } = pageStateOf(large, context);
     const [last] = withheld.slice(-1);
     assert.ok(last !== undefined && withheld.length >= candidates.length - 2);
     assert.ok(!withheld.includes(chosen) && sent([]).includes(chosen));

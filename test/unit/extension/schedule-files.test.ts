@@ -9,16 +9,16 @@ import type { SessionState } from '../../../src/extension/sessions/plan-sessions
 import { maximumDrawnCells, tooLargeToDraw } from '../../../src/extension/sessions/schedule-size';
 import { scheduleLensText } from '../../../src/extension/language/schedule-text';
 import { english } from '../../../src/core/translate';
-import { nextTurn, testWorld, uri } from './world';
+import { nextTurn, testHost, uri } from './test-host';
 
 const file = uri('two%20ranks.csv');
 const sound = '0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n';
 const broken = sound.replace('1B0', '1X0');
-const surroundings = { page: 'tab', trusted: true, displayPath: (name: string) => name.replace('file:///w/', '') } as const;
+const context = { page: 'tab', trusted: true, displayPath: (name: string) => name.replace('file:///w/', '') } as const;
 
 /** A session of the file, and a way to type into it. */
 async function opened(text: string): Promise<{ state: () => SessionState; type: (next: string) => Promise<void> }> {
-  const { sessions, files, bugs } = testWorld({ 'two%20ranks.csv': text });
+  const { sessions, files, bugs } = testHost({ 'two%20ranks.csv': text });
   await sessions.ensure(file, 'pytorch-schedule');
   assert.deepEqual(bugs, []);
   return {
@@ -59,7 +59,7 @@ describe('a schedule file in the editor', () => {
     const { error, findings, texts, schedule } = state();
     assert.deepEqual([error?.code, findings.length, texts.size], ['schedule-csv-too-large', 1, 0]);
     assert.equal(schedule?.timeline.makespanMs, 9);
-    assert.equal(pageStateOf(state(), surroundings).error?.code, 'schedule-csv-too-large');
+    assert.equal(pageStateOf(state(), context).error?.code, 'schedule-csv-too-large');
     await type(sound);
     assert.deepEqual([state().error, state().findings], [null, []]);
   });
@@ -82,14 +82,14 @@ describe('a schedule file in the editor', () => {
     const { state, type } = await opened(sound);
     await type(broken);
     await type(broken.replace('1B1', '1B1 '));
-    const page = pageStateOf(state(), surroundings);
+    const page = pageStateOf(state(), context);
     assert.equal(page.schedule?.timeline.makespanMs, 9);
     assert.equal(page.staleEdits, 2);
     assert.equal(page.error?.code, 'schedule-csv-action');
     assert.equal(page.error.placeText, 'two%20ranks.csv:2:5');
     assert.equal(scheduleLensText(state(), english), 'Schedule: 1 problem');
     await type(sound.replace('0F1,0B0', '0B0,0F1'));
-    const mended = pageStateOf(state(), surroundings);
+    const mended = pageStateOf(state(), context);
     assert.deepEqual([mended.error, mended.staleEdits, mended.findings], [null, 0, []]);
     // One micro-batch after the other: twice F, F, B, B.
     assert.equal(mended.schedule?.timeline.makespanMs, 12);
@@ -106,7 +106,7 @@ describe('a schedule file in the editor', () => {
 
   it('is not sent to the side view, which shows plans', async () => {
     const { state } = await opened(sound);
-    assert.equal(pageStateOf(state(), { ...surroundings, page: 'side' }).schedule, null);
+    assert.equal(pageStateOf(state(), { ...context, page: 'side' }).schedule, null);
   });
 });
 

@@ -14,12 +14,12 @@ import { newConfigText } from '../../../src/extension/sessions/new-config';
 import { locatedValues } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
 import { english } from '../../../src/core/translate';
-import { smallModel, smallRun, testWorld, uri } from './world';
+import { smallModel, smallRun, testHost, uri } from './test-host';
 
 const run = uri('terapipe.json');
 
 async function planned(text = smallRun()): Promise<SessionState> {
-  const { sessions, finish } = testWorld({ 'terapipe.json': text, 'config.json': smallModel });
+  const { sessions, finish } = testHost({ 'terapipe.json': text, 'config.json': smallModel });
   const state = sessions.ensure(run, 'terapipe');
   await finish();
   return state;

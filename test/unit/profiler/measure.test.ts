@@ -4,7 +4,7 @@ import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { Cell, LayerShape } from '../../../src/core/spec/profile';
 import { randomNumbers } from '../../../src/core/slice-times/random';
 import type { CellAnswer } from '../../../src/profiler/client';
-import { measureProfile, type MeasureTask, type MeasureWorld } from '../../../src/profiler/measure';
+import { measureProfile, type MeasureTask, type MeasureHost } from '../../../src/profiler/measure';
 import type { TimedPart } from '../../../src/protocol/profiler';
 
 type Profiler = Parameters<typeof measureProfile>[0];
@@ -12,7 +12,7 @@ type Profiler = Parameters<typeof measureProfile>[0];
 /** Seconds pass as fast as the simulated device works. */
 interface Bench {
   readonly profiler: Profiler;
-  readonly world: MeasureWorld;
+  readonly world: MeasureHost;
   readonly measured: { readonly part: TimedPart; readonly cell: Cell }[];
 }
 
@@ -82,8 +82,8 @@ const smooth = ({ batch, tokens, context }: Cell): number => batch * (0.05 + 0.0
 
 describe('measuring a layer', () => {
   it('ends with a mean error under 2 % on slices it kept apart, on a device with noise and bursts', async () => {
-    const { profiler, world } = bench(smooth);
-    const { status, errors, samples, fit } = await measureProfile(profiler, task(), world);
+    const { profiler, world: host } = bench(smooth);
+    const { status, errors, samples, fit } = await measureProfile(profiler, task(), host);
     assert.equal(status, 'complete');
     assert.ok(errors !== null && fit !== null);
     assert.ok(errors.forward.meanPercent < 2 && errors.backward.meanPercent < 2, JSON.stringify(errors));
@@ -93,22 +93,22 @@ describe('measuring a layer', () => {
   });
 
   it('takes away the time of making the inputs', async () => {
-    const { profiler, world } = bench(smooth, 0);
-    const { samples } = await measureProfile(profiler, task(), world);
+    const { profiler, world: host } = bench(smooth, 0);
+    const { samples } = await measureProfile(profiler, task(), host);
     const [first] = samples.layer;
     assert.ok(first !== undefined);
     assert.ok(Math.abs(first.forwardMs - smooth(first)) < 1e-9, String(first.forwardMs));
   });
 
   it('checks once that two layers take twice as long as one', async () => {
-    const { profiler, world } = bench(smooth, 0);
-    const { twoLayerRatio } = await measureProfile(profiler, task(), world);
+    const { profiler, world: host } = bench(smooth, 0);
+    const { twoLayerRatio } = await measureProfile(profiler, task(), host);
     assert.ok(twoLayerRatio !== null && Math.abs(twoLayerRatio - 2) < 1e-6, String(twoLayerRatio));
   });
 
   it('lets cells take turns instead of repeating one', async () => {
-    const { profiler, world, measured } = bench(smooth);
-    await measureProfile(profiler, task(), world);
+    const { profiler, world: host, measured } = bench(smooth);
+    await measureProfile(profiler, task(), host);
     const repeated = measured.slice(3).filter(({ part, cell }, i) => measured[i + 2]?.part === part && measured[i + 2]?.cell === cell);
     assert.ok(repeated.length < measured.length / 20, `${repeated.length} of ${measured.length}`);
   });
@@ -116,9 +116,9 @@ describe('measuring a layer', () => {
   it('keeps the samples so far, with the reason, when the child dies', async () => {
     let calls = 0;
     const dead = new ExpectedError('profiler-died', 'The profiler was killed', 'measure again');
-    const { profiler, world } = bench(smooth);
+    const { profiler, world: host } = bench(smooth);
     const dying: Profiler = { ...profiler, measure: (part, cell) => (++calls > 100 ? Promise.reject(dead) : profiler.measure(part, cell)) };
-    const { status, error, samples, fit } = await measureProfile(dying, task(), world);
+    const { status, error, samples, fit } = await measureProfile(dying, task(), host);
     assert.equal(status, 'partial');
     assert.equal(error, 'The profiler was killed; measure again');
     assert.ok(samples.layer.length > 20);
@@ -127,25 +127,25 @@ describe('measuring a layer', () => {
 
   it('keeps the samples so far when it is cancelled', async () => {
     let calls = 0;
-    const { profiler, world } = bench(smooth);
+    const { profiler, world: host } = bench(smooth);
     const cancelled: Profiler = {
       ...profiler,
       measure: (part, cell) => (++calls > 50 ? Promise.reject(new CancelledError()) : profiler.measure(part, cell)),
     };
-    const { status, error, samples } = await measureProfile(cancelled, task(), world);
+    const { status, error, samples } = await measureProfile(cancelled, task(), host);
     assert.deepEqual([status, error], ['partial', 'cancelled']);
     assert.ok(samples.layer.length > 10);
   });
 
   it('lets bugs through', async () => {
-    const { profiler, world } = bench(smooth);
+    const { profiler, world: host } = bench(smooth);
     const broken: Profiler = { ...profiler, measure: () => Promise.reject(new TypeError('oops')) };
-    await assert.rejects(measureProfile(broken, task(), world), TypeError);
+    await assert.rejects(measureProfile(broken, task(), host), TypeError);
   });
 
   it('stops when the budget is spent and says what is missing', async () => {
-    const { profiler, world } = bench(smooth);
-    const { warnings, seconds } = await measureProfile(profiler, task(2500), world);
+    const { profiler, world: host } = bench(smooth);
+    const { warnings, seconds } = await measureProfile(profiler, task(2500), host);
     assert.ok(seconds < 3, String(seconds));
     assert.ok(
       warnings.some((warning) => warning.includes('larger budget')),
@@ -154,8 +154,8 @@ describe('measuring a layer', () => {
   });
 
   it('measures shorter slices, at all contexts, when whole sequences cost more than the budget holds', async () => {
-    const { profiler, world } = bench((cell) => 20 * smooth(cell));
-    const { samples, warnings, sequenceLength, errors } = await measureProfile(profiler, task(60_000), world);
+    const { profiler, world: host } = bench((cell) => 20 * smooth(cell));
+    const { samples, warnings, sequenceLength, errors } = await measureProfile(profiler, task(60_000), host);
     const longest = Math.max(...samples.layer.filter(({ batch }) => batch === 1).map(({ tokens }) => tokens));
     assert.ok(longest < 1024, String(longest));
     assert.equal(sequenceLength, 1024);
@@ -167,10 +167,14 @@ describe('measuring a layer', () => {
   });
 
   it('records a cell that runs out of memory and goes on without it', async () => {
-    const { profiler, world, measured } = bench(smooth, 0.01, (_, { batch, tokens }) =>
+    const {
+      profiler,
+      world: host,
+      measured,
+    } = bench(smooth, 0.01, (_, { batch, tokens }) =>
       batch * tokens > 1024 ? { type: 'skipped', id: 1, reason: 'out-of-memory', detail: 'it needs 40 GB' } : null,
     );
-    const { skipped, status, errors } = await measureProfile(profiler, task(), world);
+    const { skipped, status, errors } = await measureProfile(profiler, task(), host);
     assert.equal(status, 'complete');
     assert.ok(errors !== null && errors.forward.meanPercent < 2);
     assert.ok(skipped.length >= 1);
@@ -184,43 +188,52 @@ describe('measuring a layer', () => {
   });
 
   it('asks once for two layers that do not fit, and keeps watching the reference', async () => {
-    const { profiler, world, measured } = bench(smooth, 0.01, (part) =>
+    const {
+      profiler,
+      world: host,
+      measured,
+    } = bench(smooth, 0.01, (part) =>
       part === 'layers2' ? { type: 'skipped', id: 1, reason: 'out-of-memory', detail: 'it needs 40 GB' } : null,
     );
-    const { skipped, twoLayerRatio, status } = await measureProfile(profiler, task(), world);
+    const { skipped, twoLayerRatio, status } = await measureProfile(profiler, task(), host);
     assert.equal(measured.filter(({ part }) => part === 'layers2').length, 1);
     assert.deepEqual([skipped.length, twoLayerRatio, status], [0, null, 'complete']);
   });
 
   it('goes on with the layer when the head does not fit', async () => {
-    const { profiler, world } = bench(smooth, 0.03, (part, { tokens }) =>
+    const { profiler, world: host } = bench(smooth, 0.03, (part, { tokens }) =>
       part === 'head' && tokens >= 8 ? { type: 'skipped', id: 1, reason: 'out-of-memory', detail: 'it needs 40 GB' } : null,
     );
-    const { errors, fit, samples } = await measureProfile(profiler, task(), world);
+    const { errors, fit, samples } = await measureProfile(profiler, task(), host);
     assert.ok(errors !== null && errors.forward.meanPercent < 2 && errors.backward.meanPercent < 2);
     assert.equal(fit?.head, null);
     assert.ok(samples.layer.length > 25);
   });
 
   it('says that nothing could be measured rather than that it is complete', async () => {
-    const { profiler, world } = bench(smooth, 0.01, () => ({ type: 'skipped', id: 1, reason: 'out-of-memory', detail: 'it needs 40 GB' }));
-    const { status, error, warnings } = await measureProfile(profiler, task(), world);
+    const { profiler, world: host } = bench(smooth, 0.01, () => ({
+      type: 'skipped',
+      id: 1,
+      reason: 'out-of-memory',
+      detail: 'it needs 40 GB',
+    }));
+    const { status, error, warnings } = await measureProfile(profiler, task(), host);
     assert.equal(status, 'partial');
     assert.match(error ?? '', /no slices could be run \(it needs 40 GB\)/);
     assert.ok(warnings.every((warning) => !warning.includes('extrapolated')));
   });
 
   it('counts the time that opening the provider took', async () => {
-    const { profiler, world } = bench(smooth);
-    const { seconds, samples } = await measureProfile(profiler, task(60_000), world, -120_000);
+    const { profiler, world: host } = bench(smooth);
+    const { seconds, samples } = await measureProfile(profiler, task(60_000), host, -120_000);
     assert.equal(samples.layer.length, 0);
     assert.equal(seconds, 120);
   });
 
   it('warns of a device that slows down', async () => {
     let calls = 0;
-    const { profiler, world } = bench((cell) => smooth(cell) * (1 + (0.3 * ++calls) / 400), 0.001);
-    const { warnings } = await measureProfile(profiler, task(), world);
+    const { profiler, world: host } = bench((cell) => smooth(cell) * (1 + (0.3 * ++calls) / 400), 0.001);
+    const { warnings } = await measureProfile(profiler, task(), host);
     assert.ok(
       warnings.some((warning) => warning.includes('slowed down')),
       warnings.join('\n'),
@@ -228,9 +241,9 @@ describe('measuring a layer', () => {
   });
 
   it('reports samples and error while it measures', async () => {
-    const { profiler, world } = bench(smooth);
+    const { profiler, world: host } = bench(smooth);
     const said: string[] = [];
-    await measureProfile(profiler, task(), { ...world, onProgress: ({ doing }) => said.push(doing) });
+    await measureProfile(profiler, task(), { ...host, onProgress: ({ doing }) => said.push(doing) });
     assert.ok(said.length >= 4);
     assert.match(said.at(-1) ?? '', /slices measured.*error .* % forward, .* % backward/);
   });

@@ -9,8 +9,8 @@ import { changeFrom, epochAt, epochCount, spanBoxes, boxOf, type EpochWidth, typ
 import { axisPx, rowsOf, zoneAt } from './layout';
 import { tooltipLines } from './labels';
 
-/** What the chart needs of its owner. */
-export interface EpochChartOwner {
+/** Props of the chart. */
+export interface EpochChartProps {
   readonly elastic: () => PageElastic | null;
   readonly width: () => EpochWidth;
   readonly epoch: () => number;
@@ -20,24 +20,24 @@ export interface EpochChartOwner {
 }
 
 /** Epochs from left to right over the GPUs, with what is frozen and cached above them. */
-export function makeEpochChart(owner: EpochChartOwner): { readonly element: HTMLElement; readonly redraw: () => void } {
+export function makeEpochChart(props: EpochChartProps): { readonly element: HTMLElement; readonly redraw: () => void } {
   let pointed: number | null = null;
   let known: { readonly of: PageElastic; readonly width: EpochWidth; readonly boxes: readonly SpanBox[] } | null = null;
   const boxesOf = (elastic: PageElastic): readonly SpanBox[] => {
-    const width = owner.width();
+    const width = props.width();
     if (known?.of !== elastic || known.width !== width) known = { of: elastic, width, boxes: spanBoxes(elastic.spans, width) };
     return known.boxes;
   };
   const base = makeSurface('epochs', (surface) => {
-    const elastic = owner.elastic();
+    const elastic = props.elastic();
     if (elastic !== null) drawEpochs(surface, theme(), elastic, boxesOf(elastic), rowsOf(elastic.plan.request.cluster));
   });
   const overlay = makeSurface('epochs-overlay', (surface) => {
-    const elastic = owner.elastic();
+    const elastic = props.elastic();
     if (elastic === null) return;
     const [boxes, rows] = [boxesOf(elastic), rowsOf(elastic.plan.request.cluster)];
-    if (pointed !== null && pointed !== owner.epoch()) drawMark(surface, theme(), boxes, rows, pointed, false);
-    drawMark(surface, theme(), boxes, rows, owner.epoch(), true);
+    if (pointed !== null && pointed !== props.epoch()) drawMark(surface, theme(), boxes, rows, pointed, false);
+    drawMark(surface, theme(), boxes, rows, props.epoch(), true);
   });
   const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
   const element = h('div', { class: 'epoch-chart', role: 'img', tabindex: 0 }, base.canvas, overlay.canvas, tooltip);
@@ -45,7 +45,7 @@ export function makeEpochChart(owner: EpochChartOwner): { readonly element: HTML
   const under = (event: MouseEvent): { readonly x: number; readonly y: number; readonly epoch: number | null } => {
     const box = overlay.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const elastic = owner.elastic();
+    const elastic = props.elastic();
     const share = shareAt(x);
     return { x, y, epoch: elastic === null || share < 0 || share > 1 ? null : epochAt(boxesOf(elastic), share) };
   };
@@ -56,7 +56,7 @@ export function makeEpochChart(owner: EpochChartOwner): { readonly element: HTML
   };
   overlay.canvas.addEventListener('pointermove', (event) => {
     const { x, y, epoch } = under(event);
-    const elastic = owner.elastic();
+    const elastic = props.elastic();
     point(epoch);
     tooltip.hidden = epoch === null || elastic === null;
     if (epoch === null || elastic === null) return;
@@ -73,12 +73,12 @@ export function makeEpochChart(owner: EpochChartOwner): { readonly element: HTML
   });
   overlay.canvas.addEventListener('click', (event) => {
     const { epoch } = under(event);
-    if (epoch !== null) owner.onOpen(epoch);
+    if (epoch !== null) props.onOpen(epoch);
   });
   element.addEventListener('keydown', (event) => {
-    const elastic = owner.elastic();
+    const elastic = props.elastic();
     if (elastic === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    const [here, last] = [owner.epoch(), epochCount(elastic) - 1];
+    const [here, last] = [props.epoch(), epochCount(elastic) - 1];
     const moves: Readonly<Record<string, () => number>> = {
       ArrowLeft: () => here - 1,
       ArrowRight: () => here + 1,
@@ -90,14 +90,14 @@ export function makeEpochChart(owner: EpochChartOwner): { readonly element: HTML
     const to = moves[event.key]?.();
     if (to === undefined && event.key !== 'Enter') return;
     event.preventDefault();
-    if (to === undefined) owner.onOpen(here);
-    else owner.onPick(Math.min(last, Math.max(0, to)));
+    if (to === undefined) props.onOpen(here);
+    else props.onPick(Math.min(last, Math.max(0, to)));
   });
   const redraw = (): void => {
-    const elastic = owner.elastic();
+    const elastic = props.elastic();
     if (elastic === null) return;
     element.style.height = `${rowsOf(elastic.plan.request.cluster).height}px`;
-    element.setAttribute('aria-label', summary(elastic, owner.epoch()));
+    element.setAttribute('aria-label', summary(elastic, props.epoch()));
     base.redraw();
     overlay.redraw();
   };

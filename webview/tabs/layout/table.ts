@@ -8,8 +8,8 @@ import type { LayoutColumn, LayoutLook } from './view-settings';
 import { gpuHoursOf, type LayoutRow } from './rows';
 import { settingsText, sizesText } from './labels';
 
-/** What the table needs of its owner. */
-export interface LayoutTableOwner {
+/** Props of the table. */
+export interface LayoutTableProps {
   readonly look: LayoutLook;
   readonly tokenBudget: number | null;
   readonly picked: string | null;
@@ -19,8 +19,8 @@ export interface LayoutTableOwner {
 }
 
 /** The layouts as the paged table shows them, `total` before the filter. */
-export function layoutTable(rows: readonly LayoutRow[], total: number, owner: LayoutTableOwner): TableContent {
-  const { look, tokenBudget, picked, press } = owner;
+export function layoutTable(rows: readonly LayoutRow[], total: number, props: LayoutTableProps): TableContent {
+  const { look, tokenBudget, picked, press } = props;
   const number = (title: string, className: string, by?: LayoutColumn): Column => ({
     title,
     numeric: true,
@@ -49,8 +49,8 @@ export function layoutTable(rows: readonly LayoutRow[], total: number, owner: La
     total: rows.length,
     rows: ({ first, end }) => rows.slice(first, end).map((row) => cells(row, tokenBudget)),
     marked: marked < 0 ? null : marked,
-    onRow: withRow(owner.pick),
-    onOpen: withRow(owner.open),
+    onRow: withRow(props.pick),
+    onOpen: withRow(props.open),
   };
 }
 

@@ -117,8 +117,8 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
     changes.table([about, view, tokenBudget], () => {
       filters.show(view, schedulesOf(rows));
       const press = (column: LayoutLook['by']): void => look(pressedColumn(store.view().layoutLook, column));
-      const owner = { look: view, tokenBudget, picked: now?.id ?? null, pick: ({ id }: LayoutRow) => pick(id), open, press };
-      table.show(layoutTable(shownRows(rows, view), rows.length, owner));
+      const props = { look: view, tokenBudget, picked: now?.id ?? null, pick: ({ id }: LayoutRow) => pick(id), open, press };
+      table.show(layoutTable(shownRows(rows, view), rows.length, props));
     });
     chart.update();
   };

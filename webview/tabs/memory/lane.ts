@@ -15,8 +15,8 @@ import type { Viewport } from '../../base/viewport';
 import { peaksPerColumn } from './curve';
 import { axisBytes, partName, presentParts, staticParts } from './summary';
 
-/** What the memory lane needs of its owner; null draws nothing. */
-export interface MemoryLaneOwner {
+/** Props of the memory lane; null draws nothing. */
+export interface MemoryLaneProps {
   readonly viewport: () => Viewport;
   readonly shown: () => { readonly operations: Operations; readonly profile: MemoryProfile; readonly stage: StageMemory } | null;
 }
@@ -28,7 +28,7 @@ export interface MemoryLane {
 }
 
 /** Makes the lane. */
-export function makeMemoryLane(owner: MemoryLaneOwner): MemoryLane {
+export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
   let cached: { readonly stage: StageMemory; readonly operations: Operations; readonly curve: LiveCurve } | null = null;
   const title = h('div', { class: 'lane-title' });
   const curveOf = (operations: Operations, { chunks }: MemoryProfile, stage: StageMemory): LiveCurve => {
@@ -37,14 +37,14 @@ export function makeMemoryLane(owner: MemoryLaneOwner): MemoryLane {
     return cached.curve;
   };
   const surface = makeSurface('memory-lane-curve', (target) => {
-    const shown = owner.shown();
+    const shown = props.shown();
     if (shown === null) return;
     const { operations, profile, stage } = shown;
-    drawCurve(target, theme(), owner.viewport(), profile, stage, curveOf(operations, profile, stage));
-    drawPeak(target, theme(), owner.viewport(), profile, stage, peakMs(operations, stage));
+    drawCurve(target, theme(), props.viewport(), profile, stage, curveOf(operations, profile, stage));
+    drawPeak(target, theme(), props.viewport(), profile, stage, peakMs(operations, stage));
   });
   const redraw = (): void => {
-    const shown = owner.shown();
+    const shown = props.shown();
     element.hidden = shown === null;
     if (shown === null) return;
     title.textContent = t(

@@ -17,7 +17,7 @@ export interface Selected {
 }
 
 /** What the charts need of the tab. */
-export interface ChartsOwner {
+export interface ChartsProps {
   readonly shown: () => ShownProfile | null;
   readonly selected: () => Selected | null;
   readonly select: (selected: Selected | null) => void;
@@ -34,7 +34,7 @@ export interface Charts {
 }
 
 /** Makes the four drawings; they share the selected point, the last one has its own. */
-export function makeFourCharts(store: Store, owner: ChartsOwner): Charts {
+export function makeFourCharts(store: Store, props: ChartsProps): Charts {
   const contents: Record<'time' | 'throughput' | 'error' | 'ratio', ChartContent | null> = {
     time: null,
     throughput: null,
@@ -47,8 +47,8 @@ export function makeFourCharts(store: Store, owner: ChartsOwner): Charts {
       className: `profile-${name}`,
       content: () => contents[name],
       label: () => `${label()} ${t('Arrow keys move between points.')}`,
-      selected: () => selectedId(owner.selected()),
-      pick: (dot) => owner.select(selectedOf(dot)),
+      selected: () => selectedId(props.selected()),
+      pick: (dot) => props.select(selectedOf(dot)),
     });
   const logarithmic = checkbox(t('Logarithmic axes'), (checked) => store.look({ profileLog: checked }));
   const time = section(
@@ -79,7 +79,7 @@ export function makeFourCharts(store: Store, owner: ChartsOwner): Charts {
   );
   const all = [time, throughput, error, ratio];
   const update = (): void => {
-    const shown = owner.shown();
+    const shown = props.shown();
     if (shown === null) return;
     const { profile, part, compared } = shown;
     const { profileLog } = store.view();

@@ -4,8 +4,8 @@ import { iconButton, textField } from '../../base/ui';
 import { findNext, parseQuery } from './find';
 import type { Operation, Operations } from '../../base/operations';
 
-/** What the find bar needs of its owner. */
-export interface FindOwner {
+/** Props of the find bar. */
+export interface FindBarProps {
   readonly operations: () => Operations | null;
   /** Whether it searches a schedule file, whose stages lie on ranks. */
   readonly ofFile: boolean;
@@ -16,27 +16,27 @@ export interface FindOwner {
 }
 
 /** A bar over the timeline that takes `stage 3 micro-batch 0 slice 4`; Enter goes on to the next match. */
-export function makeFindBar(owner: FindOwner): { readonly element: HTMLElement; readonly open: () => void } {
+export function makeFindBar(props: FindBarProps): { readonly element: HTMLElement; readonly open: () => void } {
   const answer = h('span', { class: 'find-answer', 'aria-live': 'polite' });
   const close = (): void => {
     element.hidden = true;
-    owner.left();
+    props.left();
   };
   const field = textField(
-    owner.ofFile ? t('rank 1 micro-batch 0 stage 3') : t('stage 3 micro-batch 0 slice 4'),
+    props.ofFile ? t('rank 1 micro-batch 0 stage 3') : t('stage 3 micro-batch 0 slice 4'),
     (text) => {
-      const operations = owner.operations();
-      const query = parseQuery(text, owner.ofFile);
-      const found = operations === null || query === null ? null : findNext(operations, query, owner.after());
+      const operations = props.operations();
+      const query = parseQuery(text, props.ofFile);
+      const found = operations === null || query === null ? null : findNext(operations, query, props.after());
       answer.textContent =
         query === null
-          ? owner.ofFile
+          ? props.ofFile
             ? t('Type rank, micro-batch and stage numbers')
             : t('Type stage, micro-batch and slice numbers')
           : found === null
             ? t('No such operation')
             : '';
-      if (found !== null) owner.found(found);
+      if (found !== null) props.found(found);
     },
     close,
   );

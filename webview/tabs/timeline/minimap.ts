@@ -8,8 +8,8 @@ import { gutters } from './draw-frame';
 import type { Operations } from '../../base/operations';
 import type { Viewport } from '../../base/viewport';
 
-/** What the minimap needs of its owner. */
-export interface MinimapOwner {
+/** Props of the minimap. */
+export interface MinimapProps {
   readonly operations: () => Operations | null;
   readonly durationMs: () => number;
   readonly viewport: () => Viewport;
@@ -29,20 +29,20 @@ export interface Minimap {
 const grip = 6;
 
 /** Makes a minimap. */
-export function makeMinimap(owner: MinimapOwner): Minimap {
+export function makeMinimap(props: MinimapProps): Minimap {
   const buffers = makeLaneBuffers();
   const base = makeSurface('minimap-step', ({ context, width, height, scale }) => {
-    const operations = owner.operations();
+    const operations = props.operations();
     if (operations === null) return;
     const extent = {
-      durationMs: owner.durationMs(),
+      durationMs: props.durationMs(),
       rows: operations.stages,
       widthPx: laneWidth(width()),
       heightPx: height(),
     };
     const area: LaneArea = { context, scale: scale(), left: Math.round(gutters.leftPx * scale()), top: 0, extent, names: false };
     const rowPx = height() / operations.stages;
-    drawLanes(area, operations, { startMs: 0, endMs: owner.durationMs(), rowPx, scrollPx: 0 }, theme(), buffers);
+    drawLanes(area, operations, { startMs: 0, endMs: props.durationMs(), rowPx, scrollPx: 0 }, theme(), buffers);
   });
   const frame = makeSurface('minimap-window', ({ context, width, height, scale }) => {
     const colors = theme();
@@ -64,8 +64,8 @@ export function makeMinimap(owner: MinimapOwner): Minimap {
   });
   const laneWidth = (width: number): number => Math.max(1, width - gutters.leftPx - gutters.rightPx);
   const windowPx = (width: number): readonly [number, number] => {
-    const { startMs, endMs } = owner.viewport();
-    const perMs = laneWidth(width) / owner.durationMs();
+    const { startMs, endMs } = props.viewport();
+    const perMs = laneWidth(width) / props.durationMs();
     return [gutters.leftPx + startMs * perMs, gutters.leftPx + Math.max(startMs * perMs + 2, endMs * perMs)];
   };
   const element = h(
@@ -74,7 +74,7 @@ export function makeMinimap(owner: MinimapOwner): Minimap {
     base.canvas,
     frame.canvas,
   );
-  dragWindow(frame.canvas, owner, windowPx, laneWidth);
+  dragWindow(frame.canvas, props, windowPx, laneWidth);
   const redraw = (): void => {
     base.redraw();
     frame.redraw();
@@ -85,7 +85,7 @@ export function makeMinimap(owner: MinimapOwner): Minimap {
 
 function dragWindow(
   canvas: HTMLCanvasElement,
-  owner: MinimapOwner,
+  props: MinimapProps,
   windowPx: (width: number) => readonly [number, number],
   laneWidth: (width: number) => number,
 ): void {
@@ -97,21 +97,21 @@ function dragWindow(
   } | null = null;
   const msAt = (event: PointerEvent): number => {
     const box = canvas.getBoundingClientRect();
-    return ((event.clientX - box.left - gutters.leftPx) / laneWidth(box.width)) * owner.durationMs();
+    return ((event.clientX - box.left - gutters.leftPx) / laneWidth(box.width)) * props.durationMs();
   };
   const modeAt = (event: PointerEvent): 'move' | 'start' | 'end' | 'new' => {
     const box = canvas.getBoundingClientRect();
     const x = event.clientX - box.left;
     const [from, until] = windowPx(box.width);
-    const { startMs, endMs } = owner.viewport();
-    if (endMs - startMs >= owner.durationMs() * 0.999) return 'new';
+    const { startMs, endMs } = props.viewport();
+    if (endMs - startMs >= props.durationMs() * 0.999) return 'new';
     if (Math.abs(x - from) <= grip) return 'start';
     if (Math.abs(x - until) <= grip) return 'end';
     return x > from && x < until ? 'move' : 'new';
   };
   canvas.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
-    const { startMs, endMs } = owner.viewport();
+    const { startMs, endMs } = props.viewport();
     drag = { mode: modeAt(event), atMs: msAt(event), startMs, endMs };
     canvas.setPointerCapture(event.pointerId);
   });
@@ -123,15 +123,15 @@ function dragWindow(
     }
     const ms = msAt(event);
     const moved = ms - drag.atMs;
-    if (drag.mode === 'move') owner.onWindow(drag.startMs + moved, drag.endMs + moved);
-    else if (drag.mode === 'start') owner.onWindow(Math.min(ms, drag.endMs), drag.endMs);
-    else if (drag.mode === 'end') owner.onWindow(drag.startMs, Math.max(ms, drag.startMs));
-    else if (Math.abs(moved) > owner.durationMs() * 0.004) owner.onWindow(Math.min(ms, drag.atMs), Math.max(ms, drag.atMs));
+    if (drag.mode === 'move') props.onWindow(drag.startMs + moved, drag.endMs + moved);
+    else if (drag.mode === 'start') props.onWindow(Math.min(ms, drag.endMs), drag.endMs);
+    else if (drag.mode === 'end') props.onWindow(drag.startMs, Math.max(ms, drag.startMs));
+    else if (Math.abs(moved) > props.durationMs() * 0.004) props.onWindow(Math.min(ms, drag.atMs), Math.max(ms, drag.atMs));
   });
   canvas.addEventListener('pointerup', (event) => {
-    if (drag?.mode === 'new' && Math.abs(msAt(event) - drag.atMs) <= owner.durationMs() * 0.004) {
+    if (drag?.mode === 'new' && Math.abs(msAt(event) - drag.atMs) <= props.durationMs() * 0.004) {
       const half = (drag.endMs - drag.startMs) / 2;
-      owner.onWindow(drag.atMs - half, drag.atMs + half);
+      props.onWindow(drag.atMs - half, drag.atMs + half);
     }
     drag = null;
   });

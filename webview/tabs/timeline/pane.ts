@@ -18,8 +18,8 @@ export interface Pointer {
   readonly operation: Operation | null;
 }
 
-/** What a pane needs of its owner. */
-export interface PaneOwner {
+/** Props of a pane. */
+export interface PaneProps {
   readonly operations: () => Operations | null;
   /** Of the longer one where two are compared, so that both have one time scale. */
   readonly durationMs: () => number;
@@ -48,15 +48,15 @@ export interface Pane {
 }
 
 /** Makes a pane with a caption (the candidate's name; empty for none). */
-export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text: string) => void } {
+export function makePane(props: PaneProps): Pane & { readonly setCaption: (text: string) => void } {
   const buffers = makeLaneBuffers();
   let pointer: Pointer | null = null;
   let idle: { readonly of: Operations; readonly shares: Float64Array } | null = null;
   const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
   const caption = h('div', { class: 'pane-caption' });
-  const rowsNow = (): number => owner.rows?.() ?? owner.operations()?.stages ?? 0;
+  const rowsNow = (): number => props.rows?.() ?? props.operations()?.stages ?? 0;
   const extentOf = (surface: Surface): Extent => ({
-    durationMs: owner.durationMs(),
+    durationMs: props.durationMs(),
     rows: rowsNow(),
     widthPx: Math.max(1, surface.width() - gutters.leftPx - gutters.rightPx),
     heightPx: Math.max(1, surface.height() - gutters.axisPx - gutters.bottomPx),
@@ -70,10 +70,10 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
     names: true,
   });
   const base = makeSurface('lanes', (surface) => {
-    const operations = owner.operations();
+    const operations = props.operations();
     if (operations === null) return;
     const area = areaOf(surface);
-    const viewport = owner.viewport(area.extent);
+    const viewport = props.viewport(area.extent);
     const colors = theme();
     if (idle?.of !== operations) idle = { of: operations, shares: idleShares(operations) };
     const rowsEnd =
@@ -82,10 +82,10 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
     drawAxis(area, viewport, colors, rowsEnd, operations.ofFile);
     drawGutterTitles(area, colors, operations.ofFile ? t('Rank') : t('Stage'), t('Idle'));
     drawLanes(area, operations, viewport, colors, buffers);
-    drawGutters(area, viewport, colors, idle.shares, owner.stage());
-    const mark = owner.mark?.() ?? null;
+    drawGutters(area, viewport, colors, idle.shares, props.stage());
+    const mark = props.mark?.() ?? null;
     if (mark !== null) drawMark(area, viewport, colors, mark);
-    const path = owner.criticalPath();
+    const path = props.criticalPath();
     if (path !== null)
       drawCriticalPath(
         area,
@@ -95,17 +95,17 @@ export function makePane(owner: PaneOwner): Pane & { readonly setCaption: (text:
       );
   });
   const overlay = makeSurface('lanes-overlay', (surface) => {
-    const operations = owner.operations();
+    const operations = props.operations();
     if (operations === null) return;
     const area = areaOf(surface);
-    const viewport = owner.viewport(area.extent);
-    drawSelection(area, operations, viewport, owner.selection());
+    const viewport = props.viewport(area.extent);
+    drawSelection(area, operations, viewport, props.selection());
     if (pointer !== null) drawPointer(area, viewport, pointer, operations.ofFile);
   });
   const point = (next: Pointer | null): void => {
     pointer = next;
     overlay.redraw();
-    const lines = next === null ? [] : owner.tooltip(next, extentOf(overlay)).filter((line) => line !== null);
+    const lines = next === null ? [] : props.tooltip(next, extentOf(overlay)).filter((line) => line !== null);
     tooltip.hidden = lines.length === 0;
     if (next === null || lines.length === 0) return;
     fill(tooltip, ...lines.map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));

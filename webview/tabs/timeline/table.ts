@@ -6,8 +6,8 @@ import { operationAt, rowsOf, type Operation, type Operations } from '../../base
 import { asTsv, operationRows, type OperationRow, type Page } from './table-rows';
 import { kindName, stageText, timeText } from './labels';
 
-/** What the table twin needs of its owner. */
-export interface OperationTableOwner {
+/** Props of the table twin. */
+export interface OperationTableProps {
   readonly operations: () => Operations | null;
   readonly stage: () => number;
   /** Row of the selected operation. */
@@ -16,22 +16,22 @@ export interface OperationTableOwner {
 }
 
 /** The same operations as the canvas, stage by stage, as a table for screen readers, keyboards and copying. */
-export function makeOperationTable(owner: OperationTableOwner): { readonly element: HTMLElement; readonly update: () => void } {
+export function makeOperationTable(props: OperationTableProps): { readonly element: HTMLElement; readonly update: () => void } {
   const table = makePagedTable();
   const element = h('section', { class: 'table-twin', 'aria-label': t('Operations of one stage') }, table.element);
   const update = (): void => {
-    const operations = owner.operations();
+    const operations = props.operations();
     if (operations === null) return;
-    const stage = owner.stage();
+    const stage = props.stage();
     const { first, end } = rowsOf(operations, stage);
-    const selected = owner.selected();
+    const selected = props.selected();
     table.show({
       caption: t('{0}: {1} operations', stageText(operations, stage), formatCount(end - first)),
       columns: columns(operations),
       total: end - first,
       rows: (page) => operationRows(operations, stage, page).map((row) => cellsOf(operations, row)),
       marked: selected !== null && selected >= first && selected < end ? selected - first : null,
-      onRow: (index) => owner.pick(operationAt(operations, first + index)),
+      onRow: (index) => props.pick(operationAt(operations, first + index)),
     });
   };
   return { element, update };

@@ -15,7 +15,7 @@ import { wirePointer } from './input';
 import { readKey, type KeyAction } from './keys';
 import { makeMinimap } from './minimap';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
-import { makePane, type Pane, type PaneOwner, type Pointer } from './pane';
+import { makePane, type Pane, type PaneProps, type Pointer } from './pane';
 import { makeOperationTable } from './table';
 import { gutters } from './draw-frame';
 import { edgeOf, movedBy, stepFrom } from './navigate';
@@ -56,7 +56,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
   };
 
   const path = cachedPath();
-  const owner = (of: () => Operations | null, isMain: boolean): PaneOwner => ({
+  const props = (of: () => Operations | null, isMain: boolean): PaneProps => ({
     operations: of,
     durationMs,
     viewport: viewportOf,
@@ -65,8 +65,8 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
     criticalPath: () => (store.view().criticalPath ? mapped(of(), path) : null),
     tooltip: (pointer, extent) => tooltipLines(of(), pointer, viewportOf(extent), extent),
   });
-  const pane = makePane(owner(operations, true));
-  const otherPane = makePane(owner(others, false));
+  const pane = makePane(props(operations, true));
+  const otherPane = makePane(props(others, false));
   const memoryStage = (): StageMemory | null => {
     const profile = shown()?.memory ?? null;
     if (profile === null) return null;

@@ -5,39 +5,39 @@ import { formatNumber } from '../../format';
 import type { countOf } from '../../rules/launchers/derived';
 
 /** A value as it is written; undefined: the setting is not there. */
-export type PutValue = number | string | boolean | readonly (string | readonly string[])[] | undefined;
+export type SettingValue = number | string | boolean | readonly (string | readonly string[])[] | undefined;
 
-/** One setting to write. */
-export interface Put {
+/** One setting to write; without a value: to remove. */
+export interface SettingEdit {
   readonly fact: FactName;
-  readonly value?: PutValue;
+  readonly value?: SettingValue;
 }
 
-/** Settings that are written together or not at all. */
-export type Way = readonly Put[];
+/** Edits that are made together or not at all. */
+export type Alternative = readonly SettingEdit[];
 
-/** What a plan can say to a launcher. */
-export type Said = (typeof allSaid)[number];
+/** The settings of a plan that a launcher can take. */
+export type PlanSetting = (typeof planSettings)[number];
 
-export const allSaid = [
+export const planSettings = [
   ...(['tensor', 'pipeline', 'context', 'expert', 'expertTensor', 'data', 'virtualStages', 'stageLayers', 'schedule'] as const),
   ...(['sequenceLength', 'microBatch', 'globalBatch', 'precision', 'gemmPrecision', 'zeroStage', 'sequenceParallel'] as const),
   ...(['overlapGradients', 'overlapParameters', 'recompute', 'offloadLayers', 'offloadOptimizer', 'contextExchange'] as const),
 ] as const;
 
-/** One thing that a launcher should be told. */
-export interface Wish {
-  /** In words and numbers: `tensor parallel size 8`. */
+/** A setting that the launcher's file should have. */
+export interface DesiredSetting {
+  /** For people: `tensor parallel size 8`. */
   readonly what: string;
-  /** Facts it is read from. */
+  /** The facts that show it. */
   readonly facts: readonly FactName[];
-  /** What of the plan it is about, where facts do not tell. */
-  readonly about?: readonly Said[];
-  /** Whether a file says so; `text` is its text, for values that facts count only. */
+  /** The settings of the plan it carries, where the facts do not show them. */
+  readonly about?: readonly PlanSetting[];
+  /** Whether a file has it already. `text` is the file's text, for values that the facts only count. */
   readonly isMet: (facts: Facts, text: string) => boolean;
-  /** What to write, best first; empty where this launcher has no setting for it. Hangs on what a file has already. */
-  readonly ways: (facts: Facts) => readonly Way[];
-  /** Why it cannot be told, and what happens instead: a sentence without its end. */
+  /** What could be written, best first. It depends on what the file has already; empty: this launcher has no such setting. */
+  readonly alternatives: (facts: Facts) => readonly Alternative[];
+  /** Why it cannot be written, and what to do instead: a sentence without its full stop. */
   readonly because: string;
 }
 
@@ -46,36 +46,40 @@ type Counted = Parameters<typeof countOf>[1];
 
 const never = 'the file has no place for it that can be edited; edit it yourself';
 
-/** A number under one fact; `fallback` is what the launcher takes where the file is silent, null: unknown. */
-export function countWish(what: string, fact: Counted, value: number, fallback: number | null): Wish {
+/** A number in one fact. `fallback` is the launcher's default; null: unknown. */
+export function countSetting(what: string, fact: Counted, value: number, fallback: number | null): DesiredSetting {
   return {
     what: `${what} ${formatNumber(value)}`,
     facts: [fact],
     isMet: (facts) => (facts[fact] === undefined ? fallback : facts[fact].value) === value,
-    ways: () => [[{ fact, value }]],
+    alternatives: () => [[{ fact, value }]],
     because: never,
   };
 }
 
-/** A switch under one fact. */
-export function switchWish(
+/** A switch in one fact. */
+export function switchSetting(
   what: string,
   fact: 'sequenceParallel' | 'overlapGradients' | 'overlapParameters',
   value: boolean,
   fallback: boolean | null,
   matters: (facts: Facts) => boolean,
-): Wish {
+): DesiredSetting {
   return {
     what: `${what} ${value ? 'on' : 'off'}`,
     facts: [fact],
     isMet: (facts) => !matters(facts) || (facts[fact] === undefined ? fallback : facts[fact].value) === value,
-    ways: () => [[{ fact, value }]],
+    alternatives: () => [[{ fact, value }]],
     because: never,
   };
 }
 
-/** Products in a narrow format: a new file says so, in an existing one it is up to a person, since recipes hang on it. */
-export function narrowWish(format: NarrowFormat | undefined, written: readonly NarrowFormat[], how: string): readonly Wish[] {
+/** GEMMs in a narrow format. A new file sets it; in an existing file a person has to, because a recipe depends on it. */
+export function narrowFormatSettings(
+  format: NarrowFormat | undefined,
+  written: readonly NarrowFormat[],
+  how: string,
+): readonly DesiredSetting[] {
   if (format === undefined) return [];
   return [
     {
@@ -83,38 +87,43 @@ export function narrowWish(format: NarrowFormat | undefined, written: readonly N
       facts: ['precision'],
       about: ['gemmPrecision'],
       isMet: ({ precision }) => precision?.value === format,
-      ways: (facts) => (facts === newFile && written.includes(format) ? [[{ fact: 'precision', value: format }]] : []),
+      alternatives: (facts) => (facts === newFile && written.includes(format) ? [[{ fact: 'precision', value: format }]] : []),
       because: how,
     },
   ];
 }
 
-/** The optimizer and its state on the host or on the GPU. Taking it back is an edit; how to offload hangs on more than one switch, so that is left to a person. */
-export function offloadWish(offload: boolean): Wish {
+/** The optimizer and its state on the host or on the GPU. Switching offload off is one edit; switching it on takes several settings, so a person has to. */
+export function optimizerOffloadSetting(offload: boolean): DesiredSetting {
   return {
     what: `optimizer on the ${offload ? 'host' : 'GPU'}`,
     facts: ['offloadOptimizer'],
     isMet: ({ offloadOptimizer }) => offload === (offloadOptimizer !== undefined && offloadOptimizer.value !== 'none'),
-    ways: () => (offload ? [] : [gone('offloadOptimizer')]),
+    alternatives: () => (offload ? [] : [removed('offloadOptimizer')]),
     because: `switch the offload of the optimizer ${offload ? 'on' : 'off'} yourself`,
   };
 }
 
-/** Something that a launcher has no setting for. Met only where the plan asks for nothing. */
-export function lacking(about: Said | readonly Said[], what: string, because: string, isAsked = true): readonly Wish[] {
-  return isAsked ? [{ what, about: [about].flat(), facts: [], isMet: () => false, ways: () => [], because }] : [];
+/** A setting that the launcher does not have. Met only where the plan does not need it. */
+export function unsupported(
+  about: PlanSetting | readonly PlanSetting[],
+  what: string,
+  because: string,
+  isAsked = true,
+): readonly DesiredSetting[] {
+  return isAsked ? [{ what, about: [about].flat(), facts: [], isMet: () => false, alternatives: () => [], because }] : [];
 }
 
-/** What a file that is written from nothing says so far. */
+/** The facts of a file that is not written yet. */
 export const newFile: Facts = {};
 
-/** Whether a file itself gives a fact. */
+/** Whether the file itself gives a fact. */
 export function isGiven(facts: Facts, fact: FactName): boolean {
   return facts[fact]?.source.kind === 'file';
 }
 
-/** Puts that take settings out. */
-export function gone(...names: readonly FactName[]): Way {
+/** Edits that remove settings. */
+export function removed(...names: readonly FactName[]): Alternative {
   return names.map((fact) => ({ fact }));
 }
 

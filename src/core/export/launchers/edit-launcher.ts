@@ -5,16 +5,16 @@ import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
 import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
-import { deepspeedWishes } from './deepspeed-settings';
-import type { HandOver, PlannedStep, Remark } from './launch-settings';
+import { deepspeedSettings } from './deepspeed-settings';
+import type { LaunchSettings, PlannedStep, Remark } from './launch-settings';
 import { jsonSyntax } from './json-syntax';
-import { megatronWishes } from './megatron-settings';
+import { megatronSettings } from './megatron-settings';
 import { otherModelWhat, requireAsPlanned, saidBy } from './planned-again';
 import { shellSyntax } from './shell-syntax';
 import type { Syntax } from './syntax';
-import { titanWishes } from './titan-settings';
+import { titanSettings } from './titan-settings';
 import { tomlSyntax } from './toml-syntax';
-import type { Put, Said, Way, Wish } from './desired-setting';
+import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from './desired-setting';
 import { yamlSyntax } from './yaml-syntax';
 
 /** A launcher's file changed to what a plan says. */
@@ -39,10 +39,10 @@ export function isEditable(format: LauncherFormat): format is EditableFormat {
 }
 
 /** The same syntax, which looks for open settings once in each text. */
-function remembering({ open, put }: Syntax): Syntax {
+function remembering({ open, edit }: Syntax): Syntax {
   const found = new WeakMap<LauncherFile, ReadonlyMap<FactName, string>>();
   return {
-    put,
+    edit,
     open: (launcher) => {
       const known = found.get(launcher) ?? open(launcher);
       found.set(launcher, known);
@@ -51,15 +51,19 @@ function remembering({ open, put }: Syntax): Syntax {
   };
 }
 
-/** What a file of a format should say of a plan. */
-export function wishesFor(plan: HandOver, format: EditableFormat): readonly Wish[] {
-  if (format === 'torchtitan') return titanWishes(plan);
-  return format === 'deepspeed' ? deepspeedWishes(plan) : megatronWishes(plan, format);
+/** The settings that a file of a format should have for a plan. */
+export function settingsFor(plan: LaunchSettings, format: EditableFormat): readonly DesiredSetting[] {
+  if (format === 'torchtitan') return titanSettings(plan);
+  return format === 'deepspeed' ? deepspeedSettings(plan) : megatronSettings(plan, format);
 }
 
-/** Of what is in `only` alone, where that is given. */
-function wishesAbout(plan: HandOver, format: EditableFormat, only: ReadonlySet<Said> | undefined): readonly Wish[] {
-  return wishesFor(plan, format).filter((wish) => only === undefined || saidBy(wish).some((said) => only.has(said)));
+/** Only the settings that carry `only`, where that is given. */
+function settingsAbout(
+  plan: LaunchSettings,
+  format: EditableFormat,
+  only: ReadonlySet<PlanSetting> | undefined,
+): readonly DesiredSetting[] {
+  return settingsFor(plan, format).filter((setting) => only === undefined || saidBy(setting).some((said) => only.has(said)));
 }
 
 function syntaxOf(format: EditableFormat): Syntax {
@@ -87,11 +91,11 @@ export function requireEdited(
   before: LauncherFile,
   format: EditableFormat,
   read: LauncherReader,
-  only?: ReadonlySet<Said>,
+  only?: ReadonlySet<PlanSetting>,
 ): void {
   const launcher = edits.length === 0 ? before : read(before.file, text);
-  const wishes = wishesAbout(step.plan, format, only);
-  requireAsPlanned(step, { launcher, format, wishes, gaps, before });
+  const settings = settingsAbout(step.plan, format, only);
+  requireAsPlanned(step, { launcher, format, settings: settings, gaps, before });
 }
 
 /**
@@ -99,28 +103,28 @@ export function requireEdited(
  * @param only what of the plan is written; left out: all of it.
  */
 export function writtenInto(
-  plan: HandOver,
+  plan: LaunchSettings,
   launcher: LauncherFile,
   format: EditableFormat,
   read: LauncherReader,
-  only?: ReadonlySet<Said>,
+  only?: ReadonlySet<PlanSetting>,
 ): EditedLauncher {
   const syntax = remembering(syntaxOf(format));
-  const wishes = wishesAbout(plan, format, only);
+  const settings = settingsAbout(plan, format, only);
   const [set, kept, gaps]: [string[], string[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
-  const met: Wish[] = [];
+  const met: DesiredSetting[] = [];
   let current = launcher;
-  for (const wish of wishes) {
-    if (isMet(syntax, current, wish)) {
-      kept.push(wish.what);
-      met.push(wish);
+  for (const setting of settings) {
+    if (isMet(syntax, current, setting)) {
+      kept.push(setting.what);
+      met.push(setting);
       continue;
     }
-    const next = fulfilled({ syntax, read, met }, current, wish);
-    if (next === null) gaps.push({ what: wish.what, because: reasonFor(syntax, current, wish) });
+    const next = fulfilled({ syntax, read, met }, current, setting);
+    if (next === null) gaps.push({ what: setting.what, because: reasonFor(syntax, current, setting) });
     else {
-      set.push(wish.what);
-      met.push(wish);
+      set.push(setting.what);
+      met.push(setting);
       current = next;
     }
   }
@@ -131,18 +135,18 @@ export function writtenInto(
     set,
     kept,
     gaps,
-    alongside: alongside(launcher.facts, current.facts, wishes),
+    alongside: alongside(launcher.facts, current.facts, settings),
   };
 }
 
-function isMet(syntax: Syntax, launcher: LauncherFile, wish: Wish): boolean {
-  if (!wish.isMet(launcher.facts, launcher.text)) return false;
-  const open = wish.facts.length === 0 ? null : syntax.open(launcher);
-  return open === null || !wish.facts.some((fact) => open.has(fact) && launcher.facts[fact]?.source.kind !== 'file');
+function isMet(syntax: Syntax, launcher: LauncherFile, setting: DesiredSetting): boolean {
+  if (!setting.isMet(launcher.facts, launcher.text)) return false;
+  const open = setting.facts.length === 0 ? null : syntax.open(launcher);
+  return open === null || !setting.facts.some((fact) => open.has(fact) && launcher.facts[fact]?.source.kind !== 'file');
 }
 
 /** A plan of another model than the file's: what is written is for the plan's. */
-function otherModel({ model }: HandOver, facts: Facts): Remark[] {
+function otherModel({ model }: LaunchSettings, facts: Facts): Remark[] {
   const sizes = (['layers', 'hidden', 'heads'] as const).flatMap((name) => {
     const given = facts[name];
     const planned = name === 'layers' && facts.encoderLayers !== undefined ? (model.stacks?.encoderLayers ?? model.layers) : model[name];
@@ -159,36 +163,36 @@ function otherModel({ model }: HandOver, facts: Facts): Remark[] {
 interface Work {
   readonly syntax: Syntax;
   readonly read: LauncherReader;
-  /** Wishes that must stay met. */
-  readonly met: readonly Wish[];
+  /** Settings that must stay met. */
+  readonly met: readonly DesiredSetting[];
 }
 
-function fulfilled(work: Work, launcher: LauncherFile, wish: Wish): LauncherFile | null {
-  for (const way of wish.ways(launcher.facts)) {
-    const next = written(work, launcher, way, wish);
+function fulfilled(work: Work, launcher: LauncherFile, setting: DesiredSetting): LauncherFile | null {
+  for (const alternative of setting.alternatives(launcher.facts)) {
+    const next = written(work, launcher, alternative, setting);
     if (next !== null) return next;
   }
   return null;
 }
 
-/** All puts of a way, one after the other; where one can be made in several ways, the first with which the rest works out. */
-function written(work: Work, launcher: LauncherFile, way: Way, wish: Wish): LauncherFile | null {
-  const [put, ...rest] = way;
+/** Makes all edits of an alternative in turn. Where an edit can be made in several ways, takes the first with which the rest works. */
+function written(work: Work, launcher: LauncherFile, alternative: Alternative, setting: DesiredSetting): LauncherFile | null {
+  const [edit, ...rest] = alternative;
   const { syntax, met } = work;
-  if (put === undefined) return isMet(syntax, launcher, wish) && met.every((other) => isMet(syntax, launcher, other)) ? launcher : null;
-  for (const text of textsFor(work, launcher, put)) {
+  if (edit === undefined) return isMet(syntax, launcher, setting) && met.every((other) => isMet(syntax, launcher, other)) ? launcher : null;
+  for (const text of textsFor(work, launcher, edit)) {
     const next = text === launcher.text ? launcher : readBack(work.read, launcher, text);
-    const done = next === null ? null : written(work, next, rest, wish);
+    const done = next === null ? null : written(work, next, rest, setting);
     if (done !== null) return done;
   }
   return null;
 }
 
-function textsFor({ syntax }: Work, launcher: LauncherFile, put: Put): readonly string[] {
-  const fact: Fact<unknown> | undefined = launcher.facts[put.fact];
+function textsFor({ syntax }: Work, launcher: LauncherFile, edit: SettingEdit): readonly string[] {
+  const fact: Fact<unknown> | undefined = launcher.facts[edit.fact];
   const isThere = fact?.source.kind === 'file';
-  if (isThere && JSON.stringify(fact.value) === JSON.stringify(put.value)) return [launcher.text];
-  return syntax.put(launcher, put);
+  if (isThere && JSON.stringify(fact.value) === JSON.stringify(edit.value)) return [launcher.text];
+  return syntax.edit(launcher, edit);
 }
 
 /** Null where the file would no longer be read. */
@@ -203,14 +207,14 @@ function readBack(read: LauncherReader, before: LauncherFile, text: string): Lau
   }
 }
 
-function reasonFor(syntax: Syntax, launcher: LauncherFile, wish: Wish): string {
-  const open = wish.facts.length === 0 ? new Map<FactName, string>() : syntax.open(launcher);
-  const written = wish.facts.map((fact) => open.get(fact)).find((found) => found !== undefined);
-  return written === undefined ? wish.because : `the file leaves it open as ${quoted(written)}; fill it in so`;
+function reasonFor(syntax: Syntax, launcher: LauncherFile, setting: DesiredSetting): string {
+  const open = setting.facts.length === 0 ? new Map<FactName, string>() : syntax.open(launcher);
+  const written = setting.facts.map((fact) => open.get(fact)).find((found) => found !== undefined);
+  return written === undefined ? setting.because : `the file leaves it open as ${quoted(written)}; fill it in so`;
 }
 
-function alongside(before: Facts, after: Facts, wishes: readonly Wish[]): readonly string[] {
-  const asked = new Set(wishes.flatMap(({ facts }) => facts));
+function alongside(before: Facts, after: Facts, settings: readonly DesiredSetting[]): readonly string[] {
+  const asked = new Set(settings.flatMap(({ facts }) => facts));
   const askedNames = new Set([...asked].map((fact) => before[fact]?.name));
   return (Object.keys(before) as FactName[]).flatMap((name) => {
     const [old, now]: (Fact<unknown> | undefined)[] = [before[name], after[name]];

@@ -4,14 +4,14 @@ import { fillTemplate } from '../../formats/deepspeed/template';
 import type { FactName, LauncherFile } from '../../formats/facts';
 import { deepspeedKeys } from './key-names';
 import { spliced, type Syntax } from './syntax';
-import type { Put } from './desired-setting';
+import type { SettingEdit } from './desired-setting';
 
 /** DeepSpeed JSON and its templates, comments and layout kept. */
 export const jsonSyntax: Syntax = {
   open: openSettings,
-  put: (launcher, put) => {
+  edit: (launcher, edit) => {
     // What fills the template would no longer find its place.
-    const changes = openSettings(launcher).has(put.fact) ? null : changesFor(launcher, put);
+    const changes = openSettings(launcher).has(edit.fact) ? null : changesFor(launcher, edit);
     return changes === null ? [] : [changed(launcher.text, changes)];
   },
 };
@@ -22,7 +22,7 @@ function openSettings({ file, text }: LauncherFile): ReadonlyMap<FactName, strin
   );
 }
 
-function changesFor({ facts }: LauncherFile, { fact, value }: Put): readonly JsonChange[] | null {
+function changesFor({ facts }: LauncherFile, { fact, value }: SettingEdit): readonly JsonChange[] | null {
   if (fact === 'precision') return precisionChanges(facts.precision?.name, value);
   const path = facts[fact]?.name ?? deepspeedKeys[fact]?.[0];
   if (path === undefined || typeof value === 'object') return null;
@@ -32,7 +32,7 @@ function changesFor({ facts }: LauncherFile, { fact, value }: Put): readonly Jso
 }
 
 /** One precision is on at a time. */
-function precisionChanges(given: string | undefined, value: Put['value']): readonly JsonChange[] {
+function precisionChanges(given: string | undefined, value: SettingEdit['value']): readonly JsonChange[] {
   const old = given === undefined ? [] : [{ path: given.split('.'), value: false }];
   return value === 'fp32' || typeof value !== 'string' ? old : [...old, { path: [value, 'enabled'], value: true }];
 }

@@ -1,7 +1,7 @@
 import type { FactName } from '../../formats/facts';
 
 /** Where each setting stands in a file that has it not yet: flags, or dotted keys, the first of which is written. */
-export type Spelling = Readonly<Partial<Record<FactName, readonly string[]>>>;
+export type KeyNames = Readonly<Partial<Record<FactName, readonly string[]>>>;
 
 /** Flags of Megatron-LM (`megatron/training/arguments.py`, 0.9 to 0.15). A precision is a switch of its own name. */
 export const megatronFlags = {
@@ -34,7 +34,7 @@ export const megatronFlags = {
   offloadLayers: ['--cpu-offloading-num-layers'],
   overlapGradients: ['--overlap-grad-reduce'],
   overlapParameters: ['--overlap-param-gather'],
-} as const satisfies Spelling;
+} as const satisfies KeyNames;
 
 const coreKeys = {
   tensor: 'tensor_model_parallel_size',
@@ -63,11 +63,11 @@ const coreKeys = {
   overlapParameters: 'overlap_param_gather',
 } as const;
 
-const under = (...prefixes: readonly string[]): Spelling =>
+const under = (...prefixes: readonly string[]): KeyNames =>
   Object.fromEntries(Object.entries(coreKeys).map(([fact, key]) => [fact, prefixes.map((prefix) => prefix + key)]));
 
 /** Megatron-LM's `--yaml-cfg`. */
-export const megatronConfigKeys: Spelling = {
+export const megatronConfigKeys: KeyNames = {
   ...under('model_parallel.', 'language_model.', ''),
   ...Object.fromEntries(
     (['sequenceLength', 'maxPositions', 'microBatch', 'globalBatch', 'distributedOptimizer'] as const).map((fact) => [
@@ -78,7 +78,7 @@ export const megatronConfigKeys: Spelling = {
 };
 
 /** NeMo 1.x. */
-export const nemoKeys: Spelling = {
+export const nemoKeys: KeyNames = {
   ...under('model.'),
   sequenceLength: ['model.encoder_seq_length', 'model.seq_length', 'model.data.seq_length'],
   distributedOptimizer: ['model.optim.name'],
@@ -93,7 +93,7 @@ export const nemoKeys: Spelling = {
 };
 
 /** Overrides of a Megatron-Bridge recipe (`ConfigContainer`). */
-export const bridgeKeys: Spelling = {
+export const bridgeKeys: KeyNames = {
   ...under('model.'),
   sequenceLength: ['model.seq_length', 'dataset.seq_length', 'dataset.sequence_length'],
   microBatch: ['train.micro_batch_size'],
@@ -106,7 +106,7 @@ export const bridgeKeys: Spelling = {
 };
 
 /** TorchTitan, `JobConfig` of 2025-07. Keys of `parallelism` go where the file has the others. */
-export const titanKeys: Spelling = {
+export const titanKeys: KeyNames = {
   tensor: ['parallelism.tensor_parallel_degree'],
   pipeline: ['parallelism.pipeline_parallel_degree'],
   context: ['parallelism.context_parallel_degree'],
@@ -131,7 +131,7 @@ export const titanKeys: Spelling = {
 };
 
 /** DeepSpeed. A precision has an object of its own. */
-export const deepspeedKeys: Spelling = {
+export const deepspeedKeys: KeyNames = {
   globalBatch: ['train_batch_size'],
   microBatch: ['train_micro_batch_size_per_gpu'],
   gradientAccumulation: ['gradient_accumulation_steps'],

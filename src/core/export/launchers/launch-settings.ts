@@ -14,7 +14,7 @@ import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
 import { printable } from '../../text';
 
-/** How activations are recomputed, in the words of Megatron. */
+/** How activations are recomputed, in Megatron's terms. */
 export interface Recompute {
   readonly granularity: 'none' | 'selective' | 'full';
   /** Parts of a layer that a selective recompute covers; undefined: the launcher's own choice. */
@@ -25,8 +25,8 @@ export interface Recompute {
   readonly group?: number;
 }
 
-/** What a launcher is told of a plan: sizes of the parallel groups, batches, and how the step runs. Lengths in tokens, batches in sequences. */
-export interface HandOver {
+/** A plan as a launcher's settings: sizes of the parallel groups, batches, and how the step runs. Lengths in tokens, batches in sequences. */
+export interface LaunchSettings {
   readonly title: string;
   readonly model: ModelSpec;
   readonly gpu: string;
@@ -46,10 +46,10 @@ export interface HandOver {
   readonly microBatch: number;
   readonly globalBatch: number;
   readonly precision: Precision;
-  /** Format of the layers' products; absent: as `precision`. */
+  /** Format of the layers' GEMMs; absent: as `precision`. */
   readonly gemmPrecision?: NarrowFormat;
   readonly zeroStage: 0 | 1 | 2 | 3;
-  /** Exchanges run beside compute; absent: as the launcher does. */
+  /** Collectives overlap compute; absent: as the launcher does. */
   readonly overlapGradients?: boolean;
   readonly overlapParameters?: boolean;
   readonly sequenceParallel: boolean;
@@ -58,7 +58,7 @@ export interface HandOver {
   readonly offloadOptimizer?: boolean;
   /** Layers of each stage whose activations wait on the host; absent: none. */
   readonly offloadLayers?: number;
-  /** How GPUs that share a sequence exchange; absent: as the launcher does. */
+  /** Communication of context parallelism; absent: as the launcher does. */
   readonly contextExchange?: 'all-to-all' | 'ring';
   readonly attention: 'flash' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
@@ -69,32 +69,38 @@ export interface HandOver {
   readonly predicted: string;
 }
 
-/** A step as planned, and what a launcher is told of it. */
+/** A planned step and its launcher settings. */
 export interface PlannedStep {
-  readonly plan: HandOver;
+  readonly plan: LaunchSettings;
   readonly request: PlanRequest;
   readonly schedule: ScheduleName;
   readonly scheme: Scheme;
   readonly iterationMs: number;
 }
 
-/** The plan's chosen candidate. @throws ExpectedError as `handOverOf`. */
+/** The plan's chosen candidate. @throws ExpectedError as `launchSettingsOf`. */
 export function stepOf(plan: Plan): PlannedStep {
   const { schedule, scheme, iterationMs } = chosenOf(plan);
-  return { plan: handOverOf(plan), request: plan.request, schedule, scheme, iterationMs };
+  return { plan: launchSettingsOf(plan), request: plan.request, schedule, scheme, iterationMs };
 }
 
-/** A layout that a search found. */
+/** A layout that a search found, as a step. */
 export function stepOfFound(result: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): PlannedStep {
   const { scheme, iterationMs, point } = found;
-  return { plan: handOverOfFound(result, found), request: requestOf(result.request, found), schedule: point.schedule, scheme, iterationMs };
+  return {
+    plan: launchSettingsOfFound(result, found),
+    request: requestOf(result.request, found),
+    schedule: point.schedule,
+    scheme,
+    iterationMs,
+  };
 }
 
 /**
- * What to tell a launcher so that it runs the plan's chosen candidate.
- * @throws ExpectedError `export-groups` for stages on several kinds of nodes: which nodes a stage gets is said to the launcher's scheduler, not in its file.
+ * The launcher settings of the plan's chosen candidate.
+ * @throws ExpectedError `export-groups` for stages on several kinds of nodes: the cluster's scheduler, not the launcher's file, decides which nodes a stage gets.
  */
-export function handOverOf(plan: Plan): HandOver {
+export function launchSettingsOf(plan: Plan): LaunchSettings {
   const { request } = plan;
   const placement = placementText(request.cluster, request.layout);
   if (placement !== null)
@@ -104,7 +110,7 @@ export function handOverOf(plan: Plan): HandOver {
       'plan one kind of nodes to export it; or set layout.stageLayers in the launcher yourself, and order its hosts like the stages',
     );
   const chosen = chosenOf(plan);
-  return handOver(request, {
+  return launchSettings(request, {
     ...chosen,
     stageLayers: stageLayersOf(request),
     peakBytes: peakBytesOf(chosen),
@@ -114,13 +120,13 @@ export function handOverOf(plan: Plan): HandOver {
 }
 
 /** The same of a layout that a search found. */
-export function handOverOfFound({ request, cost }: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): HandOver {
-  const asked = requestOf(request, found);
+export function launchSettingsOfFound({ request, cost }: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): LaunchSettings {
+  const requested = requestOf(request, found);
   const { schedule } = found.point;
-  return handOver(asked, {
+  return launchSettings(requested, {
     ...found,
     schedule,
-    stageLayers: stageLayersOf(asked),
+    stageLayers: stageLayersOf(requested),
     capacityBytes: request.cluster.gpu.memoryBytes,
     errorPercent: cost.errorPercent,
   });
@@ -130,7 +136,7 @@ function stageLayersOf({ model, training, layout: { pipeline, virtualStages, sta
   return stageLayers ?? usualCut(model, training, pipeline * virtualStages);
 }
 
-/** What is told of a layout beside its request. */
+/** What the settings take from a prediction. */
 interface Predicted extends Pick<FoundPlan, 'scheme' | 'iterationMs' | 'peakBytes'> {
   readonly schedule: string;
   readonly stageLayers: readonly number[];
@@ -138,7 +144,7 @@ interface Predicted extends Pick<FoundPlan, 'scheme' | 'iterationMs' | 'peakByte
   readonly errorPercent: number;
 }
 
-function handOver({ title, model, cluster, training, layout }: PlanRequest, predicted: Predicted): HandOver {
+function launchSettings({ title, model, cluster, training, layout }: PlanRequest, predicted: Predicted): LaunchSettings {
   const { tensor, pipeline, data, context, expert } = layout;
   const isPiped = pipeline > 1;
   const virtualStages = isPiped ? layout.virtualStages : 1;
@@ -197,18 +203,18 @@ function nodesFor(gpus: number, gpusPerNode: number): number {
 }
 
 /** GPUs of the whole run. */
-export function gpusOf({ tensor, pipeline, data, context }: HandOver): number {
+export function gpusOf({ tensor, pipeline, data, context }: LaunchSettings): number {
   return tensor * pipeline * data * context;
 }
 
-/** Something about a hand-over in words. */
+/** A remark about exported settings, for people. */
 export interface Remark {
   readonly what: string;
   readonly because: string;
 }
 
 /** Remarks at the top of a file, each on one line whatever the title holds. */
-export function headerLines(plan: HandOver, gaps: readonly Remark[]): readonly string[] {
+export function headerLines(plan: LaunchSettings, gaps: readonly Remark[]): readonly string[] {
   const { title, tensor, pipeline, data, context, expert, gpu, predicted } = plan;
   const sizes = [`tensor ${tensor}`, `pipeline ${pipeline}`, `data ${data}`, ...(context > 1 ? [`context ${context}`] : [])].join(' x ');
   return [

@@ -1,15 +1,15 @@
-import { headerLines, type HandOver, type Remark } from './launch-settings';
+import { headerLines, type LaunchSettings, type Remark } from './launch-settings';
 import { hybridLetters, modelFlags } from './megatron-model';
 import { shellValue } from './shell-syntax';
-import { megatronFlags, type Spelling } from './key-names';
-import type { Put } from './desired-setting';
+import { megatronFlags, type KeyNames } from './key-names';
+import type { SettingEdit } from './desired-setting';
 
 /** A launch script for Megatron-LM under Slurm: complete but for data, tokenizer and learning rate, which no plan knows. */
-export function megatronScript(plan: HandOver, puts: readonly Put[], gaps: readonly Remark[]): string {
+export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
   const { nodes, gpusPerNode, title, model } = plan;
-  const isPatterned = puts.some(({ fact }) => fact === 'hybridPattern');
+  const isPatterned = edits.some(({ fact }) => fact === 'hybridPattern');
   const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
-  const words = puts.flatMap((put) => flagOf(put) ?? []);
+  const words = edits.flatMap((edit) => flagOf(edit) ?? []);
   const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|recompute)/.test(flag);
   const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
   const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
@@ -72,9 +72,9 @@ function lines(flags: readonly string[]): string {
   return flags.map((flag) => `  ${flag}`).join('\n');
 }
 
-function flagOf({ fact, value }: Put): string | null {
+function flagOf({ fact, value }: SettingEdit): string | null {
   if (fact === 'precision') return value === 'fp8' ? '--fp8-format hybrid' : `--${String(value)}`;
-  const flag = (megatronFlags as Spelling)[fact]?.[0];
+  const flag = (megatronFlags as KeyNames)[fact]?.[0];
   if (flag === undefined || value === false) return null;
   return value === true ? flag : `${flag} ${shellValue(value)}`;
 }

@@ -3,70 +3,70 @@ import { hybridLayersOf } from '../../formats/hybrid';
 import type { LauncherFormat } from '../../formats/config-format';
 import { formatCount, plural } from '../../format';
 import { countOf, worldOf } from '../../rules/launchers/derived';
-import { gpusOf, type HandOver } from './launch-settings';
+import { gpusOf, type LaunchSettings } from './launch-settings';
 import { megatronStages } from '../../rules/launchers/stage-layers';
 import { sum } from '../../numbers';
 import { hybridLetters } from './megatron-model';
 import { isSame, patternOf } from './stage-layers';
 import {
   because,
-  countWish,
-  gone,
+  countSetting,
+  removed,
   isGiven,
-  lacking,
-  narrowWish,
-  offloadWish,
+  unsupported,
+  narrowFormatSettings,
+  optimizerOffloadSetting,
   silentSize,
-  switchWish,
-  type Put,
-  type Way,
-  type Wish,
+  switchSetting,
+  type SettingEdit,
+  type Alternative,
+  type DesiredSetting,
 } from './desired-setting';
 
 /** The formats of Megatron-LM and of what runs on Megatron Core. */
 export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
 
 /** What a file of Megatron-LM, NeMo or Megatron-Bridge should say of a plan; sizes first, what hangs on them after. */
-export function megatronWishes(plan: HandOver, format: MegatronFormat): readonly Wish[] {
+export function megatronSettings(plan: LaunchSettings, format: MegatronFormat): readonly DesiredSetting[] {
   const silent = silentSize(format);
   return [
-    countWish('tensor parallel size', 'tensor', plan.tensor, silent),
-    countWish('pipeline parallel size', 'pipeline', plan.pipeline, silent),
-    countWish('context parallel size', 'context', plan.context, silent),
-    countWish('expert parallel size', 'expert', plan.expert, plan.model.experts === null ? 1 : silent),
+    countSetting('tensor parallel size', 'tensor', plan.tensor, silent),
+    countSetting('pipeline parallel size', 'pipeline', plan.pipeline, silent),
+    countSetting('context parallel size', 'context', plan.context, silent),
+    countSetting('expert parallel size', 'expert', plan.expert, plan.model.experts === null ? 1 : silent),
     ...(plan.expertTensor === null
       ? []
-      : [countWish('expert tensor parallel size', 'expertTensor', plan.expertTensor, silent === null ? null : plan.tensor)]),
-    stagesWish(plan, format),
-    countWish('sequence length', 'sequenceLength', plan.sequenceLength, null),
-    positionsWish(plan),
-    countWish('micro-batch size', 'microBatch', plan.microBatch, null),
-    countWish('global batch size', 'globalBatch', plan.globalBatch, null),
-    precisionWish(plan, format),
-    ...narrowWish(
+      : [countSetting('expert tensor parallel size', 'expertTensor', plan.expertTensor, silent === null ? null : plan.tensor)]),
+    stagesSetting(plan, format),
+    countSetting('sequence length', 'sequenceLength', plan.sequenceLength, null),
+    positionsSetting(plan),
+    countSetting('micro-batch size', 'microBatch', plan.microBatch, null),
+    countSetting('global batch size', 'globalBatch', plan.globalBatch, null),
+    precisionSetting(plan, format),
+    ...narrowFormatSettings(
       plan.gemmPrecision,
       format === 'megatron-shell' ? ['fp8'] : format === 'megatron-bridge' ? ['fp8', 'nvfp4'] : [],
       'set the format and its recipe yourself',
     ),
-    ...overlapWishes(plan),
-    shardingWish(plan, format),
-    switchWish(
+    ...overlapSettings(plan),
+    shardingSetting(plan, format),
+    switchSetting(
       'sequence parallelism',
       'sequenceParallel',
       plan.sequenceParallel,
       format === 'megatron-bridge' ? null : false,
       () => plan.tensor > 1,
     ),
-    recomputeWish(plan),
-    ...activationOffloadWishes(plan, format),
-    offloadWish(plan.offloadOptimizer === true),
-    ...exchangeWishes(plan),
-    gpusWish(plan, format),
+    recomputeSetting(plan),
+    ...activationOffloadSettings(plan, format),
+    optimizerOffloadSetting(plan.offloadOptimizer === true),
+    ...contextParallelCommSettings(plan),
+    gpusSetting(plan, format),
     ...scheduleGaps(plan),
   ];
 }
 
-function stagesWish(plan: HandOver, format: MegatronFormat): Wish {
+function stagesSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetting {
   const { stageLayers, pipeline, virtualStages } = plan;
   const isEven = new Set(stageLayers).size === 1;
   const each = stageLayers[0] ?? 0;
@@ -83,94 +83,94 @@ function stagesWish(plan: HandOver, format: MegatronFormat): Wish {
       const isLone = pipeline > 1 || (facts.layersPerVirtualStage === undefined && facts.virtualStages === undefined);
       return isSame(stages, stageLayers) && isLone;
     },
-    ways: (facts) => stageWays(plan, format, facts),
+    alternatives: (facts) => stageAlternatives(plan, format, facts),
     because: `no setting deals the ${formatCount(sum(stageLayers))} layers that way`,
   };
 }
 
-function stageWays(plan: HandOver, format: MegatronFormat, facts: Facts): readonly Way[] {
+function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
   const { stageLayers, pipeline, virtualStages } = plan;
-  if (plan.model.stacks !== undefined) return splitWays(plan);
+  if (plan.model.stacks !== undefined) return splitAlternatives(plan);
   const letters = hybridLettersIn(plan, facts);
-  if (letters !== null) return hybridWays(plan, letters, format, facts);
+  if (letters !== null) return hybridAlternatives(plan, letters, format, facts);
   const first = stageLayers[0] ?? 0;
   const last = stageLayers.at(-1) ?? 0;
   const middle = stageLayers.slice(1, -1);
   const each = middle[0] ?? Math.max(first, last);
-  const plainEnds = gone('firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer');
-  const layout: Way = [
-    ...gone('virtualStages', 'layersPerVirtualStage'),
+  const plainEnds = removed('firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer');
+  const layout: Alternative = [
+    ...removed('virtualStages', 'layersPerVirtualStage'),
     ...plainEnds,
     { fact: 'pipelineLayout', value: patternOf(stageLayers, countOf(facts, 'mtpLayers') ?? 0) },
   ];
   if (isGiven(facts, 'pipelineLayout')) return [layout];
-  const virtual: Way = virtualPuts(virtualStages, each, format, facts);
+  const virtual: Alternative = virtualStageEdits(virtualStages, each, format, facts);
   if (stageLayers.every((layers) => layers === first)) return [[...plainEnds, ...virtual], layout];
   const isLevel = middle.every((layers) => layers === each);
-  const ends: Put[] = [
+  const ends: SettingEdit[] = [
     { fact: 'firstStageLayers', value: first },
     { fact: 'lastStageLayers', value: last },
   ];
-  const bare: Put[] = [
+  const bare: SettingEdit[] = [
     { fact: 'embeddingAsLayer', value: each - first === 1 },
     { fact: 'lossAsLayer', value: each - last === 1 },
   ];
   const light =
     [each - first, each - last].every((less) => less === 0 || less === 1) && format.startsWith('megatron-') && format !== 'megatron-bridge';
   return [
-    ...(isLevel && virtualStages === 1 && pipeline > 1 ? [[...gone('embeddingAsLayer', 'lossAsLayer'), ...virtual, ...ends]] : []),
-    ...(isLevel && light ? [[...gone('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
+    ...(isLevel && virtualStages === 1 && pipeline > 1 ? [[...removed('embeddingAsLayer', 'lossAsLayer'), ...virtual, ...ends]] : []),
+    ...(isLevel && light ? [[...removed('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
     layout,
   ];
 }
 
 /** The stage from which on an encoder-decoder model's decoder runs, where it begins with a stage. */
-function splitWays({ model, stageLayers, pipeline }: HandOver): readonly Way[] {
-  if (pipeline === 1) return [gone('splitRank')];
+function splitAlternatives({ model, stageLayers, pipeline }: LaunchSettings): readonly Alternative[] {
+  if (pipeline === 1) return [removed('splitRank')];
   const split = stageLayers.findIndex((_, stage) => sum(stageLayers.slice(0, stage + 1)) === model.stacks?.encoderLayers) + 1;
   return split === 0 ? [] : [[{ fact: 'splitRank', value: split }]];
 }
 
 /** The pattern of a hybrid that the file describes, or that a new file is to; null where it is none. */
-function hybridLettersIn({ model, stageLayers }: HandOver, { hybridPattern, hybridAttentionRatio }: Facts): string | null {
+function hybridLettersIn({ model, stageLayers }: LaunchSettings, { hybridPattern, hybridAttentionRatio }: Facts): string | null {
   const own = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
   const letters = own?.letters ?? (hybridAttentionRatio === undefined ? hybridLetters(model) : null);
   return letters?.length === sum(stageLayers) ? letters : null;
 }
 
 /** Hybrids deal layers evenly, or fewer to the ends; otherwise, and with virtual stages, by bars in the pattern itself, which flags of core 0.16 and older do not know. */
-function hybridWays(
-  { stageLayers, pipeline, virtualStages }: HandOver,
+function hybridAlternatives(
+  { stageLayers, pipeline, virtualStages }: LaunchSettings,
   letters: string,
   format: MegatronFormat,
   facts: Facts,
-): readonly Way[] {
+): readonly Alternative[] {
   const [first = 0, last = 0] = [stageLayers[0], stageLayers.at(-1)];
   const middle = stageLayers.slice(1, -1);
-  const others = gone('virtualStages', 'layersPerVirtualStage', 'pipelineLayout', 'embeddingAsLayer', 'lossAsLayer');
+  const others = removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout', 'embeddingAsLayer', 'lossAsLayer');
   let from = 0;
   const barred = stageLayers.map((layers) => letters.slice(from, (from += layers))).join('|');
   const { hybridPattern } = facts;
   const prediction = hybridPattern?.value.includes('/') === true ? hybridPattern.value.slice(hybridPattern.value.indexOf('/')) : '';
-  const bare: Way = hybridPattern?.value.includes('|') === true ? [{ fact: 'hybridPattern', value: letters + prediction }] : [];
+  const bare: Alternative = hybridPattern?.value.includes('|') === true ? [{ fact: 'hybridPattern', value: letters + prediction }] : [];
   const isOld = hybridPattern?.name?.includes('override') === true;
-  const plain: Way = [...bare, ...others, ...gone('firstStageLayers', 'lastStageLayers')];
-  const ends: Way = [...bare, ...others, { fact: 'firstStageLayers', value: first }, { fact: 'lastStageLayers', value: last }];
+  const plain: Alternative = [...bare, ...others, ...removed('firstStageLayers', 'lastStageLayers')];
+  const ends: Alternative = [...bare, ...others, { fact: 'firstStageLayers', value: first }, { fact: 'lastStageLayers', value: last }];
   return [
     ...(virtualStages === 1 && new Set(stageLayers).size === 1 ? [plain] : []),
     ...(virtualStages === 1 && pipeline > 1 && new Set(middle).size <= 1 ? [ends] : []),
     ...(isOld || format === 'nemo'
       ? []
-      : [[...others, ...gone('firstStageLayers', 'lastStageLayers'), { fact: 'hybridPattern', value: barred + prediction } as const]]),
+      : [[...others, ...removed('firstStageLayers', 'lastStageLayers'), { fact: 'hybridPattern', value: barred + prediction } as const]]),
   ];
 }
 
 /** Virtual stages in the words that the file has for them already; else, for Megatron-LM, in those that all its versions know. */
-function virtualPuts(virtualStages: number, layersOfOne: number, format: MegatronFormat, facts: Facts): readonly Put[] {
-  if (virtualStages === 1) return gone('virtualStages', 'layersPerVirtualStage', 'pipelineLayout');
+function virtualStageEdits(virtualStages: number, layersOfOne: number, format: MegatronFormat, facts: Facts): readonly SettingEdit[] {
+  if (virtualStages === 1) return removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout');
   const counts = isGiven(facts, 'virtualStages') || format === 'nemo' || format === 'megatron-bridge';
   return [
-    ...gone(counts ? 'layersPerVirtualStage' : 'virtualStages', 'pipelineLayout'),
+    ...removed(counts ? 'layersPerVirtualStage' : 'virtualStages', 'pipelineLayout'),
     counts ? { fact: 'virtualStages', value: virtualStages } : { fact: 'layersPerVirtualStage', value: layersOfOne },
   ];
 }
@@ -180,17 +180,17 @@ function stageText(stageLayers: readonly number[]): string {
 }
 
 /** Megatron stops where there are fewer positions than tokens. */
-function positionsWish({ sequenceLength }: HandOver): Wish {
+function positionsSetting({ sequenceLength }: LaunchSettings): DesiredSetting {
   return {
     what: `at least ${formatCount(sequenceLength)} positions`,
     facts: ['maxPositions'],
     isMet: ({ maxPositions }) => maxPositions === undefined || maxPositions.value >= sequenceLength,
-    ways: () => [[{ fact: 'maxPositions', value: sequenceLength }]],
+    alternatives: () => [[{ fact: 'maxPositions', value: sequenceLength }]],
     because: because.never,
   };
 }
 
-function precisionWish({ precision }: HandOver, format: MegatronFormat): Wish {
+function precisionSetting({ precision }: LaunchSettings, format: MegatronFormat): DesiredSetting {
   const silent = format === 'megatron-bridge' ? null : 'fp32';
   return {
     what: `precision ${precision}`,
@@ -201,7 +201,7 @@ function precisionWish({ precision }: HandOver, format: MegatronFormat): Wish {
       const beside = given === 'fp8' || given === 'nvfp4' ? 'bf16' : given;
       return facts.secondPrecision === undefined && (beside ?? silent) === precision;
     },
-    ways: () =>
+    alternatives: () =>
       format === 'megatron-bridge' && precision === 'fp32'
         ? []
         : [[{ fact: 'precision', value: precision === 'fp32' ? undefined : precision }]],
@@ -209,7 +209,7 @@ function precisionWish({ precision }: HandOver, format: MegatronFormat): Wish {
   };
 }
 
-function shardingWish({ zeroStage }: HandOver, format: MegatronFormat): Wish {
+function shardingSetting({ zeroStage }: LaunchSettings, format: MegatronFormat): DesiredSetting {
   const hasStages = (facts: Facts): boolean => isGiven(facts, 'zeroStage') || format === 'megatron-bridge';
   const stageOf = ({ zeroStage: stage, distributedOptimizer: distributed }: Facts): number | null =>
     stage?.value ?? (distributed === undefined ? (format === 'megatron-bridge' ? null : 0) : distributed.value ? 1 : 0);
@@ -217,9 +217,9 @@ function shardingWish({ zeroStage }: HandOver, format: MegatronFormat): Wish {
     what: zeroStage === 0 ? 'optimizer not sharded (ZeRO 0)' : `ZeRO ${zeroStage}${zeroStage === 1 ? ' (distributed optimizer)' : ''}`,
     facts: ['zeroStage', 'distributedOptimizer'],
     isMet: (facts) => stageOf(facts) === zeroStage,
-    ways: (facts) => {
+    alternatives: (facts) => {
       if (format !== 'megatron-bridge' && isGiven(facts, 'zeroStage')) return [[{ fact: 'zeroStage', value: zeroStage }]];
-      const distributed: Put = { fact: 'distributedOptimizer', value: zeroStage > 0 };
+      const distributed: SettingEdit = { fact: 'distributedOptimizer', value: zeroStage > 0 };
       if (zeroStage < 2) return [hasStages(facts) ? [{ fact: 'zeroStage' }, distributed] : [distributed]];
       return format === 'megatron-bridge' ? [[distributed, { fact: 'zeroStage', value: zeroStage }]] : [];
     },
@@ -227,7 +227,7 @@ function shardingWish({ zeroStage }: HandOver, format: MegatronFormat): Wish {
   };
 }
 
-function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
+function recomputeSetting({ recompute, stageLayers }: LaunchSettings): DesiredSetting {
   const { granularity, modules, layers, group = 1 } = recompute;
   const most = Math.max(...stageLayers);
   const parts = layers === undefined || layers >= most ? undefined : layers;
@@ -246,23 +246,23 @@ function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
         ? !isPart && isGroup && facts.recomputeMethod !== undefined
         : isPart && facts.recomputeLayers?.value === parts;
     },
-    ways: (facts) => {
-      if (granularity === 'none') return [gone('recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules')];
-      const put: Put = { fact: 'recomputeGranularity', value: granularity };
+    alternatives: (facts) => {
+      if (granularity === 'none') return [removed('recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules')];
+      const edit: SettingEdit = { fact: 'recomputeGranularity', value: granularity };
       if (granularity === 'selective')
         return [
           [
-            ...gone('recomputeMethod', 'recomputeLayers'),
-            put,
+            ...removed('recomputeMethod', 'recomputeLayers'),
+            edit,
             ...(modules === undefined ? [] : [{ fact: 'recomputeModules', value: modules } as const]),
           ],
         ];
       if (parts === undefined && facts.recomputeMethod?.value === 'uniform' && (countOf(facts, 'recomputeLayers') ?? 0) === group)
-        return [[put]];
+        return [[edit]];
       return [
         [
-          ...gone('recomputeModules'),
-          put,
+          ...removed('recomputeModules'),
+          edit,
           { fact: 'recomputeMethod', value: parts === undefined ? 'uniform' : 'block' },
           { fact: 'recomputeLayers', value: parts ?? group },
         ],
@@ -273,9 +273,12 @@ function recomputeWish({ recompute, stageLayers }: HandOver): Wish {
 }
 
 /** Whole layers whose activations go to the host: told by their number alone on a command line, by a switch as well in a config. */
-function activationOffloadWishes({ offloadLayers = 0, pipeline, recompute }: HandOver, format: MegatronFormat): readonly Wish[] {
+function activationOffloadSettings(
+  { offloadLayers = 0, pipeline, recompute }: LaunchSettings,
+  format: MegatronFormat,
+): readonly DesiredSetting[] {
   if (offloadLayers > 0 && (pipeline > 1 || recompute.granularity !== 'none'))
-    return lacking(
+    return unsupported(
       'offloadLayers',
       'activations on the host',
       'Megatron offloads whole layers on one pipeline stage alone, without recompute',
@@ -286,9 +289,9 @@ function activationOffloadWishes({ offloadLayers = 0, pipeline, recompute }: Han
       what: offloadLayers === 0 ? 'no activations on the host' : `activations of ${plural(offloadLayers, 'layer')} on the host`,
       facts: ['cpuOffloading', 'offloadLayers'],
       isMet: (facts) => givenOf(facts) === offloadLayers,
-      ways: () => {
-        if (offloadLayers === 0) return [gone('cpuOffloading', 'offloadLayers')];
-        const layers: Put = { fact: 'offloadLayers', value: offloadLayers };
+      alternatives: () => {
+        if (offloadLayers === 0) return [removed('cpuOffloading', 'offloadLayers')];
+        const layers: SettingEdit = { fact: 'offloadLayers', value: offloadLayers };
         return format === 'megatron-shell' ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
       },
       because: because.never,
@@ -297,15 +300,15 @@ function activationOffloadWishes({ offloadLayers = 0, pipeline, recompute }: Han
 }
 
 /** Exchanges beside compute, where the plan counts on them. */
-function overlapWishes({ overlapGradients = false, overlapParameters = false }: HandOver): readonly Wish[] {
+function overlapSettings({ overlapGradients = false, overlapParameters = false }: LaunchSettings): readonly DesiredSetting[] {
   return [
-    ...(overlapGradients ? [switchWish('gradient exchange beside backward', 'overlapGradients', true, false, () => true)] : []),
-    ...(overlapParameters ? [switchWish('gathers of weights beside forward', 'overlapParameters', true, false, () => true)] : []),
+    ...(overlapGradients ? [switchSetting('gradient exchange beside backward', 'overlapGradients', true, false, () => true)] : []),
+    ...(overlapParameters ? [switchSetting('gathers of weights beside forward', 'overlapParameters', true, false, () => true)] : []),
   ];
 }
 
 /** Megatron's own exchange is a ring (`p2p`). */
-function exchangeWishes({ contextExchange, context }: HandOver): readonly Wish[] {
+function contextParallelCommSettings({ contextExchange, context }: LaunchSettings): readonly DesiredSetting[] {
   if (contextExchange === undefined || context === 1) return [];
   const isWanted = (name: string): boolean => name.startsWith('a2a') === (contextExchange === 'all-to-all');
   return [
@@ -313,22 +316,22 @@ function exchangeWishes({ contextExchange, context }: HandOver): readonly Wish[]
       what: `context parallelism by ${contextExchange === 'ring' ? 'ring (p2p)' : 'all-to-all (a2a)'}`,
       facts: ['contextCommunication'],
       isMet: ({ contextCommunication }) => isWanted(contextCommunication?.value ?? 'p2p'),
-      ways: () => [[{ fact: 'contextCommunication', value: contextExchange === 'ring' ? 'p2p' : 'a2a' }]],
+      alternatives: () => [[{ fact: 'contextCommunication', value: contextExchange === 'ring' ? 'p2p' : 'a2a' }]],
       because: because.never,
     },
   ];
 }
 
 /** Data parallelism is what the GPUs leave, so that their number is what says it. */
-function gpusWish(plan: HandOver, format: MegatronFormat): Wish {
+function gpusSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetting {
   const gpus = gpusOf(plan);
   const { nodes, gpusPerNode } = plan;
   return {
     what: `${plural(gpus, 'GPU')}, so that data parallelism is ${formatCount(plan.data)}`,
     facts: ['nodes', 'gpusPerNode', 'world'],
     isMet: (facts) => worldOf(facts) === gpus,
-    ways: (facts) => {
-      const sizes: Put[] = [
+    alternatives: (facts) => {
+      const sizes: SettingEdit[] = [
         { fact: 'nodes', value: nodes },
         { fact: 'gpusPerNode', value: gpusPerNode },
       ];
@@ -340,12 +343,12 @@ function gpusWish(plan: HandOver, format: MegatronFormat): Wish {
   };
 }
 
-function scheduleGaps({ schedule, slices, virtualStages }: HandOver): readonly Wish[] {
+function scheduleGaps({ schedule, slices, virtualStages }: LaunchSettings): readonly DesiredSetting[] {
   const isSliced = schedule === 'TeraPipe' || slices > 1;
   const isLooped = schedule === 'Interleaved1F1B';
   const runs = 'Megatron runs 1F1B, interleaved where there are virtual stages';
   return [
-    ...lacking('schedule', `token slices (${schedule})`, `Megatron-LM and NeMo have no token slices; ${runs}`, isSliced),
-    ...lacking('schedule', `schedule ${schedule}`, runs, !isSliced && !(isLooped ? virtualStages > 1 : schedule === '1F1B')),
+    ...unsupported('schedule', `token slices (${schedule})`, `Megatron-LM and NeMo have no token slices; ${runs}`, isSliced),
+    ...unsupported('schedule', `schedule ${schedule}`, runs, !isSliced && !(isLooped ? virtualStages > 1 : schedule === '1F1B')),
   ];
 }

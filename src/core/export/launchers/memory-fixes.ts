@@ -8,7 +8,7 @@ import type { Plan } from '../../planner/plan';
 import type { Remedy } from '../../rules/plan/remedies';
 import { isEditable, requireEdited, writtenInto } from './edit-launcher';
 import { stepOf } from './launch-settings';
-import type { Said } from './desired-setting';
+import type { PlanSetting } from './desired-setting';
 
 /** A launcher's file with its reader. */
 export interface Launched {
@@ -46,7 +46,7 @@ function editsFor({ sets, plan }: Remedy, { launcher, read }: Launched): readonl
 }
 
 /** What a launcher is told of a setting of terapipe.json, with what hangs on it. */
-function saidOf(key: string): readonly Said[] {
+function saidOf(key: string): readonly PlanSetting[] {
   switch (key) {
     case 'layout.pipeline':
       return ['pipeline', 'virtualStages', 'stageLayers', 'schedule', 'data'];

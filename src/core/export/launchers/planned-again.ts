@@ -18,7 +18,7 @@ import { usualCut } from '../../partition/stages';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { EditableFormat } from './editable-format';
 import type { PlannedStep, Remark } from './launch-settings';
-import { allSaid, type Said, type Wish } from './desired-setting';
+import { planSettings, type PlanSetting, type DesiredSetting } from './desired-setting';
 
 /** A step has so many operations at most to be simulated again: the same request takes the same time however long that takes to see. */
 const maximumSimulated = 200_000;
@@ -28,7 +28,7 @@ export interface Written {
   readonly launcher: LauncherFile;
   readonly format: EditableFormat;
   /** What the file should say. */
-  readonly wishes: readonly Wish[];
+  readonly settings: readonly DesiredSetting[];
   /** What it is told of that it cannot. */
   readonly gaps: readonly Remark[];
   /** The file it was before; null: it is new, and says of its model what its format can. */
@@ -41,14 +41,14 @@ export interface Written {
  * @throws ExpectedError `export-unsound`, which names the first difference.
  */
 export function requireAsPlanned(step: PlannedStep, written: Written): void {
-  const { launcher, wishes, gaps } = written;
+  const { launcher, settings: settings, gaps } = written;
   requireSound(written.before, launcher);
   if (gaps.some(({ what }) => what === otherModelWhat)) return;
-  const unmet = wishes.filter(({ isMet }) => !isMet(launcher.facts, launcher.text));
+  const unmet = settings.filter(({ isMet }) => !isMet(launcher.facts, launcher.text));
   const untold = unmet.find(({ what }) => !gaps.some((gap) => gap.what === what));
   if (untold !== undefined) throw unsound(launcher, `the plan says ${untold.what}, and the file does not`);
   const open = new Set(unmet.flatMap(saidBy));
-  const told = new Set<Said>((['schedule', ...wishes.flatMap(saidBy)] as const).filter((said) => !open.has(said)));
+  const told = new Set<PlanSetting>((['schedule', ...settings.flatMap(saidBy)] as const).filter((said) => !open.has(said)));
   requireSameStep(step, written, told);
 }
 
@@ -70,10 +70,10 @@ function unsound({ place }: LauncherFile, difference: string, remedy = 'plan ano
   return new ExpectedError('export-unsound', `The file would not run as planned: ${difference}`, `${remedy}; nothing was written`, place);
 }
 
-function requireSameStep(step: PlannedStep, written: Written, told: ReadonlySet<Said>): void {
+function requireSameStep(step: PlannedStep, written: Written, told: ReadonlySet<PlanSetting>): void {
   const run = runOf(step.request, written.launcher);
   const [read, wanted] = [saidByFile(step, run, written.launcher), saidByStep(step)];
-  for (const said of allSaid) {
+  for (const said of planSettings) {
     if (!told.has(said) || JSON.stringify(read[said]) === JSON.stringify(wanted[said])) continue;
     throw unsound(written.launcher, `${words[said]} ${textOf(wanted[said])} in the plan and ${textOf(read[said])} in the file`);
   }
@@ -90,7 +90,7 @@ function requireSameStep(step: PlannedStep, written: Written, told: ReadonlySet<
 /** Values as one of them is compared with another; null: none. */
 type SaidValues = ReturnType<typeof saidByStep>;
 
-const words: Readonly<Record<Said, string>> = {
+const words: Readonly<Record<PlanSetting, string>> = {
   tensor: 'tensor parallel size',
   pipeline: 'pipeline parallel size',
   context: 'context parallel size',
@@ -115,18 +115,18 @@ const words: Readonly<Record<Said, string>> = {
   contextExchange: 'context-parallel collectives',
 };
 
-function textOf(value: SaidValues[Said]): string {
+function textOf(value: SaidValues[PlanSetting]): string {
   return value === null ? 'none' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** What a wish is about: as it says, else what its facts are read for. */
-export function saidBy({ about, facts }: Wish): readonly Said[] {
+/** The plan settings that a launcher setting carries: as it says, else those its facts are read for. */
+export function saidBy({ about, facts }: DesiredSetting): readonly PlanSetting[] {
   return about ?? facts.flatMap((fact) => saidByFact[fact] ?? []);
 }
 
 const ofStages = ['stageLayers', 'virtualStages'] as const;
-const saidByFact: Readonly<Partial<Record<FactName, readonly Said[]>>> = {
-  ...Object.fromEntries(allSaid.map((said) => [said, [said]])),
+const saidByFact: Readonly<Partial<Record<FactName, readonly PlanSetting[]>>> = {
+  ...Object.fromEntries(planSettings.map((said) => [said, [said]])),
   ...Object.fromEntries(
     [
       ...(['virtualStages', 'layersPerVirtualStage', 'pipelineLayout', 'hybridPattern', 'splitRank', 'layersPerStage'] as const),

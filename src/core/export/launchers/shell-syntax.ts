@@ -3,10 +3,10 @@ import { flagKey, flagWords } from '../../formats/megatron/megatron-flags';
 import type { TextRange } from '../../spec/located';
 import { megatronFlags } from './key-names';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
-import type { Put, PutValue } from './desired-setting';
+import type { SettingEdit, SettingValue } from './desired-setting';
 
 /** Scripts that launch Megatron, and files of its arguments: values are changed where they stand, in the variable that a flag takes. */
-export const shellSyntax: Syntax = { open, put };
+export const shellSyntax: Syntax = { open, edit: put };
 
 const flags: Partial<Record<FactName, readonly string[]>> = megatronFlags;
 
@@ -47,8 +47,8 @@ function openFlags({ remarks, text }: LauncherFile): ReadonlyMap<FactName, OpenF
   return found;
 }
 
-function put(launcher: LauncherFile, { fact, value }: Put): readonly string[] {
-  if (fact === 'precision') return putPrecision(launcher, value);
+function put(launcher: LauncherFile, { fact, value }: SettingEdit): readonly string[] {
+  if (fact === 'precision') return editPrecision(launcher, value);
   const { text, facts } = launcher;
   const given = facts[fact];
   const isThere = given?.source.kind === 'file';
@@ -69,7 +69,7 @@ function put(launcher: LauncherFile, { fact, value }: Put): readonly string[] {
 }
 
 /** `$TP` that nobody sets takes a default, so that what is set outside still wins; anything else is replaced. */
-function withDefault(written: string, value: PutValue): string {
+function withDefault(written: string, value: SettingValue): string {
   const name = /^\$\{?(\w+)\}?$/.exec(written)?.[1];
   return name === undefined ? shellValue(value) : `\${${name}:-${plainText(value)}}`;
 }
@@ -85,7 +85,7 @@ function detached(text: string, whole: TextRange, name: string, value: string): 
 }
 
 /** `--bf16` and `--fp16` are switches of which one is there at most. */
-function putPrecision(launcher: LauncherFile, value: PutValue): readonly string[] {
+function editPrecision(launcher: LauncherFile, value: SettingValue): readonly string[] {
   const { text, facts } = launcher;
   const given = facts.precision;
   if (given?.source.kind !== 'file') return value === undefined ? [text] : insertions(launcher, `--${plainText(value)}`);
@@ -119,12 +119,12 @@ function separatorBefore(text: string, start: number): string {
 }
 
 /** A value as one word of a command. */
-export function shellValue(value: PutValue): string {
+export function shellValue(value: SettingValue): string {
   if (typeof value === 'object') return value.join(' ');
   const text = plainText(value);
   return /^[\w.,:=/+-]+$/.test(text) ? text : `"${text.replace(/["$`\\]/g, '\\$&')}"`;
 }
 
-function plainText(value: PutValue): string {
+function plainText(value: SettingValue): string {
   return typeof value === 'object' ? value.join(' ') : String(value);
 }

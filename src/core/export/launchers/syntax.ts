@@ -1,14 +1,14 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
 import { rewritten } from '../../rules/launchers/fixes';
 import type { TextRange } from '../../spec/located';
-import type { Put, PutValue } from './desired-setting';
+import type { SettingEdit, SettingValue } from './desired-setting';
 
 /** How settings are written in one kind of file. */
 export interface Syntax {
   /** Settings that are there with a value that only a run (or whoever fills a template) knows, as written. */
   readonly open: (launcher: LauncherFile) => ReadonlyMap<FactName, string>;
   /** Texts of the file with one setting written, best first; empty where there is no place for it. Unchecked: the caller reads them back. */
-  readonly put: (launcher: LauncherFile, put: Put) => readonly string[];
+  readonly edit: (launcher: LauncherFile, edit: SettingEdit) => readonly string[];
 }
 
 /** A text with a range replaced. */
@@ -33,7 +33,7 @@ export function lineEnd(text: string, offset: number): number {
 }
 
 /** A value in the place of another: with its quotes and capitals where both are plain values, else as `spelled` says. */
-export function inPlaceOf(written: string, old: unknown, value: PutValue, spelled: string): string {
+export function inPlaceOf(written: string, old: unknown, value: SettingValue, spelled: string): string {
   const like = typeof value === 'object' || value === undefined ? null : rewritten(written, old, value);
   return like ?? spelled;
 }

@@ -1,39 +1,50 @@
 import type { Facts } from '../../formats/facts';
 import { plural } from '../../format';
 import { countOf, titanStagesPerRankOf } from '../../rules/launchers/derived';
-import type { HandOver } from './launch-settings';
+import type { LaunchSettings } from './launch-settings';
 import { titanStages, titanStagesOf } from '../../rules/launchers/stage-layers';
 import { isSame, moduleNames, splitPoints } from './stage-layers';
-import { because, countWish, gone, isGiven, lacking, narrowWish, offloadWish, type Put, type Way, type Wish } from './desired-setting';
+import {
+  because,
+  countSetting,
+  removed,
+  isGiven,
+  unsupported,
+  narrowFormatSettings,
+  optimizerOffloadSetting,
+  type SettingEdit,
+  type Alternative,
+  type DesiredSetting,
+} from './desired-setting';
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name; the second group has several stages on each rank. */
 const single = ['1F1B', 'GPipe'];
 const looped = ['Interleaved1F1B', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV'];
 
 /** What a TorchTitan TOML should say of a plan. */
-export function titanWishes(plan: HandOver): readonly Wish[] {
+export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
-    countWish('tensor parallel size', 'tensor', plan.tensor, 1),
-    countWish('pipeline parallel size', 'pipeline', plan.pipeline, 1),
-    countWish('context parallel size', 'context', plan.context, 1),
-    countWish('expert parallel size', 'expert', plan.expert, 1),
-    ...(plan.expertTensor === null ? [] : [countWish('expert tensor parallel size', 'expertTensor', plan.expertTensor, 1)]),
-    ...dataWishes(plan),
-    ...(plan.pipeline > 1 ? [...scheduleWishes(plan), stagesWish(plan)] : []),
-    countWish('sequence length', 'sequenceLength', plan.sequenceLength, 2048),
-    ...batchWishes(plan),
-    ...precisionWishes(plan),
-    ...narrowWish(
+    countSetting('tensor parallel size', 'tensor', plan.tensor, 1),
+    countSetting('pipeline parallel size', 'pipeline', plan.pipeline, 1),
+    countSetting('context parallel size', 'context', plan.context, 1),
+    countSetting('expert parallel size', 'expert', plan.expert, 1),
+    ...(plan.expertTensor === null ? [] : [countSetting('expert tensor parallel size', 'expertTensor', plan.expertTensor, 1)]),
+    ...dataSettings(plan),
+    ...(plan.pipeline > 1 ? [...scheduleSettings(plan), stagesSetting(plan)] : []),
+    countSetting('sequence length', 'sequenceLength', plan.sequenceLength, 2048),
+    ...batchSettings(plan),
+    ...precisionSettings(plan),
+    ...narrowFormatSettings(
       plan.gemmPrecision,
       [],
       'add the converter of float8 linear layers to model.converters yourself: its name differs from version to version',
     ),
-    sequenceParallelWish(plan),
-    recomputeWish(plan),
-    offloadWish(plan.offloadOptimizer === true),
-    ...lacking('offloadLayers', 'activations on the host', 'TorchTitan has no setting for it', (plan.offloadLayers ?? 0) > 0),
-    ...lacking('recompute', 'layers recomputed together', 'TorchTitan recomputes layer by layer', (plan.recompute.group ?? 1) > 1),
-    ...lacking(
+    sequenceParallelSetting(plan),
+    recomputeSetting(plan),
+    optimizerOffloadSetting(plan.offloadOptimizer === true),
+    ...unsupported('offloadLayers', 'activations on the host', 'TorchTitan has no setting for it', (plan.offloadLayers ?? 0) > 0),
+    ...unsupported('recompute', 'layers recomputed together', 'TorchTitan recomputes layer by layer', (plan.recompute.group ?? 1) > 1),
+    ...unsupported(
       'schedule',
       `token slices (${plan.schedule})`,
       'TorchTitan has no token slices',
@@ -43,9 +54,9 @@ export function titanWishes(plan: HandOver): readonly Wish[] {
 }
 
 /** FSDP2 shards over `data_parallel_shard_degree` GPUs, DDP and HSDP repeat over `data_parallel_replicate_degree`. */
-function dataWishes({ data, zeroStage }: HandOver): readonly Wish[] {
+function dataSettings({ data, zeroStage }: LaunchSettings): readonly DesiredSetting[] {
   const [replicate, shard] = zeroStage === 0 ? [data, 1] : [1, data];
-  const wish: Wish = {
+  const setting: DesiredSetting = {
     what: `data parallel size ${data}, ${zeroStage === 0 ? 'replicated' : 'sharded'}`,
     facts: ['dataReplicate', 'dataShard'],
     isMet: ({ dataReplicate, dataShard }) => {
@@ -54,7 +65,7 @@ function dataWishes({ data, zeroStage }: HandOver): readonly Wish[] {
       // -1 is what the other sizes leave of the GPUs: the plan's, where it starts on as many.
       return repeated === replicate && (given === shard || (given === -1 && zeroStage > 0));
     },
-    ways: () => [
+    alternatives: () => [
       [
         { fact: 'dataReplicate', value: replicate },
         { fact: 'dataShard', value: shard },
@@ -64,21 +75,21 @@ function dataWishes({ data, zeroStage }: HandOver): readonly Wish[] {
   };
   const shards =
     'FSDP2 shards weights, gradients and optimizer alike; with fsdp_reshard_after_forward "never" it keeps gathered weights as ZeRO 2 does';
-  return [wish, ...lacking('zeroStage', `ZeRO ${zeroStage}`, shards, (zeroStage === 1 || zeroStage === 2) && data > 1)];
+  return [setting, ...unsupported('zeroStage', `ZeRO ${zeroStage}`, shards, (zeroStage === 1 || zeroStage === 2) && data > 1)];
 }
 
 /** Its schedule by name; instead of one that TorchTitan does not run, one that runs the virtual stages. */
-function scheduleWishes({ schedule, virtualStages }: HandOver): readonly Wish[] {
+function scheduleSettings({ schedule, virtualStages }: LaunchSettings): readonly DesiredSetting[] {
   const isLooped = virtualStages > 1;
   const known = isLooped ? looped : single;
   const name = known.find((entry) => entry.toLowerCase() === schedule.toLowerCase()) ?? (isLooped ? 'Interleaved1F1B' : '1F1B');
   const canRun = known.some((entry) => entry.toLowerCase() === schedule.toLowerCase()) || /^(1F1B|TeraPipe)$/.test(schedule);
-  const missing = lacking('schedule', `schedule ${schedule}`, `TorchTitan runs ${[...single, ...looped].join(', ')}`, !canRun);
-  const named: Wish = {
+  const missing = unsupported('schedule', `schedule ${schedule}`, `TorchTitan runs ${[...single, ...looped].join(', ')}`, !canRun);
+  const named: DesiredSetting = {
     what: `schedule ${name}`,
     facts: ['schedule', 'scheduleCsv'],
     isMet: (facts) => sameSchedule(facts.schedule?.value ?? '1F1B', name) && facts.scheduleCsv === undefined,
-    ways: () => [[...gone('scheduleCsv'), { fact: 'schedule', value: name }]],
+    alternatives: () => [[...removed('scheduleCsv'), { fact: 'schedule', value: name }]],
     because: because.never,
   };
   return canRun || isLooped ? [...missing, named] : missing;
@@ -89,7 +100,7 @@ function sameSchedule(a: string, b: string): boolean {
   return a.replaceAll('_', '').toLowerCase() === b.replaceAll('_', '').toLowerCase();
 }
 
-function stagesWish(plan: HandOver): Wish {
+function stagesSetting(plan: LaunchSettings): DesiredSetting {
   const { stageLayers, pipeline, virtualStages, model } = plan;
   const stages = pipeline * virtualStages;
   const withLayers = (facts: Facts): Facts => ({ ...facts, layers: { value: model.layers, source: { kind: 'override' } } });
@@ -100,14 +111,14 @@ function stagesWish(plan: HandOver): Wish {
       const perRank = titanStagesPerRankOf(withLayers(facts)) ?? (facts.layersPerStage === undefined ? 1 : null);
       return perRank === virtualStages && isSame(titanStagesOf(facts, text, stages, model.layers), stageLayers);
     },
-    ways: (facts) => {
+    alternatives: (facts) => {
       const weights = weightsFor(plan);
       const name = facts.totalStages?.name ?? (isOld(facts) ? 'split_points' : '');
-      const listed: Way = [
-        ...gone('layersPerStage'),
+      const listed: Alternative = [
+        ...removed('layersPerStage'),
         { fact: 'totalStages', value: name.endsWith('split_points') ? splitPoints(stageLayers) : moduleNames(stageLayers) },
       ];
-      return weights === null || name !== '' ? [listed] : [stagePuts(plan, weights, facts)];
+      return weights === null || name !== '' ? [listed] : [stageEdits(plan, weights, facts)];
     },
     because: because.never,
   };
@@ -118,19 +129,23 @@ function isOld({ localBatch, pipeline }: Facts): boolean {
   return localBatch?.name === 'training.batch_size' || pipeline?.name?.startsWith('experimental.') === true;
 }
 
-function stagePuts({ pipeline, virtualStages, model }: HandOver, [first, last]: readonly [number, number], facts: Facts): Way {
-  const puts: Put[] = [
-    ...gone('totalStages'),
+function stageEdits(
+  { pipeline, virtualStages, model }: LaunchSettings,
+  [first, last]: readonly [number, number],
+  facts: Facts,
+): Alternative {
+  const edits: SettingEdit[] = [
+    ...removed('totalStages'),
     { fact: 'firstStageLessLayers', value: first },
     { fact: 'lastStageLessLayers', value: last },
   ];
   const usual = virtualStages === 1 || (virtualStages === 2 && !isGiven(facts, 'layersPerStage'));
   const perStage = Math.ceil((model.layers + first + last) / (pipeline * virtualStages));
-  return [...puts, usual ? { fact: 'layersPerStage' } : { fact: 'layersPerStage', value: perStage }];
+  return [...edits, usual ? { fact: 'layersPerStage' } : { fact: 'layersPerStage', value: perStage }];
 }
 
 /** The layers that embedding and head must count as, the fewest that give the plan's stages; TorchTitan's own 1 and 1 before others. */
-function weightsFor({ stageLayers, pipeline, virtualStages, model }: HandOver): readonly [number, number] | null {
+function weightsFor({ stageLayers, pipeline, virtualStages, model }: LaunchSettings): readonly [number, number] | null {
   const stages = pipeline * virtualStages;
   const most = Math.ceil(model.layers / stages);
   const pairs = Array.from({ length: (most + 1) ** 2 }, (_, index) => [Math.floor(index / (most + 1)), index % (most + 1)] as const);
@@ -143,31 +158,31 @@ function weightsFor({ stageLayers, pipeline, virtualStages, model }: HandOver): 
 }
 
 /** Without a pipeline a pass takes one micro-batch and gradients accumulate; with one a pass takes the whole batch of a replica and the schedule cuts it. */
-function batchWishes({ pipeline, data, microBatch, globalBatch }: HandOver): readonly Wish[] {
+function batchSettings({ pipeline, data, microBatch, globalBatch }: LaunchSettings): readonly DesiredSetting[] {
   const local = pipeline === 1 ? microBatch : globalBatch / data;
-  const cut: Wish = {
+  const cut: DesiredSetting = {
     what: `micro-batch size ${microBatch}`,
     facts: ['microBatch', 'microBatches'],
     isMet: (facts) => facts.microBatch?.value === microBatch,
-    ways: (facts) =>
+    alternatives: (facts) =>
       isGiven(facts, 'microBatches') || (isOld(facts) && !isGiven(facts, 'microBatch'))
         ? [[{ fact: 'microBatches', value: local / microBatch }], [{ fact: 'microBatch', value: microBatch }]]
         : [[{ fact: 'microBatch', value: microBatch }]],
     because: because.never,
   };
-  const all: Wish = {
+  const all: DesiredSetting = {
     what: `global batch size ${globalBatch}`,
     facts: ['globalBatch'],
     isMet: (facts) =>
       facts.globalBatch === undefined ? countOf(facts, 'localBatch') === globalBatch / data : facts.globalBatch.value === globalBatch,
-    ways: () => [[{ fact: 'globalBatch', value: globalBatch }]],
+    alternatives: () => [[{ fact: 'globalBatch', value: globalBatch }]],
     because: because.never,
   };
-  return [countWish('local batch size', 'localBatch', local, null), all, ...(pipeline > 1 ? [cut] : [])];
+  return [countSetting('local batch size', 'localBatch', local, null), all, ...(pipeline > 1 ? [cut] : [])];
 }
 
-function precisionWishes({ precision }: HandOver): readonly Wish[] {
-  if (precision === 'fp16') return lacking('precision', 'precision fp16', 'TorchTitan computes in bfloat16 or float32');
+function precisionSettings({ precision }: LaunchSettings): readonly DesiredSetting[] {
+  if (precision === 'fp16') return unsupported('precision', 'precision fp16', 'TorchTitan computes in bfloat16 or float32');
   return [
     {
       what: `precision ${precision}`,
@@ -176,30 +191,30 @@ function precisionWishes({ precision }: HandOver): readonly Wish[] {
         const given = facts.precision?.value ?? 'bf16';
         return given === precision || ((given === 'fp8' || given === 'nvfp4') && precision === 'bf16');
       },
-      ways: () => [[{ fact: 'precision', value: precision === 'bf16' ? 'bfloat16' : 'float32' }]],
+      alternatives: () => [[{ fact: 'precision', value: precision === 'bf16' ? 'bfloat16' : 'float32' }]],
       because: 'the file converts linear layers to float8; take the converter out',
     },
   ];
 }
 
 /** Tensor parallelism comes with sequence parallelism in TorchTitan; versions of 2026 can switch it off. */
-function sequenceParallelWish({ tensor, sequenceParallel }: HandOver): Wish {
+function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSettings): DesiredSetting {
   return {
     what: `sequence parallelism ${sequenceParallel ? 'on' : 'off'}`,
     facts: ['sequenceParallel'],
     isMet: (facts) => tensor === 1 || (facts.sequenceParallel?.value ?? true) === sequenceParallel,
-    ways: () => [[{ fact: 'sequenceParallel', value: sequenceParallel }]],
+    alternatives: () => [[{ fact: 'sequenceParallel', value: sequenceParallel }]],
     because: 'this version of TorchTitan has it on wherever there is tensor parallelism',
   };
 }
 
-function recomputeWish({ recompute: { granularity, modules, layers } }: HandOver): Wish {
+function recomputeSetting({ recompute: { granularity, modules, layers } }: LaunchSettings): DesiredSetting {
   const isWhole = modules === undefined && layers === undefined;
   return {
     what: `recompute ${granularity}`,
     facts: ['recomputeGranularity'],
     isMet: (facts) => isWhole && (facts.recomputeGranularity?.value ?? 'selective') === granularity,
-    ways: () => (isWhole ? [[{ fact: 'recomputeGranularity', value: granularity }]] : []),
+    alternatives: () => (isWhole ? [[{ fact: 'recomputeGranularity', value: granularity }]] : []),
     because: 'TorchTitan recomputes whole layers, every n-th layer, or by its own list of operations',
   };
 }

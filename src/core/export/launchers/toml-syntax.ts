@@ -3,12 +3,12 @@ import type { Settings } from '../../formats/fact-table';
 import { parseToml } from '../../formats/torchtitan/toml';
 import { titanKeys } from './key-names';
 import { inPlaceOf, lineBreakOf, lineEnd, spliced, type Syntax } from './syntax';
-import type { Put, PutValue } from './desired-setting';
+import type { SettingEdit, SettingValue } from './desired-setting';
 
 /** TorchTitan TOML, comments and layout kept. */
-export const tomlSyntax: Syntax = { open: () => new Map(), put: (launcher, put) => putToml(launcher, put) };
+export const tomlSyntax: Syntax = { open: () => new Map(), edit: (launcher, edit) => editToml(launcher, edit) };
 
-function putToml({ file, text, facts }: LauncherFile, { fact, value }: Put): readonly string[] {
+function editToml({ file, text, facts }: LauncherFile, { fact, value }: SettingEdit): readonly string[] {
   const settings = parseToml(file, text);
   const names = [facts[fact]?.name, ...keysFor(fact, facts)].filter((name) => name !== undefined);
   const setting = names.map((name) => settings.get(name)).find((found) => found !== undefined);
@@ -25,7 +25,7 @@ function putToml({ file, text, facts }: LauncherFile, { fact, value }: Put): rea
 }
 
 /** Sizes of parallelism stood under [training] and [experimental] before they had a section of their own. */
-function keysFor(fact: Put['fact'], facts: LauncherFile['facts']): readonly string[] {
+function keysFor(fact: SettingEdit['fact'], facts: LauncherFile['facts']): readonly string[] {
   const beside = facts.pipeline?.name ?? facts.tensor?.name;
   const section = beside?.slice(0, beside.indexOf('.') + 1) ?? 'parallelism.';
   return (titanKeys[fact] ?? []).map((key) => (key.startsWith('parallelism.') ? section + key.slice('parallelism.'.length) : key));
@@ -49,6 +49,6 @@ function withBreak(text: string, lineBreak: string): string {
 }
 
 /** A value in TOML's notation. Strings here are plain words. */
-export function tomlValue(value: PutValue): string {
+export function tomlValue(value: SettingValue): string {
   return JSON.stringify(value);
 }

@@ -2,9 +2,9 @@ import type { FactName, LauncherFile } from '../../formats/facts';
 import { removalOf } from '../../formats/yaml/removal';
 import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../formats/yaml/yaml-document';
 import type { MegatronFormat } from './megatron-settings';
-import { bridgeKeys, megatronConfigKeys, megatronFlags, nemoKeys, type Spelling } from './key-names';
+import { bridgeKeys, megatronConfigKeys, megatronFlags, nemoKeys, type KeyNames } from './key-names';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
-import type { Put, PutValue } from './desired-setting';
+import type { SettingEdit, SettingValue } from './desired-setting';
 
 type YamlFormat = Exclude<MegatronFormat, 'megatron-shell'>;
 
@@ -12,7 +12,7 @@ type YamlFormat = Exclude<MegatronFormat, 'megatron-shell'>;
 export function yamlSyntax(format: YamlFormat): Syntax {
   return {
     open: (launcher) => openEntries(launcher, format),
-    put: (launcher, put) => putYaml(launcher, format, put),
+    edit: (launcher, edit) => editYaml(launcher, format, edit),
   };
 }
 
@@ -20,7 +20,7 @@ export function yamlSyntax(format: YamlFormat): Syntax {
 function openEntries(launcher: LauncherFile, format: YamlFormat): ReadonlyMap<FactName, string> {
   const document = parseYaml(launcher.file, launcher.text);
   const found = new Map<FactName, string>();
-  for (const fact of Object.keys(spellingOf(document, format)) as FactName[]) {
+  for (const fact of Object.keys(keyNamesOf(document, format)) as FactName[]) {
     if (launcher.facts[fact]?.source.kind === 'file') continue;
     const value = pathsOf(document, format, launcher, fact)
       .map((path) => entryAt(document.root, path)?.value)
@@ -30,7 +30,7 @@ function openEntries(launcher: LauncherFile, format: YamlFormat): ReadonlyMap<Fa
   return found;
 }
 
-function spellingOf(document: YamlDocument, format: YamlFormat): Spelling {
+function keyNamesOf(document: YamlDocument, format: YamlFormat): KeyNames {
   if (format === 'nemo') return nemoKeys;
   if (format === 'megatron-bridge') return bridgeKeys;
   if (!hasArguments(document)) return megatronConfigKeys;
@@ -45,14 +45,14 @@ function hasArguments({ root }: YamlDocument): boolean {
 function pathsOf(document: YamlDocument, format: YamlFormat, { facts }: LauncherFile, fact: FactName): readonly (readonly string[])[] {
   const given = facts[fact]?.source.kind === 'file' ? facts[fact].name : undefined;
   const prefix = hasArguments(document) && format === 'megatron-yaml' ? 'MODEL_ARGS.' : '';
-  const known = spellingOf(document, format)[fact] ?? [];
+  const known = keyNamesOf(document, format)[fact] ?? [];
   return [...(given === undefined ? [] : [prefix + given]), ...known].map((path) => path.split('.'));
 }
 
-function putYaml(launcher: LauncherFile, format: YamlFormat, { fact, value }: Put): readonly string[] {
+function editYaml(launcher: LauncherFile, format: YamlFormat, { fact, value }: SettingEdit): readonly string[] {
   const { file, text } = launcher;
   const document = parseYaml(file, text);
-  if (fact === 'precision' && format === 'megatron-yaml') return putSwitch(launcher, document, value);
+  if (fact === 'precision' && format === 'megatron-yaml') return editSwitch(launcher, document, value);
   const paths = pathsOf(document, format, launcher, fact);
   const existing = paths.filter((path) => entryAt(document.root, path) !== null);
   const spelled = spelledAs(format, fact, value);
@@ -80,7 +80,7 @@ function withEach(
   { file, text }: LauncherFile,
   format: YamlFormat,
   paths: readonly (readonly string[])[],
-  value: PutValue,
+  value: SettingValue,
 ): readonly string[] {
   let current = text;
   for (const path of paths) {
@@ -101,7 +101,7 @@ function without(text: string, entry: YamlEntry, format: YamlFormat): string | n
   return range === undefined ? null : spliced(text, range, '');
 }
 
-function replaced(text: string, { value, keyRange, end }: YamlEntry, next: PutValue): string | null {
+function replaced(text: string, { value, keyRange, end }: YamlEntry, next: SettingValue): string | null {
   const spelled = next === 'null' ? 'null' : yamlValue(next);
   // An alias or a merged entry stands elsewhere: the text of its own is up to where its value ends.
   if (value.range.end > end || value.range.start < keyRange.end) return null;
@@ -120,7 +120,7 @@ function replaced(text: string, { value, keyRange, end }: YamlEntry, next: PutVa
 }
 
 /** `bf16: true` or `--bf16: true`: the precision is the key. */
-function putSwitch(launcher: LauncherFile, document: YamlDocument, value: PutValue): readonly string[] {
+function editSwitch(launcher: LauncherFile, document: YamlDocument, value: SettingValue): readonly string[] {
   const { text, facts } = launcher;
   const isArguments = hasArguments(document);
   const pathOf = (name: string): readonly string[] =>
@@ -146,7 +146,7 @@ function withSwitchOn(document: YamlDocument, path: readonly string[]): readonly
 }
 
 /** What a format writes for a value of ours; undefined: nothing. */
-function spelledAs(format: YamlFormat, fact: FactName, value: PutValue): PutValue {
+function spelledAs(format: YamlFormat, fact: FactName, value: SettingValue): SettingValue {
   if (format === 'nemo' && fact === 'distributedOptimizer') return value === true ? 'mcore_distributed_optim' : 'fused_adam';
   if (format === 'nemo' && fact === 'precision') return value === 'bf16' ? 'bf16' : value === 'fp16' ? 16 : 32;
   if (format === 'megatron-bridge' && fact === 'precision') return typeof value === 'string' ? `${value}_mixed` : value;
@@ -200,7 +200,7 @@ function withBreak(text: string, lineBreak: string): string {
 }
 
 /** A value in YAML's notation; lists in brackets. */
-export function yamlValue(value: PutValue): string {
+export function yamlValue(value: SettingValue): string {
   if (typeof value === 'object') return `[${value.map((item) => yamlValue(item)).join(', ')}]`;
   if (typeof value !== 'string') return String(value);
   return /^[A-Za-z_][\w.+-]*$/.test(value) && !/^(true|false|null|yes|no|on|off)$/i.test(value) ? value : JSON.stringify(value);

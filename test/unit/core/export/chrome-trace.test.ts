@@ -47,7 +47,7 @@ describe('Chrome trace', () => {
     assert.deepEqual(threads.map(({ args }) => args['name']), ['stage 0', 'stage 1', 'stage 2']); // prettier-ignore
   });
 
-  it('joins every hand-over between stages by a flow that ends where the receiver starts', () => {
+  it('joins every transfer between stages by a flow that ends where the receiver starts', () => {
     const events = eventsOf(timelineOf('1F1B', 1));
     const starts = events.filter(({ ph }) => ph === 's');
     const ends = new Map(events.filter(({ ph }) => ph === 'f').map((event) => [event.id, event]));

@@ -3,12 +3,12 @@ import { describe, it } from 'mocha';
 import { configError } from '../../../../src/core/formats/errors';
 import { startOf } from '../../../../src/core/formats/json-document';
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
-import { loadConfig, type ConfigWorld } from '../../../../src/core/load/load-config';
+import { loadConfig, type ConfigHost } from '../../../../src/core/load/load-config';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 
 /** Files in memory; nothing else can be read. */
-function world(files: Readonly<Record<string, string>>): ConfigWorld & { readonly asked: string[] } {
+function world(files: Readonly<Record<string, string>>): ConfigHost & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
     asked,

@@ -5,7 +5,7 @@ import { linearPeak } from '../../../../src/core/time-model/rates';
 import { megatronBoundary, stageCost, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
 import { ExpectedError } from '../../../../src/core/errors';
 import { resolveElastic } from '../../../../src/core/elastic/resolve';
-import { handOverOf } from '../../../../src/core/export/launchers/launch-settings';
+import { launchSettingsOf } from '../../../../src/core/export/launchers/launch-settings';
 import { planHtml } from '../../../../src/core/export/html/report';
 import { stagesJson } from '../../../../src/core/export/plan-json';
 import { modelFlopsPerSequence } from '../../../../src/core/model/parameters';
@@ -165,7 +165,7 @@ describe('stages on groups of nodes', () => {
     const run = await runOf({ model: { ...llama70b, layers: 16 }, cluster: hopperAndAmpere, training: { globalBatch: 48 } });
     const wanted = await resolved({ model: { ...llama70b, layers: 16 }, cluster: hopperAndAmpere, training: { globalBatch: 48 } });
     assert.throws(() => searchLayouts(searchProblemOf(run, wanted)), { code: 'search-groups' });
-    assert.throws(() => handOverOf(makePlan(wanted)), { code: 'export-groups' });
+    assert.throws(() => launchSettingsOf(makePlan(wanted)), { code: 'export-groups' });
     assert.throws(() => resolveElastic(run, defaults, null), { code: 'elastic-groups' });
   });
 });

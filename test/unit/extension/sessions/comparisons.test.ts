@@ -6,9 +6,9 @@ import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../src/core/planner/plan';
 import { pageComparisonOf } from '../../../../src/extension/views/comparison-page';
-import { createComparisons, type BestPlan, type Comparisons, type ComparisonWorld } from '../../../../src/extension/sessions/comparisons';
+import { createComparisons, type BestPlan, type Comparisons, type ComparisonHost } from '../../../../src/extension/sessions/comparisons';
 import type { Against } from '../../../../src/protocol/worker';
-import { nextTurn, smallModel, smallRun, testWorld, uri, type TestWorld } from '../world';
+import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
 
 const own = uri('terapipe.json');
 const beside = uri('other.terapipe.json');
@@ -23,21 +23,21 @@ interface Started {
   readonly fail: (error: Error) => Promise<void>;
 }
 
-interface ComparedWorld extends TestWorld {
+interface ComparedHost extends TestHost {
   readonly comparisons: Comparisons;
   readonly started: readonly Started[];
   readonly best: { current: BestPlan | null; fails: Error | null; staleEdits: number; readonly searched: AbortSignal[] };
   readonly foundBest: () => void;
 }
 
-function comparedWorld(): ComparedWorld {
-  const world = testWorld({
+function comparedHost(): ComparedHost {
+  const host = testHost({
     'terapipe.json': smallRun(),
     'other.terapipe.json': smallRun({ schedule: 'GPipe' }),
     'config.json': smallModel,
   });
   const started: Started[] = [];
-  const compare: ComparisonWorld['compare'] = (plan, against, { signal = new AbortController().signal, onProgress } = {}) =>
+  const compare: ComparisonHost['compare'] = (plan, against, { signal = new AbortController().signal, onProgress } = {}) =>
     new Promise((resolve, reject) => {
       signal.addEventListener('abort', () => reject(new CancelledError()));
       started.push({
@@ -59,9 +59,9 @@ function comparedWorld(): ComparedWorld {
         },
       });
     });
-  const best: ComparedWorld['best'] = { current: null, fails: null, staleEdits: 0, searched: [] };
+  const best: ComparedHost['best'] = { current: null, fails: null, staleEdits: 0, searched: [] };
   let tellBest: (file: string) => void = () => undefined;
-  const comparisons = createComparisons(world.sessions, {
+  const comparisons = createComparisons(host.sessions, {
     compare,
     best: (_, signal) => {
       best.searched.push(signal);
@@ -76,18 +76,18 @@ function comparedWorld(): ComparedWorld {
     },
     pathOf: (file) => file.replace('file://', ''),
     displayPath: (file) => file.replace('file:///w/', ''),
-    reportBug: (error) => world.bugs.push(error),
+    reportBug: (error) => host.bugs.push(error),
   });
-  return { ...world, comparisons, started, best, foundBest: () => tellBest(own) };
+  return { ...host, comparisons, started, best, foundBest: () => tellBest(own) };
 }
 
-async function planned(...files: readonly string[]): Promise<ComparedWorld> {
-  const world = comparedWorld();
+async function planned(...files: readonly string[]): Promise<ComparedHost> {
+  const host = comparedHost();
   for (const file of files) {
-    void world.sessions.ensure(file, 'terapipe');
-    await world.finish();
+    void host.sessions.ensure(file, 'terapipe');
+    await host.finish();
   }
-  return world;
+  return host;
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {
@@ -102,9 +102,9 @@ async function nth(started: readonly Started[], index: number): Promise<Started>
   return started[index]!;
 }
 
-const edit = (world: ComparedWorld, file: string, more: Readonly<Record<string, unknown>>): void => {
-  world.files.set(file, smallRun(more));
-  world.sessions.changed(file);
+const edit = (host: ComparedHost, file: string, more: Readonly<Record<string, unknown>>): void => {
+  host.files.set(file, smallRun(more));
+  host.sessions.changed(file);
 };
 
 describe('comparisons', () => {
@@ -129,13 +129,13 @@ describe('comparisons', () => {
   });
 
   it('wait for a plan that an edit overtook', async () => {
-    const world = await planned(own);
-    const { comparisons, started, finish, sessions } = world;
+    const host = await planned(own);
+    const { comparisons, started, finish, sessions } = host;
     void sessions.ensure(beside, 'terapipe');
     const done = comparisons.start(own, { kind: 'config', file: beside });
-    await until('planning', () => world.requests.length === 2);
+    await until('planning', () => host.requests.length === 2);
     void sessions.replan(beside);
-    await until('planning anew', () => world.requests.length === 3);
+    await until('planning anew', () => host.requests.length === 3);
     assert.equal(comparisons.stateOf(own)?.error, null);
     await finish();
     await finish();
@@ -146,22 +146,22 @@ describe('comparisons', () => {
   });
 
   it('follow an edit of either config, and stay when one breaks it', async () => {
-    const world = await planned(own, beside);
-    const { comparisons, started, finish } = world;
+    const host = await planned(own, beside);
+    const { comparisons, started, finish } = host;
     void comparisons.start(own, { kind: 'config', file: beside });
     await (await nth(started, 0)).finish();
     const first = comparisons.stateOf(own)!.answer!;
-    edit(world, beside, { schedule: '1F1B' });
+    edit(host, beside, { schedule: '1F1B' });
     assert.deepEqual([comparisons.stateOf(own)?.staleEdits, comparisons.stateOf(own)?.answer], [1, first]);
     await finish();
     await (await nth(started, 1)).finish();
     const second = comparisons.stateOf(own)!;
     assert.deepEqual([second.staleEdits, second.answer?.b.how], [0, '1F1B']);
-    edit(world, own, { training: { sequenceLength: 'long' } });
+    edit(host, own, { training: { sequenceLength: 'long' } });
     await until('the error', () => comparisons.stateOf(own)?.error !== null);
     assert.equal(comparisons.stateOf(own)?.answer, second.answer);
     assert.equal(comparisons.stateOf(own)?.staleEdits, 1);
-    edit(world, own, { schedule: 'TeraPipe' });
+    edit(host, own, { schedule: 'TeraPipe' });
     await finish();
     await (await nth(started, 2)).finish();
     const { answer, error, staleEdits } = comparisons.stateOf(own)!;
@@ -170,14 +170,14 @@ describe('comparisons', () => {
   });
 
   it('wait for a config that cannot be planned yet, and say why', async () => {
-    const world = await planned(own);
-    const { comparisons, started, sessions, finish, files } = world;
+    const host = await planned(own);
+    const { comparisons, started, sessions, finish, files } = host;
     files.set(beside, '{ "model": 3 }');
     await sessions.ensure(beside, 'terapipe');
     await comparisons.start(own, { kind: 'config', file: beside });
     const { error, answer } = comparisons.stateOf(own)!;
     assert.deepEqual([error?.place?.file, answer, started.length], [beside, null, 0]);
-    edit(world, beside, {});
+    edit(host, beside, {});
     await finish();
     await (await nth(started, 0)).finish();
     assert.deepEqual([comparisons.stateOf(own)?.error, comparisons.stateOf(own)?.answer?.b.file], [null, 'other.terapipe.json']);
@@ -214,12 +214,12 @@ describe('comparisons', () => {
       range: { start: 0, end: 0 },
     });
     await (await nth(started, 0)).fail(error);
-    const surroundings = {
+    const context = {
       displayPath: (file: string) => file.replace('file:///w/', ''),
       textsOf: () => new Map<string, string>(),
       sent: null,
     };
-    const page = pageComparisonOf(own, comparisons.stateOf(own), surroundings);
+    const page = pageComparisonOf(own, comparisons.stateOf(own), context);
     assert.deepEqual([page?.error?.message, page?.error?.remedy, page?.error?.place, page?.error?.placeText], ['The trace ends in the middle', 'record it again', null, 'run.log']); // prettier-ignore
     assert.equal(started.length, 1);
     void comparisons.again(own);
@@ -229,8 +229,8 @@ describe('comparisons', () => {
   });
 
   it('set the layout of a config beside the best, anew when another search has answered', async () => {
-    const world = await planned(own);
-    const { comparisons, started, best, foundBest, requests } = world;
+    const host = await planned(own);
+    const { comparisons, started, best, foundBest, requests } = host;
     const found = (answer: string): BestPlan => ({ plan: makePlan({ ...requests[0]!, schedule: 'GPipe' }), isLaunched: true, answer });
     await comparisons.start(own, { kind: 'best' });
     assert.equal(comparisons.stateOf(own)?.error?.code, 'no-fit');
@@ -256,8 +256,8 @@ describe('comparisons', () => {
   });
 
   it('do not try again by themselves when the best cannot be planned, or was given up', async () => {
-    const world = await planned(own);
-    const { comparisons, best, requests, started, foundBest } = world;
+    const host = await planned(own);
+    const { comparisons, best, requests, started, foundBest } = host;
     best.current = { plan: makePlan(requests[0]!), isLaunched: false, answer: 'search-1' };
     for (const failure of [new ExpectedError('plan-too-large', 'The step is too large', 'make it smaller'), new CancelledError()]) {
       best.fails = failure;
@@ -280,10 +280,10 @@ describe('comparisons', () => {
     void comparisons.start(own, { kind: 'config', file: beside });
     await (await nth(started, 0)).finish();
     const state = comparisons.stateOf(own);
-    const surroundings = { displayPath: (file: string) => file, textsOf: () => new Map<string, string>() };
-    const first = pageComparisonOf(own, state, { ...surroundings, sent: null })!;
+    const context = { displayPath: (file: string) => file, textsOf: () => new Map<string, string>() };
+    const first = pageComparisonOf(own, state, { ...context, sent: null })!;
     assert.equal(first.answer, state!.answer);
-    const second = pageComparisonOf(own, state, { ...surroundings, sent: first.answer!.id })!;
+    const second = pageComparisonOf(own, state, { ...context, sent: first.answer!.id })!;
     assert.deepEqual(second, { ...first, answer: { id: first.answer!.id, sent: true } });
   });
 });

@@ -11,7 +11,7 @@ import { layoutQuestions } from '../../../../src/extension/sessions/layout-quest
 import { createLayoutSearches, type LayoutSearches } from '../../../../src/extension/sessions/layout-searches';
 import { english } from '../../../../src/core/translate';
 import { shellReader } from '../../core/formats/shell/shell-reader';
-import { nextTurn, smallModel, smallRun, testWorld, uri, type TestWorld } from '../world';
+import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
 
 const script = `#!/bin/bash
 torchrun --nproc_per_node 4 --nnodes 1 pretrain_gpt.py \\
@@ -32,15 +32,15 @@ interface Started {
   readonly fail: (error: unknown) => void;
 }
 
-interface SearchWorld extends TestWorld {
+interface SearchHost extends TestHost {
   readonly layouts: LayoutSearches;
   readonly started: readonly Started[];
 }
 
 let reader: ReturnType<typeof shellReader> | undefined;
 
-function searchWorld(files: Readonly<Record<string, string>>, automatic = true): SearchWorld {
-  const world = testWorld(files, 1, () => (reader ??= shellReader()));
+function searchHost(files: Readonly<Record<string, string>>, automatic = true): SearchHost {
+  const host = testHost(files, 1, () => (reader ??= shellReader()));
   const started: Started[] = [];
   const search = (problem: SearchProblem, options: Parameters<typeof answerSearch>[2] & { improvements?: boolean } = {}) =>
     new Promise<SearchResult>((resolve, reject) => {
@@ -57,14 +57,14 @@ function searchWorld(files: Readonly<Record<string, string>>, automatic = true):
         fail: reject,
       });
     });
-  const layouts = createLayoutSearches(world.sessions, {
+  const layouts = createLayoutSearches(host.sessions, {
     ...layoutQuestions,
     search: search as never,
     plan: (request) => Promise.resolve(makePlan(request)),
     isAutomatic: () => automatic,
-    reportBug: (error) => world.bugs.push(error),
+    reportBug: (error) => host.bugs.push(error),
   });
-  return { ...world, layouts, started };
+  return { ...host, layouts, started };
 }
 
 async function count(started: readonly unknown[], wanted: number): Promise<void> {
@@ -74,11 +74,11 @@ async function count(started: readonly unknown[], wanted: number): Promise<void>
   }
 }
 
-async function plannedScript(automatic = true): Promise<SearchWorld> {
-  const world = searchWorld({ 'pretrain.sh': script }, automatic);
-  void world.sessions.ensure(file, 'megatron-shell');
-  await world.finish();
-  return world;
+async function plannedScript(automatic = true): Promise<SearchHost> {
+  const host = searchHost({ 'pretrain.sh': script }, automatic);
+  void host.sessions.ensure(file, 'megatron-shell');
+  await host.finish();
+  return host;
 }
 
 describe('searches of layouts', () => {
@@ -105,7 +105,7 @@ describe('searches of layouts', () => {
 
   it('wait for a person where that is asked for, and always for a terapipe.json', async () => {
     const off = await plannedScript(false);
-    const own = searchWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const own = searchHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     void own.sessions.ensure(config, 'terapipe');
     await own.finish();
     await nextTurn();

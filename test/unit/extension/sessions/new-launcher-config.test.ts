@@ -8,7 +8,7 @@ import { newLauncherConfigText, relativePath } from '../../../../src/extension/s
 import type { SessionState } from '../../../../src/extension/sessions/plan-sessions';
 import { launcherOf, read, withDefault, type Values } from '../../core/rules/launchers/launcher';
 import { runOfLauncher } from '../../../../src/core/formats/launcher-run';
-import { smallModel, testWorld, uri } from '../world';
+import { smallModel, testHost, uri } from '../test-host';
 
 const target = uri('terapipe.json');
 const defaults = { gpu: 'H200', nodes: null, gpusPerNode: null } as const;
@@ -18,7 +18,7 @@ const launch = { tensor: 2, pipeline: 4, nodes: 2, gpusPerNode: 8, microBatch: 1
 /** A session over a launcher that says `values` and no more. */
 function stateOf(values: Values, hasRun = true): SessionState {
   const launcher = launcherOf(values, 'megatron-shell', uri('pretrain.sh'));
-  const { sessions } = testWorld({});
+  const { sessions } = testHost({});
   void sessions.ensure(launcher.file, 'megatron-shell').catch(() => undefined);
   const state = sessions.get(launcher.file)!;
   sessions.dispose();
@@ -64,7 +64,7 @@ describe('a terapipe.json from a launcher', () => {
   });
 
   it('names the model config that was joined, with what the launcher says otherwise', async () => {
-    const { sessions, finish } = testWorld({ 'runs/train.toml': torchtitan, 'runs/hf/config.json': smallModel });
+    const { sessions, finish } = testHost({ 'runs/train.toml': torchtitan, 'runs/hf/config.json': smallModel });
     const planned = sessions.ensure(uri('runs/train.toml'), 'torchtitan');
     await finish();
     const state = await planned;

@@ -3,14 +3,14 @@ import { describe, it } from 'mocha';
 import { mostTrials } from '../../../../src/core/rules/plan/remedies';
 import { limitSessions } from '../../../../src/extension/sessions/session-limit';
 import { shellReader } from '../../core/formats/shell/shell-reader';
-import { nextTurn, smallModel, smallRun, testWorld, uri } from '../world';
+import { nextTurn, smallModel, smallRun, testHost, uri } from '../test-host';
 
 const run = uri('terapipe.json');
 const model = uri('config.json');
 
 describe('plan sessions', () => {
   it('tell of a misspelt key although the model is missing, and keep the last plan', async () => {
-    const { sessions, files, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, files, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(run, 'terapipe');
     await finish();
     const { plan } = await planned;
@@ -26,7 +26,7 @@ describe('plan sessions', () => {
   });
 
   it('plan a config with what it refers to', async () => {
-    const { sessions, finish } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(run, 'terapipe');
     await finish();
     const state = await planned;
@@ -37,7 +37,7 @@ describe('plan sessions', () => {
   });
 
   it('plan a bare model config for the cluster of the settings', async () => {
-    const { sessions, finish, requests } = testWorld({ 'config.json': smallModel });
+    const { sessions, finish, requests } = testHost({ 'config.json': smallModel });
     const planned = sessions.ensure(model, 'huggingface');
     await finish();
     assert.ok((await planned).plan);
@@ -45,7 +45,7 @@ describe('plan sessions', () => {
   });
 
   it('drop what a newer text overtook, and who waits gets the newer plan', async () => {
-    const { sessions, finish, files, requests } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, finish, files, requests } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(run, 'terapipe');
     while (requests.length < 1) await nextTurn();
     files.set(run, smallRun({ training: { sequenceLength: 128, globalBatch: 4 } }));
@@ -61,7 +61,7 @@ describe('plan sessions', () => {
   });
 
   it('tell the best so far while planning, and no longer', async () => {
-    const { sessions, finish, requests, standings, files } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, finish, requests, standings, files } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const standing = { latencyMs: 3, lowerBoundMs: 2 };
     const planned = sessions.ensure(run, 'terapipe');
     while (requests.length < 1) await nextTurn();
@@ -85,7 +85,7 @@ describe('plan sessions', () => {
       layout: { tensor: 2, pipeline: 4, data: 1 },
       schedule: 'GPipe',
     });
-    const { sessions, requests, trials, finish, bugs } = testWorld({ 'terapipe.json': text });
+    const { sessions, requests, trials, finish, bugs } = testHost({ 'terapipe.json': text });
     const fixes = () =>
       sessions.get(uri('terapipe.json'))!.findings.flatMap((found) => (found.code === 'memory-over-capacity' ? [found.fixes] : []));
     const shown = sessions.ensure(uri('terapipe.json'), 'terapipe');
@@ -114,7 +114,7 @@ describe('plan sessions', () => {
   --num-layers 24 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 \\
   --micro-batch-size 8 --global-batch-size 8 --vocab-size 50257 --bf16 --use-distributed-optimizer
 `;
-    const { sessions, finish, bugs } = testWorld({ 'train.sh': text }, 1, shellReader);
+    const { sessions, finish, bugs } = testHost({ 'train.sh': text }, 1, shellReader);
     const found = () => sessions.get(uri('train.sh'))!.findings;
     const memory = () => found().find(({ code }) => code === 'memory-over-capacity');
     const shown = sessions.ensure(uri('train.sh'), 'megatron-shell');
@@ -129,7 +129,7 @@ describe('plan sessions', () => {
   });
 
   it('plan again once for many quick edits, and when a referenced file changes', async () => {
-    const { sessions, finish, files, requests } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, finish, files, requests } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     void sessions.ensure(run, 'terapipe');
     await finish();
     files.set(model, smallModel.replace('"n_layer":4', '"n_layer":8'));
@@ -142,7 +142,7 @@ describe('plan sessions', () => {
   });
 
   it('keep the last good plan through an error and say how old it is', async () => {
-    const { sessions, finish, files } = testWorld({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const { sessions, finish, files } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     void sessions.ensure(run, 'terapipe');
     await finish();
     const { plan } = sessions.get(run)!;
@@ -162,7 +162,7 @@ describe('plan sessions', () => {
   });
 
   it('say where a file is named that is not there, and plan when it appears', async () => {
-    const { sessions, finish, files } = testWorld({ 'terapipe.json': smallRun() });
+    const { sessions, finish, files } = testHost({ 'terapipe.json': smallRun() });
     const state = await sessions.ensure(run, 'terapipe');
     assert.equal(state.error?.code, 'config-not-found');
     assert.equal(state.error.place?.file, run);
@@ -173,7 +173,7 @@ describe('plan sessions', () => {
   });
 
   it('turn a bug into a message and report it', async () => {
-    const { sessions, finish, bugs } = testWorld({ 'config.json': smallModel });
+    const { sessions, finish, bugs } = testHost({ 'config.json': smallModel });
     const planned = sessions.ensure(model, 'huggingface');
     await finish(() => {
       throw new TypeError('x is not a function');
@@ -184,7 +184,7 @@ describe('plan sessions', () => {
   });
 
   it('stop quietly when cancelled', async () => {
-    const { sessions, requests } = testWorld({ 'config.json': smallModel });
+    const { sessions, requests } = testHost({ 'config.json': smallModel });
     const planned = sessions.ensure(model, 'huggingface');
     while (requests.length < 1) await nextTurn();
     sessions.cancel(model);
@@ -195,7 +195,7 @@ describe('plan sessions', () => {
   });
 
   it('wait for a command where planning on edits is off', async () => {
-    const { sessions, finish, requests } = testWorld({ 'config.json': smallModel }, null);
+    const { sessions, finish, requests } = testHost({ 'config.json': smallModel }, null);
     void sessions.ensure(model, 'huggingface');
     await finish();
     sessions.changed(model);
@@ -209,7 +209,7 @@ describe('plan sessions', () => {
 
   it('are forgotten, oldest first, when there are many that nobody needs', async () => {
     const names = Array.from({ length: 30 }, (_, index) => `${index}.json`);
-    const { sessions } = testWorld(Object.fromEntries(names.map((name) => [name, ''])));
+    const { sessions } = testHost(Object.fromEntries(names.map((name) => [name, ''])));
     limitSessions(sessions, (file) => file === uri('0.json'));
     for (const name of names) await sessions.ensure(uri(name), 'huggingface');
     assert.equal(sessions.all().length, 24);

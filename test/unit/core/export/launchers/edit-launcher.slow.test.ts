@@ -8,7 +8,7 @@ import { readTorchTitan } from '../../../../../src/core/formats/torchtitan/reade
 import { yamlReaders } from '../../../../../src/core/formats/yaml';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
 import type { EditableFormat } from '../../../../../src/core/export/launchers/editable-format';
-import type { HandOver } from '../../../../../src/core/export/launchers/launch-settings';
+import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { linesOf } from '../../../../../src/core/export/line-diff';
 import { traitFiles } from '../../../../fixtures/traits';
@@ -40,7 +40,7 @@ describe("a plan written into a launcher's file", () => {
     readers = { ...yamlReaders, 'megatron-shell': await shellReader(), torchtitan: readTorchTitan, deepspeed: readDeepSpeed };
   });
 
-  function edited(plan: HandOver, file: string, format: EditableFormat, text: string): EditedLauncher {
+  function edited(plan: LaunchSettings, file: string, format: EditableFormat, text: string): EditedLauncher {
     return writtenInto(plan, readers[format](file, text), format, readers[format]);
   }
 
@@ -208,13 +208,13 @@ describe("a plan written into launchers' files with the traits of those in publi
 });
 
 /** The plan for a model of so many layers; stages as even as they can be. */
-function ofDepth(plan: HandOver, layers: number): HandOver {
+function ofDepth(plan: LaunchSettings, layers: number): LaunchSettings {
   const stages = plan.stageLayers.length;
   const stageLayers = plan.stageLayers.map((_, stage) => Math.floor(layers / stages) + (stage < layers % stages ? 1 : 0));
   return { ...plan, stageLayers, model: { ...plan.model, layers } };
 }
 
-function layoutOf(format: EditableFormat, facts: Facts, plan: HandOver, text: string): ReadLayout {
+function layoutOf(format: EditableFormat, facts: Facts, plan: LaunchSettings, text: string): ReadLayout {
   if (format === 'torchtitan') return titanLayout(facts, plan, text);
   return format === 'deepspeed' ? deepspeedLayout(facts, plan) : megatronLayout(facts, plan);
 }

@@ -4,7 +4,7 @@ import { readDeepSpeed } from '../../../../../src/core/formats/deepspeed/reader'
 import type { Facts, LauncherReader } from '../../../../../src/core/formats/facts';
 import { readTorchTitan } from '../../../../../src/core/formats/torchtitan/reader';
 import { yamlReaders } from '../../../../../src/core/formats/yaml';
-import type { HandOver } from '../../../../../src/core/export/launchers/launch-settings';
+import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
 import { completeInline } from '../../../../../src/core/formats/terapipe/inline-model';
 import { runOfLauncher } from '../../../../../src/core/formats/launcher-run';
 import { newLauncher, type NewFormat } from '../../../../../src/core/export/launchers/new-launcher';
@@ -37,7 +37,7 @@ describe('a new launcher file', () => {
     };
   });
 
-  const layouts: Readonly<Record<NewFormat, (facts: Facts, plan: HandOver, text: string) => ReadLayout>> = {
+  const layouts: Readonly<Record<NewFormat, (facts: Facts, plan: LaunchSettings, text: string) => ReadLayout>> = {
     'megatron-shell': megatronLayout,
     'megatron-bridge': megatronLayout,
     torchtitan: titanLayout,
@@ -83,7 +83,7 @@ describe('a new launcher file', () => {
   });
 
   it('of Megatron says the model of DeepSeek-V3, latent attention and dense layers included', () => {
-    const model: HandOver['model'] = {
+    const model: LaunchSettings['model'] = {
       ...planWith().model,
       layers: 14,
       hidden: 7168,

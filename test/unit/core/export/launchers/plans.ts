@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import type { HandOver } from '../../../../../src/core/export/launchers/launch-settings';
+import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
 import { stageShapes } from '../../../../../src/core/partition/stages';
 
 /** A small Llama on one node, with what is given instead. */
-export function planWith(changes: Partial<HandOver> & { readonly layers?: number } = {}): HandOver {
+export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: number } = {}): LaunchSettings {
   const { layers = 24, ...given } = changes;
   const { pipeline = 1, virtualStages = 1 } = given;
-  const plan: HandOver = {
+  const plan: LaunchSettings = {
     title: 'orchard',
     model: {
       modelType: 'llama',
@@ -60,7 +60,7 @@ export function planWith(changes: Partial<HandOver> & { readonly layers?: number
 const power = (most: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: most }).map((exponent) => 2 ** exponent);
 
 /** Any layout that a planner could choose for a Llama of some depth; uneven stages too. */
-export const anyPlan: fc.Arbitrary<HandOver> = fc
+export const anyPlan: fc.Arbitrary<LaunchSettings> = fc
   .record({
     tensor: power(3),
     pipeline: fc.constantFrom(1, 2, 3, 4, 8),

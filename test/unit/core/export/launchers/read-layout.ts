@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Facts } from '../../../../../src/core/formats/facts';
-import type { HandOver } from '../../../../../src/core/export/launchers/launch-settings';
+import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
 
 /** What a file says once read, to be held against the plan. Written apart from the code that is tested. */
 export interface ReadLayout {
@@ -22,7 +22,7 @@ function layoutOf(rows: Expected): ReadLayout {
 }
 
 /** Megatron's shell, YAML, NeMo and Bridge. */
-export function megatronLayout(facts: Facts, plan: HandOver): ReadLayout {
+export function megatronLayout(facts: Facts, plan: LaunchSettings): ReadLayout {
   const { layers } = plan.model;
   return layoutOf([
     ...(['tensor', 'pipeline', 'context', 'expert'] as const).map((name) => [name, facts[name]?.value ?? 1, plan[name]] as const),
@@ -77,7 +77,7 @@ function megatronStageLayers(facts: Facts, layers: number): readonly number[] | 
 
 const titanPrecisions = { bf16: 'bf16', fp32: 'fp32', fp16: 'fp16' } as const;
 
-export function titanLayout(facts: Facts, plan: HandOver, text: string): ReadLayout {
+export function titanLayout(facts: Facts, plan: LaunchSettings, text: string): ReadLayout {
   const { pipeline, data, globalBatch, microBatch } = plan;
   const shards = facts.dataShard?.value ?? -1;
   const world = pipeline * plan.tensor * plan.context * data;
@@ -110,7 +110,7 @@ export function titanLayout(facts: Facts, plan: HandOver, text: string): ReadLay
 }
 
 /** As `generate_llm_fqn_per_model_part` names modules, layer by layer. */
-function titanStageLayers(facts: Facts, { model, pipeline }: HandOver, text: string): readonly number[] {
+function titanStageLayers(facts: Facts, { model, pipeline }: LaunchSettings, text: string): readonly number[] {
   const [first, last] = [facts.firstStageLessLayers?.value ?? 1, facts.lastStageLessLayers?.value ?? 1];
   if (pipeline === 1) return [model.layers];
   const listed = /^module_fqns_per_model_part = (.*)$/m.exec(text)?.[1];
@@ -135,7 +135,7 @@ function titanStageLayers(facts: Facts, { model, pipeline }: HandOver, text: str
   return sizes;
 }
 
-export function deepspeedLayout(facts: Facts, plan: HandOver): ReadLayout {
+export function deepspeedLayout(facts: Facts, plan: LaunchSettings): ReadLayout {
   const { globalBatch, microBatch, data } = plan;
   return layoutOf([
     ['global batch', facts.globalBatch?.value, globalBatch, /^global/],

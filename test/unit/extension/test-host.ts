@@ -10,7 +10,7 @@ import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedu
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../src/core/resolve/resolve';
 import type { StandingTimes } from '../../../src/core/slicing/solve';
-import { createPlanSessions, type PlanSessions, type SessionWorld } from '../../../src/extension/sessions/plan-sessions';
+import { createPlanSessions, type PlanSessions, type SessionHost } from '../../../src/extension/sessions/plan-sessions';
 
 /** A model small enough to plan in a few milliseconds. */
 export const smallModel = JSON.stringify({
@@ -36,7 +36,7 @@ export function smallRun(more: Readonly<Record<string, unknown>> = {}): string {
 const defaults = { gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 } as const;
 
 /** Files in memory under `file:///w/`, a planner whose answers wait until they are let go, and the sessions over both. */
-export interface TestWorld {
+export interface TestHost {
   readonly files: Map<string, string>;
   readonly sessions: PlanSessions;
   readonly requests: PlanRequest[];
@@ -50,7 +50,7 @@ export interface TestWorld {
   readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;
 }
 
-export function testWorld(files: Readonly<Record<string, string>>, delayMs: number | null = 1, shell = noShell): TestWorld {
+export function testHost(files: Readonly<Record<string, string>>, delayMs: number | null = 1, shell = noShell): TestHost {
   const stored = new Map(Object.entries(files).map(([name, text]) => [uri(name), text]));
   const requests: PlanRequest[] = [];
   const elasticRequests: ElasticRequest[] = [];
@@ -58,7 +58,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
   const waiting: { request: PlanRequest; resolve: (plan: Plan) => void; reject: (error: unknown) => void }[] = [];
   const trials: PlanRequest[] = [];
   const bugs: unknown[] = [];
-  const world: SessionWorld = {
+  const host: SessionHost = {
     readText: (file) => {
       const text = stored.get(file);
       if (text !== undefined) return Promise.resolve(text);
@@ -96,7 +96,7 @@ export function testWorld(files: Readonly<Record<string, string>>, delayMs: numb
   };
   return {
     files: stored,
-    sessions: createPlanSessions(world),
+    sessions: createPlanSessions(host),
     requests,
     trials,
     elasticRequests,
