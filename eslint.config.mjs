@@ -44,7 +44,7 @@ const manyParameters = {
     'src/core/export/launchers/edit-launcher.ts',
     'src/core/formats/shell/evaluate.ts',
     'src/core/memory-model/count.ts',
-    'src/core/rules/plan/settings.ts',
+    'src/core/rules/settings.ts',
     'src/core/time-model/{expert-time,ssm-time}.ts',
     'src/extension/sessions/plan-sessions.ts',
     'webview/tabs/profile/head.ts',

@@ -7,7 +7,7 @@ import { formatPercent } from '../core/format';
 import { launchedMemoryFindings } from '../core/export/launchers/memory-fixes';
 import { isLauncher } from '../core/load/readers';
 import { loadConfig, type LoadedConfig } from '../core/load/load-config';
-import { findingsOf } from '../core/rules/plan/findings';
+import { findingsOf } from '../core/rules/run-findings';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
 import type { ResolveDefaults } from '../core/resolve/defaults';

@@ -6,7 +6,7 @@ import { startOf } from '../core/formats/json-document';
 import { ExpectedError, messageOf } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatCount } from '../core/format';
-import { findingOfError } from '../core/rules/plan/findings';
+import { findingOfError } from '../core/rules/run-findings';
 import { isScheduleCsv } from '../core/schedules/pytorch-csv/cells';
 import { systemCode } from '../files/system-reason';
 import { readRegularFile, type SourceText } from './read-file';

@@ -5,7 +5,7 @@ import { ExpectedError } from '../../src/core/errors';
 import type { Finding } from '../../src/core/findings';
 import { startOf } from '../../src/core/formats/json-document';
 import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
-import { findingOfError, findingsOf } from '../../src/core/rules/plan/findings';
+import { findingOfError, findingsOf } from '../../src/core/rules/run-findings';
 import { readReferenced } from '../../src/cli/read-file';
 import { configsUnder } from '../../src/cli/walk';
 import { shellReader } from '../unit/core/formats/shell/shell-reader';

@@ -6,7 +6,7 @@ import type { Finding, Fix, TextEdit } from '../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
 import { recogniseConfig, recogniseNamedConfig } from '../../src/core/load/readers';
 import type { Place } from '../../src/core/spec/located';
-import { findingsOf } from '../../src/core/rules/plan/findings';
+import { findingsOf } from '../../src/core/rules/run-findings';
 import { parseProfile } from '../../src/core/slice-times/file';
 import { readScheduleFile } from '../../src/core/schedules/pytorch-csv/schedule-file';
 import type { Case } from './cases';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ExpectedError } from '../../src/core/errors';
 import type { Finding } from '../../src/core/findings';
-import { findingsOf } from '../../src/core/rules/plan/findings';
+import { findingsOf } from '../../src/core/rules/run-findings';
 import { load } from '../unit/core/formats/files';
 import { cases } from './cases';
 

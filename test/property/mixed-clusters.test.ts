@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { gpusOfGroup } from '../../src/core/cluster/groups';
 import { loadRun } from '../../src/core/formats/load';
 import { ExpectedError } from '../../src/core/errors';
-import { findingsOf } from '../../src/core/rules/plan/findings';
+import { findingsOf } from '../../src/core/rules/run-findings';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { resolveRun } from '../../src/core/resolve/resolve';
 import { cases } from './cases';

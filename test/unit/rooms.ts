@@ -42,7 +42,8 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     imports: ['spec', 'model', 'cluster', 'slice-times', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
   },
   rules: {
-    about: 'findings: `launchers/` says what a launcher would refuse, `plan/` what is wrong with a plan and how to fix it',
+    about:
+      'findings: `table` lists the rules, `checks/` holds them by theme, `launchers/` what else a launcher is told, `plan/` what a plan tells and how to mend it',
     imports: ['spec', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
   },
   load: { about: "joins a launcher's file with its model config and its findings", imports: ['formats', 'rules'] },

@@ -2,7 +2,7 @@ import { startOf } from '../../core/formats/json-document';
 import { ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import { formatCount, plural } from '../../core/format';
-import { findingOfError, findingsOf } from '../../core/rules/plan/findings';
+import { findingOfError, findingsOf } from '../../core/rules/run-findings';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import { findingLine, printedFinding, type Answer } from '../answer';

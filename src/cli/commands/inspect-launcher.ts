@@ -2,7 +2,7 @@ import type { Facts, FactName, LauncherFile } from '../../core/formats/facts';
 import type { Run } from '../../core/formats/run';
 import { parametersOf } from '../../core/formats/huggingface/count';
 import { formatCount } from '../../core/format';
-import { dataOf, microBatchesOf, sizeOf, worldOf } from '../../core/rules/launchers/derived';
+import { dataOf, microBatchesOf, sizeOf, worldOf } from '../../core/rules/derived';
 import type { LoadedConfig } from '../../core/load/load-config';
 import { lineColumnAt, printable } from '../../core/text';
 import type { Answer } from '../answer';

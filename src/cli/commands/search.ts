@@ -2,7 +2,7 @@ import { searchJson } from '../../core/export/search-json';
 import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/load/load-config';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
-import { findingsOf } from '../../core/rules/plan/findings';
+import { findingsOf } from '../../core/rules/run-findings';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { lengthsText } from '../../core/resolve/sequence-lengths';
 import { resolveRun } from '../../core/resolve/resolve';

@@ -7,7 +7,7 @@ import { isLauncher } from '../load/readers';
 import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { requestOf } from '../layout-search/request-of';
 import { stageShapes } from '../partition/stages';
-import { settingAt } from '../rules/plan/settings';
+import { settingAt } from '../rules/settings';
 import { requireEdited, writtenInto, isEditable, type EditedLauncher } from './launchers/edit-launcher';
 import { launchSettingsOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
 

@@ -12,7 +12,7 @@ import type { ReadReferenced, Run } from '../formats/run';
 import type { ConfigFormat } from '../formats/config-format';
 import { readTerapipe } from '../formats/terapipe/terapipe';
 import { crossFindings } from '../rules/launchers/cross-findings';
-import { launchFindings } from '../rules/launchers/findings';
+import { launchFindings } from '../rules/launch-findings';
 import { scheduleCsvFindings } from '../rules/launchers/schedule-csv';
 import { configError } from '../formats/errors';
 import { startOf } from '../formats/json-document';

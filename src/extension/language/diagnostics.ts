@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Finding, Severity } from '../../core/findings';
 import type { Place } from '../../core/spec/located';
-import { findingOfError, isOfAnotherKind } from '../../core/rules/plan/findings';
+import { findingOfError, isOfAnotherKind } from '../../core/rules/run-findings';
 import { isOpen } from '../sessions/follow-files';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions, SessionState } from '../sessions/plan-sessions';

@@ -13,7 +13,7 @@ import {
   titanStagesOf,
   virtualStagesOf,
   vocabStepOf,
-} from '../../core/rules/launchers/derived';
+} from '../../core/rules/derived';
 import { gpusInAllOf, padsVocab } from './launcher-facts';
 import type { Translate } from '../platform/translate';
 

@@ -1,15 +1,7 @@
 import type { FactName, Facts } from '../../core/formats/facts';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { formatNumber, plural } from '../../core/format';
-import {
-  dataOf,
-  layersPerStageOf,
-  microBatchesOf,
-  paddedVocabOf,
-  sizeOf,
-  titanStagesOf,
-  virtualStagesOf,
-} from '../../core/rules/launchers/derived';
+import { dataOf, layersPerStageOf, microBatchesOf, paddedVocabOf, sizeOf, titanStagesOf, virtualStagesOf } from '../../core/rules/derived';
 import { factsOfRun, padsVocab } from './launcher-facts';
 import type { SessionState } from '../sessions/plan-sessions';
 import type { Translate } from '../platform/translate';

@@ -1,5 +1,5 @@
 import { formatDuration, formatNumber, plural } from '../../core/format';
-import { microBatchesOf } from '../../core/rules/launchers/derived';
+import { microBatchesOf } from '../../core/rules/derived';
 import { isLauncher } from '../../core/load/readers';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';

@@ -1,7 +1,7 @@
 import { CancelledError, ExpectedError, throwIfCancelled } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import { isLauncher } from '../../core/load/readers';
-import { searchFindings } from '../../core/rules/plan/search-rules';
+import { searchFindings } from '../../core/rules/plan/search-findings';
 import type { Plan } from '../../core/planner/plan';
 import type { PlanRequest } from '../../core/spec/request';
 import type { SearchStanding } from '../../core/layout-search/answer';

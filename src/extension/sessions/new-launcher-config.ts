@@ -3,7 +3,7 @@ import type { FactName, Facts, LauncherFile } from '../../core/formats/facts';
 import { completeInline } from '../../core/formats/terapipe/inline-model';
 import { runOfLauncher } from '../../core/formats/launcher-run';
 import type { Run } from '../../core/formats/run';
-import { dataOf, microBatchesOf, product } from '../../core/rules/launchers/derived';
+import { dataOf, microBatchesOf, product } from '../../core/rules/derived';
 import type { Located } from '../../core/spec/located';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';

@@ -10,7 +10,7 @@ import type { Finding } from '../../core/findings';
 import { loadConfig, type LoadedConfig } from '../../core/load/load-config';
 import { launchedMemoryFindings } from '../../core/export/launchers/memory-fixes';
 import { isLauncher, readerOf, recogniseConfig } from '../../core/load/readers';
-import { findingsOf } from '../../core/rules/plan/findings';
+import { findingsOf } from '../../core/rules/run-findings';
 import type { Plan } from '../../core/planner/plan';
 import type { PlanRequest } from '../../core/spec/request';
 import type { ResolveDefaults } from '../../core/resolve/defaults';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { isOfAnotherKind as isErrorOfAnotherKind } from '../../core/rules/plan/findings';
+import { isOfAnotherKind as isErrorOfAnotherKind } from '../../core/rules/run-findings';
 import { markdownParagraphs } from '../language/markdown-text';
 import { isEnabled } from '../platform/settings';
 import type { PlanSessions, SessionState } from '../sessions/plan-sessions';

@@ -1,6 +1,6 @@
 import type { Facts } from '../../formats/facts';
 import { formatCount, plural } from '../../format';
-import { countOf } from '../../rules/launchers/derived';
+import { countOf } from '../../rules/derived';
 import { gpusOf, type LaunchSettings } from './launch-settings';
 import {
   because,

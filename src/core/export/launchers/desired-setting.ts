@@ -2,7 +2,7 @@ import type { FactName, Facts } from '../../formats/facts';
 import type { LauncherFormat } from '../../formats/config-format';
 import type { NarrowFormat } from '../../spec/number-formats';
 import { formatNumber } from '../../format';
-import type { countOf } from '../../rules/launchers/derived';
+import type { countOf } from '../../rules/derived';
 
 /** A value as it is written; undefined: the setting is not there. */
 export type SettingValue = number | string | boolean | readonly (string | readonly string[])[] | undefined;

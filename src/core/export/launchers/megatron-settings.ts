@@ -2,7 +2,7 @@ import type { Facts } from '../../formats/facts';
 import { hybridLayersOf } from '../../formats/hybrid';
 import type { LauncherFormat } from '../../formats/config-format';
 import { formatCount, plural } from '../../format';
-import { countOf, worldOf } from '../../rules/launchers/derived';
+import { countOf, worldOf } from '../../rules/derived';
 import { gpusOf, type LaunchSettings } from './launch-settings';
 import { megatronStages } from '../../rules/launchers/stage-layers';
 import { sum } from '../../numbers';

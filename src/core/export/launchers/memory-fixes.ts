@@ -3,7 +3,7 @@ import type { Run } from '../../formats/run';
 import { ExpectedError } from '../../errors';
 import type { Finding, TextEdit } from '../../findings';
 import { isLauncher } from '../../load/readers';
-import { memoryFindings } from '../../rules/plan/memory-rules';
+import { memoryFindings } from '../../rules/plan/memory-findings';
 import type { Plan } from '../../planner/plan';
 import type { Remedy } from '../../rules/plan/remedies';
 import { isEditable, requireEdited, writtenInto } from './edit-launcher';

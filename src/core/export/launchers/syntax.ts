@@ -1,5 +1,5 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
-import { rewritten } from '../../rules/launchers/fixes';
+import { rewritten } from '../../rules/fixes';
 import type { TextRange } from '../../spec/located';
 import type { SettingEdit, SettingValue } from './desired-setting';
 

@@ -1,6 +1,6 @@
 import type { Facts } from '../../formats/facts';
 import { plural } from '../../format';
-import { countOf, titanStagesPerRankOf } from '../../rules/launchers/derived';
+import { countOf, titanStagesPerRankOf } from '../../rules/derived';
 import type { LaunchSettings } from './launch-settings';
 import { titanStages, titanStagesOf } from '../../rules/launchers/stage-layers';
 import { isSame, moduleNames, splitPoints } from './stage-layers';

@@ -2,9 +2,9 @@ import type { FactName, Facts, LauncherFile } from '../../formats/facts';
 import type { Finding } from '../../findings';
 import { formatNumber } from '../../format';
 import { baseName, quoted } from '../../text';
-import { countOf, vocabStepOf } from './derived';
-import { findingOf } from './findings';
-import { setTo } from './rule';
+import { countOf, vocabStepOf } from '../derived';
+import { findingOf } from '../launch-findings';
+import { setTo } from '../rule';
 
 /** What both files call by one name, in words. */
 const shared = {

@@ -3,7 +3,7 @@ import type { Finding } from '../../findings';
 import type { Place } from '../../spec/located';
 import { readScheduleCsv } from '../../schedules/pytorch-csv/read';
 import { quoted } from '../../text';
-import { countOf, microBatchesOf } from './derived';
+import { countOf, microBatchesOf } from '../derived';
 
 /** The file that `pipeline_parallel_schedule_csv` names, as a face read it. */
 export interface CsvFile {

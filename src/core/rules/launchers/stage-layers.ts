@@ -3,7 +3,7 @@ import { hybridLayersOf } from '../../formats/hybrid';
 import type { Run } from '../../formats/run';
 import type { ConfigFormat } from '../../formats/config-format';
 import { sum } from '../../numbers';
-import { countOf, countOrZeroOf, sizeOf, titanStagesOf as titanStageCount, virtualStagesOf } from './derived';
+import { countOf, countOrZeroOf, sizeOf, titanStagesOf as titanStageCount, virtualStagesOf } from '../derived';
 
 /** No pipeline has more stages, virtual ones counted; a pattern that expands to more is none. */
 const maximumStages = 100_000;

@@ -4,7 +4,7 @@ import { formatCount, plural } from '../../format';
 import { orList } from '../../text';
 import type { Plan } from '../../planner/plan';
 import { divisorsOf, nearest } from '../../numbers';
-import { findingAt, setFixes } from './settings';
+import { findingAt, setFixes } from '../settings';
 import type { PlanRule } from './plan-rule';
 
 /** A mixture of experts, and how it is divided. */

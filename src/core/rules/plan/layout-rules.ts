@@ -8,7 +8,7 @@ import type { ModelSpec, StateMixer } from '../../spec/model';
 import { orList } from '../../text';
 import { divisorsOf, nearest } from '../../numbers';
 import { kindFor, runsVirtualStages } from '../../partition/scheduling';
-import { findingAt, setFix, setFixes } from './settings';
+import { findingAt, setFix, setFixes } from '../settings';
 import type { PlanRule } from './plan-rule';
 
 /** Chunks, states and GPUs that only a plan has. */

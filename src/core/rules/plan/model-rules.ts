@@ -2,7 +2,7 @@ import type { Run } from '../../formats/run';
 import type { Finding } from '../../findings';
 import { formatCount, formatNumber, formatTokens, plural } from '../../format';
 import { paddedVocab } from '../../model/parameters';
-import { findingAt, placeOfSetting, setFixes } from './settings';
+import { findingAt, placeOfSetting, setFixes } from '../settings';
 import type { PlanRule } from './plan-rule';
 
 /** How long a sequence the model takes, and its vocabulary. */

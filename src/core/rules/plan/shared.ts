@@ -1,10 +1,10 @@
 import type { Run } from '../../formats/run';
 import type { Finding, Fix } from '../../findings';
-import { checked, placeOf } from '../launchers/findings';
+import { checked, placeOf } from '../launch-findings';
 import { sharedRules } from '../table';
-import { listed, type Change, type Issue, type Rule } from '../launchers/rule';
+import { listed, type Change, type Issue, type Rule } from '../rule';
 import { settingOf, viewOfRun } from '../view';
-import { settingEdits } from './settings';
+import { settingEdits } from '../settings';
 import type { TextEdit } from '../../findings';
 import { formatNumber } from '../../format';
 

@@ -1,7 +1,7 @@
 import type { Run } from '../../formats/run';
 import type { Finding } from '../../findings';
 import { formatCount, formatNumber, formatPercent, formatTokens, plural } from '../../format';
-import { findingAt, setFixes } from './settings';
+import { findingAt, setFixes } from '../settings';
 import { greatestDivisor } from '../../numbers';
 import type { PlanRule } from './plan-rule';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import { applyLayout } from '../../../../src/core/export/apply-layout';
-import { searchFindings } from '../../../../src/core/rules/plan/search-rules';
+import { searchFindings } from '../../../../src/core/rules/plan/search-findings';
 import { layoutText } from '../../../../src/core/layout-search/labels';
 import { wideScript } from '../../../vscode/wide-script';
 import { searched } from './searched';

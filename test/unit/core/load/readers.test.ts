@@ -5,7 +5,7 @@ import { readDeepSpeed } from '../../../../src/core/formats/deepspeed/reader';
 import { readTorchTitan } from '../../../../src/core/formats/torchtitan/reader';
 import { yamlReaders } from '../../../../src/core/formats/yaml';
 import type { Fix } from '../../../../src/core/findings';
-import { launchFindings } from '../../../../src/core/rules/launchers/findings';
+import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { shellReader } from '../formats/shell/shell-reader';
 
 let readShell: LauncherReader;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findingsOf } from '../../../../src/core/rules/plan/findings';
+import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';

@@ -12,7 +12,7 @@ import type { MemoryInputs } from '../../../../src/core/memory-model/memory-inpu
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { splitsHeads } from '../../../../src/core/model/mixers';
 import { parameterCount } from '../../../../src/core/model/parameters';
-import { findingsOf } from '../../../../src/core/rules/plan/findings';
+import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
 import type { Layout, PlanRequest, TrainingSpec } from '../../../../src/core/spec/request';

@@ -9,7 +9,7 @@ import { launchSettingsOf } from '../../../../src/core/export/launchers/launch-s
 import { planHtml } from '../../../../src/core/export/html/report';
 import { stagesJson } from '../../../../src/core/export/plan-json';
 import { modelFlopsPerSequence } from '../../../../src/core/model/parameters';
-import { findingsOf } from '../../../../src/core/rules/plan/findings';
+import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { placeStages } from '../../../../src/core/partition/place-stages';
 import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';

@@ -3,7 +3,7 @@ import type { Run } from '../../../../src/core/formats/run';
 import { ExpectedError } from '../../../../src/core/errors';
 import { loadConfig } from '../../../../src/core/load/load-config';
 import { assumedGpuName } from '../../../../src/core/resolve/defaults';
-import { findingsOf } from '../../../../src/core/rules/plan/findings';
+import { findingsOf } from '../../../../src/core/rules/run-findings';
 import {
   defaultGlobalBatch,
   fewestNodes,

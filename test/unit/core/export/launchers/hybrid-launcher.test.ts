@@ -5,7 +5,7 @@ import { readHuggingFace } from '../../../../../src/core/formats/huggingface/rea
 import { modelSpecOf } from '../../../../../src/core/formats/written-model';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
-import { launchFindings } from '../../../../../src/core/rules/launchers/findings';
+import { launchFindings } from '../../../../../src/core/rules/launch-findings';
 import { megatronStages } from '../../../../../src/core/rules/launchers/stage-layers';
 import { parameterCount } from '../../../../../src/core/model/parameters';
 import type { ModelSpec } from '../../../../../src/core/spec/model';

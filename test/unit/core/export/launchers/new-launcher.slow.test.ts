@@ -8,7 +8,7 @@ import type { LaunchSettings } from '../../../../../src/core/export/launchers/la
 import { completeInline } from '../../../../../src/core/formats/terapipe/inline-model';
 import { runOfLauncher } from '../../../../../src/core/formats/launcher-run';
 import { newLauncher, type NewFormat } from '../../../../../src/core/export/launchers/new-launcher';
-import { launchFindings } from '../../../../../src/core/rules/launchers/findings';
+import { launchFindings } from '../../../../../src/core/rules/launch-findings';
 import { recogniseConfig } from '../../../../../src/core/load/readers';
 import { shellReader } from '../../formats/shell/shell-reader';
 import { anyPlan, planWith } from './plans';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { crossFindings } from '../../../../../src/core/rules/launchers/cross-findings';
-import { applied, factAt, launcherOf, withDefault, type Values } from './launcher';
+import { applied, factAt, launcherOf, withDefault, type Values } from '../launcher';
 
 const model = launcherOf({ layers: 24, hidden: 2048, heads: 32, kvHeads: 4, ffn: 5632, vocab: 32_000 }, 'megatron-shell', 'models/tiny/config.json'); // prettier-ignore
 const against = (values: Values) => crossFindings(launcherOf(values, 'megatron-shell'), model);

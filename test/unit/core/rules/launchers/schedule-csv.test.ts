@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { type Values, launcherOf } from './launcher';
+import { type Values, launcherOf } from '../launcher';
 import { scheduleCsvFindings } from '../../../../../src/core/rules/launchers/schedule-csv';
 
 const check = (text: string | null, values: Values = {}) =>

@@ -10,7 +10,7 @@ import { newLauncher } from '../../../../../src/core/export/launchers/new-launch
 import { withStageLayers } from '../../../../../src/core/rules/launchers/stage-layers';
 import { shellReader } from '../../formats/shell/shell-reader';
 import { anyPlan } from '../../export/launchers/plans';
-import { launcherOf } from './launcher';
+import { launcherOf } from '../launcher';
 
 const sizes = { layers: 14, hidden: 1024, heads: 16, pipeline: 4 } as const;
 

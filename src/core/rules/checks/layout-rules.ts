@@ -5,9 +5,9 @@ import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { hasAttention } from '../../model/mixers';
 import { divisorsOf } from '../../numbers';
-import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, sizeOf, worldOf, type SizeName } from './derived';
-import { isPlannedAlone, launcherTraits, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from './formats';
-import { greatestCommonDivisor, listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from './rule';
+import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, sizeOf, worldOf, type SizeName } from '../derived';
+import { isPlannedAlone, launcherTraits, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../launchers/formats';
+import { greatestCommonDivisor, listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
 
 /** How layers, heads and GPUs are divided. */
 export const layoutRules: readonly Rule[] = [

@@ -3,7 +3,7 @@ import type { Finding, Fix, TextEdit } from '../../findings';
 import { verdictOf, verdictSentence } from '../../memory-model/verdict';
 import { chosenOf, type Plan } from '../../planner/plan';
 import { remedyText, type Remedy } from './remedies';
-import { findingAt, settingAt, settingEdits } from './settings';
+import { findingAt, settingAt, settingEdits } from '../settings';
 import type { PlanRule } from './plan-rule';
 
 /** What a plan needs. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { FactName } from '../../../../../src/core/formats/facts';
-import type { LauncherFormat } from '../../../../../src/core/formats/config-format';
-import type { Finding } from '../../../../../src/core/findings';
-import { crossFindings } from '../../../../../src/core/rules/launchers/cross-findings';
-import { launchFindings } from '../../../../../src/core/rules/launchers/findings';
-import { sharedRules } from '../../../../../src/core/rules/table';
-import { scheduleCsvFindings } from '../../../../../src/core/rules/launchers/schedule-csv';
-import { golden } from '../../../../golden/data';
+import type { FactName } from '../../../../src/core/formats/facts';
+import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import type { Finding } from '../../../../src/core/findings';
+import { crossFindings } from '../../../../src/core/rules/launchers/cross-findings';
+import { launchFindings } from '../../../../src/core/rules/launch-findings';
+import { sharedRules } from '../../../../src/core/rules/table';
+import { scheduleCsvFindings } from '../../../../src/core/rules/launchers/schedule-csv';
+import { golden } from '../../../golden/data';
 import { codesOf, launcherOf } from './launcher';
 
 type Example = Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
-import type { Fact, FactName, Facts } from '../../formats/facts';
-import type { ConfigFormat } from '../../formats/config-format';
-import type { ConfigView } from '../view';
-import type { Severity } from '../../findings';
-import { formatNumber } from '../../format';
-import { orList } from '../../text';
+import type { Fact, FactName, Facts } from '../formats/facts';
+import type { ConfigFormat } from '../formats/config-format';
+import type { ConfigView } from './view';
+import type { Severity } from '../findings';
+import { formatNumber } from '../format';
+import { orList } from '../text';
 
 /** One setting that a quick fix gives another value; no value: the setting is removed. */
 export interface Setting {

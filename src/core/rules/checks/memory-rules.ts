@@ -5,10 +5,10 @@ import { formatCount, formatNumber } from '../../format';
 import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';
 import type { ModelSpec } from '../../spec/model';
 import { divisorsOf } from '../../numbers';
-import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from './derived';
-import { megatronFormats, withTorchtitan } from './formats';
+import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from '../derived';
+import { megatronFormats, withTorchtitan } from '../launchers/formats';
 import { fitsWorld } from './layout-rules';
-import { many, setTo, type Change, type Issue, type Rule } from './rule';
+import { many, setTo, type Change, type Issue, type Rule } from '../rule';
 
 /** What the stages hold, and what is said about it elsewhere. */
 export const memoryRules: readonly Rule[] = [

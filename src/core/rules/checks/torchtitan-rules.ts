@@ -2,8 +2,8 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import { formatNumber } from '../../format';
 import { quoted } from '../../text';
-import { countOf, sizeOf, titanLayersOf, titanStagesOf, titanStagesPerRankOf } from './derived';
-import { listed, many, setTo, type Issue, type Rule } from './rule';
+import { countOf, sizeOf, titanLayersOf, titanStagesOf, titanStagesPerRankOf } from '../derived';
+import { listed, many, setTo, type Issue, type Rule } from '../rule';
 
 /** What TorchTitan refuses when it cuts a model into stages. */
 export const torchtitanRules: readonly Rule[] = [

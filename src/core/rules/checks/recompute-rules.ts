@@ -2,9 +2,9 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { quoted } from '../../text';
-import { countOf, sizeOf } from './derived';
-import { megatronAndRuns, megatronFormats, megatronLmFormats } from './formats';
-import { many, remove, setTo, type Issue, type Rule } from './rule';
+import { countOf, sizeOf } from '../derived';
+import { megatronAndRuns, megatronFormats, megatronLmFormats } from '../launchers/formats';
+import { many, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** What is thrown away in the forward pass, or moved to the host. */
 export const recomputeRules: readonly Rule[] = [

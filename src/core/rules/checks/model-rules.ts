@@ -1,9 +1,9 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, paddedVocabOf, vocabStepOf } from './derived';
-import { megatronAndRuns, megatronFormats, megatronLmFormats } from './formats';
-import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from './rule';
+import { countOf, paddedVocabOf, vocabStepOf } from '../derived';
+import { megatronAndRuns, megatronFormats, megatronLmFormats } from '../launchers/formats';
+import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** Sizes of the model against each other, and how it is stored. */
 export const modelRules: readonly Rule[] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { LauncherFormat } from '../../../../../src/core/formats/config-format';
-import { launchFindings } from '../../../../../src/core/rules/launchers/findings';
-import { sharedRules } from '../../../../../src/core/rules/table';
+import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import { launchFindings } from '../../../../src/core/rules/launch-findings';
+import { sharedRules } from '../../../../src/core/rules/table';
 import { applied, codesOf, factAt, launcherOf, read, withDefault, type Values } from './launcher';
 import { pairs } from './pairs';
 

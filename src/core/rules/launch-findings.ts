@@ -1,9 +1,9 @@
-import type { Fact, Facts, LauncherFile } from '../../formats/facts';
-import type { Finding, Severity } from '../../findings';
-import type { Place } from '../../spec/located';
-import { sharedRules } from '../table';
-import { viewOfLauncher, type ConfigView } from '../view';
-import { isPlannedAlone } from './formats';
+import type { Fact, Facts, LauncherFile } from '../formats/facts';
+import type { Finding, Severity } from '../findings';
+import type { Place } from '../spec/located';
+import { sharedRules } from './table';
+import { viewOfLauncher, type ConfigView } from './view';
+import { isPlannedAlone } from './launchers/formats';
 import { fixesFor, type TextOf } from './fixes';
 import { viewAfter, type Issue, type Rule } from './rule';
 

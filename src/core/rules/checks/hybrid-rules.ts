@@ -3,9 +3,9 @@ import { hybridLayersOf, isHybrid, patternOfRatios } from '../../formats/hybrid'
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { quoted } from '../../text';
-import { countOf, sizeOf } from './derived';
-import { megatronFormats } from './formats';
-import { greatestCommonDivisor, isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from './rule';
+import { countOf, sizeOf } from '../derived';
+import { megatronFormats } from '../launchers/formats';
+import { greatestCommonDivisor, isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** Hybrids of Mamba, attention and feed-forward layers. Source: `mamba_hybrid_layer_allocation` and `MambaMixer` of Megatron-LM core 0.16. */
 export const hybridRules: readonly Rule[] = [

@@ -2,9 +2,9 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber, formatPercent } from '../../format';
-import { batchStepOf, bubbleOf, countOf, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from './derived';
-import { megatronFormats, withTorchtitan } from './formats';
-import { isWritten, many, setTo, type Change, type Issue, type Rule } from './rule';
+import { batchStepOf, bubbleOf, countOf, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from '../derived';
+import { megatronFormats, withTorchtitan } from '../launchers/formats';
+import { isWritten, many, setTo, type Change, type Issue, type Rule } from '../rule';
 
 /** What the pipeline idles. */
 export const scheduleRules: readonly Rule[] = [

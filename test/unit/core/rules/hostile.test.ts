@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import type { FactName } from '../../../../../src/core/formats/facts';
-import type { LauncherFormat } from '../../../../../src/core/formats/config-format';
-import { crossFindings } from '../../../../../src/core/rules/launchers/cross-findings';
-import { launchFindings } from '../../../../../src/core/rules/launchers/findings';
+import type { FactName } from '../../../../src/core/formats/facts';
+import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import { crossFindings } from '../../../../src/core/rules/launchers/cross-findings';
+import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { applied, launcherOf, withDefault, type Values } from './launcher';
 
 const size = fc.constantFrom(1, 2, 3, 4, 6, 8, 12, 16, 24, 30, 48, 64);

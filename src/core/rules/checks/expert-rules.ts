@@ -3,10 +3,10 @@ import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, product, sizeOf, worldOf } from './derived';
-import { megatronFormats, runFormats, withTorchtitan } from './formats';
+import { countOf, product, sizeOf, worldOf } from '../derived';
+import { megatronFormats, runFormats, withTorchtitan } from '../launchers/formats';
 import { largerWorld } from './layout-rules';
-import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule } from './rule';
+import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 
 /** Mixtures of experts and how they are divided. */
 export const expertRules: readonly Rule[] = [

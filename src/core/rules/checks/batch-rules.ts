@@ -1,8 +1,8 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
-import { batchStepOf, countOf, dataOf } from './derived';
-import { isPlannedAlone, megatronAndRuns, megatronLmFormats } from './formats';
-import { listed, many, multiplesNear, remove, setTo, type Issue, type Rule } from './rule';
+import { batchStepOf, countOf, dataOf } from '../derived';
+import { isPlannedAlone, megatronAndRuns, megatronLmFormats } from '../launchers/formats';
+import { listed, many, multiplesNear, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** How a global batch is divided. */
 export const batchRules: readonly Rule[] = [

@@ -1,6 +1,6 @@
-import type { FactName, FactValues, Facts } from '../../formats/facts';
-import type { ConfigFormat } from '../../formats/config-format';
-import { launcherTraits } from './formats';
+import type { FactName, FactValues, Facts } from '../formats/facts';
+import type { ConfigFormat } from '../formats/config-format';
+import { launcherTraits } from './launchers/formats';
 
 /** No run has more of anything counted here; larger values are unknown to every rule. */
 const maximumCount = 1e9;

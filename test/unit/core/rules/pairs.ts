@@ -1,4 +1,4 @@
-import type { LauncherFormat } from '../../../../../src/core/formats/config-format';
+import type { LauncherFormat } from '../../../../src/core/formats/config-format';
 import type { Values } from './launcher';
 
 export interface Pair {

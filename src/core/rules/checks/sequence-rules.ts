@@ -3,10 +3,10 @@ import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, quotient, sizeOf } from './derived';
-import { launcherTraits, megatronFormats, runFormats, withTorchtitan } from './formats';
+import { countOf, quotient, sizeOf } from '../derived';
+import { launcherTraits, megatronFormats, runFormats, withTorchtitan } from '../launchers/formats';
 import { fitsWorld } from './layout-rules';
-import { isWritten, leastCommonMultiple, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from './rule';
+import { isWritten, leastCommonMultiple, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** How a sequence is divided. */
 export const sequenceRules: readonly Rule[] = [

@@ -1,11 +1,11 @@
-import type { Run } from '../../formats/run';
-import type { ExpectedError } from '../../errors';
-import type { Finding, Severity } from '../../findings';
-import type { Place } from '../../spec/located';
-import { planRules } from '../table';
-import { sharedFindings } from './shared';
-import type { Plan } from '../../planner/plan';
-import type { Remedy } from './remedies';
+import type { Run } from '../formats/run';
+import type { ExpectedError } from '../errors';
+import type { Finding, Severity } from '../findings';
+import type { Place } from '../spec/located';
+import { planRules } from './table';
+import { sharedFindings } from './plan/shared';
+import type { Plan } from '../planner/plan';
+import type { Remedy } from './plan/remedies';
 
 const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
 

@@ -1,6 +1,6 @@
-import type { Fact, Facts } from '../../formats/facts';
-import type { Fix, TextEdit } from '../../findings';
-import { quoted } from '../../text';
+import type { Fact, Facts } from '../formats/facts';
+import type { Fix, TextEdit } from '../findings';
+import { quoted } from '../text';
 import type { Change, Setting } from './rule';
 
 /** The text of a file by its name; undefined: not at hand, so nothing in it is edited. */

@@ -4,8 +4,8 @@ import { formatCount, formatDuration, formatNumber, formatPercent } from '../../
 import { verdictSentence } from '../../memory-model/verdict';
 import { type FoundPlan, type SearchResult, type StepPart, stepPartNames, stepParts } from '../../layout-search/result';
 import { layoutText } from '../../layout-search/labels';
-import { isGpuGiven } from './memory-rules';
-import { findingAt, settingAt } from './settings';
+import { isGpuGiven } from './memory-findings';
+import { findingAt, settingAt } from '../settings';
 
 /** From here on a layout is slow enough for a warning: as many times the best's step time. */
 const worthAWarning = 1.25;
