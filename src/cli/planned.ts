@@ -1,68 +1,25 @@
-import { applyOverrides } from '../core/formats/overrides';
-import type { LauncherReader } from '../core/formats/facts';
-import type { ReadReferenced, Run } from '../core/formats/run';
+import type { Run } from '../core/formats/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';
 import { launchedMemoryFindings } from '../core/export/launchers/memory-fixes';
 import { isLauncher } from '../core/load/readers';
-import { loadConfig, type LoadedConfig } from '../core/load/load-config';
+import type { LoadedConfig } from '../core/load/load-config';
 import { findingsOf } from '../core/rules/run-findings';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
 import type { ResolveDefaults } from '../core/resolve/defaults';
 import { findRemedies } from '../core/rules/plan/remedies';
 import { resolveRun } from '../core/resolve/resolve';
-import { parseProfile } from '../core/slice-times/file';
 import type { NamedProfile } from '../core/spec/profile';
-import { readNamedFile, readReferenced, type SourceText } from './read-file';
+import { profilesFolder, readProfiles } from '../profiler/store';
+import { requireRun } from './read-config';
 
 /** A run with its plan and what there is to say about both. */
 export interface Planned {
   readonly run: Run;
   readonly plan: Plan;
   readonly findings: readonly Finding[];
-}
-
-/**
- * Reads a config with what it refers to, `texts` keeping every text for messages.
- * @throws ExpectedError as `loadConfig` and `applyOverrides`.
- */
-export async function readConfig(
-  { file, text }: SourceText,
-  { sets, shell, ...options }: ReadingOptions,
-  texts: Map<string, string>,
-): Promise<LoadedConfig> {
-  texts.set(file, text);
-  const read: ReadReferenced = async (from, name) => {
-    const referenced = await readReferenced(from, name);
-    texts.set(referenced.file, referenced.text);
-    return referenced;
-  };
-  const config = await loadConfig(file, text, { read, shell }, options);
-  return config.run === null ? config : { ...config, run: applyOverrides(config.run, sets) };
-}
-
-/** How a config is read. */
-export interface ReadingOptions {
-  /** `key=value` over what the files say. */
-  readonly sets: readonly string[];
-  readonly shell: () => Promise<LauncherReader>;
-  readonly withProfile?: boolean;
-}
-
-/** The run of a config. @throws ExpectedError when the sizes of its model are nowhere. */
-export function requireRun({ run, noRun }: LoadedConfig): Run {
-  if (run !== null) return run;
-  throw noRun ?? new ExpectedError('config-model-incomplete', 'There is no model to plan', 'name a model config');
-}
-
-/** A run that is planned with the profile in `file` whatever its own files say; `none`: with none. @throws ExpectedError as `readProfile`. */
-export async function withProfile(run: Run, file: string, texts: Map<string, string>): Promise<Run> {
-  if (file === 'none') return { ...run, profile: { value: null, source: { kind: 'override' } } };
-  const { text } = await readNamedFile(file);
-  texts.set(file, text);
-  return { ...run, profile: { value: { file, profile: parseProfile(text, file) }, source: { kind: 'override' } } };
 }
 
 /**
@@ -85,6 +42,12 @@ export function planRun(
   } catch (error) {
     throw placed(error, run, () => judgedFindings(config, run, null));
   }
+}
+
+/** Plans a run, with a profile that lies near its config if one matches. @throws ExpectedError as `planRun`. */
+export async function planNearby(config: LoadedConfig, defaults: ResolveDefaults, progress: (line: string) => void): Promise<Planned> {
+  const { found } = await readProfiles(profilesFolder(requireRun(config).file));
+  return planRun(config, defaults, found, progress);
 }
 
 /** What there is to say about a run and its plan. A launcher's file is judged by its own rules, and by whether its plan fits. @param planOf plans the changes that may help a plan which does not fit. */

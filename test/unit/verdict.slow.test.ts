@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { memoryAnswer } from '../../src/cli/commands/memory';
-import { planAnswer } from '../../src/cli/commands/plan';
+import { memoryAnswer } from '../../src/cli/answers/memory';
+import { planAnswer } from '../../src/cli/answers/plan';
 import type { Run } from '../../src/core/formats/run';
 import { planHtml } from '../../src/core/export/html/report';
 import { bytesPerGiB } from '../../src/core/format';

@@ -1,177 +1,39 @@
-import { configError } from '../../core/formats/errors';
-import { startOf } from '../../core/formats/json-document';
-import { closest } from '../../core/formats/suggest';
-import type { LauncherReader } from '../../core/formats/facts';
-import { editLauncher, isEditable, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
-import type { EditableFormat } from '../../core/export/launchers/editable-format';
-import { stepOf, type Remark } from '../../core/export/launchers/launch-settings';
-import { unifiedDiff } from '../../core/export/line-diff';
-import { ExpectedError } from '../../core/errors';
-import { formatDuration, plural } from '../../core/format';
-import { isLauncher, readerOf, recogniseNamedConfig } from '../../core/load/readers';
-import { chosenOf, type Plan } from '../../core/planner/plan';
-import { lineColumnAt, orList, printable, quoted } from '../../core/text';
-import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
-import { exportFormats, exportNames, type ExportName } from '../export-formats';
-import { exitCodeFor, type Planned } from '../planned';
-import { readNamedFile, type SourceText } from '../read-file';
-import { editFile, replaceFile, writeNewFile } from '../write-file';
+import { orList } from '../../core/text';
+import { exportAnswer } from '../answers/export';
+import { defineCommand, oneOf, usage } from '../command';
+import { measured } from '../common-options';
+import { exportFormats, exportNames } from '../export-formats';
+import { planNearby } from '../planned';
+import { namedConfig, runConfig, withMeasured } from '../read-config';
 
-/** What `export` takes besides a file. */
-export interface ExportOptions {
-  /** Null: what `into` is. */
-  readonly to: ExportName | null;
-  /** The id or name of a candidate to write instead of the chosen one. */
-  readonly candidate: string | null;
-  /** A file to change. */
-  readonly into: string | null;
-  readonly out: string | null;
-  /** Change `into` in place; replace `out` where it is there. */
-  readonly write: boolean;
-}
+const longestName = Math.max(...exportNames.map((name) => name.length));
 
-/** What `export` gets from the terminal. */
-export interface ExportHost {
-  readonly shell: () => Promise<LauncherReader>;
-  /** Remarks on what is printed, beside it. */
-  readonly err: (text: string) => void;
-  /** Texts by file, for lines of findings. */
-  readonly texts: Map<string, string>;
-}
-
-/**
- * `terapipe export`: a candidate of a plan as a launcher's file, as edits of one, as a report, or its schedule as a file or a picture. Without `out` and `write` nothing is written: the file, or the
- * difference, goes to standard output. What a format cannot say and findings go to `err`, beside it.
- * @throws ExpectedError `export-*`, and as `readNamedFile` and the reader of `into`.
- */
-export async function exportAnswer(planned: Planned, options: ExportOptions, host: ExportHost): Promise<Answer> {
-  const { findings } = planned;
-  const plan = options.candidate === null ? planned.plan : withCandidate(planned.plan, options.candidate);
-  const source = options.into === null ? null : await readNamedFile(options.into);
-  if (source !== null) host.texts.set(source.file, source.text);
-  const printed = findings.map((finding) => printedFinding(finding, host.texts));
-  const { json, text, pieces, remarks } = await (source === null
-    ? newFile(plan, printed, options, host)
-    : changed(plan, options, source, host));
-  for (const line of [...remarks, ...printed.map(findingLine)]) host.err(`${line}\n`);
-  const { id, schedule, fits } = chosenOf(plan);
-  const said = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, fits) };
-  return pieces === undefined ? said : { ...said, pieces };
-}
-
-/** What one way to export says: its part of the JSON, its words, and lines beside them. */
-interface Said {
-  readonly json: object;
-  readonly text: string;
-  readonly pieces?: Iterable<string>;
-  readonly remarks: readonly string[];
-}
-
-async function newFile(
-  plan: Plan,
-  findings: readonly PrintedFinding[],
-  { to, out, write }: ExportOptions,
-  { shell }: ExportHost,
-): Promise<Said> {
-  const name = to ?? 'html';
-  const { pieces, gaps } = await exportFormats[name].create(plan, findings, shell);
-  const remarks = gapLines(plan, gaps);
-  if (out === null) return { json: { to: name, written: null, gaps }, text: '', pieces, remarks };
-  await (write ? replaceFile(out, pieces) : writeNewFile(out, pieces));
-  return { json: { to: name, text: null, written: out, gaps }, text: `Wrote ${printable(out)}`, remarks };
-}
-
-async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportHost): Promise<Said> {
-  const { file, text } = source;
-  const { name, format } = targetOf(source, to);
-  const read = await readerOf(format, shell);
-  const edited = editLauncher(stepOf(plan), read(file, text), format, read);
-  const written = out ?? (write && edited.edits.length > 0 ? file : null);
-  if (out !== null) await (write ? replaceFile(out, edited.text) : writeNewFile(out, edited.text));
-  else if (written !== null) await editFile(file, text, edited.text);
-  const diff = unifiedDiff(text, edited.text, printable(file), printable(file));
-  const { set, kept, gaps, alongside } = edited;
-  return {
-    json: { to: name, into: file, format, set, kept, gaps, alongside, edits: placed(text, edited), diff, written },
-    text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
-    remarks: editLines(plan, file, edited, written),
-  };
-}
-
-/** A plan as if it had chosen a candidate, told by its id (in any case), its name or its schedule. */
-function withCandidate(plan: Plan, wanted: string): Plan {
-  const same = (text: string): boolean => text.toLowerCase() === wanted.trim().toLowerCase();
-  const { candidates } = plan;
-  const found =
-    candidates.find(({ id }) => same(id)) ??
-    candidates.find(({ name }) => same(name)) ??
-    candidates.find(({ schedule, timeline }) => same(schedule) || same(timeline?.name ?? ''));
-  if (found !== undefined) return { ...plan, chosen: found.id };
-  const ids = candidates.map(({ id }) => id);
-  const meant = closest(wanted, ids);
-  throw new ExpectedError(
-    'export-no-candidate',
-    `The plan has no candidate ${quoted(wanted)}`,
-    meant === null ? `use ${orList(ids)}, or plan with --schedule` : `did you mean ${meant}? There are ${orList(ids)}`,
-  );
-}
-
-/** The launcher that a file is of. @throws ExpectedError when it is none, or not the one asked for. */
-function targetOf({ file, text }: SourceText, to: ExportName | null): { readonly name: ExportName; readonly format: EditableFormat } {
-  const format = recogniseNamedConfig(file, text);
-  const editable = format !== null && isLauncher(format) && isEditable(format) ? format : null;
-  const name = exportNames.find((entry) => editable !== null && exportFormats[entry].into.includes(editable));
-  if (editable === null || name === undefined)
-    throw configError(
-      'config-unknown-format',
-      'This is no launcher that a plan can be written into',
-      'name a Megatron-LM script or YAML, a NeMo or Megatron-Bridge YAML, a TorchTitan TOML, or a DeepSpeed JSON',
-      startOf(file),
-    );
-  if (to !== null && to !== name)
-    throw new ExpectedError(
-      'export-other-format',
-      `${file} is a file of ${name}, not of ${to}`,
-      `give --to ${name}, or leave it out`,
-      startOf(file),
-    );
-  return { name, format: editable };
-}
-
-function editLines(
-  plan: Plan,
-  file: string,
-  { set, kept, gaps, alongside, edits }: EditedLauncher,
-  written: string | null,
-): readonly string[] {
-  const hint = written === null && edits.length > 0 ? '; nothing is written without --write or --out' : '';
-  const summary =
-    edits.length === 0
-      ? `nothing to change, ${plural(kept.length, 'setting')} as planned`
-      : `${plural(set.length, 'setting')} changed, ${kept.length} as planned`;
-  return [printable(`${file}: ${summary}${hint}`), ...alongside.map((line) => printable(`changes too: ${line}`)), ...gapLines(plan, gaps)];
-}
-
-/** What is missing, and what runs instead of a schedule that a launcher does not have. */
-function gapLines(plan: Plan, gaps: readonly Remark[]): readonly string[] {
-  const lines = gaps.map(({ what, because }) => printable(`not written: ${what}: ${because}`));
-  const chosen = chosenOf(plan);
-  const instead = plan.candidates.find(({ id }) => id === '1f1b');
-  const isMissing = gaps.some(({ what }) => what.includes(chosen.schedule)) && chosen.schedule !== '1F1B';
-  if (!isMissing || instead === undefined) return lines;
-  const times = `${formatDuration(instead.iterationMs)} a step, not ${formatDuration(chosen.iterationMs)}`;
-  return [...lines, printable(`with 1F1B instead: ${times}; --candidate 1f1b exports that`)];
-}
-
-/** Edits with lines and columns from 1. */
-function placed(text: string, { edits }: EditedLauncher): readonly object[] {
-  return edits.map(({ place: { range }, newText }) => {
-    const [start, end] = [lineColumnAt(text, range.start), lineColumnAt(text, range.end)];
-    return { ...start, endLine: end.line, endColumn: end.column, newText };
-  });
-}
-
-/** Answers are printed with a line break behind them. */
-function withoutLastBreak(text: string): string {
-  return text.endsWith('\n') ? text.slice(0, -1) : text;
-}
+export const exportCommand = defineCommand({
+  takes: 'FILE',
+  about: "the plan as a launcher's file, as changes to yours, as a report, or its schedule: PyTorch's CSV, a trace, a picture",
+  options: {
+    measured,
+    to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormats[name].about}`) },
+    schedule: { value: 'NAME', help: 'plan this schedule, as --set schedule=NAME' },
+    candidate: { value: 'NAME', help: 'write this candidate of the plan, not the one it chose' },
+    into: {
+      value: 'EXISTING',
+      help: "change this launcher's file instead: prints the difference, which patch -p0 takes; comments and layout of the file are kept",
+    },
+    out: { value: 'PATH', help: 'write to a file that is not there yet, instead of printing' },
+    write: { help: 'with --into, change EXISTING itself; with --out, replace PATH' },
+  },
+  start: (line, { to: format, schedule, candidate = null, into = null, out = null, write = false, measured: step }) => {
+    const to = format === undefined ? null : oneOf(exportNames, format, 'nothing to export to');
+    if (to === null && into === null) throw usage('export needs a format', `give --to ${orList(exportNames)}`);
+    if (into === '-') throw usage('--into takes a file, not standard input', 'name the file');
+    if (write && into === null && out === null) throw usage('--write needs something to write to', 'give --into or --out too');
+    const planned = schedule === undefined ? line : { ...line, sets: [...line.sets, `schedule=${schedule}`] };
+    return async (terminal, texts) => {
+      const asked = await withMeasured(planned, step, terminal.signal, texts);
+      const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);
+      const plan = await planNearby(config, asked.defaults, terminal.status);
+      return exportAnswer(plan, { to, candidate, into, out, write }, { shell: terminal.shell, err: terminal.err, texts });
+    };
+  },
+});

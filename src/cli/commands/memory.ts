@@ -1,68 +1,16 @@
-import { stagesJson, type StageJson } from '../../core/export/plan-json';
-import { column, formatBytes, formatCount, plural } from '../../core/format';
-import { limitText, usablePeakBytes, usedText, verdictOf, verdictSentence } from '../../core/memory-model/verdict';
-import { chosenOf } from '../../core/planner/plan';
-import { printable } from '../../core/text';
-import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
-import { exitCodeFor, type Planned } from '../planned';
-import { indented, table } from '../table';
+import { memoryAnswer } from '../answers/memory';
+import { defineCommand } from '../command';
+import { measured } from '../common-options';
+import { planRun } from '../planned';
+import { namedConfig, runConfig, withMeasured } from '../read-config';
 
-/** `terapipe memory`: every stage of the chosen schedule. */
-export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer {
-  const { memory, schedule, name, fits } = chosenOf(plan);
-  const verdict = verdictOf(memory);
-  const stages = stagesJson(memory);
-  const { layout } = plan.request;
-  const printed = findings.map((finding) => printedFinding(finding, texts));
-  const rows = grouped(stages).map(({ label, stage }) => [
-    label,
-    column.bytes(stage.weightsBytes),
-    column.bytes(stage.gradientsBytes),
-    column.bytes(stage.optimizerBytes),
-    column.bytes(stage.activationsBytes),
-    column.bytes(stage.otherBytes),
-    usedText({ peakBytes: stage.peakBytes, usableBytes: usablePeakBytes(stage.capacityBytes) }),
-    column.bytes(stage.reservedBytes),
-    column.bytes(stage.cardBytes),
-    `in ${stage.peakOperation}${stage.gpu === undefined ? '' : `, ${stage.gpu}`}`,
-  ]);
-  const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', 'reserved', 'GPU memory', ''];
-  return {
-    json: {
-      version: 1,
-      stages,
-      parameters: plan.parameters,
-      schedule,
-      layout,
-      runtime: memory.runtime,
-      marginBytes: memory.marginBytes,
-      usableBytes: verdict.usableBytes,
-      fits,
-      findings: printed,
-    },
-    text: [
-      printable(`${plan.request.title}: ${formatCount(plan.parameters)} parameters, ${name}, ${plural(layout.pipeline, 'stage')}`),
-      '',
-      indented(table([heading, ...rows], [9])),
-      '',
-      `${verdictSentence(verdict)}. ${limitText(verdict)}`,
-      ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),
-    ].join('\n'),
-    exitCode: exitCodeFor(findings, fits),
-  };
-}
-
-/** Consecutive stages that read the same, as one row: `2-95`. Stages counted from 0, as launchers do. */
-function grouped(stages: readonly StageJson[]): { label: string; stage: StageJson }[] {
-  const groups: { first: number; last: number; stage: StageJson }[] = [];
-  for (const stage of stages) {
-    const group = groups.at(-1);
-    if (group !== undefined && shown(group.stage) === shown(stage)) group.last = stage.stage;
-    else groups.push({ first: stage.stage, last: stage.stage, stage });
-  }
-  return groups.map(({ first, last, stage }) => ({ label: first === last ? String(first) : `${first}-${last}`, stage }));
-}
-
-function shown({ weightsBytes, gradientsBytes, optimizerBytes, activationsBytes, otherBytes, peakBytes, gpu }: StageJson): string {
-  return [...[weightsBytes, gradientsBytes, optimizerBytes, activationsBytes, otherBytes, peakBytes].map(formatBytes), gpu].join();
-}
+export const memoryCommand = defineCommand({
+  takes: 'FILE',
+  about: 'peak memory of every stage and what it is made of',
+  options: { measured },
+  start: (asked, given) => async (terminal, texts) => {
+    const line = await withMeasured(asked, given.measured, terminal.signal, texts);
+    const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
+    return memoryAnswer(planRun(config, line.defaults, [], terminal.status), texts);
+  },
+});

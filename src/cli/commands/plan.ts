@@ -1,133 +1,97 @@
-import { planJson } from '../../core/export/plan-json';
-import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
-import { gpusText, placementText } from '../../core/cluster/groups';
-import { tightestOf } from '../../core/memory-model/profile';
-import { usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
-import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
-import { furtherParameters } from '../../core/model/multi-token-prediction';
-import { lengthsText } from '../../core/resolve/sequence-lengths';
-import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
-import { isTie } from '../../core/planner/reasons';
-import { toldAssumptions } from '../../core/spec/request';
-import { stageLayersText } from '../../core/layout-search/labels';
-import { stacksText } from '../../core/partition/stack-cut';
-import { printable } from '../../core/text';
-import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
-import { exitCodeFor, type Planned } from '../planned';
-import { schemeText } from '../scheme-text';
-import { indented, table } from '../table';
+import { freeNames } from '../../core/layout-search/problem';
+import { searchKeys, type SearchKey } from '../../core/layout-search/search-problem';
+import { quoted } from '../../core/text';
+import type { Answer } from '../answer';
+import { comparedPlansAnswer, comparedRunAnswer } from '../answers/compare';
+import { comparedSearchAnswer, isSearchedSide } from '../answers/compare-search';
+import { planAnswer } from '../answers/plan';
+import { searchAnswer } from '../answers/search';
+import { defineCommand, oneOf, refuseBoth, usage, type Line } from '../command';
+import { measured } from '../common-options';
+import { planNearby } from '../planned';
+import { namedConfig, readConfig, runConfig, withMeasured, type RunConfig } from '../read-config';
+import { readOther } from '../read-measured';
+import type { Terminal } from '../terminal';
 
-/** `terapipe plan`: the chosen way to run the step beside the others. */
-export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
-  const chosen = chosenOf(plan);
-  const printed = findings.map((finding) => printedFinding(finding, texts));
-  return {
-    json: { ...planJson(plan), findings: printed },
-    text: [planText(plan, chosen), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
-    exitCode: exitCodeFor(findings, chosen.fits),
-  };
+export const planCommand = defineCommand({
+  takes: 'FILE',
+  about: 'the best schedule that fits, with its step time, bubble and memory',
+  options: {
+    measured,
+    search: {
+      help: 'choose the layout too: tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule, recompute; what FILE sets stays, and with measured times what they were measured for',
+    },
+    free: {
+      value: 'KEY,...',
+      help: "with --search, choose these though FILE sets them: layout (sizes of groups, micro-batch, stages, schedule), all (recompute, ZeRO and offload too), or keys as tensor,pipeline,data; and say where FILE's own layout stands",
+    },
+    tokens: { value: 'N', help: 'with --search, tokens to train on (15.6e12), for GPU hours' },
+    quick: { help: 'with --search, without what would help most' },
+    compare: {
+      value: 'OTHER',
+      help: "set FILE beside another config, or beside a measured run: a Chrome trace (PyTorch's, Megatron-LM's timers, our export), step times as CSV or JSON, or a log of Megatron-LM",
+      also: {
+        value: 'best',
+        help: "set the layout of FILE beside the best one, as --search finds it (of a launcher's file with --free all); launched: the other way round",
+      },
+    },
+  },
+  start: (line, given) => {
+    const { compare, search, free: written, tokens, quick = false } = given;
+    refuseBoth(given, 'search', 'compare');
+    refuseBoth(given, 'measured', 'compare');
+    const isFreeCompared = compare !== undefined && isSearchedSide(compare);
+    const searched = (['quick', 'tokens', 'free'] as const).filter((option) => option !== 'free' || !isFreeCompared);
+    const alone = search === true ? undefined : searched.find((option) => given[option] !== undefined);
+    if (alone !== undefined) throw usage(`--${alone} is an option of plan --search`, 'give --search too');
+    const free = written === undefined ? [] : freeOf(written);
+    const options = { tokens: tokenCountOf(tokens), quick, free };
+    const [path, other] = comparedFiles(line, compare);
+    return async (terminal, texts) => {
+      const asked = await withMeasured({ ...line, path }, given.measured, terminal.signal, texts);
+      const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);
+      if (other !== undefined) return compared(config, asked, { other, free }, terminal, texts);
+      if (search === true) return searchAnswer(config, asked.defaults, options, terminal);
+      return planAnswer(await planNearby(config, asked.defaults, terminal.status), texts);
+    };
+  },
+});
+
+/** A plan beside another config's, planned with the same settings and defaults, beside a measured run, or beside what a search finds. */
+async function compared(
+  config: RunConfig,
+  line: Line,
+  { other, free }: { readonly other: string; readonly free: readonly SearchKey[] },
+  terminal: Terminal,
+  texts: Map<string, string>,
+): Promise<Answer> {
+  const { sets, defaults, profile } = line;
+  if (isSearchedSide(other)) return comparedSearchAnswer(config, other, { defaults, free }, terminal, texts);
+  const read = await readOther(other, texts, terminal.signal);
+  const planned = await planNearby(config, defaults, terminal.status);
+  if (read.kind !== 'config') return comparedRunAnswer(planned, read, other, texts);
+  const beside = await readConfig(read.source, { sets, shell: terminal.shell, withProfile: profile === null }, texts);
+  return comparedPlansAnswer(planned, await planNearby(await runConfig(beside, line, texts), defaults, terminal.status), texts);
 }
 
-function planText(plan: Plan, chosen: Candidate): string {
-  const { request, cost, parameters } = plan;
-  const { cluster, layout, model, training } = request;
-  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
-  const verdict = verdictOf(chosen.memory);
-  const { gpu } = tightestOf(chosen.memory.stages) ?? {};
-  const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
-    .filter((size) => size !== 'context' || layout.context > 1)
-    .map((size) => `${size} ${formatCount(layout[size])}`)
-    .join(' x ');
-  const parts = [
-    ['pipeline', chosen.pipelineMs],
-    ['gradient exchange', chosen.gradientExchangeMs],
-    ['optimizer', chosen.optimizerMs],
-  ] as const;
-  const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
-  const limits = limitedBy(plan.limits);
-  const further = furtherParameters(model);
-  const facts = [
-    ['step', `${formatDuration(chosen.iterationMs)}, ±${formatNumber(cost.errorPercent)} %`],
-    ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
-    ...calibrationLines(plan),
-    ['bubble', bubbleText(chosen.bubbleRate)],
-    ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
-    [
-      'memory',
-      `${usedText(verdict)} on stage ${formatCount(verdict.stage)} of ${formatCount(layout.pipeline)}${gpu === undefined ? '' : `, ${gpu}`}, ${verdictText(verdict)}`,
-    ],
-    ...stagesLine(request),
-    ...placementLines(request),
-    ['costs most', costsText(stepCosts(plan, chosen))],
-    ...(limits === null ? [] : [['limited by', limits]]),
-    ['schedule', chosen.name],
-    ['slices', schemeText(chosen.scheme)],
-  ];
-  const compared = plan.candidates.map((candidate) => [
-    `${candidate.id === plan.chosen ? '*' : isTie(plan, candidate) ? '~' : ' '} ${candidate.name}`,
-    column.duration(candidate.iterationMs),
-    bubbleText(candidate.bubbleRate, column.percent),
-    column.bytes(peakBytesOf(candidate)),
-    candidate.fits ? '' : verdictWord(candidate),
-  ]);
-  const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
-  const assumed = toldAssumptions(request.assumptions).map(({ key, value, because }) => [
-    printable(key),
-    printable(value),
-    printable(because),
-  ]);
-  const section = (title: string, body: string) => `${title}\n${indented(body)}`;
-  return [
-    printable(
-      [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
-        `on ${gpusText(cluster, gpus)}: ${sizes}${expertText(plan.request)}`,
-      ].join(' '),
-    ),
-    indented(table(facts, [1])),
-    section('Compared', table([['', 'step', 'bubble', 'memory', ''], ...compared], [4])),
-    ...(plan.reasons.length > 0 ? [section('Why', plan.reasons.map(printable).join('\n'))] : []),
-    section(
-      'Times',
-      `${printable(cost.description)}
-±${formatNumber(cost.errorPercent)} %: ${printable(cost.errorBecause)}${tied ? '; those marked ~ are within error of the chosen' : ''}`,
-    ),
-    ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
-  ].join('\n\n');
+/** Both files of `plan A --compare B`, which may be written `plan --compare A B`, in the order of the command line. */
+function comparedFiles({ path, beforePath }: Line, other: string | undefined): readonly [string, string | undefined] {
+  return other !== undefined && !isSearchedSide(other) && beforePath.has('compare') ? [other, path] : [path, other];
 }
 
-/** `, expert 8`: which GPUs of the others share out the experts; nothing for dense models. */
-function expertText({ model, layout: { tensor, expert, expertTensor = tensor } }: Plan['request']): string {
-  if (model.experts === null) return '';
-  return `, expert ${formatCount(expert)}${expertTensor === tensor ? '' : `, expert tensor ${formatCount(expertTensor)}`}`;
+function tokenCountOf(written: string | undefined): number | null {
+  if (written === undefined) return null;
+  const count = Number(written);
+  if (count >= 1 && count <= 1e18) return count;
+  throw usage(`--tokens is ${quoted(written)}`, 'give it a number from 1 to 1e18, as 15.6e12');
 }
 
-/** The cut, where the files give one or the layers are of two stacks. */
-function stagesLine(request: Plan['request']): string[][] {
-  const { stageLayers } = request.layout;
-  const stages = stacksText(request) ?? (stageLayers === undefined ? null : stageLayersText({ stageLayers }));
-  return stages === null ? [] : [['stages', stages]];
-}
-
-/** Which nodes the stages are on, where there are several kinds. */
-function placementLines({ cluster, layout }: Plan['request']): string[][] {
-  const text = placementText(cluster, layout);
-  return text === null ? [] : [['placed', text]];
-}
-
-/** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */
-function bubbleText(rate: number, format = formatPercent): string {
-  return rate > 0 && rate < 0.001 ? '< 0.1 %' : format(rate);
-}
-
-/** What a measured step made of the GPU's efficiency, and what was predicted without it. */
-function calibrationLines({ request: { calibration } }: Plan): string[][] {
-  if (calibration === undefined) return [];
-  const { iterationMs, predictedMs, before, gemmEfficiency } = calibration;
-  return [
-    [
-      'calibrated',
-      `to a measured step of ${formatDuration(iterationMs)}, predicted ${formatDuration(predictedMs)} before: GEMMs at ${formatNumber(gemmEfficiency)} of peak, not ${formatNumber(before)}`,
-    ],
-  ];
+/** Choices named one by one, or by what stands for several. */
+function freeOf(written: string): SearchKey[] {
+  const names = [...(Object.keys(freeNames) as (keyof typeof freeNames)[]), ...searchKeys];
+  const keys = written.split(',').flatMap((part): readonly SearchKey[] => {
+    const name = oneOf(names, part.trim(), 'nothing that a search chooses');
+    return name in freeNames ? freeNames[name as keyof typeof freeNames] : [name as SearchKey];
+  });
+  return [...new Set(keys)];
 }

@@ -1,80 +1,26 @@
-import type { CancelSignal } from '../../core/errors';
-import type { Baseline } from '../../core/slicing/baselines';
-import { solveSlicing, type Standing } from '../../core/slicing/solve';
-import type { Scheme } from '../../core/spec/scheme';
-import { readSolveProblem } from './solve-problem';
+import { runSolve } from '../answers/solve';
+import { solvedAnswer, standingLine } from '../answers/solve-text';
+import { defineCommand } from '../command';
+import { readInto } from '../read-config';
 
-/** A way to cut every sequence alike, and its latency. */
-export interface BaselineAnswer {
-  readonly slices: number;
-  readonly latencyMs: number;
-}
-
-/** What `terapipe solve --json` prints. Times in ms, lengths in tokens. */
-export interface SolveAnswer {
-  readonly version: 1;
-  /** With `forwardOnly` the time to the first token. */
-  readonly latencyMs: number;
-  /** Equal to `latencyMs` when `exact`. */
-  readonly lowerBoundMs: number;
-  readonly totalMs: number;
-  readonly slowestMs: number;
-  readonly exact: boolean;
-  /** `formula`: eq. 5, which is the time itself; `simulation`: stages differ so that only simulating them tells it. */
-  readonly judgedBy: 'formula' | 'simulation';
-  readonly scheme: Scheme;
-  /** Chunks of `scheme` in each round; more than one where `maximumInFlight` asks for it. */
-  readonly rounds: readonly number[];
-  /** Sequence by sequence: whole, in the best number of equal slices, in slices of equal time, of equal arithmetic (a formula's), and, for prefill, in SGLang's dynamic chunks. */
-  readonly baselines: {
-    readonly whole: number;
-    readonly uniform: BaselineAnswer;
-    readonly equalTime: BaselineAnswer;
-    readonly equalWork: BaselineAnswer | null;
-    readonly dynamicChunks: BaselineAnswer | null;
-  };
-  /** Thresholds solved. */
-  readonly evaluations: number;
-  readonly elapsedMs: number;
-}
-
-/**
- * Solves the problem in `text`, read from `file`; `clock` gives ms.
- * @throws ExpectedError as `readSolveProblem` and `solveSlicing`; CancelledError.
- */
-export function runSolve(
-  text: string,
-  file: string,
-  clock: () => number,
-  onStanding?: (standing: Standing) => void,
-  signal?: CancelSignal,
-): SolveAnswer {
-  const problem = readSolveProblem(text, file);
-  const startMs = clock();
-  const { baselines, ...solution } = solveSlicing(problem, { onStanding, signal });
-  const { latencyMs, lowerBoundMs, totalMs, slowestMs, exact, judgedBy, scheme, rounds, evaluations } = solution;
-  return {
-    version: 1,
-    latencyMs,
-    lowerBoundMs,
-    totalMs,
-    slowestMs,
-    exact,
-    judgedBy,
-    scheme,
-    rounds,
-    baselines: {
-      whole: baselines.wholeMs,
-      uniform: answerOf(baselines.uniform),
-      equalTime: answerOf(baselines.equalTime),
-      equalWork: baselines.equalWork === null ? null : answerOf(baselines.equalWork),
-      dynamicChunks: baselines.dynamicChunks === null ? null : answerOf(baselines.dynamicChunks),
+export const solveCommand = defineCommand({
+  takes: 'FILE',
+  about: 'the optimal slicing of a raw problem (batch, tokens, unit, stages, cost)',
+  options: {},
+  notes: `A problem of solve is JSON: batch, tokens, unit, stages and cost, which is a formula
+({"fixed": ms, "perToken": ms, "tile", "perTokenSquared", "perContext",
+"perTokenContext"}) or a table. It may also hold
+  minimumTokens       fewest tokens in a slice
+  multiples           numbers that slices are multiples of, as [64, 8]
+  stageFactors        how much longer than cost each stage takes, one number a stage
+  maximumInFlight     most slices in flight; a larger batch runs in rounds
+  oneScheme           true: all chunks of the batch are cut alike
+  forwardOnly         true: cost is of the forward alone (prefill)
+  tolerance           gap to the bound at which to stop, as 0.001 (0: only when proved)`,
+  start:
+    ({ path }) =>
+    async (terminal, texts) => {
+      const { file, text } = await readInto(texts, path);
+      return solvedAnswer(runSolve(text, file, terminal.clock, standingLine(terminal), terminal.signal));
     },
-    evaluations,
-    elapsedMs: clock() - startMs,
-  };
-}
-
-function answerOf({ slices, latencyMs }: Baseline): BaselineAnswer {
-  return { slices, latencyMs };
-}
+});

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { checkAnswer } from '../../../src/cli/commands/check';
+import { checkAnswer } from '../../../src/cli/answers/check';
 import { readReferenced, referencedPath } from '../../../src/cli/read-file';
 import type { PrintedFinding } from '../../../src/cli/answer';
 

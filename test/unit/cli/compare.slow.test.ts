@@ -135,7 +135,7 @@ describe('terapipe plan --compare', () => {
       [['plan', config, '--compare', 'nothing.json'], /^nothing\.json:1:1: .* does not exist/],
       [['plan', config, '--compare', 'times.csv', '--free', 'all'], /--free is an option of plan --search/],
       [['plan', config, '--compare', 'times.csv', '--search'], /--search and --compare do different things/],
-      [['memory', config, '--compare', 'times.csv'], /--compare is an option of profile or plan, not of memory/],
+      [['memory', config, '--compare', 'times.csv'], /--compare is an option of plan or profile, not of memory/],
     ] as const) {
       const { err, exitCode } = await cli.run(args);
       assert.equal(exitCode, 2, args.join(' '));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { simulateAnswer, type SimulateAnswer } from '../../../src/cli/commands/simulate';
+import { simulateAnswer, type SimulateAnswer } from '../../../src/cli/answers/simulate';
 import { ExpectedError } from '../../../src/core/errors';
 
 const equal = { forwardMs: 1, backwardInputMs: 1, backwardWeightMs: 1 };

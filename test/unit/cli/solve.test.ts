@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { runSolve, type SolveAnswer } from '../../../src/cli/commands/solve';
+import { runSolve, type SolveAnswer } from '../../../src/cli/answers/solve';
 import { ExpectedError } from '../../../src/core/errors';
 import { bruteForce } from '../../property/brute-force';
 import type { SlicingProblem } from '../../../src/core/slicing/problem';

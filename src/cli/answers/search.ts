@@ -9,6 +9,7 @@ import { resolveRun } from '../../core/resolve/resolve';
 import { answerSearch, type SearchStanding } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { searchProblemOf } from '../../core/layout-search/problem';
+import type { SearchKey } from '../../core/layout-search/search-problem';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepPartNames, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
@@ -16,11 +17,21 @@ import { layoutText, stageLayersText } from '../../core/layout-search/labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
-import type { SearchingOptions } from '../arguments';
-import { placed, requireRun } from '../planned';
+import { placed } from '../planned';
+import { requireRun } from '../read-config';
 import type { Terminal } from '../terminal';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
+
+/** What `plan --search` takes besides. */
+interface SearchingOptions {
+  /** Tokens to train on, for GPU hours. */
+  readonly tokens: number | null;
+  /** Leave out what would help. */
+  readonly quick: boolean;
+  /** Searched though FILE sets them. */
+  readonly free: readonly SearchKey[];
+}
 
 type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock'>;
 

@@ -7,10 +7,19 @@ import { requestOf } from '../../core/layout-search/request-of';
 import type { SearchKey } from '../../core/layout-search/search-problem';
 import { layoutText } from '../../core/layout-search/labels';
 import type { Answer, Texts } from '../answer';
-import type { SearchedSide } from '../arguments';
-import { judgedFindings, placed, requireRun } from '../planned';
+import { judgedFindings, placed } from '../planned';
+import { requireRun } from '../read-config';
 import { comparedPlansAnswer } from './compare';
 import { searchLayouts } from './search';
+
+/** What `--compare` may name instead of a file: sides of a search. */
+const searchedSides = ['launched', 'best'] as const;
+type SearchedSide = (typeof searchedSides)[number];
+
+/** Whether `--compare` asks for a search; a file of that name is `./best`. */
+export function isSearchedSide(name: string): name is SearchedSide {
+  return (searchedSides as readonly string[]).includes(name);
+}
 
 /**
  * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, beside the best that a search finds; `launched`: the other way round.

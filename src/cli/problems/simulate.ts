@@ -6,7 +6,7 @@ import { closest } from '../../core/formats/suggest';
 import { ExpectedError } from '../../core/errors';
 import type { PassMemory, PassTimes } from '../../core/schedules/kind';
 import { scheduleKinds, scheduleNames } from '../../core/schedules/registry';
-import { missing, openProblem, placeIn, refuseUnknown, required } from './problem-section';
+import { missing, openProblem, placeIn, refuseUnknown, required } from './section';
 import { formatNumber } from '../../core/format';
 import type { Place } from '../../core/spec/located';
 import * as v from 'valibot';

@@ -1,7 +1,9 @@
 import { formatDuration, formatPercent, plural } from '../../core/format';
+import type { Standing } from '../../core/slicing/solve';
 import type { Answer } from '../answer';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
+import type { Terminal } from '../terminal';
 import type { BaselineAnswer, SolveAnswer } from './solve';
 
 /** `terapipe solve` in words beside its JSON. */
@@ -33,4 +35,19 @@ function schemesOf({ scheme, rounds }: SolveAnswer): string[] {
   if (rounds.length === 1) return [schemeText(scheme)];
   let from = 0;
   return rounds.map((chunks, index) => `round ${index + 1}: ${schemeText(scheme.slice(from, (from += chunks)))}`);
+}
+
+/** Milliseconds between two lines on how far a solution is. */
+const standingEveryMs = 500;
+
+/** Says how far a long solution is: nothing on short ones. */
+export function standingLine({ clock, progress }: Terminal): (standing: Standing) => void {
+  let saidMs = clock();
+  return ({ latencyMs, lowerBoundMs }) => {
+    if (clock() - saidMs < standingEveryMs) return;
+    saidMs = clock();
+    progress(
+      `best ${formatDuration(latencyMs)}, at least ${formatDuration(lowerBoundMs)}, gap ${formatPercent(1 - lowerBoundMs / latencyMs)}`,
+    );
+  };
 }

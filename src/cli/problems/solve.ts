@@ -7,7 +7,7 @@ import { ExpectedError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
 import type { Place } from '../../core/spec/located';
 import { unitCount, unitOf, type SliceMs, type SlicingProblem } from '../../core/slicing/problem';
-import { missing, openProblem, placeIn, refuseUnknown, required } from './problem-section';
+import { missing, openProblem, placeIn, refuseUnknown, required } from './section';
 import * as v from 'valibot';
 
 const problemKeys = [

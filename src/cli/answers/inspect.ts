@@ -1,0 +1,135 @@
+import { layoutFields, trainingFields } from '../../core/formats/terapipe/fields';
+import { plain } from '../../core/formats/terapipe/section';
+import type { FactName } from '../../core/formats/facts';
+import { parametersOf } from '../../core/formats/huggingface/count';
+import type { Run } from '../../core/formats/run';
+import type { WrittenModel } from '../../core/formats/written-model';
+import { formatCount } from '../../core/format';
+import { valuesOf, type Source } from '../../core/spec/located';
+import { hasAttention } from '../../core/model/mixers';
+import { printable } from '../../core/text';
+import type { Answer } from '../answer';
+import { indented, table } from '../table';
+
+/** `terapipe inspect`: what the files say and the defaults of their format; null for the rest. */
+export function inspectAnswer(run: Run): Answer {
+  const sections = {
+    model: { ...modelOf(run), ...beside(run), parameters: parametersOf(run) },
+    layout: { ...nulls(layoutFields), ...plain(run.layout) },
+    training: { ...nulls(trainingFields), ...plain(run.training) },
+    cluster: {
+      gpu: run.gpu?.value.name ?? null,
+      memoryBytes: run.gpu?.value.memoryBytes ?? null,
+      nodes: run.nodes?.value ?? null,
+      gpusPerNode: run.gpusPerNode?.value ?? null,
+      groups:
+        run.groups?.value.map(({ gpu, nodes, gpusPerNode }) => ({ gpu: gpu.name, memoryBytes: gpu.memoryBytes, nodes, gpusPerNode })) ??
+        null,
+    },
+    slicing: { unit: run.unit?.value ?? null, scheme: run.scheme?.value ?? null },
+  };
+  const rows = [
+    ...Object.entries(run.model).map(([key, { value, source }]) =>
+      isUnsaid(run, key) ? [key, '-', notSaid(run, key, value)] : [key, valueText(value), sourceText(source)],
+    ),
+    ...besideFacts.flatMap((name) => {
+      const fact = run.facts?.[name];
+      return fact === undefined ? [] : [[name, valueText(fact.value), sourceText(fact.source)]];
+    }),
+  ];
+  const given = (['layout', 'training', 'cluster', 'slicing'] as const).flatMap((name) => {
+    const known = Object.entries<unknown>(sections[name]).filter(([, value]) => value !== null);
+    return known.length === 0
+      ? []
+      : ['', name, indented(table(known.map(([key, value]) => [key, valueText(value)]), [1]))]; // prettier-ignore
+  });
+  return {
+    json: { version: 1, format: run.format, ...sections, schedule: run.schedule?.value ?? null, files: run.files },
+    text: [
+      printable(
+        `${run.title}: ${run.format}${sections.model.parameters === null ? '' : `, ${formatCount(sections.model.parameters)} parameters`}`,
+      ),
+      ...(run.unplanned === undefined ? [] : [printable(run.unplanned.message)]),
+      '',
+      'model',
+      indented(table(rows, [1, 2])),
+      ...given,
+    ].join('\n'),
+    exitCode: 0,
+  };
+}
+
+/** What is said of the model beside the sizes that planning takes. */
+const besideFacts = [
+  ...([
+    'flavor',
+    'vocabDivisor',
+    'sharedExperts',
+    'sharedExpertFfn',
+    'firstDenseLayers',
+    'denseLayers',
+    'moeLayerFrequency',
+    'decoderSparseStep',
+  ] as const),
+  ...(['latentAttention', 'qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'mtpLayers'] as const),
+  ...(['slidingWindow', 'slidingWindowActive', 'attentionKinds', 'hybridPattern', 'decoderLayers'] as const),
+  ...(['stateKind', 'stateHeads', 'stateHeadDim', 'stateDim', 'stateGroups', 'stateStepRank', 'stateConvolution'] as const),
+] as const satisfies readonly FactName[];
+
+function beside({ facts }: Run): Record<(typeof besideFacts)[number], unknown> {
+  return Object.fromEntries(besideFacts.map((name) => [name, facts?.[name]?.value ?? null])) as Record<
+    (typeof besideFacts)[number],
+    unknown
+  >;
+}
+
+const attentionSizes: ReadonlySet<string> = new Set<keyof WrittenModel>(['heads', 'kvHeads', 'headDim']);
+
+/** Null for what planning assumes though nothing says it. */
+function modelOf(run: Run): Record<keyof WrittenModel, unknown> {
+  const values: Record<string, unknown> = valuesOf<WrittenModel>(run.model);
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isUnsaid(run, key) ? null : value])) as Record<
+    keyof WrittenModel,
+    unknown
+  >;
+}
+
+function isUnsaid({ model, unsaid }: Run, key: string): boolean {
+  return unsaid?.some((name) => name === key && model[name].source.kind === 'default') === true;
+}
+
+function notSaid({ unplanned, traits }: Run, key: string, value: unknown): string {
+  const kinds = traits?.layerKinds;
+  if (
+    key === 'ffn'
+      ? kinds?.every(({ feedForward }) => feedForward === 'none')
+      : attentionSizes.has(key) && kinds?.some(hasAttention) === false
+  )
+    return 'in no layer';
+  return unplanned === undefined ? `not said; planned as ${valueText(value)}` : 'not said';
+}
+
+function sourceText(source: Source): string {
+  return source.kind === 'default' ? source.because : source.kind === 'override' ? 'set' : '';
+}
+
+function nulls(fields: object): Record<string, null> {
+  return Object.fromEntries(Object.keys(fields).map((key) => [key, null]));
+}
+
+/** Exact: this is where one looks a size up. */
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return printable(runs(value.map((item) => (typeof item === 'object' ? JSON.stringify(item) : String(item)))));
+  return printable(typeof value === 'number' ? value.toLocaleString('en-US') : typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+/** A list with its repetitions counted: `5 x sliding_attention, full_attention`. */
+function runs(items: readonly string[]): string {
+  const counted: { readonly item: string; count: number }[] = [];
+  for (const item of items) {
+    const last = counted.at(-1);
+    if (last?.item === item) last.count += 1;
+    else counted.push({ item, count: 1 });
+  }
+  return counted.map(({ item, count }) => (count === 1 ? item : `${count} x ${item}`)).join(', ');
+}

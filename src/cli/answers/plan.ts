@@ -1,0 +1,133 @@
+import { planJson } from '../../core/export/plan-json';
+import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import { gpusText, placementText } from '../../core/cluster/groups';
+import { tightestOf } from '../../core/memory-model/profile';
+import { usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
+import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { furtherParameters } from '../../core/model/multi-token-prediction';
+import { lengthsText } from '../../core/resolve/sequence-lengths';
+import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
+import { isTie } from '../../core/planner/reasons';
+import { toldAssumptions } from '../../core/spec/request';
+import { stageLayersText } from '../../core/layout-search/labels';
+import { stacksText } from '../../core/partition/stack-cut';
+import { printable } from '../../core/text';
+import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
+import { exitCodeFor, type Planned } from '../planned';
+import { schemeText } from '../scheme-text';
+import { indented, table } from '../table';
+
+/** `terapipe plan`: the chosen way to run the step beside the others. */
+export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
+  const chosen = chosenOf(plan);
+  const printed = findings.map((finding) => printedFinding(finding, texts));
+  return {
+    json: { ...planJson(plan), findings: printed },
+    text: [planText(plan, chosen), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
+    exitCode: exitCodeFor(findings, chosen.fits),
+  };
+}
+
+function planText(plan: Plan, chosen: Candidate): string {
+  const { request, cost, parameters } = plan;
+  const { cluster, layout, model, training } = request;
+  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  const verdict = verdictOf(chosen.memory);
+  const { gpu } = tightestOf(chosen.memory.stages) ?? {};
+  const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
+    .filter((size) => size !== 'context' || layout.context > 1)
+    .map((size) => `${size} ${formatCount(layout[size])}`)
+    .join(' x ');
+  const parts = [
+    ['pipeline', chosen.pipelineMs],
+    ['gradient exchange', chosen.gradientExchangeMs],
+    ['optimizer', chosen.optimizerMs],
+  ] as const;
+  const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
+  const limits = limitedBy(plan.limits);
+  const further = furtherParameters(model);
+  const facts = [
+    ['step', `${formatDuration(chosen.iterationMs)}, ±${formatNumber(cost.errorPercent)} %`],
+    ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
+    ...calibrationLines(plan),
+    ['bubble', bubbleText(chosen.bubbleRate)],
+    ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
+    [
+      'memory',
+      `${usedText(verdict)} on stage ${formatCount(verdict.stage)} of ${formatCount(layout.pipeline)}${gpu === undefined ? '' : `, ${gpu}`}, ${verdictText(verdict)}`,
+    ],
+    ...stagesLine(request),
+    ...placementLines(request),
+    ['costs most', costsText(stepCosts(plan, chosen))],
+    ...(limits === null ? [] : [['limited by', limits]]),
+    ['schedule', chosen.name],
+    ['slices', schemeText(chosen.scheme)],
+  ];
+  const compared = plan.candidates.map((candidate) => [
+    `${candidate.id === plan.chosen ? '*' : isTie(plan, candidate) ? '~' : ' '} ${candidate.name}`,
+    column.duration(candidate.iterationMs),
+    bubbleText(candidate.bubbleRate, column.percent),
+    column.bytes(peakBytesOf(candidate)),
+    candidate.fits ? '' : verdictWord(candidate),
+  ]);
+  const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
+  const assumed = toldAssumptions(request.assumptions).map(({ key, value, because }) => [
+    printable(key),
+    printable(value),
+    printable(because),
+  ]);
+  const section = (title: string, body: string) => `${title}\n${indented(body)}`;
+  return [
+    printable(
+      [
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
+        `on ${gpusText(cluster, gpus)}: ${sizes}${expertText(plan.request)}`,
+      ].join(' '),
+    ),
+    indented(table(facts, [1])),
+    section('Compared', table([['', 'step', 'bubble', 'memory', ''], ...compared], [4])),
+    ...(plan.reasons.length > 0 ? [section('Why', plan.reasons.map(printable).join('\n'))] : []),
+    section(
+      'Times',
+      `${printable(cost.description)}
+±${formatNumber(cost.errorPercent)} %: ${printable(cost.errorBecause)}${tied ? '; those marked ~ are within error of the chosen' : ''}`,
+    ),
+    ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
+  ].join('\n\n');
+}
+
+/** `, expert 8`: which GPUs of the others share out the experts; nothing for dense models. */
+function expertText({ model, layout: { tensor, expert, expertTensor = tensor } }: Plan['request']): string {
+  if (model.experts === null) return '';
+  return `, expert ${formatCount(expert)}${expertTensor === tensor ? '' : `, expert tensor ${formatCount(expertTensor)}`}`;
+}
+
+/** The cut, where the files give one or the layers are of two stacks. */
+function stagesLine(request: Plan['request']): string[][] {
+  const { stageLayers } = request.layout;
+  const stages = stacksText(request) ?? (stageLayers === undefined ? null : stageLayersText({ stageLayers }));
+  return stages === null ? [] : [['stages', stages]];
+}
+
+/** Which nodes the stages are on, where there are several kinds. */
+function placementLines({ cluster, layout }: Plan['request']): string[][] {
+  const text = placementText(cluster, layout);
+  return text === null ? [] : [['placed', text]];
+}
+
+/** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */
+function bubbleText(rate: number, format = formatPercent): string {
+  return rate > 0 && rate < 0.001 ? '< 0.1 %' : format(rate);
+}
+
+/** What a measured step made of the GPU's efficiency, and what was predicted without it. */
+function calibrationLines({ request: { calibration } }: Plan): string[][] {
+  if (calibration === undefined) return [];
+  const { iterationMs, predictedMs, before, gemmEfficiency } = calibration;
+  return [
+    [
+      'calibrated',
+      `to a measured step of ${formatDuration(iterationMs)}, predicted ${formatDuration(predictedMs)} before: GEMMs at ${formatNumber(gemmEfficiency)} of peak, not ${formatNumber(before)}`,
+    ],
+  ];
+}

@@ -1,0 +1,231 @@
+import path from 'node:path';
+import { ExpectedError } from '../../core/errors';
+import { column, formatBytes, formatCount, formatNumber, plural } from '../../core/format';
+import type { ResolveDefaults } from '../../core/resolve/defaults';
+import { resolveRun } from '../../core/resolve/resolve';
+import type { Run } from '../../core/formats/run';
+import { importTimes } from '../../core/slice-times/csv';
+import { importedFor } from '../../core/slice-times/imported';
+import { compareProfiles } from '../../core/slice-times/match';
+import type { FitError, Profile, ProviderName, Sample } from '../../core/spec/profile';
+import { printable } from '../../core/text';
+import { profileRequest, type ProfileRun } from '../../profiler/profile-run';
+import { profilesFolder, readProfile, writeProfile } from '../../profiler/store';
+import type { Answer } from '../answer';
+import { standardInput, type SourceText } from '../read-file';
+import type { Terminal } from '../terminal';
+import { indented, table } from '../table';
+
+/** How a layer is measured. */
+interface ProfilingOptions {
+  /** Null: the first that loads, in the order of `providerNames`. */
+  readonly provider: ProviderName | null;
+  readonly budgetMs: number;
+  /** File (`.json`) or folder; null: where profiles of the config lie. */
+  readonly out: string | null;
+  /** CPU threads inside an operator. */
+  readonly threads: number;
+}
+
+/**
+ * `terapipe profile`: measures the layer of a config and saves the profile. Progress goes to `terminal.err`.
+ * @throws ExpectedError as `resolveRun` and `profileRequest`; CancelledError.
+ */
+export async function profileAnswer(
+  run: Run,
+  { provider, budgetMs, threads, out }: ProfilingOptions,
+  defaults: ResolveDefaults,
+  terminal: Terminal,
+): Promise<Answer> {
+  const request = resolveRun(withoutProfile(run), defaults);
+  const done = await profileRequest(request, {
+    provider,
+    budgetMs,
+    threads,
+    childFile: terminal.profilerFile,
+    libraryPath: [],
+    target: out ?? profilesFolder(run.file),
+    precisionFixed: run.training.precision !== undefined,
+    signal: terminal.signal,
+    clock: terminal.clock,
+    now: terminal.now,
+    onProgress: ({ doing, fraction }) => {
+      terminal.progress(`${formatNumber(100 * fraction)} % of the budget: ${doing}`);
+    },
+  });
+  return profiledAnswer(done, run.file);
+}
+
+/** A profile is of the layer and the machine, whatever profile the plan uses. */
+function withoutProfile(run: Run): Run {
+  return { ...run, profile: { value: null, source: { kind: 'override' } } };
+}
+
+/** What `profile` prints about a profile that was measured or imported. */
+function profiledAnswer({ profile, file, saveError, refused }: ProfileRun, config: string): Answer {
+  const { status, fit, errors } = profile;
+  return {
+    json: {
+      version: 1,
+      provider: profile.provider,
+      device: profile.device,
+      layer: { ...profile.shape, tensor: profile.tensor, precision: profile.precision, attention: profile.attention },
+      samples: profile.samples.layer,
+      ends: { embedding: profile.samples.embedding, head: profile.samples.head },
+      skipped: profile.skipped,
+      fit:
+        fit === null || errors === null
+          ? null
+          : {
+              coefficients: fit,
+              meanError: Math.max(errors.forward.meanPercent, errors.backward.meanPercent) / 100,
+              maxError: Math.max(errors.forward.maxPercent, errors.backward.maxPercent) / 100,
+              forward: shares(errors.forward),
+              backward: shares(errors.backward),
+            },
+      profilePath: file,
+      status,
+      error: profile.error ?? saveError?.message ?? null,
+      seconds: profile.seconds,
+      twoLayerRatio: profile.twoLayerRatio,
+      warnings: profile.warnings,
+      refused,
+      versions: profile.versions,
+    },
+    text: profileText(profile, file, saveError, refused, config),
+    exitCode: status === 'complete' && saveError === null ? 0 : 1,
+  };
+}
+
+/** Errors as shares: 0.012 is 1.2 %. */
+function shares({ meanPercent, maxPercent, cells, method }: FitError): object {
+  return { meanError: meanPercent / 100, maxError: maxPercent / 100, cells, method };
+}
+
+function profileText(
+  profile: Profile,
+  file: string | null,
+  saveError: ExpectedError | null,
+  refused: ProfileRun['refused'],
+  config: string,
+): string {
+  const { device, provider, shape, errors, samples, attention, precision } = profile;
+  const facts = [
+    [
+      'device',
+      `${device.name}${device.memoryBytes === null ? '' : `, ${formatBytes(device.memoryBytes)}`}${provider === null ? '' : `, ${provider} provider`}`,
+    ],
+    [
+      'layer',
+      `hidden ${formatCount(shape.hidden)}, ${plural(shape.heads, 'head')} of ${formatCount(shape.headDim)}, feed-forward ${formatCount(shape.ffn)}${shape.experts === null ? '' : ` x ${plural(shape.experts.count, 'expert')}`}, tensor ${formatCount(profile.tensor)}, ${precision}`,
+    ],
+    ['attention', `${attention.forward} forward, ${attention.backward} backward`],
+    [
+      'samples',
+      `${plural(samples.layer.length, 'slice')} up to ${formatCount(profile.sequenceLength)} tokens in ${formatNumber(profile.seconds)} s`,
+    ],
+    ...(errors === null
+      ? []
+      : [
+          ['forward', errorText(errors.forward)],
+          ['backward', errorText(errors.backward)],
+        ]),
+    ...(profile.twoLayerRatio === null ? [] : [['two layers', `${formatNumber(profile.twoLayerRatio)} times one`]]),
+  ];
+  const notes = [
+    ...(profile.error === null ? [] : [`stopped: ${profile.error}${samples.layer.length === 0 ? '' : '; the samples so far are kept'}`]),
+    ...(saveError === null ? [] : [`not saved: ${saveError.message}; ${saveError.remedy}`]),
+    ...profile.warnings,
+    ...profile.skipped.map(
+      ({ part, tokens, context, detail }) => `skipped ${part} of ${formatCount(tokens)} tokens after ${formatCount(context)}: ${detail}`,
+    ),
+  ];
+  const section = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [`${title}\n${indented(lines.map(printable).join('\n'))}`];
+  return [
+    printable(`${profile.title}: measured slice times`),
+    indented(
+      table(
+        facts.map((row) => row.map(printable)),
+        [1],
+      ),
+    ),
+    indented(timesTable(profile)),
+    ...section('Distrust', notes),
+    ...section(
+      'Not used',
+      refused.map(({ provider: name, reason, remedy }) => `${name}: ${reason}; ${remedy}`),
+    ),
+    ...(file === null
+      ? []
+      : [
+          `Saved as ${file}\n${profile.fit === null ? 'Too few samples to plan with: give it a larger --budget' : `Plan with it: terapipe plan ${config === standardInput ? '-' : config} --profile ${file}`}`,
+        ]),
+  ].join('\n\n');
+}
+
+function errorText({ meanPercent, maxPercent, cells, method }: FitError): string {
+  const judged = method === 'hold-out' ? 'cells the fit never saw' : 'samples left out in turn';
+  return `fit off by ${formatNumber(meanPercent)} % mean, ${formatNumber(maxPercent)} % worst, on ${formatCount(cells)} ${judged}`;
+}
+
+/** Whole table without context: where short slices stop paying. */
+function timesTable({ samples }: Profile): string {
+  const rows = samples.layer
+    .filter(({ batch, context }) => batch === 1 && context === 0)
+    .sort((a, b) => a.tokens - b.tokens)
+    .map((sample) => [
+      formatCount(sample.tokens),
+      column.duration(sample.forwardMs),
+      column.duration(sample.backwardMs),
+      formatCount(tokensPerSecond(sample)),
+    ]);
+  return table([['tokens', 'forward', 'backward', 'tokens/s'], ...rows], []);
+}
+
+function tokensPerSecond({ tokens, forwardMs, backwardMs }: Sample): number {
+  return (1000 * tokens) / (forwardMs + backwardMs);
+}
+
+/**
+ * `terapipe profile --compare`: two profiles of one layer beside each other.
+ * @throws ExpectedError `profile-not-comparable`, and as `readProfile`.
+ */
+export async function comparisonAnswer(file: string, otherFile: string): Promise<Answer> {
+  const [one, other] = [await readProfile(file), await readProfile(otherFile)];
+  const comparison = compareProfiles(one.profile, other.profile);
+  if ('reason' in comparison)
+    throw new ExpectedError(
+      'profile-not-comparable',
+      `The profiles are of different layers: ${comparison.reason}`,
+      'compare profiles of one layer',
+    );
+  const { ratio, byTokens } = comparison;
+  const names = [one, other].map(({ file: name, profile }) => `${path.basename(name)} (${profile.device.name})`);
+  return {
+    json: { version: 1, files: [file, otherFile], ...comparison },
+    text: [
+      printable(`${names[1] ?? ''} takes ${formatNumber(ratio)} times as long as ${names[0] ?? ''}`),
+      indented(table([['tokens', 'times'], ...byTokens.map((row) => [formatCount(row.tokens), formatNumber(row.ratio)])], [])),
+    ].join('\n\n'),
+    exitCode: 0,
+  };
+}
+
+/**
+ * `terapipe profile --import`: times measured elsewhere as a profile of the config's layer.
+ * @throws ExpectedError as `importTimes`, placed in the CSV, and as `writeProfile`.
+ */
+export async function importAnswer(
+  run: Run,
+  { file: csv, text }: SourceText,
+  defaults: ResolveDefaults,
+  { device, out, now }: { readonly device: string | null; readonly out: string | null; readonly now: string },
+): Promise<Answer> {
+  const request = resolveRun(withoutProfile(run), defaults);
+  if (device === null && request.cluster.groups !== undefined)
+    throw new ExpectedError('profile-device', 'The cluster has several kinds of GPUs, and the times are of one', 'name it with --device');
+  const profile = importTimes(text, csv, importedFor(request, device ?? request.cluster.gpu.name, now));
+  const file = await writeProfile(out ?? profilesFolder(run.file), profile);
+  return profiledAnswer({ profile, file, saveError: null, refused: [] }, run.file);
+}

@@ -1,0 +1,94 @@
+import { closest } from '../core/formats/suggest';
+import { ExpectedError } from '../core/errors';
+import type { ResolveDefaults } from '../core/resolve/defaults';
+import { orList, quoted } from '../core/text';
+import type { Answer } from './answer';
+import type { Terminal } from './terminal';
+
+/** An option, as it is written and as the help tells it. */
+export interface Option {
+  /** What stands for its value in the help, as `SECONDS`; left out: it takes none. */
+  readonly value?: string;
+  /** What it does, which the help breaks into lines; a list is of lines as they are. */
+  readonly help: string | readonly string[];
+  /** Its letter. */
+  readonly short?: string;
+  /** A value that means something else, and what. */
+  readonly also?: { readonly value: string; readonly help: string };
+}
+
+export type Options = Readonly<Record<string, Option>>;
+
+/** What was given of some options: a text for each that takes a value, true for each that takes none. */
+export type Given<O extends Options = Options> = {
+  readonly [Name in keyof O]?: string extends Name ? string | true : O[Name] extends { readonly value: string } ? string : true;
+};
+
+/** What every command is told. */
+export interface Line {
+  /** FILE; `-` for standard input. */
+  readonly path: string;
+  /** All paths: more than one of a command that takes `PATH...`. */
+  readonly paths: readonly string[];
+  /** `key=value` settings over what the files say, in order. */
+  readonly sets: readonly string[];
+  /** For what no file says. */
+  readonly defaults: ResolveDefaults;
+  /** A profile to plan with, over what the files say; `none`: none. */
+  readonly profile: string | null;
+  /** Options that stand before FILE. */
+  readonly beforePath: ReadonlySet<string>;
+}
+
+/** Does what a command line asks for; `texts` keeps every text that is read, for messages. */
+export type Run = (terminal: Terminal, texts: Map<string, string>) => Promise<Answer>;
+
+/** A command of the terminal face: its options, its help, and what it does. */
+export interface Command<O extends Options = Options> {
+  readonly takes: 'FILE' | 'PATH...';
+  /** What it answers, in a few words. */
+  readonly about: string;
+  /** Besides those of all commands. Commands that share an option name the same object. */
+  readonly options: O;
+  /** Further help: lines as they are. */
+  readonly notes?: string;
+  /**
+   * Understands the options, before anything is read. (As a method, so that a list may hold commands of different options: the parser gives each what its options say.)
+   * @throws ExpectedError `usage`.
+   */
+  start(line: Line, given: Given<O>): Run;
+}
+
+/** A command whose `start` knows the types of its options. */
+export function defineCommand<const O extends Options>(definition: Command<O>): Command<O> {
+  return definition;
+}
+
+/** A command line that cannot be understood. */
+export function usage(message: string, remedy: string): ExpectedError {
+  return new ExpectedError('usage', message, remedy);
+}
+
+/** A whole number from 1, as written; null where nothing is. @throws ExpectedError `usage`. */
+export function countOf(option: string, written: string | undefined): number | null {
+  if (written === undefined) return null;
+  const count = Number(written);
+  if (!/^\d+$/.test(written) || count < 1 || count > 1_000_000)
+    throw usage(`${option} is ${quoted(written)}`, 'give it a whole number from 1 to 1,000,000');
+  return count;
+}
+
+/** The one of `names` that is written. @param isNot what another name is, as `no provider`. @throws ExpectedError `usage`. */
+export function oneOf<Name extends string>(names: readonly Name[], written: string, isNot: string): Name {
+  const found = names.find((name) => name === written);
+  if (found !== undefined) return found;
+  const meant = closest(written, names);
+  const choices = orList(names);
+  throw usage(`${quoted(written)} is ${isNot}`, meant === null ? `use ${choices}` : `did you mean ${meant}? There are ${choices}`);
+}
+
+/** Refuses options that do different things. @throws ExpectedError `usage`. */
+export function refuseBoth<O extends Options>(given: Given<O>, one: keyof O & string, other: keyof O & string): void {
+  if (given[one] !== undefined && given[other] !== undefined)
+    throw usage(`--${one} and --${other} do different things`, 'give one of them');
+}

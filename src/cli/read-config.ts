@@ -1,0 +1,102 @@
+import { ExpectedError } from '../core/errors';
+import { parseDuration } from '../core/format';
+import type { LauncherReader } from '../core/formats/facts';
+import { applyOverrides } from '../core/formats/overrides';
+import type { ReadReferenced, Run } from '../core/formats/run';
+import { loadConfig, type LoadedConfig } from '../core/load/load-config';
+import { parseProfile } from '../core/slice-times/file';
+import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
+import type { Line } from './command';
+import { readNamedFile, readReferenced, type SourceText } from './read-file';
+import { measuredStepMs } from './read-measured';
+import type { Terminal } from './terminal';
+
+/** How a config is read. */
+export interface ReadingOptions {
+  /** `key=value` over what the files say. */
+  readonly sets: readonly string[];
+  readonly shell: () => Promise<LauncherReader>;
+  readonly withProfile?: boolean;
+}
+
+/**
+ * Reads a config with what it refers to, `texts` keeping every text for messages.
+ * @throws ExpectedError as `loadConfig` and `applyOverrides`.
+ */
+export async function readConfig(
+  { file, text }: SourceText,
+  { sets, shell, ...options }: ReadingOptions,
+  texts: Map<string, string>,
+): Promise<LoadedConfig> {
+  texts.set(file, text);
+  const config = await loadConfig(file, text, { read: referencedInto(texts), shell }, options);
+  return config.run === null ? config : { ...config, run: applyOverrides(config.run, sets) };
+}
+
+/**
+ * The config that a command line names, or what an ONNX model says.
+ * @param source its text, where it is read already. @param withProfile whether to read the profile that it names.
+ * @throws ExpectedError as `readNamedFile`, `readConfig` and `runOfOnnx`.
+ */
+export async function namedConfig(
+  { path, sets, profile }: Line,
+  { shell, signal }: Terminal,
+  texts: Map<string, string>,
+  { source, withProfile = profile === null }: { readonly source?: SourceText | undefined; readonly withProfile?: boolean } = {},
+): Promise<LoadedConfig> {
+  if (!isOnnx(path)) return readConfig(source ?? (await readNamedFile(path)), { sets, shell, withProfile }, texts);
+  const run = applyOverrides(await runOfOnnx(path, signal), sets);
+  return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };
+}
+
+/** A config whose run is there, so that it can be planned. */
+export type RunConfig = LoadedConfig & { readonly run: Run };
+
+/** A config with its run, which is planned with the profile that the command line names. @throws ExpectedError as `requireRun` and `readProfile`. */
+export async function runConfig(config: LoadedConfig, { profile: file }: Line, texts: Map<string, string>): Promise<RunConfig> {
+  const run = requireRun(config);
+  if (file === null) return { ...config, run };
+  const source = { kind: 'override' } as const;
+  if (file === 'none') return { ...config, run: { ...run, profile: { value: null, source } } };
+  const { text } = await readInto(texts, file);
+  return { ...config, run: { ...run, profile: { value: { file, profile: parseProfile(text, file) }, source } } };
+}
+
+/** The run of a config. @throws ExpectedError when the sizes of its model are nowhere. */
+export function requireRun({ run, noRun }: LoadedConfig): Run {
+  if (run !== null) return run;
+  throw noRun ?? new ExpectedError('config-model-incomplete', 'There is no model to plan', 'name a model config');
+}
+
+/** A command line with what `--measured` sets: the step that it tells, or the median of the file that it names. @throws ExpectedError as `measuredStepMs`. */
+export async function withMeasured(
+  line: Line,
+  written: string | undefined,
+  signal: AbortSignal,
+  texts: Map<string, string>,
+): Promise<Line> {
+  if (written === undefined) return line;
+  const ms = parseDuration(written) ?? (await measuredStepMs(written, texts, signal));
+  return { ...line, sets: [...line.sets, `calibration.iterationMs=${ms}`] };
+}
+
+/** An ONNX model: binary, and read in pieces. */
+export function isOnnx(path: string): boolean {
+  return /\.onnx$/i.test(path);
+}
+
+/** Reads a file that the command line names. @throws ExpectedError as `readNamedFile`. */
+export async function readInto(texts: Map<string, string>, name: string): Promise<SourceText> {
+  const source = await readNamedFile(name);
+  texts.set(source.file, source.text);
+  return source;
+}
+
+/** A reader of files that others name. */
+export function referencedInto(texts: Map<string, string>): ReadReferenced {
+  return async (from, name) => {
+    const source = await readReferenced(from, name);
+    texts.set(source.file, source.text);
+    return source;
+  };
+}

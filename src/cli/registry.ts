@@ -1,0 +1,23 @@
+import type { Command } from './command';
+import { checkCommand } from './commands/check';
+import { elasticCommand } from './commands/elastic';
+import { exportCommand } from './commands/export';
+import { inspectCommand } from './commands/inspect';
+import { memoryCommand } from './commands/memory';
+import { planCommand } from './commands/plan';
+import { profileCommand } from './commands/profile';
+import { simulateCommand } from './commands/simulate';
+import { solveCommand } from './commands/solve';
+
+/** Every command, in the order of the help. */
+export const commands: Readonly<Record<string, Command>> = {
+  plan: planCommand,
+  memory: memoryCommand,
+  check: checkCommand,
+  inspect: inspectCommand,
+  profile: profileCommand,
+  elastic: elasticCommand,
+  solve: solveCommand,
+  simulate: simulateCommand,
+  export: exportCommand,
+};
