@@ -1,6 +1,6 @@
 // Prints what solving costs: `npm run bench`. The published algorithm and ours on the same slice times in one process, the fastest of several runs each, and both optima.
 import process from 'node:process';
-import { pipelineOf } from '../../src/core/planner/predict';
+import { pipelineOf } from '../../src/core/planner/pipeline';
 import { slicingCost } from '../../src/core/planner/slicing-cost';
 import type { SliceMs, SlicingProblem } from '../../src/core/slicing/problem';
 import { solveSlicing, type SlicingSolution } from '../../src/core/slicing/solve';

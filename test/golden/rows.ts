@@ -1,4 +1,5 @@
-import { predict, pipelineOf } from '../../src/core/planner/predict';
+import { pipelineOf } from '../../src/core/planner/pipeline';
+import { predict } from '../../src/core/planner/predict';
 import type { Candidate } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/spec/request';
 import { goldenRows, once } from './data';

@@ -1,6 +1,7 @@
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
-import { pipelineOf, predict } from '../../src/core/planner/predict';
+import { pipelineOf } from '../../src/core/planner/pipeline';
+import { predict } from '../../src/core/planner/predict';
 import type { PlanRequest } from '../../src/core/spec/request';
 import type { Scheme } from '../../src/core/spec/scheme';
 import { goldenRows, once } from './data';

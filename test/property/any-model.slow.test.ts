@@ -7,7 +7,8 @@ import { optimizers } from '../../src/core/spec/optimizer';
 import { recomputeModules } from '../../src/core/spec/recompute';
 import { runtimes } from '../../src/core/spec/runtime';
 import type { ModelSpec } from '../../src/core/spec/model';
-import { predict, pipelineOf } from '../../src/core/planner/predict';
+import { pipelineOf } from '../../src/core/planner/pipeline';
+import { predict } from '../../src/core/planner/predict';
 import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
 import { stepPartsOf } from '../../src/core/planner/step-parts';
 import { namedSchedules } from '../../src/core/spec/schedule-names';
@@ -136,7 +137,7 @@ describe('any model under any schedule', () => {
           const slack = 1e-9 * candidate.iterationMs;
           for (const [path, value] of numbersOf({ ...rest, idle, stages }))
             assert.ok(Number.isFinite(value) && value >= (path.startsWith('.stages') ? 0 : -slack), `${path} ${value}`);
-          const parts = Object.values(stepPartsOf(pipeline.inputs, pipeline.shapes, candidate));
+          const parts = Object.values(stepPartsOf(pipeline.stages, candidate));
           assert.ok(Math.abs(parts.reduce((sum, ms) => sum + ms, 0) / candidate.iterationMs - 1) < 1e-6);
           predicted++;
         } catch (error) {

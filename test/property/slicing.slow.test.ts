@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { candidateSpecs } from '../../src/core/planner/candidates';
-import { measure, pipelineOf } from '../../src/core/planner/predict';
+import { pipelineOf } from '../../src/core/planner/pipeline';
+import { measure } from '../../src/core/planner/predict';
 import type { PlanRequest } from '../../src/core/spec/request';
 import { slicedStepTime } from '../../src/core/planner/slicing-time';
 import { cases } from './cases';

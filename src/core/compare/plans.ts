@@ -1,6 +1,6 @@
 import { tightestOf } from '../memory-model/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
-import { pipelineOf } from '../planner/predict';
+import { pipelineOf } from '../planner/pipeline';
 import { sequenceTokens } from '../spec/request';
 import { stepPartNames, stepParts, stepPartsOf, type StepPart } from '../planner/step-parts';
 import { askedDifferences, type AskedDifference } from './request-diff';
@@ -107,9 +107,7 @@ function partsOf(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): PartDifferen
 }
 
 function ownParts({ request }: Plan, candidate: Candidate): Record<StepPart, number> {
-  const { inputs, stageInputs, shapes } = pipelineOf(request);
-  const busiest = candidate.busyMs.indexOf(Math.max(...candidate.busyMs));
-  return stepPartsOf(stageInputs[busiest] ?? inputs, shapes, candidate);
+  return stepPartsOf(pipelineOf(request).stages, candidate);
 }
 
 function stagesOf(a: Candidate, b: Candidate): StageDifference[] {

@@ -1,5 +1,4 @@
 import { scheduleKind } from '../schedules/registry';
-import type { CostInputs } from '../time-model/rates';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import type { Scheme } from '../spec/scheme';
 import { solveSlicing } from '../slicing/solve';
@@ -173,15 +172,11 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
   };
 }
 
-function inputsFor({ request }: SearchProblem, { layout, training }: SearchPoint): CostInputs {
-  return { model: request.model, training, layout, cluster: request.cluster, constants: request.constants };
-}
-
 /** What the step of a candidate goes to on its busiest stage. */
 function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Measured): Record<StepPart, number> {
   const { costTable, profile } = problem.request;
   const measured = costTable !== null ? 'with sends' : profile !== null ? 'without sends' : false;
-  return stepPartsOf(inputsFor(problem, point), evaluator.pipeline(point).shapes, candidate, measured);
+  return stepPartsOf(evaluator.pipeline(point).stages, candidate, measured);
 }
 
 /** Slice times that the solver may tabulate, sequences it may join in a slice, and slice times it may look at: a fraction of a second. */

@@ -2,9 +2,9 @@ import { scheduleKind } from '../schedules/registry';
 import { megatronBoundary, terapipeBoundary } from '../time-model/stage-time';
 import { usablePeakBytes } from '../memory-model/verdict';
 import type { StageShape } from '../memory-model/layer-tensors';
-import { shareOf } from '../planner/predict';
+import { shareOf } from '../planner/pipeline';
 import type { PlanRequest } from '../spec/request';
-import { chunksPerStage, kindFor } from '../partition/scheduling';
+import { kindFor } from '../partition/scheduling';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedFamily, type Known, type SearchPoint } from './known'; // prettier-ignore
 import {
   anyOrderBound,
@@ -170,7 +170,7 @@ function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
   if (scheduleKind(schedule).sliced || scheduleKind(schedule).planned || schedule === 'GPipe') return null;
   const kind = kindFor(schedule, layout);
   if (kind.name === '1F1B' || kind.name === 'Interleaved1F1B') return null;
-  return orders(kind, layout.pipeline, chunksPerStage(kind, layout), microBatchesOf(point));
+  return orders(kind, layout.pipeline, kind.chunks, microBatchesOf(point));
 }
 
 function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known, orders: Orders | null): number {

@@ -1,5 +1,5 @@
 import type { Placement } from '../schedules/kind';
-import { chunksPerStage, kindFor } from '../partition/scheduling';
+import { kindFor } from '../partition/scheduling';
 import { stackCuts } from '../partition/stack-cut';
 import { stageShapes } from '../partition/stages';
 import { balancedCut } from './balanced-cut';
@@ -29,9 +29,8 @@ export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Famil
   if (decided?.length === pipeline * virtualStages) return [decided];
   const { model } = problem.request;
   if (model.stacks !== undefined) return stackCuts(model.stacks.encoderLayers, model.layers - model.stacks.encoderLayers, pipeline);
-  const kind = kindFor(schedule, layout);
-  const chunks = chunksPerStage(kind, layout);
-  const cuts = stageCuts(model.layers, pipeline, chunks, kind.placement);
+  const { placement, chunks } = kindFor(schedule, layout);
+  const cuts = stageCuts(model.layers, pipeline, chunks, placement);
   const balanced = chunks === 1 ? balancedCut(problem.request, layout) : null;
   const isNew = balanced !== null && !cuts.some((cut) => cut.join() === balanced.join());
   const all = isNew ? [...cuts, balanced] : cuts;

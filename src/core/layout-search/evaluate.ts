@@ -1,14 +1,12 @@
 import { scheduleKind } from '../schedules/registry';
-import type { SliceCost } from '../spec/slice-cost';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { usablePeakBytes } from '../memory-model/verdict';
-import type { StageShape } from '../memory-model/layer-tensors';
 import type { Scheme } from '../spec/scheme';
 import { peakBytesOf } from '../planner/plan';
-import { measure, operationCount, shareOf, type Measured, type Pipeline } from '../planner/predict';
+import { pipelineFrom, type Pipeline } from '../planner/pipeline';
+import { measure, type Measured } from '../planner/predict';
 import type { PlanRequest } from '../spec/request';
-import { chunksPerStage, kindFor } from '../partition/scheduling';
-import { stageInputsOf } from '../partition/stage-inputs';
+import { kindFor, operationCount } from '../partition/scheduling';
 import { boundsOf, type Bounds } from './bounds';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
 import type { Family } from './family';
@@ -45,34 +43,25 @@ const maximumOperations = 250_000;
 export function evaluatorOf(request: PlanRequest): Evaluator {
   const known = knownOf(request);
   const isTable = request.costTable !== null;
-  const pipeline = (point: SearchPoint): Pipeline => {
-    const { stageLayers } = point;
-    const { stages: shapes } = shapesOf(known, point);
-    const costOf = (shape: StageShape, share: number): SliceCost => known.cost(point, known.same(shape), isTable ? share : 1);
-    const inputs = inputsOf(request, point);
-    return {
-      inputs,
-      shapes,
-      stageLayers,
-      costOf,
-      stageInputs: stageInputsOf(inputs),
-      costs: shapes.map((shape) => costOf(shape, shareOf(inputs, shape))),
+  const pipeline = (point: SearchPoint): Pipeline =>
+    pipelineFrom({
+      inputs: inputsOf(request, point),
+      shapes: shapesOf(known, point).stages,
+      stageLayers: point.stageLayers,
+      costOf: (_, shape, share) => known.cost(point, known.same(shape), isTable ? share : 1),
       measured: isTable,
-    };
-  };
+    });
   const measured = new WeakMap<SearchPoint, Measured>();
   const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Measured => {
     const { schedule } = point;
     const id = schedule === 'TeraPipe' ? 'uniform' : schedule === 'GPipe' ? 'gpipe' : schedule === '1F1B' ? '1f1b' : schedule;
     return measure(pipeline(point), { id, name: familyName(point), schedule, scheme, certificate: null }, signal);
   };
-  const operations = (point: SearchPoint, scheme = schemeOf(request, point)): number => {
-    const kind = kindFor(point.schedule, point.layout);
-    return operationCount(scheme, point.layout.pipeline * chunksPerStage(kind, point.layout), kind.splitsBackward ? 3 : 2);
-  };
+  const operations = ({ schedule, layout }: SearchPoint, scheme: Scheme): number =>
+    operationCount(kindFor(schedule, layout), layout, scheme);
   return {
     ...boundsOf(request, known),
-    operations,
+    operations: (point) => operations(point, schemeOf(request, point)),
     pipeline,
     usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
     candidate: (point, scheme, signal) =>
@@ -102,8 +91,7 @@ function schemeOf(request: PlanRequest, family: Family): Scheme {
 /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `LoopedBFS, 2 virtual stages`, `ZBVZeroBubble`, `TeraPipe, 8 slices`. */
 export function familyName({ layout, schedule, slices }: Family): string {
   const kind = kindFor(schedule, layout);
-  const chunks = chunksPerStage(kind, layout);
   const name = kind.name === 'Interleaved1F1B' ? 'interleaved 1F1B' : schedule;
-  if (kind.chunksPerStage === 'several') return `${name}, ${chunks} virtual stages`;
+  if (kind.chunksPerStage === 'several') return `${name}, ${kind.chunks} virtual stages`;
   return slices > 1 ? `${name}, ${slices} slices` : name;
 }

@@ -10,9 +10,9 @@ import { layerGroups, layersByKind, partOfModel } from '../model/layers';
 import { placeChunks } from '../schedules/registry';
 import type { WorkUnit } from '../schedules/schedule';
 import { uniformLengths } from '../slicing/baselines';
-import { partCosts } from '../planner/predict';
+import { partCosts } from '../planner/pipeline';
 import type { PlanRequest } from '../spec/request';
-import { chunksPerStage, kindFor } from '../partition/scheduling';
+import { kindFor } from '../partition/scheduling';
 import { chunkLayers } from '../partition/stages';
 import type { StageLayers } from './cuts';
 import type { StageTimes } from './pipeline-bounds';
@@ -153,7 +153,7 @@ export interface CutShapes {
 /** What the chunks and stages of a cut hold, in the places that its schedule gives them. */
 export function shapesOf(known: Known, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
   const kind = kindFor(schedule, layout);
-  const stageOfChunk = placeChunks(kind.placement, layout.pipeline, chunksPerStage(kind, layout));
+  const stageOfChunk = placeChunks(kind.placement, layout.pipeline, kind.chunks);
   const chunks = known.shapes(chunkLayers(stageLayers, stageOfChunk));
   return {
     chunks,

@@ -2,7 +2,7 @@ import { formatCount, formatDuration, plural } from '../format';
 import { verdictText, verdictWord } from '../memory-model/verdict';
 import { placeChunks } from '../schedules/registry';
 import type { ScheduleName } from '../spec/schedule-names';
-import { chunksPerStage, kindFor } from '../partition/scheduling';
+import { kindFor } from '../partition/scheduling';
 import { usualCut } from '../partition/stages';
 import type { SearchPoint } from './known';
 import type { FoundPlan, SearchResult } from './result';
@@ -38,11 +38,10 @@ function isUneven({ pipeline, virtualStages }: FoundPlan['point']['layout'], sch
 
 /** Layers of each stage, as equal as the schedule's chunks allow. */
 function stageLayersOf({ model, training, layout }: SearchProblem['request'], schedule: ScheduleName): number[] {
-  const kind = kindFor(schedule, layout);
-  const chunks = chunksPerStage(kind, layout);
+  const { placement, chunks } = kindFor(schedule, layout);
   const layers = Array.from({ length: layout.pipeline }, () => 0);
   const cut = usualCut(model, training, layout.pipeline * chunks);
-  placeChunks(kind.placement, layout.pipeline, chunks).forEach((stage, chunk) => {
+  placeChunks(placement, layout.pipeline, chunks).forEach((stage, chunk) => {
     layers[stage] = (layers[stage] ?? 0) + (cut[chunk] ?? 0);
   });
   return layers;

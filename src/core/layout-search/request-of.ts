@@ -1,5 +1,5 @@
 import { scheduleKind, placeChunks } from '../schedules/registry';
-import { chunksPerStage, kindFor } from '../partition/scheduling';
+import { kindFor } from '../partition/scheduling';
 import { chunkLayers } from '../partition/stages';
 import type { Layout, PlanRequest } from '../spec/request';
 import type { FoundPlan } from './result';
@@ -30,7 +30,7 @@ function layoutOf({ layout, schedule, stageLayers }: FoundPlan['point']): Layout
   // chunk by chunk on a layout without virtual stages it is what a plan makes of that by itself
   if (virtualStages === 1) return uncut(layout);
   const kind = kindFor(schedule, layout);
-  return { ...layout, stageLayers: chunkLayers(stageLayers, placeChunks(kind.placement, pipeline, chunksPerStage(kind, layout))) };
+  return { ...layout, stageLayers: chunkLayers(stageLayers, placeChunks(kind.placement, pipeline, kind.chunks)) };
 }
 
 function uncut(layout: Layout): Layout {

@@ -2,7 +2,7 @@ import { scheduleKind, problemOf } from '../schedules/registry';
 import { defaultUnit, type PlanRequest } from '../spec/request';
 import { namedSchedules, plannedSchedules, type ScheduleName } from '../spec/schedule-names';
 import { maximumPlannedOperations } from '../planner/candidates';
-import { chunksPerStage, fewestLayers, kindFor, runsVirtualStages, type NamedKind } from '../partition/scheduling';
+import { fewestLayers, kindFor, runsVirtualStages, type NamedKind } from '../partition/scheduling';
 import { runsStacks } from '../planner/stack-rules';
 import { canCut, fixedCut } from './cuts';
 import type { Sizes } from './sizes';
@@ -34,12 +34,11 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
   return names.flatMap((name) =>
     virtualStagesOf(problem, name).flatMap((virtualStages) => {
       const kind = kindFor(name, { virtualStages });
-      const chunks = chunksPerStage(kind, { virtualStages });
-      if (!canRun(problem, sizes, microBatches, { asked: asked !== null, name, kind, virtualStages, chunks })) return [];
+      if (!canRun(problem, sizes, microBatches, { asked: asked !== null, name, kind, virtualStages })) return [];
       const slices = scheduleKind(name).sliced
         ? slicesOf(problem.request, sizes, asked !== null, name === 'Seq1F1B' ? mostAlternatingSlices : mostSlices)
         : [1];
-      return slices.map((count) => ({ name, virtualStages, chunks, slices: count }));
+      return slices.map((count) => ({ name, virtualStages, chunks: kind.chunks, slices: count }));
     }),
   );
 }
@@ -89,12 +88,12 @@ interface Wanted {
   readonly name: ScheduleName;
   readonly kind: NamedKind;
   readonly virtualStages: number;
-  readonly chunks: number;
 }
 
 function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: number, wanted: Wanted): boolean {
   const { request, fixed, schedules } = problem;
-  const { asked, name, kind, virtualStages, chunks } = wanted;
+  const { asked, name, kind, virtualStages } = wanted;
+  const { chunks } = kind;
   if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
   const isDecided = asked || (fixed.has('virtualStages') && schedules === undefined);
   if (pipeline === 1 && !isDecided && (name !== '1F1B' || chunks > 1)) return false;

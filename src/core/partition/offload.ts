@@ -57,16 +57,13 @@ export function chunkCost(inputs: CostInputs, shape: StageShape): SliceCost {
 
 /** One line on what is offloaded on the stage that moves most, and whether its passes wait for it; none without. */
 export function offloadReason(
-  stageInputs: readonly CostInputs[],
-  shapes: readonly StageShape[],
+  stages: readonly { readonly inputs: CostInputs; readonly shape: StageShape }[],
   { batch, tokens }: { readonly batch: number; readonly tokens: readonly number[] },
 ): string[] {
-  const asked = stageInputs[0]?.training.offloadLayers ?? 0;
+  const asked = stages[0]?.inputs.training.offloadLayers ?? 0;
   if (asked === 0) return [];
   let [most, waitMs, rate] = [0, 0, Infinity];
-  for (const [stage, inputs] of stageInputs.entries()) {
-    const shape = shapes[stage];
-    if (shape === undefined) continue;
+  for (const { inputs, shape } of stages) {
     rate = Math.min(rate, hostGBps(inputs.cluster));
     const waits = offloadWaits(inputs, shape);
     let [bytes, ms, context] = [0, 0, 0];
@@ -80,7 +77,7 @@ export function offloadReason(
     waitMs = Math.max(waitMs, ms);
   }
   const held = waitMs > 0 ? `which holds its passes up by ${formatDuration(waitMs)}` : 'beside compute';
-  const layers = Math.min(asked, Math.max(...shapes.map((shape) => shape.layers)));
+  const layers = Math.min(asked, Math.max(...stages.map(({ shape }) => shape.layers)));
   return [
     `activations of ${plural(layers, 'layer')} wait on the host: ${formatBytes(most)} of a micro-batch each way at ${formatNumber(rate)} GB/s, ${held}`,
   ];

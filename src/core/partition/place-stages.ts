@@ -10,7 +10,7 @@ import { generateSchedule, placeChunks, problemOf } from '../schedules/registry'
 import type { ScheduleName } from '../spec/schedule-names';
 import { canCut, cutLayers } from './cut-layers';
 import type { Layout } from '../spec/request';
-import { chunksPerStage, kindFor } from './scheduling';
+import { kindFor } from './scheduling';
 import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';
 import { cutShapes, dealtToChunks } from './stages';
@@ -130,12 +130,11 @@ const countedAs: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
 function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
   const count = (name: ScheduleName): readonly number[] => {
     const kind = kindFor(name, layout);
-    const chunks = chunksPerStage(kind, layout);
     const counted = Math.min(microBatches, countedPerStage * layout.pipeline);
     const scheme = Array.from({ length: counted }, () => ({ batch: 1, tokens: [1] }));
-    const schedule = generateSchedule(kind.name, problemOf(scheme, layout.pipeline, chunks));
+    const schedule = generateSchedule(kind.name, problemOf(scheme, layout.pipeline, kind.chunks));
     return Array.from({ length: layout.pipeline }, (_, stage) => {
-      const inFlight = maximumUnitsInFlight(schedule, stage) / chunks;
+      const inFlight = maximumUnitsInFlight(schedule, stage) / kind.chunks;
       return inFlight >= counted ? microBatches : inFlight;
     });
   };

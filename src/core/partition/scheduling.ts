@@ -1,6 +1,6 @@
 import { ExpectedError, type CancelSignal } from '../errors';
 import { formatCount, plural } from '../format';
-import { countMemory, fitsCards, passMemory } from '../memory-model/count';
+import { countMemory, fitsCards, passMemory, stageShapesOf } from '../memory-model/count';
 import type { Cards, MemoryProfile } from '../memory-model/profile';
 import type { ModelSpec } from '../spec/model';
 import type { StageShape } from '../memory-model/activation-memory';
@@ -13,39 +13,49 @@ import type { Scheme } from '../spec/scheme';
 import type { Layout } from '../spec/request';
 import { chunkLayers, cutShapes, usualCut } from './stages';
 
-/** A schedule kind that a config may name. */
-export type NamedKind = ScheduleKind & { readonly name: ScheduleName };
-
-/** The kind that runs a schedule on a layout: `1F1B` on virtual stages is interleaved, as in Megatron-LM. */
-export function kindFor(schedule: ScheduleName, { virtualStages }: Pick<Layout, 'virtualStages'>): NamedKind {
-  const name = schedule === '1F1B' && virtualStages > 1 ? 'Interleaved1F1B' : schedule;
-  return { ...scheduleKind(name), name };
+/** A schedule kind that a config may name, on a layout: made once for a schedule, and handed on to what follows. */
+export interface NamedKind extends ScheduleKind {
+  readonly name: ScheduleName;
+  /** On each stage: the kind's own number, or the layout's virtual stages. */
+  readonly chunks: number;
 }
 
 /** Chunks on each stage when a kind that is free runs on a layout without virtual stages. */
 const usualChunks = 2;
 
-/** Chunks that a kind has on each stage of a layout: its own number, or the layout's virtual stages. */
-export function chunksPerStage(kind: ScheduleKind, { virtualStages }: Pick<Layout, 'virtualStages'>): number {
-  if (kind.chunksPerStage !== 'several') return kind.chunksPerStage;
-  return virtualStages > 1 ? virtualStages : usualChunks;
+/** The kind that runs a schedule on a layout: `1F1B` on virtual stages is interleaved, as in Megatron-LM. */
+export function kindFor(schedule: ScheduleName, { virtualStages }: Pick<Layout, 'virtualStages'>): NamedKind {
+  const name = schedule === '1F1B' && virtualStages > 1 ? 'Interleaved1F1B' : schedule;
+  const kind = scheduleKind(name);
+  const ofLayout = virtualStages > 1 ? virtualStages : usualChunks;
+  return { ...kind, name, chunks: kind.chunksPerStage === 'several' ? ofLayout : kind.chunksPerStage };
 }
 
 /** Whether a kind runs the virtual stages of a layout; one stands for what no file says. */
-export function runsVirtualStages({ chunksPerStage: chunks }: ScheduleKind, virtualStages: number): boolean {
-  return virtualStages === 1 || chunks === 'several' || chunks === virtualStages;
+export function runsVirtualStages({ chunksPerStage }: ScheduleKind, virtualStages: number): boolean {
+  return virtualStages === 1 || chunksPerStage === 'several' || chunksPerStage === virtualStages;
 }
 
-/** The layout's virtual stages are those that the schedule has: chunks are counted one by one. */
-export function memoryInputs<T extends MemoryInputs>(inputs: T, chunks: number): T {
-  return { ...inputs, layout: { ...inputs.layout, virtualStages: chunks } };
+/** Operations that simulating `scheme` takes: forward and backward of each unit on each chunk, or forward and both halves of backward. */
+export function operationCount({ chunks, splitsBackward }: NamedKind, { pipeline }: Pick<Layout, 'pipeline'>, scheme: Scheme): number {
+  return (splitsBackward ? 3 : 2) * pipeline * chunks * unitCount(scheme);
 }
 
-/** Where the layers of a model are under a schedule. */
-export interface ChunkCut {
-  /** Layers of each chunk, in the order of the model. */
-  readonly shapes: readonly StageShape[];
+/** Micro-batches, or slices of them. */
+export function unitCount(scheme: Scheme): number {
+  return scheme.reduce((units, { tokens }) => units + tokens.length, 0);
+}
+
+/** The layers of a model as the chunks of a schedule hold them. */
+export interface Chunks {
+  readonly kind: NamedKind;
+  /** What memory is counted of: the layout's virtual stages are those that the schedule has. */
+  readonly inputs: MemoryInputs;
   readonly stageOfChunk: Uint32Array;
+  /** Of each chunk, in the order of the model. */
+  readonly shapes: readonly StageShape[];
+  /** Of each stage: all its chunks together. */
+  readonly stageShapes: readonly StageShape[];
 }
 
 /**
@@ -53,12 +63,12 @@ export interface ChunkCut {
  */
 export function fewestLayers(
   { vocab }: Pick<ModelSpec, 'vocab'>,
-  kind: ScheduleKind,
+  kind: NamedKind,
   layout: Pick<Layout, 'pipeline' | 'virtualStages'>,
 ): number {
   const { pipeline, virtualStages } = layout;
   const areApart = kind.placement !== 'v' && pipeline > 1;
-  return pipeline * chunksPerStage(kind, layout) - (virtualStages > 1 && vocab > 0 && areApart ? 2 : 0);
+  return pipeline * kind.chunks - (virtualStages > 1 && vocab > 0 && areApart ? 2 : 0);
 }
 
 /**
@@ -67,58 +77,46 @@ export function fewestLayers(
  * @param stageLayers layers of each stage or chunk; null: as equal as chunks allow, one more on those in the middle.
  * @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks.
  */
-export function chunkCut({ model, training, layout }: MemoryInputs, kind: ScheduleKind, stageLayers: readonly number[] | null): ChunkCut {
+export function chunksOf(
+  inputs: MemoryInputs,
+  kind: NamedKind,
+  stageLayers: readonly number[] | null = inputs.layout.stageLayers ?? null,
+): Chunks {
+  const { model, training, layout } = inputs;
   const { pipeline } = layout;
-  const chunks = chunksPerStage(kind, layout);
-  const stageOfChunk = placeChunks(kind.placement, pipeline, chunks);
+  const { name, placement, chunks } = kind;
+  const stageOfChunk = placeChunks(placement, pipeline, chunks);
   const least = fewestLayers(model, kind, layout);
   if (chunks > 1 && model.layers < least)
     throw new ExpectedError(
       'schedule-unmet',
-      `${kind.name} with ${plural(chunks, 'virtual stage')} on each of ${plural(pipeline, 'stage')} needs ${formatCount(least)} layers or more, and there are ${formatCount(model.layers)}`,
+      `${name} with ${plural(chunks, 'virtual stage')} on each of ${plural(pipeline, 'stage')} needs ${formatCount(least)} layers or more, and there are ${formatCount(model.layers)}`,
       `use at most ${plural(Math.floor((model.layers + pipeline * chunks - least) / chunks), 'stage')}, or another schedule`,
     );
   const cut = stageLayers === null ? usualCut(model, training, pipeline * chunks) : chunkLayers(stageLayers, stageOfChunk);
-  return { shapes: cutShapes(cut, model), stageOfChunk };
-}
-
-export interface MadeSchedule extends ChunkCut {
-  readonly schedule: Schedule;
+  const shapes = cutShapes(cut, model);
+  const counted = { model, training, layout: { ...layout, virtualStages: chunks } };
+  return { kind, inputs: counted, stageOfChunk, shapes, stageShapes: stageShapesOf(pipeline, stageOfChunk, shapes) };
 }
 
 /**
- * The order of a schedule for the stages and layers of a model.
+ * The order in which the chunks of a schedule run a scheme.
  *
- * @param timesOf what planners plan with; left out, equal times.
- * @param stageLayers as `chunkCut` takes them; left out, those of the layout.
+ * @param timesOf what planners plan with, by the first unit; left out, equal times.
  * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches; CancelledError.
  */
-export function makeSchedule(
-  inputs: MemoryInputs,
-  kind: ScheduleKind,
+export function orderOf(
+  { kind, inputs, shapes, stageOfChunk }: Chunks,
   scheme: Scheme,
   cards: Cards,
-  {
-    signal,
-    timesOf,
-    stageLayers = inputs.layout.stageLayers ?? null,
-  }: {
-    readonly signal?: CancelSignal | undefined;
-    readonly timesOf?: (units: readonly WorkUnit[], shapes: readonly StageShape[]) => PassTimes;
-    readonly stageLayers?: readonly number[] | null;
-  } = {},
-): MadeSchedule {
-  const { layout } = inputs;
-  const { pipeline } = layout;
-  const chunks = chunksPerStage(kind, layout);
-  const cut = chunkCut(inputs, kind, stageLayers);
-  const { shapes, stageOfChunk } = cut;
-  const problem = problemOf(scheme, pipeline, chunks);
+  { signal, timesOf }: { readonly signal?: CancelSignal | undefined; readonly timesOf?: (first: WorkUnit) => PassTimes } = {},
+): Schedule {
+  const problem = problemOf(scheme, inputs.layout.pipeline, kind.chunks);
   const [first] = problem.units;
-  if (!kind.splitsBackward || first === undefined) return { schedule: generateSchedule(kind.name, problem), ...cut };
-  const memory = passMemory(memoryInputs(inputs, chunks), first, false, shapes, stageOfChunk, cards);
-  const times = timesOf?.(problem.units, shapes) ?? problem.times;
-  return { schedule: generateSchedule(kind.name, { ...problem, times, memory, signal }), ...cut };
+  if (!kind.splitsBackward || first === undefined) return generateSchedule(kind.name, problem);
+  const memory = passMemory(inputs, first, false, shapes, stageOfChunk, cards);
+  const times = timesOf?.(first) ?? problem.times;
+  return generateSchedule(kind.name, { ...problem, times, memory, signal });
 }
 
 /** A schedule with more operations than this is not made to look at its memory alone: tens of megabytes. */
@@ -142,12 +140,10 @@ function judged<T>(
   judge: (inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], cards: Cards) => T,
 ): T | null {
   const kind = kindFor(schedule, inputs.layout);
-  const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  const { pipeline } = inputs.layout;
-  if (3 * units * pipeline * chunksPerStage(kind, inputs.layout) > maximumJudgedOperations) return null;
+  if (3 * unitCount(scheme) * inputs.layout.pipeline * kind.chunks > maximumJudgedOperations) return null;
   try {
-    const made = makeSchedule(inputs, kind, scheme, cards);
-    return judge(memoryInputs(inputs, chunksPerStage(kind, inputs.layout)), made.schedule, made.shapes, cards);
+    const chunks = chunksOf(inputs, kind);
+    return judge(chunks.inputs, orderOf(chunks, scheme, cards), chunks.shapes, cards);
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
     throw error;

@@ -3,9 +3,10 @@ import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
 import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
-import { operationCount, type CandidateSpec, type Pipeline } from './predict';
+import type { Pipeline } from './pipeline';
+import type { CandidateSpec } from './predict';
 import type { PlanRequest } from '../spec/request';
-import { chunksPerStage, kindFor, runsVirtualStages } from '../partition/scheduling';
+import { kindFor, operationCount, runsVirtualStages } from '../partition/scheduling';
 import { slicedSpecs, type SlicingListener } from './sliced';
 import { runsStacks } from './stack-rules';
 
@@ -95,7 +96,7 @@ export function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequ
     if (schedule !== asked && (layout.pipeline === 1 || !runsVirtualStages(kind, layout.virtualStages))) continue;
     const scheme = kind.slices ? sliced : microBatches;
     if (scheme === null) continue;
-    const operations = operationCount(scheme, layout.pipeline * chunksPerStage(kind, layout), kind.splitsBackward ? 3 : 2);
+    const operations = operationCount(kind, layout, scheme);
     const most =
       schedule === asked ? maximumOperations : scheduleKind(schedule).planned ? maximumPlannedOperations : maximumOtherOperations;
     if (operations > most) skipped.push(schedule);

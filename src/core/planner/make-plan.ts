@@ -14,10 +14,11 @@ import { askedSchedule, choose } from './choose';
 import { groupsAlone } from '../partition/groups-alone';
 import { offloadReason, offloadWaits } from '../partition/offload';
 import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
-import { operationCount, pipelineOf, predict, stagesOfCut, type CandidateSpec, type Pipeline } from './predict';
+import { pipelineOf, type Pipeline } from './pipeline';
+import { predict, type CandidateSpec } from './predict';
 import { againstAnalytic, betterElsewhere, notCompared, reasonsFor, runtimeNeeded } from './reasons';
 import type { PlanRequest } from '../spec/request';
-import { chunkCut, chunksPerStage, kindFor, runsVirtualStages } from '../partition/scheduling';
+import { kindFor, operationCount, runsVirtualStages, unitCount } from '../partition/scheduling';
 import type { SlicingListener } from './sliced';
 import { requireStacks, stackReason } from './stack-rules';
 import { requireCut } from '../partition/stages';
@@ -71,7 +72,7 @@ export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan 
       ...runtimeNeeded(chosen, candidates),
       ...reasonsFor(chosen, candidates, cost.errorPercent),
       ...groupsAlone(request, signal),
-      ...offloadReason(pipeline.stageInputs, pipeline.shapes, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
+      ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
       ...betterElsewhere(chosen, candidates, cost.errorPercent),
       ...notCompared(skipped),
       ...(request.model.stacks === undefined || request.layout.pipeline === 1 ? [] : [stackReason]),
@@ -99,10 +100,8 @@ function outcomeOf(
   spec: CandidateSpec,
   signal: CancelSignal | undefined,
 ): Candidate | ExpectedError | null {
-  const kind = kindFor(spec.schedule, layout);
-  if (operationCount(spec.scheme, 1, 1) > maximumUnits) return null;
-  if (operationCount(spec.scheme, layout.pipeline * chunksPerStage(kind, layout), kind.splitsBackward ? 3 : 2) > maximumOperations)
-    return null;
+  if (unitCount(spec.scheme) > maximumUnits) return null;
+  if (operationCount(kindFor(spec.schedule, layout), layout, spec.scheme) > maximumOperations) return null;
   try {
     return predict(pipeline, spec, signal);
   } catch (error) {
@@ -121,13 +120,13 @@ function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { sch
     context += tokens;
     return slice;
   });
-  const { inputs, stageInputs, stageLayers } = pipeline;
+  const { stages, nodeKinds } = pipeline;
+  const { stageShapes, stageOfChunk } = pipeline.chunksOf(schedule);
   const known = new Map<string, StageLimits>();
-  const cut = chunkCut(inputs, kindFor(schedule, inputs.layout), stageLayers);
-  return stagesOfCut(inputs.layout.pipeline, cut).map((shape, stage) => {
-    const own = stageInputs[stage] ?? inputs;
-    const send = (unit: Pick<WorkUnit, 'batch' | 'tokens'>): number => boundarySendsMs(pipeline, schedule, stage, cut.stageOfChunk, unit);
-    const key = `${stageInputs.indexOf(own)},${shapeKey(shape)},${send({ batch: 1, tokens: 1 })}`;
+  return stages.map(({ inputs: own, shape: usual }, stage) => {
+    const shape = stageShapes[stage] ?? usual;
+    const send = (unit: Pick<WorkUnit, 'batch' | 'tokens'>): number => boundarySendsMs(pipeline, schedule, stage, stageOfChunk, unit);
+    const key = `${nodeKinds.indexOf(own)},${shapeKey(shape)},${send({ batch: 1, tokens: 1 })}`;
     const limits = (): StageLimits =>
       stageLimits(own, { ...shape, offloadMs: offloadMs(own, shape, slices) }, slices, (batch, tokens) => send({ batch, tokens }));
     const found = known.get(key) ?? limits();
@@ -149,7 +148,7 @@ function offloadMs(inputs: CostInputs, shape: StageShape, slices: readonly { bat
 export function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
   if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
   if (profile !== null) return profileProvenance(profile, pipeline.inputs);
-  const [first = pipeline.inputs, ...others] = new Set(pipeline.stageInputs);
+  const [first = pipeline.inputs, ...others] = pipeline.nodeKinds;
   const ofStage = (inputs: CostInputs): CostProvenance =>
     rooflineProvenance(inputs, training.microBatch, training.sequenceLength, calibration);
   return joinedProvenance([ofStage(first), ...others.map(ofStage)]);

@@ -11,11 +11,11 @@ import type { SlicingProblem } from '../slicing/problem';
 import type { Scheme } from '../spec/scheme';
 import { solveSlicing, type SlicingSolution, type StandingTimes } from '../slicing/solve';
 import type { Certificate, Cut } from './plan';
-import type { CandidateSpec, Pipeline } from './predict';
+import type { Pipeline } from './pipeline';
+import type { CandidateSpec } from './predict';
 import { fitsOn } from '../partition/scheduling';
 import { slicingStages, type SlicingStages } from './slicing-cost';
 import { slicedStepTime } from './slicing-time';
-import { cardsOf } from '../partition/stage-inputs';
 import { defaultUnit, type PlanRequest } from '../spec/request';
 
 /** How far the solver is. */
@@ -140,8 +140,7 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const isOptimum = isKnown && solvedMs <= leastMs * (1 + rounding);
   const judgedBy = isKnown ? solution.judgedBy : 'simulation';
   const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs };
-  const cards = cardsOf(request.cluster, request.layout);
-  const fits = (scheme: Scheme): boolean => fitsOn(pipeline.inputs, 'TeraPipe', scheme, cards);
+  const fits = (scheme: Scheme): boolean => fitsOn(pipeline.inputs, 'TeraPipe', scheme, pipeline.cards);
   if (isOptimum && fits(solution.scheme)) return { ...solved, bestMs: solvedMs };
   const ranked = knownCuts(request, pipeline, batch, first, listener)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
@@ -233,7 +232,7 @@ function coarsened(unit: number, tokens: number, mostUnits: number): number {
  */
 function kinksOf(
   request: PlanRequest,
-  { inputs: common, stageInputs, shapes }: Pipeline,
+  { inputs: common, stages: own, nodeKinds }: Pipeline,
   stages: SlicingStages,
   largest: number,
   unit: number,
@@ -242,9 +241,9 @@ function kinksOf(
   const tokens = request.training.sequenceLength;
   if (costTable !== null) return Array.from({ length: largest }, () => tableKinks(costTable));
   const isOfOne = stages.stage !== null;
-  const growing = shapes.map(({ layers, groups }) => `${layers},${attendingLayers(groups) ?? layers}`);
-  if (!isOfOne && (new Set(growing).size > 1 || new Set(stageInputs).size > 1)) return null;
-  const inputs = stageInputs[stages.stage ?? 0] ?? common;
+  const growing = own.map(({ shape: { layers, groups } }) => `${layers},${attendingLayers(groups) ?? layers}`);
+  if (!isOfOne && (new Set(growing).size > 1 || nodeKinds.length > 1)) return null;
+  const inputs = own[stages.stage ?? 0]?.inputs ?? common;
   const lengths = Array.from({ length: Math.floor(tokens / unit) }, (_, index) => (index + 1) * unit);
   const found: (readonly number[])[] = [];
   for (let batch = 1; batch <= largest; batch++) {
@@ -279,14 +278,14 @@ function cutsOf({ wholeMs, uniform, equalTime, equalWork }: Baselines, tokens: n
 /** What was proved, for which stages and slices, and what was taken instead. */
 function certificateNote(
   { unit, largestChunk, stages: { kind, factors, apart } }: Grid,
-  { shapes, stageInputs }: Pipeline,
+  { stages, nodeKinds }: Pipeline,
   { exact }: SlicingSolution,
   { isOptimum, instead, solvedMs, bestMs }: FastestCut,
   batch: number,
 ): string {
   const limits = `slices in multiples of ${unit} tokens${largestChunk < batch ? `, at most ${plural(largestChunk, 'sequence')} at a time` : ''}`;
   const inProportion = `stages that take ${formatNumber(Math.min(...(factors ?? [1])))} to ${formatNumber(Math.max(...(factors ?? [1])))} times as long`;
-  const isEven = new Set(shapes.map(({ layers }) => layers)).size === 1 && new Set(stageInputs).size === 1;
+  const isEven = new Set(stages.map(({ shape }) => shape.layers)).size === 1 && nodeKinds.length === 1;
   const found = !exact ? 'best found, bound not closed' : isOptimum ? 'proved optimal' : 'proved optimal by equation 5';
   const otherwise = instead === null ? '' : `; simulated, ${instead} are faster by ${formatDuration(solvedMs - bestMs)} and taken`;
   switch (kind) {

@@ -1,6 +1,6 @@
 import { cachedBySlice } from '../time-model/layer-time';
 import type { SliceMs } from '../slicing/problem';
-import type { Pipeline } from './predict';
+import type { Pipeline } from './pipeline';
 import { blockingSendsMs } from './transfers';
 
 /** What the dynamic program is told of the stages. */
@@ -28,13 +28,10 @@ const nearly = 0.02;
  * Forward and backward of a slice on every stage, ms, with both transfers, which hold the sender (TeraPipe's runtime); stages that take the same share a function.
  */
 function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
-  const { costs, stageInputs } = pipeline;
   const known = new Map<string, SliceMs>();
+  const costs = pipeline.stages.map(({ cost }) => cost);
   return costs.map((cost, stage) => {
-    const beside = [stage - 1, stage, stage + 1].map((other) =>
-      stageInputs.indexOf(stageInputs[other] ?? stageInputs[stage] ?? pipeline.inputs),
-    );
-    const key = [costs.indexOf(cost), ...beside].join();
+    const key = [costs.indexOf(cost), ...kindsBeside(pipeline, stage)].join();
     const same = known.get(key);
     if (same !== undefined) return same;
     const transfers = cachedBySlice((batch, tokens) => blockingSendsMs(pipeline, stage, { batch, tokens }));
@@ -47,19 +44,24 @@ function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
   });
 }
 
+/** The kinds of nodes that a stage lies on, and its neighbours do. */
+function kindsBeside({ stages, nodeKinds, inputs }: Pipeline, stage: number): number[] {
+  return [stage - 1, stage, stage + 1].map((other) => nodeKinds.indexOf((stages[other] ?? stages[stage])?.inputs ?? inputs));
+}
+
 /** The slice time of whichever stage is slowest, with its transfers. */
 export function slicingCost(pipeline: Pipeline): SliceMs {
   return slowestOf([...new Set(stageCosts(pipeline))]);
 }
 
 /** The costs without those of stages beside which another with the same GPUs, ends and neighbours has as many layers or more, all alike: they are never the slowest. */
-function withoutOutdone({ inputs, shapes, stageInputs }: Pipeline, costs: readonly SliceMs[]): readonly SliceMs[] {
+function withoutOutdone(pipeline: Pipeline, costs: readonly SliceMs[]): readonly SliceMs[] {
   const kept = new Map<string, { readonly cost: SliceMs; readonly layers: number }>();
   costs.forEach((cost, stage) => {
-    const shape = shapes[stage];
+    const shape = pipeline.stages[stage]?.shape;
     if (shape === undefined) return;
     const { layers, ...rest } = shape;
-    const beside = [stage - 1, stage, stage + 1].map((other) => stageInputs.indexOf(stageInputs[other] ?? stageInputs[stage] ?? inputs));
+    const beside = kindsBeside(pipeline, stage);
     const key = rest.groups === undefined ? JSON.stringify([rest, beside]) : `stage ${stage}`;
     const known = kept.get(key);
     if (known === undefined || known.layers < layers) kept.set(key, { cost, layers });
@@ -99,8 +101,7 @@ export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: nu
   const stage = costs.indexOf(reference);
   if (apart <= exactly && factors.every((factor) => Math.abs(factor - 1) <= exactly)) return { ...equal, cost: reference, stage };
   if (apart <= exactly) return { kind: 'proportional', cost: reference, factors, stage, apart: 0 };
-  const isMixed = new Set(pipeline.stageInputs).size > 1;
-  return isMixed && apart <= nearly ? { kind: 'nearly', cost: reference, factors, stage, apart } : slowest;
+  return pipeline.nodeKinds.length > 1 && apart <= nearly ? { kind: 'nearly', cost: reference, factors, stage, apart } : slowest;
 }
 
 /** The middle of ratios, and how far the outermost are from it; all of it by factors. */

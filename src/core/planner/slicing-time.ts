@@ -2,7 +2,7 @@ import { gradientExchange } from '../time-model/stage-time';
 import type { SliceCost } from '../spec/slice-cost';
 import { unitsOf, type WorkUnit } from '../schedules/schedule';
 import type { Scheme } from '../spec/scheme';
-import type { Pipeline } from './predict';
+import type { Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
 
 /** What tells cuts apart: a step of TeraPipe's schedule, ms, but for what is the same for all of them. */
@@ -16,19 +16,19 @@ export interface SlicedStepTime {
  * Times cuts of a pipeline as the simulation of TeraPipe's schedule does, in O(stages x slices) without making it: all forwards in order, then all backwards in reverse, sends as busy time of either. The optimizer is left out.
  */
 export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
-  const { inputs, stageInputs, shapes } = pipeline;
-  const { training } = inputs;
+  const { stages } = pipeline;
+  const { training } = pipeline.inputs;
   const overlaps = training.overlapGradients === true || training.overlapParameters === true;
   const exchangeMs = (step: DrainedStep): number =>
     Math.max(
-      ...shapes.map((shape, stage) =>
-        gradientExchange(stageInputs[stage] ?? inputs, shape, 'pipeline', {
+      ...stages.map(({ inputs, shape }, stage) =>
+        gradientExchange(inputs, shape, 'pipeline', {
           weights: { share: 1, ms: step.firstForwardMs },
           gradients: [{ share: 1, ms: step.pipelineMs - (step.lastStartMs[stage] ?? 0) }],
         }),
       ),
     );
-  const nothing: DrainedStep = { pipelineMs: 0, firstForwardMs: 0, lastStartMs: new Float64Array(shapes.length) };
+  const nothing: DrainedStep = { pipelineMs: 0, firstForwardMs: 0, lastStartMs: new Float64Array(stages.length) };
   const besidePipelineMs = overlaps ? null : exchangeMs(nothing);
   const passes = passesOf(pipeline);
   return Object.assign(
@@ -50,8 +50,8 @@ interface DrainedStep {
 type Passes = (cost: SliceCost, unit: WorkUnit) => ReturnType<SliceCost>;
 
 /** Remembers passes: cuts of one pipeline share many slices. */
-function passesOf({ costs }: Pipeline): Passes {
-  const known = new Map(costs.map((cost) => [cost, new Map<string, ReturnType<SliceCost>>()]));
+function passesOf({ stages }: Pipeline): Passes {
+  const known = new Map(stages.map(({ cost }) => [cost, new Map<string, ReturnType<SliceCost>>()]));
   return (cost, { batch, tokens, context }) => {
     const ofCost = known.get(cost);
     const key = `${batch},${tokens},${context}`;
@@ -62,7 +62,7 @@ function passesOf({ costs }: Pipeline): Passes {
 }
 
 function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes): DrainedStep {
-  const { costs } = pipeline;
+  const costs = pipeline.stages.map(({ cost }) => cost);
   const units = unitsOf(scheme);
   const stages = costs.length;
   const { forwardMs, backwardMs, perChunk } = transfersOf(pipeline, {

@@ -1,9 +1,9 @@
 import { stageLimits } from '../time-model/limits';
 import type { CostInputs } from '../time-model/rates';
 import { terapipeBoundary } from '../time-model/stage-time';
-import type { StageShape } from '../memory-model/layer-tensors';
 import type { Scheme } from '../spec/scheme';
 import { offloadWaits } from '../partition/offload';
+import type { Stage } from './pipeline';
 import type { Measured } from './predict';
 
 /**
@@ -41,19 +41,20 @@ export const stepPartNames: Readonly<Record<StepPart, string>> = {
 /**
  * What the step of a candidate goes to on its busiest stage, ms; the parts add up to its step.
  *
+ * @param stages of the pipeline that runs it.
  * @param measured times are measured: what the stage is busy with is told apart in the proportions of the analytic model. `false`: they are that model's.
  */
 export function stepPartsOf(
-  inputs: CostInputs,
-  shapes: readonly StageShape[],
+  stages: readonly Pick<Stage, 'inputs' | 'shape'>[],
   candidate: Measured,
   measured: false | 'with sends' | 'without sends' = false,
 ): Record<StepPart, number> {
   const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme, schedule } = candidate;
-  const stage = busyMs.indexOf(Math.max(...busyMs));
-  const shape = shapes[stage];
-  if (shape === undefined) throw new Error(`stage ${stage} has no shape`);
-  const busy = busyMs[stage] ?? 0;
+  const busiest = busyMs.indexOf(Math.max(...busyMs));
+  const stage = stages[busiest];
+  if (stage === undefined) throw new Error(`there is no stage ${busiest}`);
+  const { inputs, shape } = stage;
+  const busy = busyMs[busiest] ?? 0;
   const kept = { ...inputs, training: { ...inputs.training, recompute: 'none' as const } };
   const waits = offloadWaits(inputs, shape);
   const total = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0, offload: 0 };

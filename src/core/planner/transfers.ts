@@ -1,26 +1,20 @@
-import type { CostInputs } from '../time-model/rates';
 import { cachedBySlice } from '../time-model/layer-time';
 import { megatronBoundary, terapipeBoundary } from '../time-model/stage-time';
-import type { StageShape } from '../memory-model/layer-tensors';
 import { headTokens } from '../model/stacks';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import type { Transfers } from '../schedules/simulate/transfers';
+import type { Pipeline } from './pipeline';
 
 /** What sends depend on. */
-interface Sending {
-  readonly stageInputs: readonly CostInputs[];
-  readonly shapes: readonly StageShape[];
-  /** Times come from a table that already holds the transfers. */
-  readonly measured: boolean;
-}
+type Sending = Pick<Pipeline, 'stages' | 'nodeKinds' | 'measured'>;
 
 type Sizes = Pick<WorkUnit, 'batch' | 'tokens'>;
 
 /** Time from one stage to another of a unit, ms. */
 function sendMs(sending: Sending, schedule: string, from: number, to: number, { batch, tokens: own }: Sizes): number {
-  const { stageInputs, measured } = sending;
+  const { stages, measured } = sending;
   const tokens = crossingTokens(sending, Math.min(from, to), own);
-  const [sender, receiver] = [stageInputs[from], stageInputs[to]];
+  const [sender, receiver] = [stages[from]?.inputs, stages[to]?.inputs];
   if (measured || sender === undefined) return 0;
   return (schedule === 'TeraPipe' ? terapipeBoundary : megatronBoundary)(sender, batch, tokens, receiver);
 }
@@ -29,9 +23,9 @@ function sendMs(sending: Sending, schedule: string, from: number, to: number, { 
  * Tokens whose hidden states cross the boundary after a stage: inside the decoder of an encoder-decoder model those of the target with the encoder's output, up to its beginning those of the source (Megatron-LM core 0.9,
  * `get_tensor_shapes`).
  */
-function crossingTokens({ stageInputs: [first], shapes }: Sending, stage: number, tokens: number): number {
+function crossingTokens({ stages, nodeKinds: [first] }: Sending, stage: number, tokens: number): number {
   if (first?.model.stacks === undefined) return tokens;
-  const isInDecoder = shapes[stage]?.groups?.at(-1)?.kind.stack === 'decoder';
+  const isInDecoder = stages[stage]?.shape.groups?.at(-1)?.kind.stack === 'decoder';
   return isInDecoder ? tokens + headTokens(first.model, first.training, tokens) : tokens;
 }
 
@@ -41,8 +35,8 @@ export function transfersOf(
   { name, units, stageOfChunk }: Pick<Schedule, 'name' | 'units' | 'stageOfChunk'>,
 ): Transfers {
   const mode = name === 'TeraPipe' ? 'blocking' : 'fill-and-drain';
-  const [first] = pipeline.stageInputs;
-  if (new Set(pipeline.stageInputs).size < 2 && first?.model.stacks === undefined) {
+  const [first] = pipeline.nodeKinds;
+  if (pipeline.nodeKinds.length < 2 && first?.model.stacks === undefined) {
     const ms = Float64Array.from(units, (unit) => sendMs(pipeline, name, 0, 0, unit));
     return { forwardMs: ms, backwardMs: ms, mode };
   }
@@ -72,7 +66,7 @@ export function slowestSendMs(pipeline: Sending, stageOfChunk: Uint32Array, unit
  * the other stages.
  */
 export function blockingSendsMs(pipeline: Sending, stage: number, unit: Sizes): number {
-  const stages = pipeline.stageInputs.length;
+  const stages = pipeline.stages.length;
   if (pipeline.measured || stages < 2) return 0;
   const [before, after] = [stage > 0 ? stage - 1 : stage + 1, stage + 1 < stages ? stage + 1 : stage - 1];
   return sendMs(pipeline, 'TeraPipe', stage, after, unit) + sendMs(pipeline, 'TeraPipe', stage, before, unit);

@@ -2,7 +2,8 @@ import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatDuration, formatNumber } from '../format';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
-import { measure, pipelineOf } from '../planner/predict';
+import { pipelineOf } from '../planner/pipeline';
+import { measure } from '../planner/predict';
 import type { PlanRequest } from '../spec/request';
 
 /** Fractions of peak between which a GEMM efficiency is looked for: below, the GPU waits for something else; above 1 nothing runs. */

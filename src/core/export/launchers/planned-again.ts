@@ -11,9 +11,10 @@ import { dataOf } from '../../rules/derived';
 import { launchFindings } from '../../rules/launch-findings';
 import { withStageLayers } from '../../rules/launchers/stage-layers';
 import type { Located } from '../../spec/located';
-import { measure, operationCount, pipelineOf } from '../../planner/predict';
+import { pipelineOf } from '../../planner/pipeline';
+import { measure } from '../../planner/predict';
 import type { PlanRequest, TrainingSpec } from '../../spec/request';
-import { chunksPerStage, kindFor } from '../../partition/scheduling';
+import { kindFor, operationCount } from '../../partition/scheduling';
 import { usualCut } from '../../partition/stages';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { EditableFormat } from './editable-format';
@@ -293,9 +294,7 @@ function timeOf({ request, schedule, scheme }: PlannedStep, said: SaidValues, mo
       offloadOptimizer: said.offloadOptimizer,
     },
   };
-  const kind = kindFor(schedule, asked.layout);
-  const chunks = pipeline * chunksPerStage(kind, asked.layout);
-  if (operationCount(scheme, chunks, kind.splitsBackward ? 3 : 2) > maximumSimulated) return null;
+  if (operationCount(kindFor(schedule, asked.layout), asked.layout, scheme) > maximumSimulated) return null;
   const name: ScheduleName = schedule;
   return measure(pipelineOf(asked), { id: '1f1b', name, schedule: name, scheme, certificate: null }).iterationMs;
 }

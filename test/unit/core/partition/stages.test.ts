@@ -3,9 +3,10 @@ import { ExpectedError } from '../../../../src/core/errors';
 import { stageShapesOf } from '../../../../src/core/memory-model/count';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
-import { predict, pipelineOf } from '../../../../src/core/planner/predict';
+import { pipelineOf } from '../../../../src/core/planner/pipeline';
+import { predict } from '../../../../src/core/planner/predict';
 import type { PlanRequest } from '../../../../src/core/spec/request';
-import { makeSchedule, kindFor } from '../../../../src/core/partition/scheduling';
+import { chunksOf, kindFor } from '../../../../src/core/partition/scheduling';
 import { cutShapes, dealtToChunks, stageShapes } from '../../../../src/core/partition/stages';
 import { placeChunks } from '../../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
@@ -45,25 +46,23 @@ describe('layers of chunks', () => {
 
   it('leave a chunk to the embedding and one to the head where so many virtual stages are asked for', () => {
     const inputs = request('B200', gpt(6, 1024, 16, 50304), { training: {}, layout: { pipeline: 2, virtualStages: 4 } });
-    const scheme = Array.from({ length: 4 }, () => ({ batch: 1, tokens: [2048] }));
-    const { shapes } = makeSchedule(inputs, kindFor('1F1B', inputs.layout), scheme, 80e9);
+    const { shapes } = chunksOf(inputs, kindFor('1F1B', inputs.layout));
     assert.deepEqual(
       shapes.map(({ layers }) => layers),
       [0, 1, 1, 1, 1, 1, 1, 0],
     );
     const without = { ...inputs, model: { ...inputs.model, vocab: 0 } };
-    assert.throws(() => makeSchedule(without, kindFor('1F1B', inputs.layout), scheme, 80e9), /needs 8 layers or more, and there are 6/);
+    assert.throws(() => chunksOf(without, kindFor('1F1B', inputs.layout)), /needs 8 layers or more, and there are 6/);
   });
 
   it('are those of a decided cut in a prediction', () => {
-    const even = pipelineOf(request('B200', gpt(8, 1024, 16, 0), { training: {}, layout: { pipeline: 2 } }));
+    const even = request('B200', gpt(8, 1024, 16, 0), { training: {}, layout: { pipeline: 2 } });
     const spec = {
       ...({ id: '1f1b', name: '1F1B', schedule: '1F1B', certificate: null } as const),
       scheme: Array.from({ length: 4 }, () => ({ batch: 1, tokens: [2048] })),
     };
-    const shapes = cutShapes([2, 6]);
-    const uneven = { ...even, shapes, stageLayers: [2, 6], costs: shapes.map((shape, stage) => even.costOf(shape, 1, stage)) };
-    const [a, b] = predict(uneven, spec).busyMs;
+    const uneven = { ...even, layout: { ...even.layout, stageLayers: [2, 6] } };
+    const [a, b] = predict(pipelineOf(uneven), spec).busyMs;
     assert.ok(Math.abs(b! / a! - 3) < 1e-9);
     assert.deepEqual(stageShapes(8, 2), cutShapes([4, 4]));
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ModelSpec } from '../../../../src/core/spec/model';
 import { sequenceFlops } from '../../../../src/core/model/flops';
 import { megatronBoundary } from '../../../../src/core/time-model/stage-time';
-import { pipelineOf } from '../../../../src/core/planner/predict';
+import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import { transfersOf } from '../../../../src/core/planner/transfers';
 import type { Schedule } from '../../../../src/core/schedules/schedule';
 import { layerTime } from '../../../../src/core/time-model/layer-time';

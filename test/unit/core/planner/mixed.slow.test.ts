@@ -13,7 +13,8 @@ import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { placeStages } from '../../../../src/core/partition/place-stages';
 import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
-import { pipelineOf, predict } from '../../../../src/core/planner/predict';
+import { pipelineOf } from '../../../../src/core/planner/pipeline';
+import { predict } from '../../../../src/core/planner/predict';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
@@ -260,8 +261,8 @@ describe('times on groups of nodes', () => {
   });
 
   it('send at the rate of the slower network, and inside a node only where both stages are in it', () => {
-    const { stageInputs } = pipelineOf(onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 2)], [0, 1, 1]));
-    const [hopper, volta, again] = stageInputs;
+    const { stages } = pipelineOf(onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 2)], [0, 1, 1]));
+    const [hopper, volta, again] = stages.map(({ inputs }) => inputs);
     assert.equal(volta, again);
     const slow = terapipeBoundary(volta!, 1, 2048);
     assert.equal(terapipeBoundary(hopper!, 1, 2048, volta), slow);
@@ -278,9 +279,9 @@ describe('times on groups of nodes', () => {
     {
       const far = onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 1), group('A100-80GB', 1)], [0, 1, 2], [5, 2, 5]);
       const one = { ...far, training: { ...far.training, globalBatch: 2, precision: 'fp16' as const } };
-      const { stageInputs, costs } = pipelineOf(one);
-      const [a, b, c] = stageInputs;
-      const work = costs.reduce((sum, cost) => sum + cost(1, 2048, 0).forwardMs + cost(1, 2048, 0).backwardMs, 0);
+      const { stages } = pipelineOf(one);
+      const [a, b, c] = stages.map(({ inputs }) => inputs);
+      const work = stages.reduce((sum, { cost }) => sum + cost(1, 2048, 0).forwardMs + cost(1, 2048, 0).backwardMs, 0);
       const sends = [[a, b], [b, c], [b, a], [c, b]].reduce((sum, [from, to]) => sum + boundary(from!, 1, 2048, to), 0); // prettier-ignore
       // TeraPipe's runtime holds the ends for a send that they do not have.
       const held = schedule === 'TeraPipe' ? boundary(c!, 1, 2048, b) + boundary(a!, 1, 2048, b) : 0;

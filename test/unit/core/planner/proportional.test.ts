@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { pipelineOf } from '../../../../src/core/planner/predict';
+import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { slicedSpecs } from '../../../../src/core/planner/sliced';
 import { slicingStages } from '../../../../src/core/planner/slicing-cost';

@@ -14,7 +14,8 @@ import {
 } from '../../../../src/core/resolve/first-layout';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
-import { measure, pipelineOf, type Measured } from '../../../../src/core/planner/predict';
+import { pipelineOf } from '../../../../src/core/planner/pipeline';
+import { measure, type Measured } from '../../../../src/core/planner/predict';
 import type { Layout, PlanRequest } from '../../../../src/core/spec/request';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { verdictOf } from '../../../../src/core/memory-model/verdict';

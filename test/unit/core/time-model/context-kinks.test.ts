@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { analyticKinks, profileKinks } from '../../../../src/core/time-model/context-kinks';
 import { stageCost } from '../../../../src/core/time-model/stage-time';
-import { pipelineOf } from '../../../../src/core/planner/predict';
+import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { timeFunction, timeKinks } from '../../../../src/core/slice-times/fit';
 import type { TimeFit } from '../../../../src/core/spec/profile';

@@ -1,0 +1,118 @@
+import type { ClusterSpec } from '../spec/cluster';
+import type { CostInputs } from '../time-model/rates';
+import { profiledStageCost } from '../time-model/profile-cost';
+import { splitLike, type SliceCost } from '../spec/slice-cost';
+import { tableCost } from '../time-model/table';
+import { shapeKey, type StageShape } from '../memory-model/layer-tensors';
+import type { Cards } from '../memory-model/profile';
+import type { ScheduleName } from '../spec/schedule-names';
+import type { PlanRequest } from '../spec/request';
+import { chunkCost } from '../partition/offload';
+import { chunksOf, kindFor, type Chunks } from '../partition/scheduling';
+import { cardsOf, stageInputsOf } from '../partition/stage-inputs';
+import { cutShapes, usualCut } from '../partition/stages';
+
+/** A stage of a pipeline. */
+export interface Stage {
+  /** What its times are predicted from; one object for all stages on nodes of one kind. */
+  readonly inputs: CostInputs;
+  readonly shape: StageShape;
+  /** Of a slice; stages of one shape on one kind of node share a function. */
+  readonly cost: SliceCost;
+}
+
+/** The layers as the chunks of a schedule hold them, with what each chunk costs. */
+export interface PipelineChunks extends Chunks {
+  readonly costs: readonly SliceCost[];
+}
+
+/** The stages of a request: what every candidate of it shares. */
+export interface Pipeline {
+  readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
+  readonly stages: readonly Stage[];
+  /** The inputs of `stages` that differ: one for each kind of node. */
+  readonly nodeKinds: readonly CostInputs[];
+  readonly cards: Cards;
+  /** Times come from a table that already holds the transfers. */
+  readonly measured: boolean;
+  /** Worked out once for a schedule. @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks. */
+  readonly chunksOf: (schedule: ScheduleName) => PipelineChunks;
+}
+
+/** What a pipeline is made of. */
+export interface PipelineParts {
+  readonly inputs: Pipeline['inputs'];
+  /** What each stage holds. */
+  readonly shapes: readonly StageShape[];
+  /** Layers of each stage, or of each chunk, where they are decided; null: as equal as the schedule's chunks allow. */
+  readonly stageLayers: readonly number[] | null;
+  /** The cost of a part of a stage; parts of one shape share a function. `share` is how many times the layers of a stage on average it has. */
+  readonly costOf: (inputs: CostInputs, shape: StageShape, share: number) => SliceCost;
+  readonly measured: boolean;
+}
+
+/** The pipeline of some parts. */
+export function pipelineFrom({ inputs, shapes, stageLayers, costOf, measured }: PipelineParts): Pipeline {
+  const { cluster, layout } = inputs;
+  const stageInputs = stageInputsOf(inputs);
+  const costOn = (stage: number, shape: StageShape): SliceCost => costOf(stageInputs[stage] ?? inputs, shape, shareOf(inputs, shape));
+  const known = new Map<ScheduleName, PipelineChunks>();
+  return {
+    inputs,
+    stages: shapes.map((shape, stage) => ({ inputs: stageInputs[stage] ?? inputs, shape, cost: costOn(stage, shape) })),
+    nodeKinds: [...new Set(stageInputs)],
+    cards: cardsOf(cluster, layout),
+    measured,
+    chunksOf: (schedule) => {
+      let made = known.get(schedule);
+      if (made === undefined) {
+        const chunks = chunksOf(inputs, kindFor(schedule, layout), stageLayers);
+        made = { ...chunks, costs: chunks.shapes.map((shape, chunk) => costOn(chunks.stageOfChunk[chunk] ?? 0, shape)) };
+        known.set(schedule, made);
+      }
+      return made;
+    },
+  };
+}
+
+/** The stages of a request with their costs. */
+export function pipelineOf(request: PlanRequest): Pipeline {
+  const { model, training, layout, cluster, constants, costTable } = request;
+  const inputs = { model, training, layout, cluster, constants };
+  const stageLayers = layout.stageLayers ?? null;
+  const shapes =
+    stageLayers === null
+      ? cutShapes(usualCut(model, training, layout.pipeline), model)
+      : chunksOf(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers).stageShapes;
+  const known = new Map<CostInputs, Map<string, SliceCost>>();
+  const costOf = (own: CostInputs, shape: StageShape, share: number): SliceCost => {
+    let ofKind = known.get(own);
+    if (ofKind === undefined) known.set(own, (ofKind = new Map<string, SliceCost>()));
+    const key = `${shapeKey(shape)},${costTable === null ? 1 : share}`;
+    let cost = ofKind.get(key);
+    if (cost === undefined) ofKind.set(key, (cost = partCosts(request, own)(shape, share)));
+    return cost;
+  };
+  return pipelineFrom({ inputs, shapes, stageLayers, costOf, measured: costTable !== null });
+}
+
+/**
+ * The cost of a part of a stage, with `share` times the layers of a stage on average. A profile and a table have measured backward as a whole: gradients of weights take the share of it that the analytic model gives them for the
+ * same slice. A table is of one whole stage of as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
+ */
+export function partCosts(
+  { costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>,
+  inputs: CostInputs,
+): (shape: StageShape, share: number) => SliceCost {
+  const table = costTable === null ? null : tableCost(costTable);
+  return (shape, share) => {
+    const analytic = chunkCost(inputs, shape);
+    if (table !== null) return splitLike(table, analytic, share);
+    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, shape.layers, shape), analytic);
+  };
+}
+
+/** Layers of a part of the model over those of a stage on average. */
+export function shareOf({ model, layout }: Pick<CostInputs, 'model' | 'layout'>, { layers }: Pick<StageShape, 'layers'>): number {
+  return (layers * layout.pipeline) / model.layers;
+}
