@@ -1,11 +1,11 @@
 // How long after a signal each command has ended: `node --import tsx test/bench/interrupts.ts [ROUNDS]`.
 import process from 'node:process';
-import { buildCommandLine } from '../unit/cli/command-line';
+import { openCommandLine } from '../unit/cli/command-line';
 import { interrupted, longCommands, writeLongInputs } from '../unit/cli/long-commands';
 
 void (async () => {
   const rounds = Number(process.argv[2] ?? 3);
-  const cli = await buildCommandLine();
+  const cli = openCommandLine();
   try {
     writeLongInputs(cli.folder);
     for (const { args, began } of longCommands) {

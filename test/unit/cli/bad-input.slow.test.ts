@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand } from '../../../src/cli/run-command';
-import { buildCommandLine, type CommandLine, type Outcome } from './command-line';
+import { openCommandLine, type CommandLine, type Outcome } from './command-line';
 
 interface ErrorAnswer {
   readonly version: number;
@@ -26,8 +26,8 @@ describe('terapipe on bad input', () => {
     mkdirSync(path.dirname(path.join(cli.folder, name)), { recursive: true });
     writeFileSync(path.join(cli.folder, name), content);
   };
-  before(async () => {
-    cli = await buildCommandLine();
+  before(() => {
+    cli = openCommandLine();
   });
   after(() => {
     cli.dispose();
@@ -147,12 +147,13 @@ describe('terapipe on bad input', () => {
     }
   });
 
-  it('takes no output that a disk cut off for a whole one, and leaves none behind', function () {
+  it('takes no output that a disk cut off for a whole one, and leaves none behind', async function () {
     write('big/terapipe.json', bigPlan);
+    const bundle = await cli.bundle();
     const exportCut = (redirection: string) => {
       // As on a full disk, the write that reaches the limit takes a part, and the next one fails.
       const script = `ulimit -f 8 && "$0" "$1" export big/terapipe.json --to chrome-trace ${redirection}`;
-      return spawnSync('sh', ['-c', script, process.execPath, cli.bundle], { cwd: cli.folder, encoding: 'utf8' });
+      return spawnSync('sh', ['-c', script, process.execPath, bundle], { cwd: cli.folder, encoding: 'utf8' });
     };
     const printed = exportCut('> printed.json');
     if (printed.error !== undefined) this.skip();

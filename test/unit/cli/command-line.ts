@@ -1,8 +1,12 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import process from 'node:process';
+import type { Readable } from 'node:stream';
 import esbuild from 'esbuild';
+import { runCommand } from '../../../src/cli/run-command';
+import { shellReader } from '../core/formats/shell/shell-reader';
 
 /** How one run of the terminal face ended. */
 export interface Outcome {
@@ -12,13 +16,16 @@ export interface Outcome {
 }
 
 export interface CommandLine {
-  /** Runs `terapipe ARGS` as a child process in `folder`, as another user when `uid` is given (only root may). */
+  /**
+   * Runs `terapipe ARGS` in `folder`: in this process, which spares the start of another, unless it reads `input` on standard input (`-`) or
+   * runs as another user (`uid`, which only root may).
+   */
   readonly run: (args: readonly string[], input?: string | Buffer, uid?: number) => Promise<Outcome>;
   /** The bundled terminal face. */
-  readonly bundle: string;
-  /** Runs `terapipe ARGS` with its standard output on an open file or device. */
+  readonly bundle: () => Promise<string>;
+  /** Runs `terapipe ARGS` in a child process with its standard output on an open file or device. */
   readonly runTo: (descriptor: number, args: readonly string[]) => Promise<Omit<Outcome, 'out'>>;
-  /** Runs `terapipe ARGS` for a reader that reads once and goes. */
+  /** Runs `terapipe ARGS` in a child process for a reader that reads once and goes. */
   readonly runForOneRead: (args: readonly string[]) => Promise<Outcome>;
   /** An empty folder, the current one of every run. */
   readonly folder: string;
@@ -27,12 +34,51 @@ export interface CommandLine {
 
 const sources = path.join(import.meta.dirname, '../../../src');
 
-/** Bundles the terminal face and its planner thread as `npm run build` does, into a folder of its own. */
-export async function buildCommandLine(): Promise<CommandLine> {
+/** The terminal face on an empty folder. It is bundled when the first child process needs it. */
+export function openCommandLine(): CommandLine {
   const home = mkdtempSync(path.join(tmpdir(), 'terapipe-cli-'));
-  const bundle = path.join(home, 'cli.js');
   const folder = mkdtempSync(path.join(home, 'work-'));
   for (const open of [home, folder]) chmodSync(open, 0o755);
+  let bundled: Promise<string> | undefined;
+  const bundle = (): Promise<string> => (bundled ??= bundleInto(home));
+  const env = { ...process.env, TERAPIPE_DEBUG: '' };
+  const start = async (args: readonly string[], options: SpawnOptions): Promise<ChildProcess> =>
+    spawn(process.execPath, [await bundle(), ...args], { cwd: folder, env, ...options });
+  return {
+    bundle,
+    folder,
+    runTo: async (descriptor, args) => {
+      const child = await start(args, { stdio: ['ignore', descriptor, 'pipe'] });
+      const err = textOf(child.stderr);
+      return { exitCode: await ended(child, 'close'), err: err() };
+    },
+    runForOneRead: async (args) => {
+      const child = await start(args, { stdio: ['ignore', 'pipe', 'pipe'] });
+      let out = '';
+      child.stdout?.once('data', (chunk: Buffer) => {
+        out = chunk.toString();
+        child.stdout?.destroy();
+      });
+      const err = textOf(child.stderr);
+      return { exitCode: await ended(child, 'exit'), out, err: err() };
+    },
+    run: async (args, input = '', uid) => {
+      if (uid === undefined && !args.includes('-')) return runHere(args, folder);
+      const child = await start(args, uid === undefined ? {} : { uid });
+      const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
+      // A child that refuses its input early closes the pipe.
+      child.stdin?.on('error', () => undefined);
+      child.stdin?.end(input);
+      return { exitCode: await ended(child, 'close'), out: out(), err: err() };
+    },
+    dispose: () => {
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Bundles the terminal face and its planner thread as `npm run build` does. */
+async function bundleInto(home: string): Promise<string> {
   await esbuild.build({
     entryPoints: {
       cli: path.join(sources, 'cli/main.ts'),
@@ -45,51 +91,42 @@ export async function buildCommandLine(): Promise<CommandLine> {
     mainFields: ['module', 'main'],
     logLevel: 'silent',
   });
-  const env = { ...process.env, TERAPIPE_DEBUG: '' };
-  return {
-    bundle,
-    folder,
-    runTo: (descriptor, args) =>
-      new Promise((resolve, reject) => {
-        const child = spawn(process.execPath, [bundle, ...args], { cwd: folder, env, stdio: ['ignore', descriptor, 'pipe'] });
-        let err = '';
-        child.stderr?.on('data', (chunk: Buffer) => void (err += chunk.toString()));
-        child.on('error', reject);
-        child.on('close', (exitCode) => resolve({ exitCode, err }));
-      }),
-    runForOneRead: (args) =>
-      new Promise((resolve, reject) => {
-        const child = spawn(process.execPath, [bundle, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
-        let [out, err] = ['', ''];
-        child.stdout.once('data', (chunk: Buffer) => {
-          out = chunk.toString();
-          child.stdout.destroy();
-        });
-        child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()));
-        child.on('error', reject);
-        child.on('exit', (exitCode) => resolve({ exitCode, out, err }));
-      }),
-    run: (args, input = '', uid = process.getuid?.()) =>
-      new Promise((resolve, reject) => {
-        const child = spawn(process.execPath, [bundle, ...args], {
-          cwd: folder,
-          env,
-          ...(uid === undefined ? {} : { uid }),
-        });
-        const out: Buffer[] = [];
-        const err: Buffer[] = [];
-        child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
-        child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-        child.on('error', reject);
-        child.on('close', (exitCode) => {
-          resolve({ exitCode, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() });
-        });
-        // A child that refuses its input early closes the pipe.
-        child.stdin.on('error', () => undefined);
-        child.stdin.end(input);
-      }),
-    dispose: () => {
-      rmSync(home, { recursive: true, force: true });
-    },
-  };
+  return path.join(home, 'cli.js');
+}
+
+/** What `terapipe ARGS` prints, without the process around its command. */
+async function runHere(args: readonly string[], folder: string): Promise<Outcome> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    const exitCode = await runCommand(args, {
+      out: (text) => void out.push(text),
+      err: (text) => void err.push(text),
+      progress: (text) => void err.push(`${text}\n`),
+      status: () => undefined,
+      clock: () => performance.now(),
+      now: () => new Date().toISOString(),
+      signal: new AbortController().signal,
+      profilerFile: '',
+      shell: shellReader,
+      debug: false,
+    });
+    return { exitCode, out: out.join(''), err: err.join('') };
+  } finally {
+    process.chdir(before);
+  }
+}
+
+function textOf(stream: Readable | null): () => string {
+  const chunks: Buffer[] = [];
+  stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return () => Buffer.concat(chunks).toString();
+}
+
+function ended(child: ChildProcess, event: 'close' | 'exit'): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on(event, resolve);
+  });
 }

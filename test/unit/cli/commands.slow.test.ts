@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fixtures } from '../core/formats/files';
-import { buildCommandLine, type CommandLine } from './command-line';
+import { openCommandLine, type CommandLine } from './command-line';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -12,7 +12,7 @@ describe('terapipe', () => {
   let cli: CommandLine;
   const plan = 'configs/pipeline/terapipe.json';
   before(async () => {
-    cli = await buildCommandLine();
+    cli = openCommandLine();
     cpSync(fixtures, path.join(cli.folder, 'configs'), { recursive: true });
   });
   after(() => {

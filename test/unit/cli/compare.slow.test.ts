@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fixtures } from '../core/formats/files';
-import { buildCommandLine, type CommandLine } from './command-line';
+import { openCommandLine, type CommandLine } from './command-line';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,7 @@ describe('terapipe plan --compare', () => {
     writeFileSync(path.join(cli.folder, name), text);
   };
   before(async () => {
-    cli = await buildCommandLine();
+    cli = openCommandLine();
     cpSync(fixtures, path.join(cli.folder, 'configs'), { recursive: true });
     const { out } = await cli.run(['export', config, '--to', 'chrome-trace']);
     write('run.trace.json', out);

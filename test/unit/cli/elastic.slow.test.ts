@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { buildCommandLine, type CommandLine } from './command-line';
+import { openCommandLine, type CommandLine } from './command-line';
 
 const sample = path.join(import.meta.dirname, '../../../media/samples/vit-elastic');
 
@@ -22,8 +22,8 @@ interface Answer {
 
 describe('terapipe elastic', () => {
   let terapipe: CommandLine;
-  before(async () => {
-    terapipe = await buildCommandLine();
+  before(() => {
+    terapipe = openCommandLine();
     for (const file of ['config.json', 'terapipe.json']) copyFileSync(path.join(sample, file), path.join(terapipe.folder, file));
   });
   after(() => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, before, describe, it } from 'mocha';
-import { buildCommandLine, type CommandLine } from './command-line';
+import { openCommandLine, type CommandLine } from './command-line';
 import { interrupted, longCommands, writeLongInputs } from './long-commands';
 
 describe('a signal', () => {
   let cli: CommandLine;
-  before(async () => {
-    cli = await buildCommandLine();
+  before(() => {
+    cli = openCommandLine();
     writeLongInputs(cli.folder);
   });
   after(() => cli.dispose());

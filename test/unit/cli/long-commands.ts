@@ -69,12 +69,13 @@ export interface Interrupted {
 }
 
 /** How a command ends that gets a signal as soon as it says that its work has begun. */
-export function interrupted(
-  { bundle, folder }: CommandLine,
+export async function interrupted(
+  { bundle: bundled, folder }: CommandLine,
   args: readonly string[],
   began: RegExp,
   signal: NodeJS.Signals,
 ): Promise<Interrupted> {
+  const bundle = await bundled();
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [bundle, ...args], { cwd: folder, env: { ...process.env, TERAPIPE_DEBUG: '1' } });
     let said = '';

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { buildCommandLine, type CommandLine } from './command-line';
+import { openCommandLine, type CommandLine } from './command-line';
 
 const sound = '0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n';
 
 describe('terapipe, given a schedule file', () => {
   let cli: CommandLine;
   before(async () => {
-    cli = await buildCommandLine();
+    cli = openCommandLine();
     const files = { 'good.csv': sound, 'bad.csv': sound.replace('1B0', '1X0'), 'teams.csv': '1B,2B,3B,HR\n12,3,0,7\n' };
     for (const [name, text] of Object.entries(files)) writeFileSync(path.join(cli.folder, name), text);
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { fixtures } from '../core/formats/files';
-import { buildCommandLine, type CommandLine } from './command-line';
+import { openCommandLine, type CommandLine } from './command-line';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -10,7 +10,7 @@ describe('terapipe plan --search', () => {
   let cli: CommandLine;
   const config = 'configs/pipeline/terapipe.json';
   before(async () => {
-    cli = await buildCommandLine();
+    cli = openCommandLine();
     cpSync(fixtures, path.join(cli.folder, 'configs'), { recursive: true });
   });
   after(() => {
