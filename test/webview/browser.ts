@@ -44,8 +44,8 @@ export interface Stage {
 
 interface Harnessed {
   readonly harness: {
-    /** A packed message as JSON and its buffer as bytes: playwright makes an empty object of a bare ArrayBuffer, and looks at every value of an object several times. */
-    readonly send: (packed: { readonly json: string; readonly bytes: Uint8Array }) => void;
+    /** A packed message as two strings, JSON and its buffer in base64: playwright looks at every value of an object and every byte of an array several times. */
+    readonly send: (packed: { readonly json: string; readonly base64: string }) => void;
     readonly setTheme: (theme: PageTheme, extraClass: string) => void;
   };
 }
@@ -66,7 +66,12 @@ const harness = `
   window.harness = {
     said, complaints,
     state: () => state,
-    send: ({ json, bytes }) => window.postMessage({ ...JSON.parse(json), buffer: bytes.buffer }, '*'),
+    send: ({ json, base64 }) => {
+      const text = atob(base64);
+      const bytes = new Uint8Array(text.length);
+      for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
+      window.postMessage({ ...JSON.parse(json), buffer: bytes.buffer }, '*');
+    },
     setTheme: ({ bodyClass, variables }, extra) => {
       document.documentElement.removeAttribute('style');
       for (const [name, value] of Object.entries(variables)) document.documentElement.style.setProperty(name, value);
@@ -94,8 +99,16 @@ export async function openStage(chromiumPath: string): Promise<Stage> {
     contexts.set(deviceScaleFactor, context);
     return context;
   };
+  /** Pages that nobody looks at any more, by scale: another document in one is opened sooner than another page. */
+  const idle = new Map<number, Page[]>();
   return {
-    open: async (options) => openPage(await contextOf(options.scale ?? 1), server, pages, options),
+    open: async (options) => {
+      const scale = options.scale ?? 1;
+      const left = idle.get(scale) ?? [];
+      idle.set(scale, left);
+      const page = left.pop() ?? (await (await contextOf(scale)).newPage());
+      return openPage(page, server, pages, options, () => void left.push(page));
+    },
     close: async () => {
       await browser.close();
       await new Promise((resolve) => server.close(resolve));
@@ -131,12 +144,17 @@ async function answer(server: Server, pages: ReadonlyMap<string, OpenOptions>, u
   throw new Error('not found');
 }
 
-async function openPage(context: BrowserContext, server: Server, pages: Map<string, OpenOptions>, options: OpenOptions): Promise<OpenPage> {
-  const page = await context.newPage();
+async function openPage(
+  page: Page,
+  server: Server,
+  pages: Map<string, OpenOptions>,
+  options: OpenOptions,
+  closed: () => void,
+): Promise<OpenPage> {
   await page.setViewportSize({ width: options.width, height: options.height ?? 900 });
   await page.emulateMedia({ reducedMotion: options.reducedMotion === true ? 'reduce' : 'no-preference' });
   page.setDefaultTimeout(60_000);
-  // A busy machine takes longer to load a page; one that never loads is named by the harness, as any case that hangs.
+  // A busy machine takes longer to load a page. The harness names a case that hangs.
   page.setDefaultNavigationTimeout(0);
   const console: string[] = [];
   page.on('console', (message) => {
@@ -150,7 +168,7 @@ async function openPage(context: BrowserContext, server: Server, pages: Map<stri
     page,
     send: async (message) => {
       const { buffer, ...packed } = packMessage(message);
-      const sent = { json: JSON.stringify(packed), bytes: new Uint8Array(buffer) };
+      const sent = { json: JSON.stringify(packed), base64: Buffer.from(buffer).toString('base64') };
       await page.evaluate((each) => (globalThis as unknown as Harnessed).harness.send(each), sent);
     },
     messages: () => page.evaluate('window.harness.said'),
@@ -158,6 +176,12 @@ async function openPage(context: BrowserContext, server: Server, pages: Map<stri
       await page.evaluate((theme) => (globalThis as unknown as Harnessed).harness.setTheme(theme, ''), themeOf(name));
     },
     complaints: async () => [...console, ...(await page.evaluate<string[]>('window.harness.complaints'))],
-    close: () => page.close(),
+    close: async () => {
+      page.removeAllListeners();
+      // The pointer of the next case starts outside the page.
+      await page.mouse.move(-1, -1);
+      await page.goto('about:blank');
+      closed();
+    },
   };
 }
