@@ -25,6 +25,9 @@ const quietSettings = {
   'extensions.ignoreRecommendations': true,
   'git.enabled': false,
   'remote.autoForwardPorts': false,
+  // What moves on its own is drawn all the time, without a GPU by the processor.
+  'editor.cursorBlinking': 'solid',
+  'editor.minimap.enabled': false,
   // The browser's default saves a second after each key, half-typed values included.
   'files.autoSave': 'off',
 };

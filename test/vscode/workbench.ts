@@ -17,7 +17,7 @@ export async function launchBrowser(executablePath: string): Promise<Browser> {
 
 /** Opens an address of code-server in a new page and waits for the workbench. `prepare` runs before the page loads. */
 export async function openWorkbench(browser: Browser, url: string, prepare?: (page: Page) => Promise<void>): Promise<Workbench> {
-  const page = await browser.newPage({ viewport: { width: 1600, height: 1000 }, colorScheme: 'dark' });
+  const page = await browser.newPage({ viewport: { width: 1600, height: 1000 }, colorScheme: 'dark', reducedMotion: 'reduce' });
   page.setDefaultTimeout(patienceMs);
   const workbench: Workbench = { page, cspViolations: [], pageErrors: [] };
   page.on('console', (message) => {
