@@ -2,7 +2,7 @@
 // A tier that drives a browser, in a process of its own that can be stopped whole; it says what it does in a file of events.
 import process from 'node:process';
 import { followEvents } from './events.mjs';
-import { start } from './processes.mjs';
+import { roomy, start } from './processes.mjs';
 import { lastWords, root } from './setup.mjs';
 
 /**
@@ -17,7 +17,7 @@ export function drivenTier(name, input, eventsFile) {
       const stopFollowing = followEvents(eventsFile, emit);
       const running = start(
         process.execPath,
-        ['--import', './test/harness/typescript.mjs', 'test/harness/tier.mjs', name, JSON.stringify(input), eventsFile],
+        [...roomy, '--import', './test/harness/typescript.mjs', 'test/harness/tier.mjs', name, JSON.stringify(input), eventsFile],
         {
           cwd: root,
         },

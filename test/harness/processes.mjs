@@ -9,6 +9,9 @@ const groups = new Set();
 /** @type {Set<string>} */
 const folders = new Set();
 
+/** Arguments of Node.js for a process that makes many short-lived objects: with this much room for them its garbage collector takes half the time. */
+export const roomy = ['--max-semi-space-size=64'];
+
 /**
  * @param {number} pid leader of the group
  * @param {NodeJS.Signals} signal

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { followEvents } from './events.mjs';
-import { start } from './processes.mjs';
+import { roomy, start } from './processes.mjs';
 import { lastWords, root } from './setup.mjs';
 
 /**
@@ -57,11 +57,15 @@ function startLane(eventsFile, emit, env) {
     if (event.kind === 'pass' || event.kind === 'fail') current = null;
     emit(event);
   });
-  const running = start(process.execPath, ['--import', './test/harness/typescript.mjs', 'test/harness/mocha-lane.mjs', eventsFile], {
-    cwd: root,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  });
+  const running = start(
+    process.execPath,
+    [...roomy, '--import', './test/harness/typescript.mjs', 'test/harness/mocha-lane.mjs', eventsFile],
+    {
+      cwd: root,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    },
+  );
   let output = '';
   for (const stream of [running.child.stdout, running.child.stderr])
     stream?.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => (output = (output + chunk).slice(-5000)));

@@ -105,7 +105,7 @@ async function runHere(args: readonly string[], folder: string): Promise<Outcome
       err: (text) => void err.push(text),
       progress: (text) => void err.push(`${text}\n`),
       status: () => undefined,
-      clock: () => performance.now(),
+      clock: () => 0,
       now: () => new Date().toISOString(),
       signal: new AbortController().signal,
       profilerFile: '',

@@ -11,7 +11,7 @@ type StageJson = Readonly<Record<string, number>>;
 describe('terapipe', () => {
   let cli: CommandLine;
   const plan = 'configs/pipeline/terapipe.json';
-  before(async () => {
+  before(() => {
     cli = openCommandLine();
     cpSync(fixtures, path.join(cli.folder, 'configs'), { recursive: true });
   });

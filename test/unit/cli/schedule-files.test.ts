@@ -7,7 +7,7 @@ const sound = '0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n';
 
 describe('terapipe, given a schedule file', () => {
   let cli: CommandLine;
-  before(async () => {
+  before(() => {
     cli = openCommandLine();
     const files = { 'good.csv': sound, 'bad.csv': sound.replace('1B0', '1X0'), 'teams.csv': '1B,2B,3B,HR\n12,3,0,7\n' };
     for (const [name, text] of Object.entries(files)) writeFileSync(path.join(cli.folder, name), text);

@@ -9,7 +9,7 @@ type Json = Readonly<Record<string, unknown>>;
 describe('terapipe plan --search', () => {
   let cli: CommandLine;
   const config = 'configs/pipeline/terapipe.json';
-  before(async () => {
+  before(() => {
     cli = openCommandLine();
     cpSync(fixtures, path.join(cli.folder, 'configs'), { recursive: true });
   });
