@@ -18,7 +18,7 @@ function start(): void {
   const host = connect((message) => {
     const { store } = connected;
     if (message.type === 'state') store?.receive(message.state);
-    else if (message.type === 'show') store?.look({ tab: message.tab, candidate: message.candidate });
+    else if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
     else if (message.type === 'layout') store?.receive({ ...store.state(), layout: message.layout });
     else if (message.type === 'comparison') store?.receive({ ...store.state(), comparison: message.comparison });
     else if (message.type === 'findings') store?.receive({ ...store.state(), findings: message.findings });
@@ -35,7 +35,7 @@ function start(): void {
   window.addEventListener('unhandledrejection', (event) => report(event.reason));
   const store = makeStore(host, kind);
   connected.store = store;
-  if (document.body.classList.contains('vscode-using-screen-reader')) store.look({ table: true });
+  if (document.body.classList.contains('vscode-using-screen-reader')) store.setView({ table: true });
   (kind === 'tab' ? tabPage : sidePage)(root, store);
   host.post({ type: 'ready' });
 }

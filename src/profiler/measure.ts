@@ -64,7 +64,7 @@ interface Course {
 /** Cells added at a time once all are settled: enough to keep noise from hitting one of them alone. */
 const cellsAtATime = 4;
 /** Rounds of a second look at all cells. */
-const secondLookRounds = 4;
+const secondPassRounds = 4;
 /** Passes over the whole table that a budget must hold: rounds, hold-out and context cells (about 14 whole-sequence times each of 4 rounds). */
 const passesInBudget = 60;
 const seed = 20231;
@@ -131,7 +131,7 @@ async function run(profiler: Profiler, task: MeasureTask, host: MeasureHost, cou
       if (stopReason(progressOf(course, task, host)) !== null) return;
       // Every other time all cells get another chance before more are added: those that were timed while the machine was slow fall in line with the rest.
       if (looks++ % 2 === 0) {
-        for (const entry of course.entries) if (entry.part === 'layer') entry.leastRounds = roundsOf(entry) + secondLookRounds;
+        for (const entry of course.entries) if (entry.part === 'layer') entry.leastRounds = roundsOf(entry) + secondPassRounds;
         continue;
       }
       const skipped = course.skipped.filter(({ part }) => part === 'layer');

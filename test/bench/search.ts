@@ -77,6 +77,6 @@ for (const [name, goalMs, wanted] of cases) {
     `  ${counts.families} layouts, ${counts.considered} cuts, ${counts.overMemory} over memory, ${counts.bounded} bounded away, ${counts.evaluated} predicted`,
   );
   const more = performance.now();
-  const looks = whatIfs(problem, result).map(({ look }) => look());
+  const looks = whatIfs(problem, result).map(({ searchAgain: look }) => look());
   console.log(`  ${looks.length} changes that might help: ${(performance.now() - more).toFixed(0)} ms`);
 }

@@ -16,7 +16,7 @@ import type { SearchPoint } from '../../src/core/layout-search/known';
 import { bestFirst } from '../../src/core/layout-search/search';
 import { familiesOf } from '../../src/core/layout-search/space';
 import { searchKeys, type SearchProblem } from '../../src/core/layout-search/search-problem';
-import { cutShapes } from '../../src/core/partition/stages';
+import { cutContents } from '../../src/core/partition/stages';
 import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
 import { hybrid } from '../golden/hybrids';
 import { request } from '../golden/requests';
@@ -115,8 +115,8 @@ describe('hybrids of layers with a state', () => {
         const first = Math.min(split, of.layers - 1);
         const inputs = at(of, {}, { recompute: mode });
         const unit = { microBatch: 0, slice: 1, batch: 2, tokens: 256, context: 256 };
-        const [one] = cutShapes([of.layers], of);
-        const parts = cutShapes([first, of.layers - first], of);
+        const [one] = cutContents([of.layers], of);
+        const parts = cutContents([first, of.layers - first], of);
         const timeOf = (shape: (typeof parts)[number]) => stageCost(inputs, shape.layers, shape)(2, 256, 256);
         const sum = (value: (shape: (typeof parts)[number]) => number): number => parts.reduce((total, shape) => total + value(shape), 0);
         const near = (a: number, b: number): void => assert.ok(Math.abs(a - b) <= 1e-9 * b, `${a} ${b}`);
@@ -139,7 +139,7 @@ describe('hybrids of layers with a state', () => {
     const orders = fc.constantFrom(...([['1F1B', 1], ['GPipe', 2], ['TeraPipe', 4], ['ZB-H1', 1]] as const)); // prettier-ignore
     fc.assert(
       fc.property(model, orders, (of, [name, slices]) => {
-        const shapes = cutShapes([1, of.layers - 1], of);
+        const shapes = cutContents([1, of.layers - 1], of);
         const kept = recompute.map((mode) => {
           const inputs = at(of, { pipeline: 2 }, { recompute: mode });
           const tokens = Array.from({ length: slices }, () => 1024 / slices);
@@ -198,7 +198,7 @@ describe('hybrids of layers with a state', () => {
         assert.ok(cut !== null);
         const slowest = (stageLayers: readonly number[]): number =>
           Math.max(
-            ...cutShapes(stageLayers, of).map((shape) => {
+            ...cutContents(stageLayers, of).map((shape) => {
               const { forwardMs, backwardMs } = stageCost(asked, shape.layers, shape)(asked.training.microBatch, 4096, 0);
               return forwardMs + backwardMs;
             }),

@@ -5,7 +5,7 @@ import { countMemory } from '../../src/core/memory-model/count';
 import { liveCurve, maximumUnitsInFlight, stagePeak } from '../../src/core/memory-model/curve';
 import { memoryParts } from '../../src/core/memory-model/profile';
 import type { MemoryInputs } from '../../src/core/memory-model/memory-inputs';
-import { stageShapes } from '../../src/core/partition/stages';
+import { evenStageContents } from '../../src/core/partition/stages';
 import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
@@ -142,7 +142,7 @@ describe('memory over time', () => {
   it('is at every moment the sum of all tensors alive then, under every schedule', () => {
     fc.assert(
       fc.property(timelines, inputsDrawn, (timeline, inputs) => {
-        const chunks = chunkMemories(inputs, timeline.units, stageShapes(inputs.model.layers, timeline.stageOfChunk.length));
+        const chunks = chunkMemories(inputs, timeline.units, evenStageContents(inputs.model.layers, timeline.stageOfChunk.length));
         for (let stage = 0; stage < timeline.stages; stage++) {
           const intervals = intervalsOf(timeline, chunks, stage);
           const curve = liveCurve(timeline, chunks, stage, 0);
@@ -166,7 +166,7 @@ describe('memory over time', () => {
   it('has a peak of named parts that add up, in a row of the stage', () => {
     fc.assert(
       fc.property(timelines, inputsDrawn, (timeline, inputs) => {
-        const shapes = stageShapes(inputs.model.layers, timeline.stageOfChunk.length);
+        const shapes = evenStageContents(inputs.model.layers, timeline.stageOfChunk.length);
         for (const { stage, parts, peakBytes, staticBytes, peakRow } of countMemory(inputs, timeline, shapes, 2 ** 40).stages) {
           const sum = memoryParts.reduce((total, part) => total + parts[part], 0);
           assert.equal(peakBytes, sum);
@@ -269,7 +269,7 @@ describe('activations in host memory', () => {
   it('leave the GPU in proportion to the layers of a chunk', () => {
     fc.assert(
       fc.property(timelines, inputsDrawn, fc.integer({ min: 0, max: 8 }), (timeline, inputs, layers) => {
-        const shapes = stageShapes(inputs.model.layers, timeline.stageOfChunk.length);
+        const shapes = evenStageContents(inputs.model.layers, timeline.stageOfChunk.length);
         const held = (offloadLayers: number): ChunkMemory[] =>
           chunkMemories({ ...inputs, training: { ...inputs.training, offloadLayers } }, timeline.units, shapes);
         const [none, some, more] = [held(0), held(layers), held(layers + 1)];

@@ -71,7 +71,7 @@ describe('plans on random groups of nodes', () => {
           });
           assert.equal(
             fits,
-            memory.stages.every(({ cardBytes, capacityBytes }) => cardBytes <= capacityBytes),
+            memory.stages.every(({ inUseBytes, capacityBytes }) => inUseBytes <= capacityBytes),
           );
           assert.ok(mfu > 0 && mfu < 1 && iterationMs > 0 && iterationMs < Infinity);
         }

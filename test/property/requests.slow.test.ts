@@ -121,9 +121,9 @@ describe('any request', () => {
       for (const ms of [gradientExchangeMs, optimizerMs, bubbleRate]) assert.ok(Number.isFinite(ms) && ms >= 0);
       assert.ok(Number.isFinite(pipelineMs) && pipelineMs > 0 && mfu > 0 && mfu < 1);
       assert.equal(iterationMs, pipelineMs + gradientExchangeMs + optimizerMs);
-      for (const { parts, peakBytes, reservedBytes, cardBytes } of memory.stages) {
+      for (const { parts, peakBytes, reservedBytes, inUseBytes } of memory.stages) {
         for (const [part, bytes] of Object.entries(parts)) assert.ok(Number.isFinite(bytes) && bytes >= 0, `${part} ${bytes}`);
-        assert.ok(peakBytes > 0 && peakBytes < reservedBytes && reservedBytes < cardBytes);
+        assert.ok(peakBytes > 0 && peakBytes < reservedBytes && reservedBytes < inUseBytes);
       }
     });
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { faultsOf } from '../../src/core/schedules/simulate/complete';
-import { noTransfers, simulate, stuckAt } from '../../src/core/schedules/simulate/simulate';
+import { noTransfers, simulate, deadlockedAt } from '../../src/core/schedules/simulate/simulate';
 import { cases } from './cases';
 import { anyCase, timesByDefinition } from './random-schedule';
 
@@ -18,7 +18,7 @@ describe('the simulator', () => {
         assert.deepEqual(Array.from(timeline.endMs), expected.endMs);
         assert.deepEqual(Array.from(timeline.arrivalMs ?? timeline.endMs), expected.arrivalMs);
         assert.equal(timeline.makespanMs, Math.max(...expected.endMs));
-        assert.deepEqual(stuckAt(schedule), []);
+        assert.deepEqual(deadlockedAt(schedule), []);
       }),
       { seed, numRuns: cases(100, 2000) },
     );
@@ -50,16 +50,16 @@ describe('the simulator', () => {
         const [from, to] = [schedule.rowStart[stage]!, schedule.rowStart[stage + 1]!];
         const turned = { ...schedule, kind: schedule.kind.slice(), chunk: schedule.chunk.slice(), unit: schedule.unit.slice() };
         for (const column of [turned.kind, turned.chunk, turned.unit]) column.subarray(from, to).reverse();
-        const stuck = stuckAt(turned);
+        const deadlocked = deadlockedAt(turned);
         const run = (): unknown => simulate(turned, durations, noTransfers(schedule.units.length));
-        if (stuck.length === 0) {
+        if (deadlocked.length === 0) {
           run();
           return;
         }
         refused++;
         assert.throws(run, { code: 'schedule-stuck' });
-        const standing = new Map(stuck.map((each) => [each.stage, each.row]));
-        for (const { row, waitsFor } of stuck) {
+        const standing = new Map(deadlocked.map((each) => [each.stage, each.row]));
+        for (const { row, waitsFor } of deadlocked) {
           const place = schedule.stageOfChunk[turned.chunk[waitsFor]!]!;
           // What is waited for has not run: its stage stands at it or before it.
           assert.ok(waitsFor >= standing.get(place)!, `row ${row} waits for row ${waitsFor}, which has run`);

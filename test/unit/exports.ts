@@ -32,7 +32,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/rules/launchers/stage-layers#stagesOfPattern',
     'src/core/schedules/simulate/complete#faultText',
     'src/core/schedules/simulate/complete#faultsOf',
-    'src/core/schedules/simulate/simulate#stuckAt',
+    'src/core/schedules/simulate/simulate#deadlockedAt',
     'src/core/slice-times/fit#fitMs',
     'src/core/slicing/flow-shop#stayingStages',
     'src/core/slicing/problem#latencyOf',

@@ -10,15 +10,15 @@ import { comparedState, comparisonOf, launched, plansAnswerOf, plansCompared, ti
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 1400, reducedMotion: true, savedState: { tab: 'compare' } };
 const state = (comparison: () => PageComparison | null) => () => comparedState(comparison());
 
-interface Look {
+interface SavedSettings {
   readonly viewport: { readonly startMs: number; readonly endMs: number } | null;
   readonly pass: { readonly side: string; readonly chunk: number; readonly unit: number } | null;
   readonly stage: number | null;
 }
 
-async function look(page: Page): Promise<Look> {
+async function settings(page: Page): Promise<SavedSettings> {
   await new Promise((resolve) => setTimeout(resolve, 220));
-  return (await page.evaluate<{ comparedLook: Look }>('harness.state()')).comparedLook;
+  return (await page.evaluate<{ comparisonSettings: SavedSettings }>('harness.state()')).comparisonSettings;
 }
 
 const section = (page: Page): ReturnType<Page['locator']> => page.getByRole('region', { name: 'Comparison' });
@@ -93,17 +93,17 @@ export const comparedCases: readonly Case[] = [
       await page.keyboard.down('Control');
       await page.mouse.wheel(0, -600);
       await page.keyboard.up('Control');
-      const zoomed = (await look(page)).viewport!;
+      const zoomed = (await settings(page)).viewport!;
       assert.ok(zoomed.endMs - zoomed.startMs < longest / 2);
       await over(0);
       await page.keyboard.down('Shift');
       await page.mouse.wheel(0, 200);
       await page.keyboard.up('Shift');
-      const panned = (await look(page)).viewport!;
+      const panned = (await settings(page)).viewport!;
       assert.ok(panned.startMs > zoomed.startMs);
       assert.ok(Math.abs(panned.endMs - panned.startMs - (zoomed.endMs - zoomed.startMs)) < 1e-6);
       await section(page).getByRole('button', { name: 'Zoom to fit' }).click();
-      assert.equal((await look(page)).viewport, null);
+      assert.equal((await settings(page)).viewport, null);
       return undefined;
     },
   },
@@ -117,7 +117,7 @@ export const comparedCases: readonly Case[] = [
       await section(page).getByText('straggler', { exact: true }).waitFor();
       assert.match((await section(page).locator('tr.marked').innerText()).replace(/\s+/g, ' '), /^3 ?straggler .* 1\.40×$/);
       await section(page).getByRole('button', { name: 'Show where they diverge' }).click();
-      const { pass, viewport, stage } = await look(page);
+      const { pass, viewport, stage } = await settings(page);
       assert.deepEqual([pass?.side, pass?.chunk, stage], ['b', told.firstLate.chunk, told.firstLate.stage]);
       assert.ok(viewport!.startMs <= told.firstLate.measuredMs && told.firstLate.measuredMs <= viewport!.endMs);
       assert.equal(await section(page).getByRole('button', { name: 'Swap' }).isVisible(), false);
@@ -133,16 +133,16 @@ export const comparedCases: readonly Case[] = [
       await page.keyboard.press('Home');
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('ArrowDown');
-      const { pass, stage } = await look(page);
+      const { pass, stage } = await settings(page);
       assert.deepEqual([pass?.side, stage], ['a', 4]);
       const spoken = await page.locator('.compared-lanes [aria-live]').innerText();
       assert.match(spoken, /on stage 4\. .*Predicted: [\d.]+ ms from .*Measured: [\d.]+ ms from .*Measured begins .* later, takes/s);
       await page.keyboard.press('+');
-      await until('the zoomed view', async () => (await look(page)).viewport !== null);
+      await until('the zoomed view', async () => (await settings(page)).viewport !== null);
       await page.keyboard.press('Escape');
       await page.keyboard.press('Escape');
       await until('neither pass nor zoom', async () => {
-        const { pass: picked, viewport } = await look(page);
+        const { pass: picked, viewport } = await settings(page);
         return picked === null && viewport === null;
       });
       await page.keyboard.press('?');
@@ -155,7 +155,7 @@ export const comparedCases: readonly Case[] = [
       assert.equal(cells.filter((text) => text === '').length, 0, cells.join());
       await table.getByRole('row').nth(2).focus();
       await page.keyboard.press('Enter');
-      assert.equal((await look(page)).pass?.unit, 1);
+      assert.equal((await settings(page)).pass?.unit, 1);
       return undefined;
     },
   },

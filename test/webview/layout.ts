@@ -387,7 +387,7 @@ export const layoutCases: readonly Case[] = [
     name: 'layout: what was looked at survives a reload',
     options: {
       ...wide,
-      savedState: { tab: 'layout', layoutLook: { by: 'memory', descending: true, text: '1f1b', tokenBudget: 1e12, picked: 7 } },
+      savedState: { tab: 'layout', layoutSettings: { by: 'memory', descending: true, text: '1f1b', tokenBudget: 1e12, picked: 7 } },
     },
     state: state(found),
     steps: async (open) => {

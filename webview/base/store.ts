@@ -5,8 +5,8 @@ import { withKnownAnswer } from '../../src/protocol/comparison';
 import { emptyPage, type PageState } from '../../src/protocol/page';
 import { indexOperations, type Operations } from './operations';
 import { readViewState, type ViewState } from './view-state';
-import { initialComparedLook } from '../tabs/compare/view-settings';
-import { initialLayoutLook } from '../tabs/layout/view-settings';
+import { initialComparisonSettings } from '../tabs/compare/view-settings';
+import { initialLayoutSettings } from '../tabs/layout/view-settings';
 import type { Host } from './host';
 
 /** What the host said last and how the person looks at it; views read it and are told when either changes. */
@@ -15,7 +15,7 @@ export interface Store {
   readonly state: () => PageState;
   readonly view: () => ViewState;
   readonly receive: (state: PageState) => void;
-  readonly look: (change: Partial<ViewState>) => void;
+  readonly setView: (change: Partial<ViewState>) => void;
   readonly subscribe: (listener: (change: Change) => void) => void;
 }
 
@@ -65,13 +65,13 @@ export function makeStore(host: Host, page: PageState['page']): Store {
           profile: null,
           profileCompare: null,
           epoch: 0,
-          layoutLook: initialLayoutLook,
-          comparedLook: initialComparedLook,
+          layoutSettings: initialLayoutSettings,
+          comparisonSettings: initialComparisonSettings,
         };
       save();
       tell({ state: true, before });
     },
-    look: (change) => {
+    setView: (change) => {
       const before = view;
       view = { ...view, ...change };
       save();

@@ -1,11 +1,11 @@
-import { initialComparedLook, type ComparedLook } from '../tabs/compare/view-settings';
+import { initialComparisonSettings, type ComparisonViewSettings } from '../tabs/compare/view-settings';
 import { compareColumns, initialOrder, type CompareOrder } from '../tabs/compare/order';
 import { candidateIds, type CandidateId } from '../../src/core/planner/plan';
 import type { ProfilePart } from '../../src/core/spec/profile';
 import { isRecord } from '../../src/core/records';
 import { tabs, type TabId } from '../../src/protocol/page';
 import { epochWidths, type EpochWidth } from '../tabs/elastic/epochs';
-import { initialLayoutLook, readLayoutLook, type LayoutLook } from '../tabs/layout/view-settings';
+import { initialLayoutSettings, readLayoutSettings, type LayoutViewSettings } from '../tabs/layout/view-settings';
 import { operationKind, type OperationKind } from '../../src/core/schedules/schedule';
 import type { Viewport } from './viewport';
 
@@ -45,8 +45,8 @@ export interface ViewState {
   /** Epoch of an elastic run that is looked at closely. */
   readonly epoch: number;
   readonly epochWidth: EpochWidth;
-  readonly layoutLook: LayoutLook;
-  readonly comparedLook: ComparedLook;
+  readonly layoutSettings: LayoutViewSettings;
+  readonly comparisonSettings: ComparisonViewSettings;
 }
 
 /** What a page starts with. */
@@ -67,8 +67,8 @@ export const initialViewState: ViewState = {
   profileLog: false,
   epoch: 0,
   epochWidth: 'time',
-  layoutLook: initialLayoutLook,
-  comparedLook: initialComparedLook,
+  layoutSettings: initialLayoutSettings,
+  comparisonSettings: initialComparisonSettings,
 };
 
 const parts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
@@ -97,15 +97,19 @@ export function readViewState(saved: unknown): ViewState {
     profileLog: flag(saved['profileLog'], initialViewState.profileLog),
     epoch: isIndex(saved['epoch']) ? saved['epoch'] : initialViewState.epoch,
     epochWidth: oneOf(epochWidths, saved['epochWidth']) ?? initialViewState.epochWidth,
-    layoutLook: readLayoutLook(saved['layoutLook']),
-    comparedLook: readComparedLook(saved['comparedLook']),
+    layoutSettings: readLayoutSettings(saved['layoutSettings'] ?? saved['layoutLook']),
+    comparisonSettings: readComparisonSettings(saved['comparisonSettings'] ?? saved['comparedLook']),
   };
 }
 
-/** Where the person looked; a pass that was picked may be of another answer. */
-function readComparedLook(value: unknown): ComparedLook {
-  if (!isRecord(value)) return initialComparedLook;
-  return { ...initialComparedLook, viewport: readViewport(value['viewport']), stage: isIndex(value['stage']) ? value['stage'] : null };
+/** Where the user was; a selected pass may be of another answer. */
+function readComparisonSettings(value: unknown): ComparisonViewSettings {
+  if (!isRecord(value)) return initialComparisonSettings;
+  return {
+    ...initialComparisonSettings,
+    viewport: readViewport(value['viewport']),
+    stage: isIndex(value['stage']) ? value['stage'] : null,
+  };
 }
 
 function readViewport(value: unknown): Viewport | null {

@@ -31,7 +31,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const status = h('div', { class: 'visually-hidden', role: 'status' });
   const timeline = makeTimelineView(store, help.open);
   const inspector = makeInspector(store, (operation) =>
-    store.look({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
+    store.setView({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
   );
   const toolbar = makeToolbar(store, {
     fit: timeline.fitAll,
@@ -142,7 +142,7 @@ function askForTimelines(store: Store, plan: Plan): void {
 /** Whether no more than the part of the timeline in view changed, as in every frame of a drag: nothing but the timeline, and that of the comparison, shows that. */
 function isMove(before: ViewState, view: ViewState): boolean {
   return (Object.keys(view) as (keyof ViewState)[]).every(
-    (key) => key === 'viewport' || key === 'comparedLook' || before[key] === view[key],
+    (key) => key === 'viewport' || key === 'comparisonSettings' || before[key] === view[key],
   );
 }
 
@@ -202,7 +202,7 @@ function planHeader(store: Store, plan: Plan): Child[] {
                   class: `link finding-note finding-note-${state.findings[0]?.severity ?? 'information'}`,
                   type: 'button',
                   'data-focus': 'finding-note',
-                  onclick: () => store.look({ inspector: true }),
+                  onclick: () => store.setView({ inspector: true }),
                 },
                 findingCount(state),
               ),
@@ -234,7 +234,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
         role: 'tab',
         id: `tab-${id}`,
         'aria-controls': `panel-${id}`,
-        onclick: () => store.look({ tab: id }),
+        onclick: () => store.setView({ tab: id }),
       },
       names[id],
     ),
@@ -248,7 +248,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
     const tab = to === undefined ? undefined : offered.at(to % offered.length);
     if (tab === undefined || offered.length === 1) return;
     event.preventDefault();
-    store.look({ tab });
+    store.setView({ tab });
     buttons[tabs.indexOf(tab)]?.focus();
   });
   const update = (): void => {

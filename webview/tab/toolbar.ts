@@ -40,7 +40,7 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
       showCompared();
       return;
     }
-    store.look({
+    store.setView({
       compareWith: candidateIds.find((id) => id === value) ?? null,
       ...(store.view().tab === 'timeline' ? {} : { tab: 'timeline' }),
     });

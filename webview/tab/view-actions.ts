@@ -18,7 +18,7 @@ export function makeViewActions(
   actions: ViewActions,
 ): { readonly element: HTMLElement; readonly update: (hasTimeline: boolean, hasDetails: boolean) => void } {
   const toggle = (icon: IconName, label: string, flag: 'table' | 'inspector' | 'criticalPath'): HTMLElement =>
-    iconButton({ icon, label, onClick: () => store.look({ [flag]: !store.view()[flag] }) });
+    iconButton({ icon, label, onClick: () => store.setView({ [flag]: !store.view()[flag] }) });
   const path = toggle('path', t('Outline the critical path'), 'criticalPath');
   const table = toggle('table', t('Show operations as a table'), 'table');
   const inspector = toggle('inspector', t('Show details'), 'inspector');

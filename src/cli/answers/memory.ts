@@ -23,7 +23,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
     column.bytes(stage.otherBytes),
     usedText({ peakBytes: stage.peakBytes, usableBytes: usablePeakBytes(stage.capacityBytes) }),
     column.bytes(stage.reservedBytes),
-    column.bytes(stage.cardBytes),
+    column.bytes(stage.inUseBytes),
     `in ${stage.peakOperation}${stage.gpu === undefined ? '' : `, ${stage.gpu}`}`,
   ]);
   const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', 'reserved', 'GPU memory', ''];

@@ -12,7 +12,7 @@ export interface GpuRecord {
   readonly title: string;
   /** Matches what its driver calls it, in lower case with spaces for `-` and `_`. */
   readonly driverName: RegExp;
-  /** Where the driver's name covers cards of several sizes: the size of this one, GB. */
+  /** Where the driver's name covers GPUs with different memory: this one's, GB. */
   readonly soldWithGB?: number;
   readonly gpu: Omit<GpuSpec, 'name'>;
   readonly links: LinkSpec;

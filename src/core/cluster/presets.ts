@@ -50,8 +50,8 @@ export const gpuPresets = Object.fromEntries(gpuPresetNames.map((name) => [name,
   Record<GpuPresetName, GpuPreset>
 >;
 
-/** Other cards of the same name: fewer units, lower clocks or half a card. A100 and V100 on PCIe have the peak of the preset. */
-const otherCards = /\b(mig|laptop|max-q|nvl)\b|\bh100 pcie\b|\bgh200\b|\bgb200\b/;
+/** Other GPUs of the same name, with fewer units, lower clocks or half a GPU. A100 and V100 on PCIe have the peak of the preset. */
+const otherVariants = /\b(mig|laptop|max-q|nvl)\b|\bh100 pcie\b|\bgh200\b|\bgb200\b/;
 
 const gib = 2 ** 30;
 
@@ -61,7 +61,7 @@ const gib = 2 ** 30;
  */
 export function gpuPresetOf(deviceName: string, memoryBytes: number | null): GpuPresetName | null {
   const name = deviceName.toLowerCase().replace(/[_-]+/g, ' ').replace(/\s+/g, ' ');
-  if (otherCards.test(deviceName.toLowerCase()) || otherCards.test(name)) return null;
+  if (otherVariants.test(deviceName.toLowerCase()) || otherVariants.test(name)) return null;
   const sized = /\b(\d+) ?gb\b/.exec(name)?.[1];
   const memoryGB = sized === undefined ? memoryBytes && memoryBytes / gib : Number(sized);
   const fitting = gpuPresetNames.filter((preset) => {

@@ -1,6 +1,6 @@
 import { clusterText } from '../cluster/groups';
 import type { Candidate, Plan } from '../planner/plan';
-import { stageShapes } from '../partition/stages';
+import { evenStageContents } from '../partition/stages';
 
 /** One thing that two plans were asked for, or chose, differently. */
 export interface AskedDifference {
@@ -50,7 +50,7 @@ function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
 /** Whether a layout cuts the layers as it would without being told. */
 function isEven({ model, layout: { stageLayers } }: Plan['request']): boolean {
   if (stageLayers === undefined) return true;
-  const even = stageShapes(model.layers, stageLayers.length).map(({ layers }) => layers);
+  const even = evenStageContents(model.layers, stageLayers.length).map(({ layers }) => layers);
   return stageLayers.every((layers, stage) => layers === even[stage]);
 }
 

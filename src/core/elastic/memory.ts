@@ -60,7 +60,7 @@ export function totalBytes({ weights, gradients, optimizer, activations, frozen 
   return weights + gradients + optimizer + activations + frozen;
 }
 
-/** The verdict on the stages of an epoch, whose cards are alike: of the fullest one. */
+/** The verdict on the stages of an epoch, whose GPUs are alike: that of the fullest one. */
 export function epochVerdict(stageBytes: readonly StageBytes[], { memoryBytes }: Pick<GpuSpec, 'memoryBytes'>): MemoryVerdict {
   const totals = stageBytes.map(totalBytes);
   const peakBytes = Math.max(...totals);

@@ -6,7 +6,7 @@ import type { TextEdit } from '../findings';
 import { isLauncher } from '../load/readers';
 import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { requestOf } from '../layout-search/request-of';
-import { stageShapes } from '../partition/stages';
+import { evenStageContents } from '../partition/stages';
 import { settingAt } from '../rules/settings';
 import { requireEdited, writtenInto, isEditable, type EditedLauncher } from './launchers/edit-launcher';
 import { launchSettingsOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
@@ -120,5 +120,5 @@ function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[]
 function isEven({ model }: Run, stageLayers: readonly number[] | undefined): boolean {
   if (stageLayers === undefined) return true;
   if (model.encoderLayers.value !== null) return false;
-  return stageShapes(model.layers.value, stageLayers.length).every(({ layers }, stage) => layers === stageLayers[stage]);
+  return evenStageContents(model.layers.value, stageLayers.length).every(({ layers }, stage) => layers === stageLayers[stage]);
 }

@@ -21,8 +21,10 @@ export interface StageJson {
   /** Dummy gradients, workspaces, logits, and what the operation at the peak holds. */
   readonly otherBytes: number;
   readonly peakBytes: number;
-  /** What torch's allocator reserves at that peak, and what the card's own tools show. */
+  /** What PyTorch's allocator reserves at that peak, and the GPU memory in use (`nvidia-smi`). */
   readonly reservedBytes: number;
+  readonly inUseBytes: number;
+  /** `inUseBytes` by its old name. */
   readonly cardBytes: number;
   readonly capacityBytes: number;
   /** The GPU that the stage is on; left out where all are alike. */
@@ -102,7 +104,7 @@ function profileJson({ file, profile }: NamedProfile): object {
 
 /** The stages of `terapipe memory --json`. */
 export function stagesJson({ stages }: MemoryProfile): StageJson[] {
-  return stages.map(({ stage, parts, peakBytes, reservedBytes, cardBytes, capacityBytes, gpu, peakOperation }) => {
+  return stages.map(({ stage, parts, peakBytes, reservedBytes, inUseBytes, capacityBytes, gpu, peakOperation }) => {
     const sum = (...names: MemoryPart[]) => names.reduce((bytes, name) => bytes + parts[name], 0);
     return {
       stage,
@@ -113,7 +115,8 @@ export function stagesJson({ stages }: MemoryProfile): StageJson[] {
       otherBytes: sum('dummyGradients', 'workspaces', 'logits', 'backwardOperation'),
       peakBytes,
       reservedBytes,
-      cardBytes,
+      inUseBytes,
+      cardBytes: inUseBytes,
       capacityBytes,
       ...(gpu === undefined ? {} : { gpu }),
       peakOperation,

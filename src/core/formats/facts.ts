@@ -160,7 +160,7 @@ export type FactName = keyof FactValues;
 
 /** A value with where it stands (`source.place` is exactly the value's text, so that a fix can replace it). */
 export interface Fact<T> extends Located<T> {
-  /** What to cut out to remove the setting with its key or flag, so that the rest stays well-formed: a YAML line with its newline, ` --flag value` with the blank before. */
+  /** What to cut out to remove the setting with its key or flag, so that the rest stays well-formed: a YAML line with its newline, ` --flag value` with the space before it. */
   readonly whole?: TextRange;
   /** The key or flag as this file writes it: `--tensor-model-parallel-size`, `parallelism.tensor_parallel_degree`. */
   readonly name?: string;

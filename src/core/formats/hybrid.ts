@@ -98,7 +98,7 @@ export function hybridRunOf(facts: Facts): HybridRun | null {
     const linear = layers === undefined ? null : frequentLayers(facts.linearAttentionFrequency.value, layers);
     if (layers === undefined || linear === null) return null;
     const kinds = linear.map((is) => (is ? 'linear_attention' : 'full_attention'));
-    return { hybrid: { state, isLone: false }, layers, kinds, depths: 0 };
+    return { hybrid: { state, isSingleSublayer: false }, layers, kinds, depths: 0 };
   }
   const pattern = facts.hybridPattern?.value;
   const read =
@@ -110,7 +110,7 @@ export function hybridRunOf(facts: Facts): HybridRun | null {
   // States of two kinds in one model have no word here.
   if (read === null || (read.letters.includes('M') && read.letters.includes('G'))) return null;
   const kinds = Array.from(read.letters, (letter) => letterNames[letter] ?? 'mamba');
-  return { hybrid: { state, isLone: true }, layers: kinds.length, kinds, depths: read.depths };
+  return { hybrid: { state, isSingleSublayer: true }, layers: kinds.length, kinds, depths: read.depths };
 }
 
 /** All layers but every n-th, or those that a list of ones and zeros says (`linear_attention_freq`, `window_attn_skip_freq`); null for what is neither. */

@@ -5,7 +5,7 @@ import type { ModelTraits } from './written-model';
 /** A mixer with a state, and whether layers are mixers and feed-forward networks in turn instead of both. */
 export interface Hybrid {
   readonly state: StateMixer;
-  readonly isLone: boolean;
+  readonly isSingleSublayer: boolean;
 }
 
 /**
@@ -67,11 +67,11 @@ const mixerOf: Readonly<Record<string, Mixer>> = {
 };
 
 /** Whether layers of this kind are planned in a model some of whose layers have a state. */
-export function isHybridKind(name: string, isLone: boolean): boolean {
-  return Object.hasOwn(mixerOf, name) || (isLone && (name === 'moe' || name === 'mlp'));
+export function isHybridKind(name: string, isSingleSublayer: boolean): boolean {
+  return Object.hasOwn(mixerOf, name) || (isSingleSublayer && (name === 'moe' || name === 'mlp'));
 }
 
-function hybridKindsOf(facts: Facts, { isLone }: Hybrid): LayerKind[] {
+function hybridKindsOf(facts: Facts, { isSingleSublayer }: Hybrid): LayerKind[] {
   const names = facts.attentionKinds?.value ?? [];
   const layers = facts.layers?.value ?? names.length;
   const dense = denseLayersOf(facts, layers);
@@ -79,10 +79,10 @@ function hybridKindsOf(facts: Facts, { isLone }: Hybrid): LayerKind[] {
   const usual = facts.experts === undefined ? 'dense' : 'experts';
   return Array.from({ length: layers }, (_, layer) => {
     const name = names[Math.min(layer, names.length - 1)] ?? 'mamba';
-    const mixer = mixerOf[name] ?? (isLone ? 'none' : 'attention');
+    const mixer = mixerOf[name] ?? (isSingleSublayer ? 'none' : 'attention');
     const window = windows?.[layer] ?? null;
     const network = dense?.[layer] === true ? 'dense' : usual;
-    const feedForward = !isLone ? network : mixer !== 'none' ? 'none' : name === 'moe' ? 'experts' : 'dense';
+    const feedForward = !isSingleSublayer ? network : mixer !== 'none' ? 'none' : name === 'moe' ? 'experts' : 'dense';
     return mixer === 'attention' ? { feedForward, window } : { feedForward, window: mixer === 'both' ? window : null, mixer };
   });
 }

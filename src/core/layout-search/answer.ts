@@ -40,11 +40,11 @@ export function answerSearch(
   const result = searchLayouts(problem, { signal, tokenBudget, onProgress: (at) => onStanding?.({ kind: 'searching', ...at }) });
   if (!improvements) return result;
   onStanding?.({ kind: 'found', result });
-  const looks = whatIfs(problem, result);
+  const changes = whatIfs(problem, result);
   const found: Improvement[] = [];
-  looks.forEach(({ change, look }, index) => {
-    onStanding?.({ kind: 'helping', change, index, count: looks.length, improvements: mostHelpful(found) });
-    found.push(look(signal));
+  changes.forEach(({ change, searchAgain }, index) => {
+    onStanding?.({ kind: 'helping', change, index, count: changes.length, improvements: mostHelpful(found) });
+    found.push(searchAgain(signal));
   });
   return { ...result, improvements: mostHelpful(found) };
 }

@@ -1,7 +1,7 @@
 import { scheduleKind } from '../schedules/registry';
 import { megatronBoundary, terapipeBoundary } from '../time-model/stage-time';
 import { usablePeakBytes } from '../memory-model/verdict';
-import type { StageShape } from '../memory-model/layer-tensors';
+import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/pipeline';
 import type { PlanRequest } from '../spec/request';
 import { kindFor } from '../partition/scheduling';
@@ -90,7 +90,7 @@ function leastStageBytes({ model }: PlanRequest, family: Family, known: Known): 
   let [meanAlways, meanSaved, stage] = [0, 0, Infinity];
   known.kinds.forEach(({ layers, none, one, all, more }, kind) => {
     const last = known.staticBytes(family, more) - known.staticBytes(family, all);
-    // layers recomputed together share the input that they keep
+    // layers recomputed groupSize share the input that they keep
     const kept = (known.savedBytes(family, one) - known.savedBytes(family, none)) / (family.training.recomputeGroup ?? 1);
     stage = Math.min(stage, known.staticBytes(family, one) - last);
     meanAlways += (layers / model.layers) * last;
@@ -213,7 +213,7 @@ function roomOf({ cluster }: PlanRequest, point: SearchPoint, shapes: CutShapes,
     saved[stage] = (saved[stage] ?? 0) + known.savedBytes(point, chunk);
     kept[stage] = (kept[stage] ?? 0) + known.keptBytes(point, chunk);
   });
-  const ratios = shapes.stages.map((shape, stage) => (usable - known.staticBytes(point, shape)) / (saved[stage] ?? 1));
+  const ratios = shapes.stages.map((contents, stage) => (usable - known.staticBytes(point, contents)) / (saved[stage] ?? 1));
   return {
     microBatches: (1 + rounding) * Math.min(...ratios),
     waiting: Math.min(...kept.map((bytes, stage) => bytes / (saved[stage] ?? 1))),
@@ -223,7 +223,7 @@ function roomOf({ cluster }: PlanRequest, point: SearchPoint, shapes: CutShapes,
 /** One micro-batch on each chunk; measured times of a stage in proportion to its layers. */
 function timesOfChunks({ costTable, model }: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): StageTimes[] {
   const { layout } = point;
-  return shapes.chunks.map((shape) => known.times(point, shape, costTable === null ? 1 : shareOf({ model, layout }, shape)));
+  return shapes.chunks.map((contents) => known.times(point, contents, costTable === null ? 1 : shareOf({ model, layout }, contents)));
 }
 
 function summedByStage(chunks: readonly ChunkTimes[], { stages, stageOfChunk }: CutShapes): ChunkTimes[] {
@@ -259,7 +259,7 @@ function peakBound(
 }
 
 /** Of what micro-batches hold on a stage with chunks `own`. */
-function heldBytes(family: Family, stage: number, own: readonly StageShape[], known: Known, order: StageOrder | undefined): number {
+function heldBytes(family: Family, stage: number, own: readonly StageContents[], known: Known, order: StageOrder | undefined): number {
   const saved = own.map((chunk) => known.savedBytes(family, chunk));
   if (order !== undefined) {
     const kept = own.map((chunk) => known.keptBytes(family, chunk));

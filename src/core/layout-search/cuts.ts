@@ -1,7 +1,7 @@
 import type { Placement } from '../schedules/kind';
 import { kindFor } from '../partition/scheduling';
 import { stackCuts } from '../partition/stack-cut';
-import { stageShapes } from '../partition/stages';
+import { evenStageContents } from '../partition/stages';
 import { balancedCut } from './balanced-cut';
 import type { Family } from './family';
 import type { SearchProblem } from './search-problem';
@@ -34,7 +34,7 @@ export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Famil
   const balanced = chunks === 1 ? balancedCut(problem.request, layout) : null;
   const isNew = balanced !== null && !cuts.some((cut) => cut.join() === balanced.join());
   const all = isNew ? [...cuts, balanced] : cuts;
-  return all.length > 0 ? all : [stageShapes(model.layers, pipeline * chunks).map(({ layers }) => layers)];
+  return all.length > 0 ? all : [evenStageContents(model.layers, pipeline * chunks).map(({ layers }) => layers)];
 }
 
 /**

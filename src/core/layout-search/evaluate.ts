@@ -46,9 +46,9 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
   const pipeline = (point: SearchPoint): Pipeline =>
     pipelineFrom({
       inputs: inputsOf(request, point),
-      shapes: shapesOf(known, point).stages,
+      chunkContents: shapesOf(known, point).stages,
       stageLayers: point.stageLayers,
-      costOf: (_, shape, share) => known.cost(point, known.same(shape), isTable ? share : 1),
+      costOf: (_, contents, share) => known.cost(point, known.same(contents), isTable ? share : 1),
       measured: isTable,
     });
   const measured = new WeakMap<SearchPoint, Measured>();

@@ -30,7 +30,7 @@ const released: Readonly<Partial<Record<SearchKey, string>>> = {
 /** One change to look into: what it is, and the search that says what it brings. */
 export interface WhatIf {
   readonly change: string;
-  readonly look: (signal?: CancelSignal) => Improvement;
+  readonly searchAgain: (signal?: CancelSignal) => Improvement;
 }
 
 /**
@@ -40,7 +40,7 @@ export interface WhatIf {
 export function whatIfs(problem: SearchProblem, { best, tokenBudget }: SearchResult): WhatIf[] {
   return changesOf(problem, best).map((change) => ({
     change: change.change,
-    look: (signal) => improvement(change, best, tokenBudget, signal),
+    searchAgain: (signal) => improvement(change, best, tokenBudget, signal),
   }));
 }
 

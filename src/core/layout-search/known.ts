@@ -1,8 +1,8 @@
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
 import { gradientExchange, optimizerTime, type RankOrder } from '../time-model/stage-time';
-import { stageShapesOf } from '../memory-model/count';
-import type { StageShape } from '../memory-model/layer-tensors';
+import { stageContentsOf } from '../memory-model/count';
+import type { StageContents } from '../memory-model/layer-tensors';
 import { savedBytes } from '../memory-model/activation-memory';
 import { keptForWeights } from '../memory-model/split-backward';
 import { staticBytes, totalBytes } from '../memory-model/static';
@@ -30,45 +30,45 @@ export type KeyedFamily = Pick<Family, 'layout' | 'training' | 'keys'>;
 /** What is computed once for all families that share it. */
 export interface Known {
   /** `share`: layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
-  readonly cost: (family: Family, shape: StageShape, share: number) => SliceCost;
+  readonly cost: (family: Family, contents: StageContents, share: number) => SliceCost;
   /** Of one micro-batch on a stage or chunk. */
-  readonly times: (family: Family, shape: StageShape, share?: number) => StageTimes;
+  readonly times: (family: Family, contents: StageContents, share?: number) => StageTimes;
   /** Of one micro-batch on all stages together, ms, whatever the cut; at least. */
   readonly sumMs: (family: Family) => number;
   /** Gradient exchange and optimizer, which follow the pipeline, ms; of an even stage, which no uneven cut is below. */
   readonly afterwardsMs: (family: Family) => number;
-  readonly staticBytes: (family: KeyedFamily, shape: StageShape) => number;
+  readonly staticBytes: (family: KeyedFamily, contents: StageContents) => number;
   /** Saved by a stage or chunk for the first slices of a micro-batch: none, one, ..., all. */
-  readonly savedSlices: (family: Family, shape: StageShape) => Float64Array;
+  readonly savedSlices: (family: Family, contents: StageContents) => Float64Array;
   /** For all of them. */
-  readonly savedBytes: (family: Family, shape: StageShape) => number;
+  readonly savedBytes: (family: Family, contents: StageContents) => number;
   /** Kept for one micro-batch from its input gradient to its weight gradient. */
-  readonly keptBytes: (family: Family, shape: StageShape) => number;
-  readonly shapes: (stageLayers: StageLayers) => StageShape[];
+  readonly keptBytes: (family: Family, contents: StageContents) => number;
+  readonly shapes: (stageLayers: StageLayers) => StageContents[];
   /** The one object for all shapes equal to this. */
-  readonly same: (shape: StageShape) => StageShape;
+  readonly same: (contents: StageContents) => StageContents;
   /** Kinds of layers, with inner stages of none of them, of one, of as many as the model has layers, and of one more. */
   readonly kinds: readonly {
     readonly layers: number;
-    readonly none: StageShape;
-    readonly one: StageShape;
-    readonly all: StageShape;
-    readonly more: StageShape;
+    readonly none: StageContents;
+    readonly one: StageContents;
+    readonly all: StageContents;
+    readonly more: StageContents;
   }[];
 }
 
 /** Asked again for a family of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
 function remembered<F extends KeyedFamily, T>(
-  compute: (family: F, shape: StageShape, share: number) => T,
+  compute: (family: F, contents: StageContents, share: number) => T,
   keyOf: (family: F) => string,
-): (family: F, shape: StageShape, share?: number) => T {
-  const known = new Map<StageShape, Map<string, T>>();
-  return (family, shape, share = 1) => {
-    let ofShape = known.get(shape);
-    if (ofShape === undefined) known.set(shape, (ofShape = new Map<string, T>()));
+): (family: F, contents: StageContents, share?: number) => T {
+  const known = new Map<StageContents, Map<string, T>>();
+  return (family, contents, share = 1) => {
+    let ofShape = known.get(contents);
+    if (ofShape === undefined) known.set(contents, (ofShape = new Map<string, T>()));
     const key = share === 1 ? keyOf(family) : `${keyOf(family)}/${share}`;
     let value = ofShape.get(key);
-    if (value === undefined) ofShape.set(key, (value = compute(family, shape, share)));
+    if (value === undefined) ofShape.set(key, (value = compute(family, contents, share)));
     return value;
   };
 }
@@ -76,16 +76,16 @@ function remembered<F extends KeyedFamily, T>(
 /** Remembers costs (ms) and memory (bytes) by what they depend on, for one request; nothing is computed before it is asked for. */
 export function knownOf(request: PlanRequest): Known {
   const costs = remembered(
-    (family, shape, share) => partCosts(request, inputsOf(request, family))(shape, share),
+    (family, contents, share) => partCosts(request, inputsOf(request, family))(contents, share),
     ({ keys }: Family) => keys.time,
   );
   const sliced = ({ keys }: Family): string => keys.sliced;
-  const times = remembered((family: Family, shape, share) => sliceTimes(costs(family, shape, share), family, request), sliced);
+  const times = remembered((family: Family, contents, share) => sliceTimes(costs(family, contents, share), family, request), sliced);
   /** Without waits for copies to the host: how many bytes leave depends on the cut. */
-  const computeTimes = remembered((family: Family, shape) => {
+  const computeTimes = remembered((family: Family, contents) => {
     const inputs = inputsOf(request, family);
     const kept = { ...inputs, training: { ...inputs.training, offloadLayers: 0 } };
-    return sliceTimes(partCosts(request, kept)(shape, 1), family, request);
+    return sliceTimes(partCosts(request, kept)(contents, 1), family, request);
   }, sliced);
   const afterwards = (order: RankOrder) =>
     remembered(
@@ -101,7 +101,7 @@ export function knownOf(request: PlanRequest): Known {
     first: false,
     last: false,
   }));
-  const savedSlices = remembered((family: Family, shape) => savedUnits(request, family, shape), sliced);
+  const savedSlices = remembered((family: Family, contents) => savedUnits(request, family, contents), sliced);
   const { model } = request;
   const whole = {
     layers: model.layers,
@@ -110,7 +110,7 @@ export function knownOf(request: PlanRequest): Known {
     ...partOfModel(model),
   };
   const kinds = layersByKind(layerGroups(model)).map(({ kind, layers }) => {
-    const inner = (count: number): StageShape => ({ layers: count, first: false, last: false, groups: [{ kind, layers: count }] });
+    const inner = (count: number): StageContents => ({ layers: count, first: false, last: false, groups: [{ kind, layers: count }] });
     return { layers, none: inner(0), one: inner(1), all: inner(model.layers), more: inner(model.layers + 1) };
   });
   return {
@@ -126,13 +126,13 @@ export function knownOf(request: PlanRequest): Known {
     afterwardsMs: (family) =>
       (family.schedule === 'TeraPipe' ? stagesTogether : replicasTogether)(family, evenStage[family.layout.pipeline] ?? whole),
     staticBytes: remembered(
-      (family, shape) => totalBytes(staticBytes(inputsOf(request, family), shape)),
+      (family, contents) => totalBytes(staticBytes(inputsOf(request, family), contents)),
       ({ keys }) => keys.holding,
     ),
     savedSlices,
-    savedBytes: (family, shape) => savedSlices(family, shape).at(-1) ?? 0,
-    keptBytes: remembered((family: Family, shape) => {
-      const { layers, head } = keptForWeights(inputsOf(request, family), shape, unitsOf(request, family)[0] ?? noUnit);
+    savedBytes: (family, contents) => savedSlices(family, contents).at(-1) ?? 0,
+    keptBytes: remembered((family: Family, contents) => {
+      const { layers, head } = keptForWeights(inputsOf(request, family), contents, unitsOf(request, family)[0] ?? noUnit);
       return layers + head;
     }, sliced),
   };
@@ -145,9 +145,9 @@ export function inputsOf({ model, cluster, constants }: PlanRequest, { layout, t
 
 /** What each chunk holds, where it is, and what each stage holds of them. */
 export interface CutShapes {
-  readonly chunks: readonly StageShape[];
+  readonly chunks: readonly StageContents[];
   readonly stageOfChunk: Uint32Array;
-  readonly stages: readonly StageShape[];
+  readonly stages: readonly StageContents[];
 }
 
 /** What the chunks and stages of a cut hold, in the places that its schedule gives them. */
@@ -158,7 +158,7 @@ export function shapesOf(known: Known, { layout, schedule, stageLayers }: Search
   return {
     chunks,
     stageOfChunk,
-    stages: chunks.length === layout.pipeline ? chunks : stageShapesOf(layout.pipeline, stageOfChunk, chunks).map(known.same),
+    stages: chunks.length === layout.pipeline ? chunks : stageContentsOf(layout.pipeline, stageOfChunk, chunks).map(known.same),
   };
 }
 
@@ -204,11 +204,11 @@ function unitsOf(request: PlanRequest, family: Family): WorkUnit[] {
   });
 }
 
-function savedUnits(request: PlanRequest, family: Family, shape: StageShape): Float64Array {
+function savedUnits(request: PlanRequest, family: Family, contents: StageContents): Float64Array {
   const inputs = inputsOf(request, family);
   return sums(
     unitsOf(request, family).map((unit) => {
-      const { activations, keysValues, logits } = savedBytes(inputs, shape, unit, family.slices > 1);
+      const { activations, keysValues, logits } = savedBytes(inputs, contents, unit, family.slices > 1);
       return activations + keysValues + logits;
     }),
   );

@@ -99,9 +99,9 @@ function readStage(order: ReturnType<ScheduleKind['order']>, stage: number, stag
       count(done, 1);
       if (kind === backward) count(done, 2);
     }
-    if (kind === forward) mostAlive.look(done);
-    else if (kind !== backwardWeight) mostWaiting.look(done);
-    if (kind !== backwardWeight) mostHeld.look(done);
+    if (kind === forward) mostAlive.observe(done);
+    else if (kind !== backwardWeight) mostWaiting.observe(done);
+    if (kind !== backwardWeight) mostHeld.observe(done);
   });
   return {
     own,
@@ -117,12 +117,12 @@ function readStage(order: ReturnType<ScheduleKind['order']>, stage: number, stag
 }
 
 /** Keeps what is held at the moment at which passes of kind `from` less those of kind `to` are most. */
-function heldBy(chunks: number, from: 0 | 1, to: 1 | 2): { readonly held: Held; readonly look: (done: Passes) => void } {
+function heldBy(chunks: number, from: 0 | 1, to: 1 | 2): { readonly held: Held; readonly observe: (done: Passes) => void } {
   const held = { alive: new Uint32Array(chunks), waiting: new Uint32Array(chunks) };
   let most = 0;
   return {
     held,
-    look: (done) => {
+    observe: (done) => {
       let sum = 0;
       for (let at = 0; at < chunks; at++) sum += (done[from * chunks + at] ?? 0) - (done[to * chunks + at] ?? 0);
       if (sum <= most) return;

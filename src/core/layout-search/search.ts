@@ -73,7 +73,7 @@ export interface Found {
 /** Sizes of parallel groups whose best is kept. */
 export const keptSizes = 8;
 /** Nodes between two looks at the signal: far below 50 ms of work. */
-const nodesBetweenLooks = 4;
+const nodesBetweenPolls = 4;
 const nodesBetweenReports = 4096;
 /** Steps that may be timed to plan orders for the best of their schedule, the front and the sizes; beyond, only those are planned that may be the fastest of all, and the first of their schedule that fits. */
 export const planningAnyway = 40e6;
@@ -106,8 +106,8 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
 
   const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
   const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: isWhole ? lowerBound() : 0, phase, counts: { ...counts } });
-  const look = (): void => {
-    if (++nodes % nodesBetweenLooks === 0) throwIfCancelled(signal);
+  const poll = (): void => {
+    if (++nodes % nodesBetweenPolls === 0) throwIfCancelled(signal);
     if (nodes % nodesBetweenReports === 0) progress();
   };
   const ruledOut = (node: Family, bound: Bound): boolean => {
@@ -122,7 +122,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     return true;
   };
   const enter = (node: Family, bound: Bound): void => {
-    look();
+    poll();
     if (ruledOut(node, bound)) return;
     bounds.set(node, bound);
     open.push(bound.iterationMs, node);
@@ -163,7 +163,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const { entry } = next;
       const bound = bounds.get(entry);
-      look();
+      poll();
       if (bound === undefined || ruledOut(entry, bound)) continue;
       if ('stageLayers' in entry) predict(entry, bound);
       else cut(entry);
@@ -173,7 +173,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   throwIfCancelled(signal);
   const skipping = {
     tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => {
-      look();
+      poll();
       return evaluator.heldBytes(family) > nearlyFits * evaluator.usableBytes;
     },
     onSkipped: (families: number) => {

@@ -1,24 +1,24 @@
-import { shapeKey, type StageShape } from '../memory-model/layer-tensors';
+import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { partOfModel } from '../model/layers';
 import { withFurtherLayers } from '../model/multi-token-prediction';
 import type { PlanRequest } from '../spec/request';
 import type { StageLayers } from './cuts';
 
 /** Gives the one object for all shapes equal to one. */
-export function interning(): (shape: StageShape) => StageShape {
-  const known = new Map<string, StageShape>();
-  return (shape) => {
-    const key = shapeKey(shape);
+export function interning(): (contents: StageContents) => StageContents {
+  const known = new Map<string, StageContents>();
+  return (contents) => {
+    const key = contentsKey(contents);
     const same = known.get(key);
-    if (same === undefined) known.set(key, shape);
-    return same ?? shape;
+    if (same === undefined) known.set(key, contents);
+    return same ?? contents;
   };
 }
 
 /** The stages, or chunks, of a cut; equal ones are one object. */
-export function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageShape[] {
-  const known = new Map<number, StageShape>();
-  const byName = new Map<string, StageShape>();
+export function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageContents[] {
+  const known = new Map<number, StageContents>();
+  const byName = new Map<string, StageContents>();
   return (stageLayers) => {
     let from = 0;
     return stageLayers.map((layers, stage) => {
@@ -28,7 +28,7 @@ export function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) =>
       let shape = known.get(key);
       if (shape === undefined) {
         const made = withFurtherLayers(model, { layers, first, last, ...partOfModel(model, from, from + layers) });
-        const name = shapeKey(made);
+        const name = contentsKey(made);
         shape = byName.get(name) ?? made;
         byName.set(name, shape);
         known.set(key, shape);

@@ -11,20 +11,20 @@ import {
   headUnit,
   groupsOf,
   hiddenShare,
-  keptGroups,
+  activationGroups,
   layerKeptBytes,
   layerWaitingBytes,
   layerWorkingSets,
   localTokens,
   relativeBiasBytes,
   stackUnit,
-  type KeptGroup,
-  type StageShape,
+  type ActivationGroup,
+  type StageContents,
   type WorkingSet,
 } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 
-export type { StageShape } from './layer-tensors';
+export type { StageContents } from './layer-tensors';
 
 /** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
 export interface SavedBytes {
@@ -36,10 +36,10 @@ export interface SavedBytes {
 }
 
 /** Bytes that a rank of a stage keeps of one work unit until its backward; `sliced`: beside them the keys and values for later slices. */
-export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit, sliced: boolean): SavedBytes {
+export function savedBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit, sliced: boolean): SavedBytes {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
-  const layers = keptGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
+  const layers = activationGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
   const head = hasHead(inputs, stage);
   const depths = stage.last ? furtherDepths(model) : 0;
   const predicted = headUnit(inputs, unit);
@@ -56,13 +56,13 @@ export function savedBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUn
 }
 
 /** Saved besides what each layer does: of each depth that predicts a further token the embedding and the two normed tensors that are projected, and what layers share. */
-export function besideLayers(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+export function besideLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   const depths = stage.last ? furtherDepths(inputs.model) : 0;
   return depths * 3 * boundaryBytes(inputs, headUnit(inputs, unit)) + sharedByLayers(inputs, stage, unit);
 }
 
 /** Saved once for all layers of a stage: the encoder's output, which every decoder layer reads, and T5's bias by distance of each stack that it has. */
-function sharedByLayers(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+function sharedByLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   const { stacks } = inputs.model;
   if (stacks === undefined) return 0;
   const output = hasStack(stage, 'decoder') ? boundaryBytes(inputs, unit) : 0;
@@ -83,19 +83,19 @@ export function interleavingFactor({ pipeline, virtualStages }: Layout, stage: n
 }
 
 /** Contiguous keys and values of a unit in all layers of a stage that attend. */
-export function stageKeyValueBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+export function stageKeyValueBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   return layersWith(inputs, stage, hasAttention) * keyValueBytes(inputs, localTokens(inputs, unit));
 }
 
 /** The states that a unit starts from in all layers of a stage that have one, which their backward reads again. Of gradients there is never more than one a layer: it is left out. */
-function stageStateBytes(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): number {
+function stageStateBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   const { model, training, layout } = inputs;
   if (model.state === undefined) return 0;
   const states = stateBytes(model.state, layout.tensor * layout.context, unit.batch, elementBytes(training));
   return layersWith(inputs, stage, (kind) => stateOf(model, kind) !== null) * states;
 }
 
-function layersWith({ model }: MemoryInputs, stage: StageShape, has: (kind: LayerKind) => boolean): number {
+function layersWith({ model }: MemoryInputs, stage: StageContents, has: (kind: LayerKind) => boolean): number {
   return groupsOf(model, stage).reduce((sum, { kind, layers }) => sum + (has(kind) ? layers : 0), 0);
 }
 
@@ -109,15 +109,20 @@ export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens:
  * What is on its way to or from the host besides what waits on the GPU: Transformer Engine spreads the copies over all layers and starts each only when the one before it is done, so that in backward the next layer's activations
  * are there while others still wait, and of a layer that had its own on the host both are (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
  */
-export function bytesOnTheWay(inputs: MemoryInputs, unit: WorkUnit, groups: readonly KeptGroup[], { away }: KeptGroup): number {
-  const largest = Math.max(0, ...groups.filter((group) => group.away).map((group) => layerWaitingBytes(inputs, unit, group)));
-  return away ? 2 * largest : largest;
+export function bytesOnTheWay(
+  inputs: MemoryInputs,
+  unit: WorkUnit,
+  groups: readonly ActivationGroup[],
+  { offloaded }: ActivationGroup,
+): number {
+  const largest = Math.max(0, ...groups.filter((group) => group.offloaded).map((group) => layerWaitingBytes(inputs, unit, group)));
+  return offloaded ? 2 * largest : largest;
 }
 
 /** The operations of a stage's layers that can make the peak: in the forward of a work unit and in its backward, each with what it holds besides the saved tensors of the whole stage. */
 export function layerOperations(
   inputs: MemoryInputs,
-  stage: StageShape,
+  stage: StageContents,
   unit: WorkUnit,
 ): { readonly forward: readonly WorkingSet[]; readonly backward: readonly WorkingSet[] } {
   const forward: WorkingSet[] = [];
@@ -125,15 +130,15 @@ export function layerOperations(
   const held = heldBoundaries(inputs, stage, unit);
   let later = 0;
   const seen = new Set<string>();
-  const groups = keptGroups(inputs, stage);
+  const groups = activationGroups(inputs, stage);
   for (const group of groups.toReversed()) {
-    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${group.kind.mixer ?? ''} ${String(group.whole)} ${String(group.away)}`;
+    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${group.kind.mixer ?? ''} ${String(group.whole)} ${String(group.offloaded)}`;
     if (!seen.has(name)) {
       const sets = layerWorkingSets(inputs, unit, group);
       const moving = bytesOnTheWay(inputs, unit, groups, group);
       const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + moving + extra - later });
       forward.push(...sets.forward.map(beside(held.forward)));
-      if (group.away) forward.push(beside(held.forward)({ name: 'copy to the host', bytes: 0 }));
+      if (group.offloaded) forward.push(beside(held.forward)({ name: 'copy to the host', bytes: 0 }));
       backward.push(...sets.backward.map(beside(held.backward)));
       seen.add(name);
     }
@@ -150,7 +155,7 @@ export function layerOperations(
  */
 export function heldBoundaries(
   inputs: MemoryInputs,
-  stage: StageShape,
+  stage: StageContents,
   unit: WorkUnit,
 ): { readonly forward: number; readonly backward: number } {
   const isPiped = inputs.layout.pipeline > 1;
@@ -171,7 +176,7 @@ function crossingBytes(inputs: MemoryInputs, unit: WorkUnit, isInDecoder: boolea
 /**
  * The head's backward: gradient of its input and, with sequence parallelism, the input gathered over tensor-parallel ranks and the rank's share of the gradient. Zero bytes where there is no head.
  */
-export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: WorkUnit): WorkingSet {
+export function headBackward(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): WorkingSet {
   const { model, training, layout } = inputs;
   const hidden = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit)) * model.hidden;
   const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden * (1 + hiddenShare(inputs)) : 0;
@@ -180,18 +185,18 @@ export function headBackward(inputs: MemoryInputs, stage: StageShape, unit: Work
 }
 
 /** Whether a stage makes the logits. */
-export function hasHead({ model }: MemoryInputs, stage: StageShape): boolean {
+export function hasHead({ model }: MemoryInputs, stage: StageContents): boolean {
   return stage.last && model.vocab > 0;
 }
 
 /** The gradient of the last stage's own embedding, which predicts further tokens, while the layers before still wait for their backward. */
-function furtherEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+function furtherEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageContents): number {
   if (!stage.last || furtherDepths(model) === 0 || model.vocab === 0) return 0;
   return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }
 
 /** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */
-export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageContents): number {
   const isThere = (stage.first && model.stacks?.melBins === undefined) || stage.decoderStart === true;
   if (!isThere || model.vocab === 0) return 0;
   return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;

@@ -1,5 +1,5 @@
 import type { WorkUnit } from '../schedules/schedule';
-import { keptGroups, layerKeptBytes, shapeKey, type StageShape, type WorkingSet } from './layer-tensors';
+import { activationGroups, layerKeptBytes, contentsKey, type StageContents, type WorkingSet } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import {
   besideLayers,
@@ -50,22 +50,22 @@ export interface ChunkMemory {
 /**
  * What each unit holds on each chunk; chunks of one shape share a table.
  *
- * @param shapes one per chunk, in order of the layers.
+ * @param chunkContents one per chunk, in order of the layers.
  * @param factorOf by what the activations of a chunk are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of an interleaved schedule.
  */
 export function chunkMemories(
   inputs: MemoryInputs,
   units: readonly WorkUnit[],
-  shapes: readonly StageShape[],
+  chunkContents: readonly StageContents[],
   factorOf: (chunk: number) => number = () => 1,
 ): ChunkMemory[] {
   const perShape = new Map<string, ChunkMemory>();
   const kinds = unitKinds(units);
-  return shapes.map((shape, chunk) => {
+  return chunkContents.map((contents, chunk) => {
     const factor = factorOf(chunk);
-    const key = `${shapeKey(shape)},${factor}`;
+    const key = `${contentsKey(contents)},${factor}`;
     let memory = perShape.get(key);
-    if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, kinds, shape, factor)));
+    if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, kinds, contents, factor)));
     return memory;
   });
 }
@@ -92,7 +92,7 @@ function unitKinds(units: readonly WorkUnit[]): UnitKinds {
   return { alike, kindOf };
 }
 
-function chunkMemory(inputs: MemoryInputs, { alike, kindOf }: UnitKinds, chunk: StageShape, activationFactor: number): ChunkMemory {
+function chunkMemory(inputs: MemoryInputs, { alike, kindOf }: UnitKinds, chunk: StageContents, activationFactor: number): ChunkMemory {
   // a column of its own for each: they go to other threads
   return { alike: alike.map(({ unit, sliced }) => unitMemory(inputs, chunk, unit, sliced, activationFactor)), kindOf: kindOf.slice() };
 }
@@ -103,7 +103,13 @@ export type WholeUnitMemory = Pick<UnitMemory, 'activations' | 'keysValues' | 'l
 const nothingHeld = { activations: 0, keysValues: 0, logits: 0, keptForWeights: 0 };
 
 /** What one unit holds; `sliced` where it is one of several slices of its sequences. */
-export function unitMemory(inputs: MemoryInputs, chunk: StageShape, unit: WorkUnit, sliced: boolean, activationFactor: number): UnitMemory {
+export function unitMemory(
+  inputs: MemoryInputs,
+  chunk: StageContents,
+  unit: WorkUnit,
+  sliced: boolean,
+  activationFactor: number,
+): UnitMemory {
   const whole = wholeUnitMemory(inputs, chunk, unit, sliced, activationFactor);
   const { activations, keysValues, logits } = whole;
   const kept = keptForWeights(inputs, chunk, unit);
@@ -137,7 +143,7 @@ export function unitMemory(inputs: MemoryInputs, chunk: StageShape, unit: WorkUn
 /** The part of `unitMemory` that orders with whole backwards need. */
 export function wholeUnitMemory(
   inputs: MemoryInputs,
-  chunk: StageShape,
+  chunk: StageContents,
   unit: WorkUnit,
   sliced: boolean,
   activationFactor: number,
@@ -168,7 +174,7 @@ export function wholeUnitMemory(
 /** The head's backward, where there is one. */
 function headMoments(
   inputs: MemoryInputs,
-  chunk: StageShape,
+  chunk: StageContents,
   unit: WorkUnit,
   start: Omit<BusiestMoment, 'operation' | 'working'>,
 ): BusiestMoment[] {
@@ -181,12 +187,12 @@ type LayerMoment = Pick<BusiestMoment, 'activations' | 'keptForWeights' | 'opera
 /** Moments of the input gradient at which most can be in use: at the first and at the last layer of each group of alike ones, as layers free what they saved and leave what waits for their weights. */
 function inputGradientMoments(
   inputs: MemoryInputs,
-  chunk: StageShape,
+  chunk: StageContents,
   unit: WorkUnit,
   keptForHead: number,
   activationFactor: number,
 ): LayerMoment[] {
-  const all = keptGroups(inputs, chunk);
+  const all = activationGroups(inputs, chunk);
   const groups = all.map((group) => ({
     layers: group.layers,
     saved: activationFactor * layerKeptBytes(inputs, unit, group),

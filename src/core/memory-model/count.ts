@@ -2,9 +2,9 @@ import type { PassMemory } from '../schedules/kind';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import { chunkMemories, unitMemory, type ChunkMemory, type UnitMemory } from './chunk-memory';
 import { maximumUnitsInFlight, stagePeak } from './curve';
-import { capacityOf, tightestOf, type Cards, type MemoryPart, type MemoryProfile, type StageMemory } from './profile';
+import { capacityOf, tightestOf, type GpuMemory, type MemoryPart, type MemoryProfile, type StageMemory } from './profile';
 import { runtimeOf } from '../spec/runtime';
-import type { StageShape } from './layer-tensors';
+import type { StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { interleavingFactor } from './activation-memory';
 import { staticBytes, totalBytes } from './static';
@@ -14,13 +14,18 @@ import { contextBytes, fragmentation, marginBecause, stageFits, usablePeakBytes 
  * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of it that frees them, and each backward operation
  * is tried for the peak.
  *
- * @param shapes one per chunk of the schedule: its layers and whether it carries the embedding or the head. Where the layout has virtual stages but the schedule one chunk a stage, activations
+ * @param chunkContents one per chunk of the schedule: its layers and whether it carries the embedding or the head. Where the layout has virtual stages but the schedule one chunk a stage, activations
  *   grow as interleaving makes them.
- * @param cards what the stages run on.
+ * @param gpuMemory what the stages run on.
  * @throws RangeError for another number of shapes.
  */
-export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], cards: Cards): MemoryProfile {
-  const { chunks, stageAt } = counting(inputs, schedule, shapes, cards);
+export function countMemory(
+  inputs: MemoryInputs,
+  schedule: Schedule,
+  chunkContents: readonly StageContents[],
+  gpuMemory: GpuMemory,
+): MemoryProfile {
+  const { chunks, stageAt } = counting(inputs, schedule, chunkContents, gpuMemory);
   const stages = Array.from({ length: schedule.stages }, (_, stage) => stageAt(stage));
   const capacityBytes = tightestOf(stages)?.capacityBytes ?? 0;
   return {
@@ -33,9 +38,14 @@ export function countMemory(inputs: MemoryInputs, schedule: Schedule, shapes: re
   };
 }
 
-/** Whether every stage stays within its card: `fitsMemory` of `countMemory`, which stops at the first stage that does not. */
-export function fitsCards(inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], cards: Cards): boolean {
-  const { stageAt } = counting(inputs, schedule, shapes, cards);
+/** Whether every stage fits its GPU's memory: as `countMemory` says, but stops at the first stage that does not. */
+export function fitsGpuMemory(
+  inputs: MemoryInputs,
+  schedule: Schedule,
+  chunkContents: readonly StageContents[],
+  gpuMemory: GpuMemory,
+): boolean {
+  const { stageAt } = counting(inputs, schedule, chunkContents, gpuMemory);
   for (let stage = 0; stage < schedule.stages; stage++) if (!stageFits(stageAt(stage))) return false;
   return true;
 }
@@ -43,18 +53,18 @@ export function fitsCards(inputs: MemoryInputs, schedule: Schedule, shapes: read
 function counting(
   inputs: MemoryInputs,
   schedule: Schedule,
-  shapes: readonly StageShape[],
-  cards: Cards,
+  chunkContents: readonly StageContents[],
+  gpuMemory: GpuMemory,
 ): { readonly chunks: readonly ChunkMemory[]; readonly stageAt: (stage: number) => StageMemory } {
-  if (shapes.length !== schedule.stageOfChunk.length)
-    throw new RangeError(`${shapes.length} shapes for a schedule of ${schedule.stageOfChunk.length} chunks`);
+  if (chunkContents.length !== schedule.stageOfChunk.length)
+    throw new RangeError(`${chunkContents.length} shapes for a schedule of ${schedule.stageOfChunk.length} chunks`);
   const whole = schedule.stageOfChunk.length === schedule.stages;
-  const chunks = chunkMemories(inputs, schedule.units, shapes, (chunk) =>
+  const chunks = chunkMemories(inputs, schedule.units, chunkContents, (chunk) =>
     whole ? interleavingFactor(inputs.layout, chunk, schedule.units.length) : 1,
   );
-  const stageShapes = stageShapesOf(schedule.stages, schedule.stageOfChunk, shapes);
-  const none: StageShape = { layers: 0, first: false, last: false };
-  return { chunks, stageAt: (stage) => stageMemory(inputs, schedule, stage, stageShapes[stage] ?? none, chunks, cards) };
+  const contentsOfStages = stageContentsOf(schedule.stages, schedule.stageOfChunk, chunkContents);
+  const none: StageContents = { layers: 0, first: false, last: false };
+  return { chunks, stageAt: (stage) => stageMemory(inputs, schedule, stage, contentsOfStages[stage] ?? none, chunks, gpuMemory) };
 }
 
 /**
@@ -65,33 +75,35 @@ export function passMemory(
   inputs: MemoryInputs,
   unit: WorkUnit,
   sliced: boolean,
-  shapes: readonly StageShape[],
+  chunkContents: readonly StageContents[],
   stageOfChunk: Uint32Array,
-  cards: Cards,
+  gpuMemory: GpuMemory,
 ): PassMemory {
-  const shapeOf = stageShapesOf(Math.max(0, ...stageOfChunk) + 1, stageOfChunk, shapes);
-  const rooms = shapeOf.map((shape, stage): PassMemory => {
-    const units = shapes.filter((_, chunk) => stageOfChunk[chunk] === stage).map((chunk) => unitMemory(inputs, chunk, unit, sliced, 1));
+  const shapeOf = stageContentsOf(Math.max(0, ...stageOfChunk) + 1, stageOfChunk, chunkContents);
+  const rooms = shapeOf.map((contents, stage): PassMemory => {
+    const units = chunkContents
+      .filter((_, chunk) => stageOfChunk[chunk] === stage)
+      .map((chunk) => unitMemory(inputs, chunk, unit, sliced, 1));
     const sum = (bytes: (memory: UnitMemory) => number): number => units.reduce((total, memory) => total + bytes(memory), 0);
     const forward = sum(({ activations, keysValues, logits }) => activations + keysValues + logits);
     const kept = sum(({ keptForWeights }) => keptForWeights);
     const working = Math.max(...units.map(({ forward: first, backwardInput }) => Math.max(first.working, backwardInput.working)));
-    const limit = usablePeakBytes(capacityOf(cards, stage)) - totalBytes(staticBytes(inputs, shape)) - working;
+    const limit = usablePeakBytes(capacityOf(gpuMemory, stage)) - totalBytes(staticBytes(inputs, contents)) - working;
     return { forward, backwardInput: kept - forward, backwardWeight: -kept, limit };
   });
   return rooms.reduce((least, room) => (room.limit * least.forward < least.limit * room.forward ? room : least));
 }
 
-/** What each stage holds of the model: all its chunks together. */
-export function stageShapesOf(stages: number, stageOfChunk: Uint32Array, shapes: readonly StageShape[]): StageShape[] {
+/** What each stage holds of the model: the contents of all its chunks. */
+export function stageContentsOf(stages: number, stageOfChunk: Uint32Array, chunkContents: readonly StageContents[]): StageContents[] {
   return Array.from({ length: stages }, (_, stage) =>
-    shapes
+    chunkContents
       .filter((__, chunk) => stageOfChunk[chunk] === stage)
-      .reduce<StageShape>((all, shape) => joined(all, shape), { layers: 0, first: false, last: false }),
+      .reduce<StageContents>((all, contents) => joined(all, contents), { layers: 0, first: false, last: false }),
   );
 }
 
-function joined(a: StageShape, b: StageShape): StageShape {
+function joined(a: StageContents, b: StageContents): StageContents {
   const groups = b.groups === undefined ? {} : { groups: [...(a.groups ?? []), ...b.groups] };
   const turns = {
     ...(a.encoderEnd === true || b.encoderEnd === true ? { encoderEnd: true } : {}),
@@ -104,11 +116,11 @@ function stageMemory(
   inputs: MemoryInputs,
   schedule: Schedule,
   stage: number,
-  shape: StageShape,
+  contents: StageContents,
   chunks: readonly ChunkMemory[],
-  cards: Cards,
+  gpuMemory: GpuMemory,
 ): StageMemory {
-  const always = staticBytes(inputs, shape);
+  const always = staticBytes(inputs, contents);
   const { row, operation, alive, working } = stagePeak(schedule, chunks, stage);
   const parts: Record<MemoryPart, number> = {
     ...always,
@@ -125,10 +137,10 @@ function stageMemory(
     stage,
     parts,
     peakBytes,
-    capacityBytes: capacityOf(cards, stage),
-    ...(typeof cards === 'number' ? {} : { gpu: cards[stage]?.name ?? '' }),
+    capacityBytes: capacityOf(gpuMemory, stage),
+    ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
     reservedBytes,
-    cardBytes: reservedBytes + contextBytes,
+    inUseBytes: reservedBytes + contextBytes,
     peakOperation: operation,
     peakRow: row,
     staticBytes: totalBytes(always),

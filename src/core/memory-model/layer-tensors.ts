@@ -17,7 +17,7 @@ import { stateSaved, stateSizes, stateWorkingSet, type StateSizes } from './ssm-
  */
 
 /** What one stage holds, as far as counting needs it. */
-export interface StageShape {
+export interface StageContents {
   readonly layers: number;
   readonly first: boolean;
   readonly last: boolean;
@@ -29,18 +29,18 @@ export interface StageShape {
 }
 
 /** A stage's layers by kind, in order. */
-export function groupsOf(model: ModelSpec, { layers, groups }: StageShape): readonly LayerGroup[] {
+export function groupsOf(model: ModelSpec, { layers, groups }: StageContents): readonly LayerGroup[] {
   return groups ?? layerGroups({ ...model, layerKinds: [] }, 0, layers);
 }
 
 /** Equal for stages of the same shape. */
-export function shapeKey({ layers, first, last, groups, encoderEnd = false, decoderStart = false }: StageShape): string {
+export function contentsKey({ layers, first, last, groups, encoderEnd = false, decoderStart = false }: StageContents): string {
   const turns = encoderEnd || decoderStart ? `${encoderEnd},${decoderStart},` : '';
   return `${layers},${first},${last},${turns}${groups === undefined ? '' : JSON.stringify(groups)}`;
 }
 
 /** Whether a stage has layers of one of the stacks. */
-export function hasStack({ groups = [] }: StageShape, stack: Stack): boolean {
+export function hasStack({ groups = [] }: StageContents, stack: Stack): boolean {
   return groups.some(({ kind }) => kind.stack === stack);
 }
 
@@ -76,47 +76,47 @@ export function boundaryBytes(inputs: MemoryInputs, unit: WorkUnit): number {
 }
 
 /** How a layer keeps its activations. */
-export interface Keeping {
+export interface ActivationPolicy {
   readonly kind: LayerKind;
   /** Recomputed whole, so many layers together, and the share of an input that each keeps. */
   readonly whole: boolean;
-  readonly together: number;
+  readonly groupSize: number;
   readonly inputs: number;
   /** On the host. */
-  readonly away: boolean;
+  readonly offloaded: boolean;
 }
 
 /** Consecutive layers of one kind that keep their activations alike. */
-export interface KeptGroup extends LayerGroup, Keeping {}
+export interface ActivationGroup extends LayerGroup, ActivationPolicy {}
 
 /** A stage's layers in order. The first ones are recomputed whole (Megatron-LM's block method) and wait on the host; layers recomputed in groups share the inputs that the groups keep. */
-export function keptGroups({ model, training }: MemoryInputs, stage: StageShape): KeptGroup[] {
+export function activationGroups({ model, training }: MemoryInputs, stage: StageContents): ActivationGroup[] {
   const whole = wholeLayers(training, stage.layers);
   const inputs = whole === 0 ? 1 : keptInputs(training, whole) / whole;
-  const together = Math.max(1, Math.min(training.recomputeGroup ?? 1, whole));
-  const away = Math.min(training.offloadLayers ?? 0, stage.layers);
+  const groupSize = Math.max(1, Math.min(training.recomputeGroup ?? 1, whole));
+  const offloaded = Math.min(training.offloadLayers ?? 0, stage.layers);
   let end = 0;
   return groupsOf(model, stage).flatMap(({ kind, layers }) => {
     const start = end;
     end += layers;
-    const cuts = [start, ...[whole, away].filter((cut) => cut > start && cut < end).sort((a, b) => a - b), end];
+    const cuts = [start, ...[whole, offloaded].filter((cut) => cut > start && cut < end).sort((a, b) => a - b), end];
     return cuts.slice(1).flatMap((to, index) => {
       const from = cuts[index] ?? start;
-      return to > from ? [{ kind, layers: to - from, whole: from < whole, together, inputs, away: from < away }] : [];
+      return to > from ? [{ kind, layers: to - from, whole: from < whole, groupSize, inputs, offloaded: from < offloaded }] : [];
     });
   });
 }
 
 /** Saved by one layer's forward until its backward, wherever it waits. */
-export function layerWaitingBytes(inputs: MemoryInputs, unit: WorkUnit, { kind, whole, inputs: kept }: Keeping): number {
+export function layerWaitingBytes(inputs: MemoryInputs, unit: WorkUnit, { kind, whole, inputs: kept }: ActivationPolicy): number {
   return whole
     ? kept * boundaryBytes(inputs, stackUnit(inputs, unit, kind))
     : layerSavedBytes(inputs, unit, kind, (module) => isRecomputed(inputs.training, module));
 }
 
 /** Of that, what waits on the GPU. */
-export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, keeping: Keeping): number {
-  return keeping.away ? 0 : layerWaitingBytes(inputs, unit, keeping);
+export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, policy: ActivationPolicy): number {
+  return policy.offloaded ? 0 : layerWaitingBytes(inputs, unit, policy);
 }
 
 type Dropped = (module: RecomputeModule) => boolean;
@@ -277,7 +277,11 @@ function gradientsOfScores(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit
 }
 
 /** Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it. */
-export function layerWorkingSets(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): { forward: WorkingSet[]; backward: WorkingSet[] } {
+export function layerWorkingSets(
+  inputs: MemoryInputs,
+  unit: WorkUnit,
+  group: ActivationPolicy,
+): { forward: WorkingSet[]; backward: WorkingSet[] } {
   const { boundary, gathered, experts, activated, up, attention: widths, scores, state, cross } = layerSizes(inputs, unit, group.kind);
   const recreated = recreatedBytes(inputs, unit, group);
   const { query, key, value, output, gate } = widths;
@@ -329,11 +333,11 @@ function combinationBytes({ layout }: MemoryInputs, sent: number, received: numb
 }
 
 /** Recompute re-creates at a layer's backward what it dropped: its whole set and those of the layers of its group, but for the input that the group kept, or what its modules save. */
-export function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): number {
+export function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: ActivationPolicy): number {
   if (inputs.training.recompute === 'none') return 0;
   const set = layerSavedBytes(inputs, unit, group.kind, nothing);
   return group.whole
-    ? group.together * set - boundaryBytes(inputs, stackUnit(inputs, unit, group.kind))
+    ? group.groupSize * set - boundaryBytes(inputs, stackUnit(inputs, unit, group.kind))
     : set - layerWaitingBytes(inputs, unit, group);
 }
 

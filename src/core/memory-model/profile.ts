@@ -15,21 +15,21 @@ export const memoryParts = [
 ] as const;
 export type MemoryPart = (typeof memoryParts)[number];
 
-/** A GPU as far as memory is concerned. */
-export interface Card {
+/** The GPU of a stage. */
+export interface StageGpu {
   readonly name: string;
   readonly memoryBytes: number;
 }
 
-/** Memory of every GPU, bytes; or the GPU of each stage, where they are not all alike. */
-export type Cards = number | readonly Card[];
+/** Memory of every GPU, bytes; or the GPU of each stage, where stages are on different GPUs. */
+export type GpuMemory = number | readonly StageGpu[];
 
-/** Memory of a stage's GPU, bytes. @throws Error for a stage without a card. */
-export function capacityOf(cards: Cards, stage: number): number {
-  if (typeof cards === 'number') return cards;
-  const card = cards[stage];
-  if (card === undefined) throw new Error(`stage ${stage} has no GPU`);
-  return card.memoryBytes;
+/** Memory of a stage's GPU, bytes. @throws Error for a stage without a GPU. */
+export function capacityOf(gpuMemory: GpuMemory, stage: number): number {
+  if (typeof gpuMemory === 'number') return gpuMemory;
+  const gpu = gpuMemory[stage];
+  if (gpu === undefined) throw new Error(`stage ${stage} has no GPU`);
+  return gpu.memoryBytes;
 }
 
 /** Peak memory of one stage (of one GPU in it), bytes: tensors (torch's `max_allocated`); the parts add up to `peakBytes`. */
@@ -37,13 +37,13 @@ export interface StageMemory {
   readonly stage: number;
   readonly parts: Readonly<Record<MemoryPart, number>>;
   readonly peakBytes: number;
-  /** Memory of its GPU, and which that is where stages are on different ones. */
+  /** Memory of its GPU, and the GPU's name where stages are on different ones. */
   readonly capacityBytes: number;
   readonly gpu?: string;
-  /** What PyTorch's allocator holds of the card at that peak (`max_reserved`): the peak and what fragmentation leaves unused. */
+  /** What PyTorch's allocator reserves at that peak (`max_reserved`): the peak and what fragmentation leaves unused. */
   readonly reservedBytes: number;
-  /** What the card's own tools show (`nvidia-smi`): what is reserved, the CUDA context and the buffers of NCCL. */
-  readonly cardBytes: number;
+  /** GPU memory in use, as `nvidia-smi` shows it: what is reserved, the CUDA context and NCCL's buffers. */
+  readonly inUseBytes: number;
   /** The operation whose working set makes the peak, in words: `head backward`, `activation backward`, ... */
   readonly peakOperation: string;
   /** Alive all the time: weights, gradients, optimizer, dummy gradients, workspaces. */
@@ -60,16 +60,16 @@ export interface MemoryProfile {
   readonly stages: readonly StageMemory[];
   /** What units hold on each chunk, for curves over time (`liveCurve`). */
   readonly chunks: readonly ChunkMemory[];
-  /** The card's memory: of the tightest stage, where stages are on different GPUs. */
+  /** Memory of the GPU: that of the tightest stage, where stages are on different GPUs. */
   readonly capacityBytes: number;
-  /** Kept free of that card for the CUDA context, NCCL buffers and fragmentation: it fits when peak + margin <= capacity (`verdictOf`). */
+  /** Kept free for the CUDA context, NCCL's buffers and fragmentation: the step fits when peak + margin <= capacity (`verdictOf`). */
   readonly marginBytes: number;
   readonly marginBecause: string;
 }
 
-/** The stage with the least room left on its card; undefined without stages. Where all cards are alike, the one with the highest peak. */
+/** The stage with the least memory left on its GPU; undefined without stages. Where all GPUs are alike, the one with the highest peak. */
 export function tightestOf(stages: readonly StageMemory[]): StageMemory | undefined {
-  const room = ({ capacityBytes, cardBytes }: StageMemory): number => capacityBytes - cardBytes;
+  const room = ({ capacityBytes, inUseBytes }: StageMemory): number => capacityBytes - inUseBytes;
   return stages.reduce<StageMemory | undefined>(
     (least, stage) => (least === undefined || room(stage) < room(least) ? stage : least),
     undefined,

@@ -9,13 +9,13 @@ import {
   crossBytes,
   headUnit,
   hiddenShare,
-  keptGroups,
+  activationGroups,
   layerSizes,
   localTokens,
   recreatedBytes,
-  type Keeping,
+  type ActivationPolicy,
   type LayerSizes,
-  type StageShape,
+  type StageContents,
   type WorkingSet,
 } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
@@ -117,10 +117,13 @@ export function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, kind?:
 /** Kept from the end of a unit's input gradient to the end of its weight gradient, on one rank: of all layers of a chunk, and of the head, with that and the projection of each further token. */
 export function keptForWeights(
   inputs: MemoryInputs,
-  chunk: StageShape,
+  chunk: StageContents,
   unit: WorkUnit,
 ): { readonly layers: number; readonly head: number } {
-  const layers = keptGroups(inputs, chunk).reduce((sum, group) => sum + group.layers * layerKeptForWeights(inputs, unit, group.kind), 0);
+  const layers = activationGroups(inputs, chunk).reduce(
+    (sum, group) => sum + group.layers * layerKeptForWeights(inputs, unit, group.kind),
+    0,
+  );
   if (!hasHead(inputs, chunk)) return { layers, head: 0 };
   const { model, training, layout } = inputs;
   const perElement = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit));
@@ -133,7 +136,7 @@ export function keptForWeights(
  * The operations of a layer's input gradient that can make the peak, each with what it holds besides what the layer saved: as in a whole backward, but inputs and output gradients of
  * GEMMs stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
  */
-export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: Keeping): WorkingSet[] {
+export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: ActivationPolicy): WorkingSet[] {
   const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = layerSizes(inputs, unit, group.kind);
   const rows = experts === null ? hidden : experts.rows;
   const kept = recreatedBytes(inputs, unit, group) + rows;

@@ -16,11 +16,11 @@ import { embeddingNormParameters, finalNormParameters } from '../model/norms';
 import { furtherDepths, furtherNormParameters, projectionParameters } from '../model/multi-token-prediction';
 import { runtimeOf } from '../spec/runtime';
 import { stackParameters } from '../model/stacks';
-import { groupsOf, type StageShape } from './layer-tensors';
+import { groupsOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 
 /** Parameters of one rank of the stage but for its experts, and its experts' own. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
-function rankParameters(inputs: MemoryInputs, stage: StageShape): { readonly shared: number; readonly experts: number } {
+function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly shared: number; readonly experts: number } {
   const { model, layout } = inputs;
   const { tensor } = layout;
   const padding = (paddedVocab(model.vocab, tensor) - model.vocab) * model.hidden;
@@ -41,7 +41,7 @@ function rankParameters(inputs: MemoryInputs, stage: StageShape): { readonly sha
 }
 
 /** What the stacks of an encoder-decoder model begin with, on one rank: on a stage where both do, they share the word embedding, which elsewhere each has a copy of. */
-function startParameters({ model, layout }: MemoryInputs, { first, decoderStart = false }: StageShape, padding: number): number {
+function startParameters({ model, layout }: MemoryInputs, { first, decoderStart = false }: StageContents, padding: number): number {
   const words = (model.vocab * model.hidden + padding) / layout.tensor;
   const reads = first && model.stacks?.melBins === undefined;
   const target = decoderStart ? embeddingParameters(model) - model.vocab * model.hidden + embeddingNormParameters(model) : 0;
@@ -53,7 +53,7 @@ function startParameters({ model, layout }: MemoryInputs, { first, decoderStart 
 }
 
 /** Of the depths that predict further tokens, beside their layers: projections, norms, and a copy of the embedding where the last stage has none. */
-function furtherRankParameters({ model, layout }: MemoryInputs, { first }: StageShape, padding: number): number {
+function furtherRankParameters({ model, layout }: MemoryInputs, { first }: StageContents, padding: number): number {
   const depths = furtherDepths(model);
   if (depths === 0) return 0;
   const embedding = first || model.tiedEmbeddings ? 0 : (model.vocab * model.hidden + padding) / layout.tensor;
@@ -84,7 +84,7 @@ interface Held {
 }
 
 /** Bytes that are always there on one rank. */
-export function staticBytes(inputs: MemoryInputs, stage: StageShape): StaticBytes {
+export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticBytes {
   const { layout, training } = inputs;
   const held = { ...rankParameters(inputs, stage), shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
   const bytes = { megatron: megatronBytes, torchtitan: titanBytes, deepspeed: deepspeedBytes }[runtimeOf(training).id](inputs, stage, held);
@@ -102,7 +102,7 @@ function stateBytes({ training }: MemoryInputs): number {
   return training.optimizer === 'none' ? 0 : master + optimizerBytes[training.optimizer].state;
 }
 
-function megatronBytes(inputs: MemoryInputs, stage: StageShape, held: Held): StaticBytes {
+function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
   const { training } = inputs;
   const element = elementBytes(training);
   return {
@@ -118,7 +118,7 @@ function megatronBytes(inputs: MemoryInputs, stage: StageShape, held: Held): Sta
  * Copies of the layers' weights in a narrow format, along rows and along columns, which Transformer Engine keeps from the first micro-batch of a step to its end (its weight workspaces; `--fp8-param-gather` would take
  * them for the weights themselves). The router is no module of it.
  */
-function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageShape): number {
+function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageContents): number {
   if (training.gemmPrecision === undefined) return 0;
   const matrices = groupsOf(model, stage).reduce(
     (sum, { kind, layers }) => sum + layers * (rankMatrixParameters(model, layout, kind) - layerParameters(model, kind).router),
@@ -131,7 +131,7 @@ function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageSh
  * TorchTitan (`fully_shard` on every layer): weights, gradients and states in fp32, all sharded. Gathered in the training precision are the layer in use and the next, with one layer's gradient in it and in fp32 for the scatter; on a
  * pipeline everything stays gathered and gradients add up whole in fp32 until the last micro-batch (`reshard_after_forward` and `set_requires_gradient_sync` as TorchTitan sets them).
  */
-function titanBytes(inputs: MemoryInputs, stage: StageShape, held: Held): StaticBytes {
+function titanBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
   const { training, layout } = inputs;
   const element = elementBytes(training);
   const state = training.optimizer === 'none' ? 0 : optimizerBytes[training.optimizer].state;
@@ -152,7 +152,7 @@ const bucketElements = 5e8;
 const liveElements = 1e9;
 
 /** DeepSpeed: weights and gradients in the training precision; from stage 1 on the states divided, with an fp32 copy of the rank's share of the gradients, and buckets of its default sizes. */
-function deepspeedBytes(inputs: MemoryInputs, _stage: StageShape, held: Held): StaticBytes {
+function deepspeedBytes(inputs: MemoryInputs, _stage: StageContents, held: Held): StaticBytes {
   const { training } = inputs;
   const element = elementBytes(training);
   const parameters = held.shared + held.experts;
@@ -170,12 +170,12 @@ function deepspeedBytes(inputs: MemoryInputs, _stage: StageShape, held: Held): S
 }
 
 /** Parameters of the largest layer that a rank of the stage has. */
-function layerOfRank({ model, layout }: MemoryInputs, stage: StageShape): number {
+function layerOfRank({ model, layout }: MemoryInputs, stage: StageContents): number {
   return Math.max(0, ...groupsOf(model, stage).map(({ kind, layers }) => (layers > 0 ? rankMatrixParameters(model, layout, kind) : 0)));
 }
 
 /** Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is no module of Transformer Engine. */
-function distinctParameters({ model, layout }: MemoryInputs, stage: StageShape): number {
+function distinctParameters({ model, layout }: MemoryInputs, stage: StageContents): number {
   const kinds = new Map(
     groupsOf(model, stage).map(({ kind, layers }) => [
       layers > 0 ? `${kind.stack ?? ''} ${kind.feedForward} ${kind.mixer ?? 'attention'}` : '',
@@ -214,7 +214,7 @@ const workspace = 32 * 2 ** 20;
 /** Streams over which Transformer Engine spreads the GEMMs of a rank's experts. */
 const groupedStreams = 4;
 
-function workspaceBytes({ model, layout }: MemoryInputs, stage: StageShape): number {
+function workspaceBytes({ model, layout }: MemoryInputs, stage: StageContents): number {
   const routed = groupsOf(model, stage).some(({ kind, layers }) => layers > 0 && expertsOf(model, kind) !== null);
   const head = stage.last && model.vocab > 0;
   const grouped = routed && (model.experts?.count ?? 0) > layout.expert;

@@ -3,7 +3,7 @@ import { english, type Translate } from '../translate';
 import { tightestOf, type MemoryProfile, type StageMemory } from './profile';
 
 /*
- * Whether a step fits the memory of its GPUs, and the words for it. There is one limit, the usable memory of a GPU: what the card has less what is kept free. Whatever says that something fits asks here.
+ * Whether a step fits the memory of its GPUs, and the words for it. There is one limit, the usable memory of a GPU: the memory it has less what is kept free. Whatever says that something fits asks here.
  */
 
 /** The CUDA context and NCCL's buffers, bytes: 0.5 to 2 GiB on real runs. */
@@ -11,21 +11,21 @@ export const contextBytes = 2 ** 30;
 /** Mean of max_reserved over max_allocated on all measured B200 ranks, which lie between 1.01 and 1.09. */
 export const fragmentation = 0.05;
 
-/** Why some of a card is kept free. */
+/** Why some of a GPU's memory is kept free. */
 export const marginBecause =
   "1 GiB for the CUDA context and NCCL buffers (0.5 to 2 GiB on real runs) and 5 % of the tensors for the allocator's fragmentation";
 
-/** The highest peak of tensors that fits a card, bytes. */
+/** The highest peak of tensors that fits a GPU, bytes. */
 export function usablePeakBytes(capacityBytes: number): number {
   return (capacityBytes - contextBytes) / (1 + fragmentation);
 }
 
-/** Whether a stage's peak stays within what is usable of its card. */
+/** Whether a stage's peak stays within the usable memory of its GPU. */
 export function stageFits({ peakBytes, capacityBytes }: Pick<StageMemory, 'peakBytes' | 'capacityBytes'>): boolean {
   return peakBytes <= usablePeakBytes(capacityBytes);
 }
 
-/** Whether every stage stays within what is usable of its card. */
+/** Whether every stage stays within the usable memory of its GPU. */
 export function fitsMemory({ stages }: { readonly stages: readonly Pick<StageMemory, 'peakBytes' | 'capacityBytes'>[] }): boolean {
   return stages.every(stageFits);
 }
@@ -33,12 +33,12 @@ export function fitsMemory({ stages }: { readonly stages: readonly Pick<StageMem
 /** Whether a step fits, by how much, and on which stage that is decided. Bytes. */
 export interface MemoryVerdict {
   readonly fits: boolean;
-  /** The one with the least room on its card, from 0, of how many. */
+  /** The stage with the least memory left on its GPU, from 0, and the number of stages. */
   readonly stage: number;
   readonly stages: number;
   /** Its GPU, where stages are on different ones. */
   readonly gpu?: string;
-  /** Of that stage: its peak, the highest peak that fits, and what the card has. */
+  /** Of that stage: its peak, the highest peak that fits, and its GPU's memory. */
   readonly peakBytes: number;
   readonly usableBytes: number;
   readonly capacityBytes: number;
@@ -57,7 +57,7 @@ export function verdictOfPeak({
   return { ...where, fits, peakBytes, usableBytes, capacityBytes, roomBytes: usableBytes - peakBytes };
 }
 
-/** The verdict on a step: of the stage with the least room on its card. */
+/** The verdict on a step: that of the stage with the least memory left on its GPU. */
 export function verdictOf({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
   const { stage = 0, peakBytes = 0, capacityBytes = 0, gpu } = tightestOf(stages) ?? {};
   return verdictOfPeak({ peakBytes, capacityBytes, stage, stages: stages.length, ...(gpu === undefined ? {} : { gpu }) });
@@ -87,7 +87,7 @@ export function verdictSentence(verdict: MemoryVerdict, t: Translate = english):
   return t('Stage {0} of {1} needs {2}, and {3} are usable: {4}', stage, stages, peak, usable, verdictText(verdict, t));
 }
 
-/** What usable means: `Of the 79.6 GiB of a card 4.8 GiB are kept free: 1 GiB for the CUDA context ...`. */
+/** What usable means: `4.8 GiB of 79.6 GiB GPU memory are kept free: 1 GiB for the CUDA context ...`. */
 export function limitText(
   { capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>,
   t: Translate = english,

@@ -3,7 +3,7 @@ import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
 import { stageCost } from '../time-model/stage-time';
 import { formatBytes, formatDuration, formatNumber, plural } from '../format';
-import { keptGroups, layerWaitingBytes, type StageShape } from '../memory-model/layer-tensors';
+import { activationGroups, layerWaitingBytes, type StageContents } from '../memory-model/layer-tensors';
 
 /*
  * Activations that wait in the host's memory between forward and backward. Transformer Engine copies them beside compute, one layer's after the other's, spread evenly over the layers of a chunk, and at the end of each share compute
@@ -11,10 +11,10 @@ import { keptGroups, layerWaitingBytes, type StageShape } from '../memory-model/
  */
 
 /** Bytes that leave in the forward of so many tokens of `batch` sequences, and come back in its backward. */
-export function offloadedBytes(inputs: CostInputs, shape: StageShape, batch: number, tokens: number, context: number): number {
+export function offloadedBytes(inputs: CostInputs, contents: StageContents, batch: number, tokens: number, context: number): number {
   const unit = { microBatch: 0, slice: 0, batch, tokens, context };
-  return keptGroups(inputs, shape).reduce(
-    (sum, group) => sum + (group.away ? group.layers * layerWaitingBytes(inputs, unit, group) : 0),
+  return activationGroups(inputs, contents).reduce(
+    (sum, group) => sum + (group.offloaded ? group.layers * layerWaitingBytes(inputs, unit, group) : 0),
     0,
   );
 }
@@ -22,12 +22,12 @@ export function offloadedBytes(inputs: CostInputs, shape: StageShape, batch: num
 /** What forward and backward of a slice wait for copies to and from the host, ms; and what backward waits more where it leaves out the gradients of weights. */
 export function offloadWaits(
   inputs: CostInputs,
-  shape: StageShape,
+  contents: StageContents,
 ): (batch: number, tokens: number, context: number) => { forwardMs: number; backwardMs: number; splitWaitMs: number } {
-  const layers = stageCost(inputs, shape.layers, { ...shape, first: false, last: false });
+  const layers = stageCost(inputs, contents.layers, { ...contents, first: false, last: false });
   const bytesPerMs = 1e6 * hostGBps(inputs.cluster);
   return (batch, tokens, context) => {
-    const copyMs = offloadedBytes(inputs, shape, batch, tokens, context) / bytesPerMs;
+    const copyMs = offloadedBytes(inputs, contents, batch, tokens, context) / bytesPerMs;
     const { forwardMs, backwardMs, backwardWeightMs } = layers(batch, tokens, context);
     const waitMs = Math.max(0, copyMs - backwardMs);
     return {
@@ -39,10 +39,10 @@ export function offloadWaits(
 }
 
 /** The cost of a chunk with what its passes wait for copies to and from the host. */
-export function chunkCost(inputs: CostInputs, shape: StageShape): SliceCost {
-  const cost = stageCost(inputs, shape.layers, shape);
+export function chunkCost(inputs: CostInputs, contents: StageContents): SliceCost {
+  const cost = stageCost(inputs, contents.layers, contents);
   if ((inputs.training.offloadLayers ?? 0) === 0) return cost;
-  const waits = offloadWaits(inputs, shape);
+  const waits = offloadWaits(inputs, contents);
   return (batch, tokens, context) => {
     const { forwardMs, backwardMs, backwardWeightMs } = cost(batch, tokens, context);
     const wait = waits(batch, tokens, context);
@@ -57,19 +57,19 @@ export function chunkCost(inputs: CostInputs, shape: StageShape): SliceCost {
 
 /** One line on what is offloaded on the stage that moves most, and whether its passes wait for it; none without. */
 export function offloadReason(
-  stages: readonly { readonly inputs: CostInputs; readonly shape: StageShape }[],
+  stages: readonly { readonly inputs: CostInputs; readonly contents: StageContents }[],
   { batch, tokens }: { readonly batch: number; readonly tokens: readonly number[] },
 ): string[] {
   const asked = stages[0]?.inputs.training.offloadLayers ?? 0;
   if (asked === 0) return [];
   let [most, waitMs, rate] = [0, 0, Infinity];
-  for (const { inputs, shape } of stages) {
+  for (const { inputs, contents } of stages) {
     rate = Math.min(rate, hostGBps(inputs.cluster));
-    const waits = offloadWaits(inputs, shape);
+    const waits = offloadWaits(inputs, contents);
     let [bytes, ms, context] = [0, 0, 0];
     for (const length of tokens) {
       const { forwardMs, backwardMs } = waits(batch, length, context);
-      bytes += offloadedBytes(inputs, shape, batch, length, context);
+      bytes += offloadedBytes(inputs, contents, batch, length, context);
       ms += forwardMs + backwardMs;
       context += length;
     }
@@ -77,7 +77,7 @@ export function offloadReason(
     waitMs = Math.max(waitMs, ms);
   }
   const held = waitMs > 0 ? `which holds its passes up by ${formatDuration(waitMs)}` : 'beside compute';
-  const layers = Math.min(asked, Math.max(...stages.map(({ shape }) => shape.layers)));
+  const layers = Math.min(asked, Math.max(...stages.map(({ contents }) => contents.layers)));
   return [
     `activations of ${plural(layers, 'layer')} wait on the host: ${formatBytes(most)} of a micro-batch each way at ${formatNumber(rate)} GB/s, ${held}`,
   ];

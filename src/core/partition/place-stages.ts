@@ -13,7 +13,7 @@ import type { Layout } from '../spec/request';
 import { kindFor } from './scheduling';
 import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';
-import { cutShapes, dealtToChunks } from './stages';
+import { cutContents, dealtToChunks } from './stages';
 
 /** Groups up to this number are tried in every order; more as written, and the other way round. */
 const mostOrderedGroups = 4;
@@ -32,7 +32,7 @@ export interface Standing {
   readonly fits: boolean;
   /** Of 1F1B over the step's micro-batches: all stages once, the slowest once more for every further micro-batch, sends of the fill and drain, gradient exchange and optimizer. */
   readonly stepMs: number;
-  /** Largest share of what a card may hold that a stage needs. */
+  /** The largest share of its GPU's usable memory that a stage needs. */
   readonly fullest: number;
 }
 
@@ -238,9 +238,9 @@ function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number
     if (from !== undefined && to !== undefined)
       sendsMs += megatronBoundary(from, batch, tokens, to) + megatronBoundary(to, batch, tokens, from);
   }
-  const last = cutShapes(cut, inputs.model).map((shape, stage) => {
+  const last = cutContents(cut, inputs.model).map((contents, stage) => {
     const own = stageInputs[stage] ?? inputs;
-    return gradientExchange(own, shape, 'data') + optimizerTime(own, shape);
+    return gradientExchange(own, contents, 'data') + optimizerTime(own, contents);
   });
   return sendsMs + Math.max(...last);
 }

@@ -1,9 +1,9 @@
 import { ExpectedError, type CancelSignal } from '../errors';
 import { formatCount, plural } from '../format';
-import { countMemory, fitsCards, passMemory, stageShapesOf } from '../memory-model/count';
-import type { Cards, MemoryProfile } from '../memory-model/profile';
+import { countMemory, fitsGpuMemory, passMemory, stageContentsOf } from '../memory-model/count';
+import type { GpuMemory, MemoryProfile } from '../memory-model/profile';
 import type { ModelSpec } from '../spec/model';
-import type { StageShape } from '../memory-model/activation-memory';
+import type { StageContents } from '../memory-model/activation-memory';
 import type { MemoryInputs } from '../memory-model/memory-inputs';
 import type { PassTimes, ScheduleKind } from '../schedules/kind';
 import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
@@ -11,7 +11,7 @@ import type { Schedule, WorkUnit } from '../schedules/schedule';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { Layout } from '../spec/request';
-import { chunkLayers, cutShapes, usualCut } from './stages';
+import { chunkLayers, cutContents, usualCut } from './stages';
 
 /** A schedule kind that a config may name, on a layout: made once for a schedule, and handed on to what follows. */
 export interface NamedKind extends ScheduleKind {
@@ -53,9 +53,9 @@ export interface Chunks {
   readonly inputs: MemoryInputs;
   readonly stageOfChunk: Uint32Array;
   /** Of each chunk, in the order of the model. */
-  readonly shapes: readonly StageShape[];
-  /** Of each stage: all its chunks together. */
-  readonly stageShapes: readonly StageShape[];
+  readonly chunkContents: readonly StageContents[];
+  /** Of each stage: all its chunks groupSize. */
+  readonly stageContents: readonly StageContents[];
 }
 
 /**
@@ -94,9 +94,9 @@ export function chunksOf(
       `use at most ${plural(Math.floor((model.layers + pipeline * chunks - least) / chunks), 'stage')}, or another schedule`,
     );
   const cut = stageLayers === null ? usualCut(model, training, pipeline * chunks) : chunkLayers(stageLayers, stageOfChunk);
-  const shapes = cutShapes(cut, model);
+  const chunkContents = cutContents(cut, model);
   const counted = { model, training, layout: { ...layout, virtualStages: chunks } };
-  return { kind, inputs: counted, stageOfChunk, shapes, stageShapes: stageShapesOf(pipeline, stageOfChunk, shapes) };
+  return { kind, inputs: counted, stageOfChunk, chunkContents, stageContents: stageContentsOf(pipeline, stageOfChunk, chunkContents) };
 }
 
 /**
@@ -106,15 +106,15 @@ export function chunksOf(
  * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches; CancelledError.
  */
 export function orderOf(
-  { kind, inputs, shapes, stageOfChunk }: Chunks,
+  { kind, inputs, chunkContents, stageOfChunk }: Chunks,
   scheme: Scheme,
-  cards: Cards,
+  gpuMemory: GpuMemory,
   { signal, timesOf }: { readonly signal?: CancelSignal | undefined; readonly timesOf?: (first: WorkUnit) => PassTimes } = {},
 ): Schedule {
   const problem = problemOf(scheme, inputs.layout.pipeline, kind.chunks);
   const [first] = problem.units;
   if (!kind.splitsBackward || first === undefined) return generateSchedule(kind.name, problem);
-  const memory = passMemory(inputs, first, false, shapes, stageOfChunk, cards);
+  const memory = passMemory(inputs, first, false, chunkContents, stageOfChunk, gpuMemory);
   const times = timesOf?.(first) ?? problem.times;
   return generateSchedule(kind.name, { ...problem, times, memory, signal });
 }
@@ -123,27 +123,27 @@ export function orderOf(
 const maximumJudgedOperations = 2 ** 20;
 
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there, or has too many operations to look. */
-export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, cards: Cards): MemoryProfile | null {
-  return judged(inputs, schedule, scheme, cards, countMemory);
+export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, gpuMemory: GpuMemory): MemoryProfile | null {
+  return judged(inputs, schedule, scheme, gpuMemory, countMemory);
 }
 
 /** Whether that fits; false where it is null. */
-export function fitsOn(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, cards: Cards): boolean {
-  return judged(inputs, schedule, scheme, cards, fitsCards) ?? false;
+export function fitsOn(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, gpuMemory: GpuMemory): boolean {
+  return judged(inputs, schedule, scheme, gpuMemory, fitsGpuMemory) ?? false;
 }
 
 function judged<T>(
   inputs: MemoryInputs,
   schedule: ScheduleName,
   scheme: Scheme,
-  cards: Cards,
-  judge: (inputs: MemoryInputs, schedule: Schedule, shapes: readonly StageShape[], cards: Cards) => T,
+  gpuMemory: GpuMemory,
+  judge: (inputs: MemoryInputs, schedule: Schedule, chunkContents: readonly StageContents[], gpuMemory: GpuMemory) => T,
 ): T | null {
   const kind = kindFor(schedule, inputs.layout);
   if (3 * unitCount(scheme) * inputs.layout.pipeline * kind.chunks > maximumJudgedOperations) return null;
   try {
     const chunks = chunksOf(inputs, kind);
-    return judge(chunks.inputs, orderOf(chunks, scheme, cards), chunks.shapes, cards);
+    return judge(chunks.inputs, orderOf(chunks, scheme, gpuMemory), chunks.chunkContents, gpuMemory);
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
     throw error;

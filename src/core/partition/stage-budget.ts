@@ -1,6 +1,6 @@
 import type { CostInputs } from '../time-model/rates';
 import { momentBytes, wholeUnitMemory } from '../memory-model/chunk-memory';
-import type { StageShape } from '../memory-model/layer-tensors';
+import type { StageContents } from '../memory-model/layer-tensors';
 import type { MemoryInputs } from '../memory-model/memory-inputs';
 import { staticBytes, totalBytes } from '../memory-model/static';
 import { withFurtherLayers } from '../model/multi-token-prediction';
@@ -33,8 +33,8 @@ export function layersTime(inputs: CostInputs, watch: Watch = {}): OfStage {
   const { batch, tokens } = microBatchOf(inputs);
   return remembered(
     inputs,
-    (shape) => {
-      const { forwardMs, backwardMs } = chunkCost(inputs, shape)(batch, tokens, 0);
+    (contents) => {
+      const { forwardMs, backwardMs } = chunkCost(inputs, contents)(batch, tokens, 0);
       return forwardMs + backwardMs;
     },
     watch,
@@ -46,10 +46,10 @@ export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly numb
   let inFlight: readonly number[] | undefined;
   const held = remembered(
     inputs,
-    (shape) => {
-      const { forward, backward, activations, keysValues, logits } = wholeUnitMemory(inputs, shape, microBatchOf(inputs), false, 1);
+    (contents) => {
+      const { forward, backward, activations, keysValues, logits } = wholeUnitMemory(inputs, contents, microBatchOf(inputs), false, 1);
       return {
-        always: totalBytes(staticBytes(inputs, shape)),
+        always: totalBytes(staticBytes(inputs, contents)),
         saved: activations + keysValues + logits,
         busiest: Math.max(momentBytes(forward), momentBytes(backward)),
       };
@@ -64,7 +64,7 @@ export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly numb
 }
 
 /** Stages of one shape are worked out once: by their number of layers where all are alike, by their ends otherwise. */
-function remembered<T>({ model, layout }: MemoryInputs, compute: (shape: StageShape) => T, { counter, signal }: Watch): OfStage<T> {
+function remembered<T>({ model, layout }: MemoryInputs, compute: (contents: StageContents) => T, { counter, signal }: Watch): OfStage<T> {
   const { layers, layerKinds } = model;
   const known = new Map<number, T>();
   return (stage, from, to) => {

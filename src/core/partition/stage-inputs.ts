@@ -1,7 +1,7 @@
 import { groupAt, stageGpus } from '../cluster/groups';
 import type { ClusterSpec } from '../spec/cluster';
 import type { CostInputs } from '../time-model/rates';
-import type { Cards } from '../memory-model/profile';
+import type { GpuMemory } from '../memory-model/profile';
 import type { Layout } from '../spec/request';
 
 /**
@@ -22,7 +22,7 @@ export function stageInputsOf(inputs: CostInputs & { readonly cluster: ClusterSp
   });
 }
 
-/** What the stages of a layout run on. */
-export function cardsOf(cluster: ClusterSpec, layout: Pick<Layout, 'stageGroups'>): Cards {
+/** Memory of the GPUs that a layout's stages run on. */
+export function gpuMemoryOf(cluster: ClusterSpec, layout: Pick<Layout, 'stageGroups'>): GpuMemory {
   return stageGpus(cluster, layout) ?? cluster.gpu.memoryBytes;
 }

@@ -5,7 +5,7 @@ import type { SequenceLengths } from '../model/flops';
 import { partOfModel } from '../model/layers';
 import { withFurtherLayers } from '../model/multi-token-prediction';
 import type { ModelSpec } from '../spec/model';
-import type { StageShape } from '../memory-model/activation-memory';
+import type { StageContents } from '../memory-model/activation-memory';
 import type { Layout } from '../spec/request';
 import { stackCut } from './stack-cut';
 
@@ -14,21 +14,23 @@ import { stackCut } from './stack-cut';
  *
  * @param model where its layers differ, to say which kinds each stage has.
  */
-export function stageShapes(layers: number, pipeline: number, model?: ModelSpec): StageShape[] {
+export function evenStageContents(layers: number, pipeline: number, model?: ModelSpec): StageContents[] {
   const each = Math.floor(layers / pipeline);
   const extra = layers - each * pipeline;
   const firstExtra = Math.floor((pipeline - extra) / 2);
   const stageLayers = Array.from({ length: pipeline }, (_, stage) => each + (stage >= firstExtra && stage < firstExtra + extra ? 1 : 0));
-  return cutShapes(stageLayers, model);
+  return cutContents(stageLayers, model);
 }
 
-/** Layers of each stage, or chunk, where nobody says: as `stageShapes` has them, or by the arithmetic of encoder and decoder. */
+/** Layers of each stage, or chunk, where nobody says: as `evenStageContents` has them, or by the arithmetic of encoder and decoder. */
 export function usualCut(model: ModelSpec, training: SequenceLengths, stages: number): readonly number[] {
-  return model.stacks === undefined ? stageShapes(model.layers, stages).map(({ layers }) => layers) : stackCut(model, training, stages);
+  return model.stacks === undefined
+    ? evenStageContents(model.layers, stages).map(({ layers }) => layers)
+    : stackCut(model, training, stages);
 }
 
 /** Stages, or chunks, of so many layers each, in order of the layers; of a `model` the last one also has those that predict further tokens. */
-export function cutShapes(stageLayers: readonly number[], model?: ModelSpec): StageShape[] {
+export function cutContents(stageLayers: readonly number[], model?: ModelSpec): StageContents[] {
   let from = 0;
   return stageLayers.map((layers, stage) => {
     const part = model === undefined ? {} : partOfModel(model, from, from + layers);

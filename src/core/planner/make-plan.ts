@@ -1,5 +1,5 @@
 import { stageLimits, type StageLimits } from '../time-model/limits';
-import { shapeKey, type StageShape } from '../memory-model/layer-tensors';
+import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import type { CostInputs } from '../time-model/rates';
 import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance } from '../time-model/provenance';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
@@ -26,7 +26,7 @@ import { boundarySendsMs } from './transfers';
 
 /** `onStanding` hears of the best slices so far while they are solved for. */
 export interface PlanOptions extends SlicingListener {
-  /** Operations of all candidates together whose timelines are kept at most, those of the chosen one first; left out: of all that can be drawn. */
+  /** Operations of all candidates groupSize whose timelines are kept at most, those of the chosen one first; left out: of all that can be drawn. */
   readonly drawnOperations?: number;
 }
 
@@ -121,14 +121,14 @@ function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { sch
     return slice;
   });
   const { stages, nodeKinds } = pipeline;
-  const { stageShapes, stageOfChunk } = pipeline.chunksOf(schedule);
+  const { stageContents, stageOfChunk } = pipeline.chunksOf(schedule);
   const known = new Map<string, StageLimits>();
-  return stages.map(({ inputs: own, shape: usual }, stage) => {
-    const shape = stageShapes[stage] ?? usual;
+  return stages.map(({ inputs: own, contents: usual }, stage) => {
+    const contents = stageContents[stage] ?? usual;
     const send = (unit: Pick<WorkUnit, 'batch' | 'tokens'>): number => boundarySendsMs(pipeline, schedule, stage, stageOfChunk, unit);
-    const key = `${nodeKinds.indexOf(own)},${shapeKey(shape)},${send({ batch: 1, tokens: 1 })}`;
+    const key = `${nodeKinds.indexOf(own)},${contentsKey(contents)},${send({ batch: 1, tokens: 1 })}`;
     const limits = (): StageLimits =>
-      stageLimits(own, { ...shape, offloadMs: offloadMs(own, shape, slices) }, slices, (batch, tokens) => send({ batch, tokens }));
+      stageLimits(own, { ...contents, offloadMs: offloadMs(own, contents, slices) }, slices, (batch, tokens) => send({ batch, tokens }));
     const found = known.get(key) ?? limits();
     known.set(key, found);
     return found;
@@ -136,8 +136,12 @@ function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { sch
 }
 
 /** What a stage waits for copies to and from the host in the passes of some slices, ms. */
-function offloadMs(inputs: CostInputs, shape: StageShape, slices: readonly { batch: number; tokens: number; context: number }[]): number {
-  const waits = offloadWaits(inputs, shape);
+function offloadMs(
+  inputs: CostInputs,
+  contents: StageContents,
+  slices: readonly { batch: number; tokens: number; context: number }[],
+): number {
+  const waits = offloadWaits(inputs, contents);
   return slices.reduce((sum, { batch, tokens, context }) => {
     const { forwardMs, backwardMs } = waits(batch, tokens, context);
     return sum + forwardMs + backwardMs;

@@ -3,20 +3,20 @@ import type { CostInputs } from '../time-model/rates';
 import { profiledStageCost } from '../time-model/profile-cost';
 import { splitLike, type SliceCost } from '../spec/slice-cost';
 import { tableCost } from '../time-model/table';
-import { shapeKey, type StageShape } from '../memory-model/layer-tensors';
-import type { Cards } from '../memory-model/profile';
+import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
+import type { GpuMemory } from '../memory-model/profile';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
 import { chunkCost } from '../partition/offload';
 import { chunksOf, kindFor, type Chunks } from '../partition/scheduling';
-import { cardsOf, stageInputsOf } from '../partition/stage-inputs';
-import { cutShapes, usualCut } from '../partition/stages';
+import { gpuMemoryOf, stageInputsOf } from '../partition/stage-inputs';
+import { cutContents, usualCut } from '../partition/stages';
 
 /** A stage of a pipeline. */
 export interface Stage {
   /** What its times are predicted from; one object for all stages on nodes of one kind. */
   readonly inputs: CostInputs;
-  readonly shape: StageShape;
+  readonly contents: StageContents;
   /** Of a slice; stages of one shape on one kind of node share a function. */
   readonly cost: SliceCost;
 }
@@ -32,7 +32,7 @@ export interface Pipeline {
   readonly stages: readonly Stage[];
   /** The inputs of `stages` that differ: one for each kind of node. */
   readonly nodeKinds: readonly CostInputs[];
-  readonly cards: Cards;
+  readonly gpuMemory: GpuMemory;
   /** Times come from a table that already holds the transfers. */
   readonly measured: boolean;
   /** Worked out once for a schedule. @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks. */
@@ -43,31 +43,36 @@ export interface Pipeline {
 export interface PipelineParts {
   readonly inputs: Pipeline['inputs'];
   /** What each stage holds. */
-  readonly shapes: readonly StageShape[];
+  readonly chunkContents: readonly StageContents[];
   /** Layers of each stage, or of each chunk, where they are decided; null: as equal as the schedule's chunks allow. */
   readonly stageLayers: readonly number[] | null;
   /** The cost of a part of a stage; parts of one shape share a function. `share` is how many times the layers of a stage on average it has. */
-  readonly costOf: (inputs: CostInputs, shape: StageShape, share: number) => SliceCost;
+  readonly costOf: (inputs: CostInputs, contents: StageContents, share: number) => SliceCost;
   readonly measured: boolean;
 }
 
 /** The pipeline of some parts. */
-export function pipelineFrom({ inputs, shapes, stageLayers, costOf, measured }: PipelineParts): Pipeline {
+export function pipelineFrom({ inputs, chunkContents, stageLayers, costOf, measured }: PipelineParts): Pipeline {
   const { cluster, layout } = inputs;
   const stageInputs = stageInputsOf(inputs);
-  const costOn = (stage: number, shape: StageShape): SliceCost => costOf(stageInputs[stage] ?? inputs, shape, shareOf(inputs, shape));
+  const costOn = (stage: number, contents: StageContents): SliceCost =>
+    costOf(stageInputs[stage] ?? inputs, contents, shareOf(inputs, contents));
   const known = new Map<ScheduleName, PipelineChunks>();
   return {
     inputs,
-    stages: shapes.map((shape, stage) => ({ inputs: stageInputs[stage] ?? inputs, shape, cost: costOn(stage, shape) })),
+    stages: chunkContents.map((contents, stage) => ({
+      inputs: stageInputs[stage] ?? inputs,
+      contents,
+      cost: costOn(stage, contents),
+    })),
     nodeKinds: [...new Set(stageInputs)],
-    cards: cardsOf(cluster, layout),
+    gpuMemory: gpuMemoryOf(cluster, layout),
     measured,
     chunksOf: (schedule) => {
       let made = known.get(schedule);
       if (made === undefined) {
         const chunks = chunksOf(inputs, kindFor(schedule, layout), stageLayers);
-        made = { ...chunks, costs: chunks.shapes.map((shape, chunk) => costOn(chunks.stageOfChunk[chunk] ?? 0, shape)) };
+        made = { ...chunks, costs: chunks.chunkContents.map((contents, chunk) => costOn(chunks.stageOfChunk[chunk] ?? 0, contents)) };
         known.set(schedule, made);
       }
       return made;
@@ -80,20 +85,20 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const { model, training, layout, cluster, constants, costTable } = request;
   const inputs = { model, training, layout, cluster, constants };
   const stageLayers = layout.stageLayers ?? null;
-  const shapes =
+  const chunkContents =
     stageLayers === null
-      ? cutShapes(usualCut(model, training, layout.pipeline), model)
-      : chunksOf(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers).stageShapes;
+      ? cutContents(usualCut(model, training, layout.pipeline), model)
+      : chunksOf(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers).stageContents;
   const known = new Map<CostInputs, Map<string, SliceCost>>();
-  const costOf = (own: CostInputs, shape: StageShape, share: number): SliceCost => {
+  const costOf = (own: CostInputs, contents: StageContents, share: number): SliceCost => {
     let ofKind = known.get(own);
     if (ofKind === undefined) known.set(own, (ofKind = new Map<string, SliceCost>()));
-    const key = `${shapeKey(shape)},${costTable === null ? 1 : share}`;
+    const key = `${contentsKey(contents)},${costTable === null ? 1 : share}`;
     let cost = ofKind.get(key);
-    if (cost === undefined) ofKind.set(key, (cost = partCosts(request, own)(shape, share)));
+    if (cost === undefined) ofKind.set(key, (cost = partCosts(request, own)(contents, share)));
     return cost;
   };
-  return pipelineFrom({ inputs, shapes, stageLayers, costOf, measured: costTable !== null });
+  return pipelineFrom({ inputs, chunkContents, stageLayers, costOf, measured: costTable !== null });
 }
 
 /**
@@ -103,16 +108,16 @@ export function pipelineOf(request: PlanRequest): Pipeline {
 export function partCosts(
   { costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>,
   inputs: CostInputs,
-): (shape: StageShape, share: number) => SliceCost {
+): (contents: StageContents, share: number) => SliceCost {
   const table = costTable === null ? null : tableCost(costTable);
-  return (shape, share) => {
-    const analytic = chunkCost(inputs, shape);
+  return (contents, share) => {
+    const analytic = chunkCost(inputs, contents);
     if (table !== null) return splitLike(table, analytic, share);
-    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, shape.layers, shape), analytic);
+    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, contents.layers, contents), analytic);
   };
 }
 
 /** Layers of a part of the model over those of a stage on average. */
-export function shareOf({ model, layout }: Pick<CostInputs, 'model' | 'layout'>, { layers }: Pick<StageShape, 'layers'>): number {
+export function shareOf({ model, layout }: Pick<CostInputs, 'model' | 'layout'>, { layers }: Pick<StageContents, 'layers'>): number {
   return (layers * layout.pipeline) / model.layers;
 }

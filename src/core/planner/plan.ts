@@ -90,7 +90,7 @@ export function chosenOf(plan: Plan): Candidate {
   return found;
 }
 
-/** Peak of the stage with the least room on its card, bytes: where all cards are alike, the highest. It goes with `memory.capacityBytes`. */
+/** Peak of the stage with the least memory left on its GPU, bytes: where all GPUs are alike, the highest. It goes with `memory.capacityBytes`. */
 export function peakBytesOf({ memory }: Pick<Candidate, 'memory'>): number {
   return tightestOf(memory.stages)?.peakBytes ?? 0;
 }

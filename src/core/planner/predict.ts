@@ -4,7 +4,7 @@ import type { SliceCost } from '../spec/slice-cost';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { countMemory } from '../memory-model/count';
 import { fitsMemory } from '../memory-model/verdict';
-import type { StageShape } from '../memory-model/layer-tensors';
+import type { StageContents } from '../memory-model/layer-tensors';
 import { sequenceFlops } from '../model/flops';
 import { busyTimes, idleTimes } from '../schedules/simulate/idle';
 import type { PassTimes } from '../schedules/kind';
@@ -62,9 +62,9 @@ interface Simulated {
 
 function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Simulated {
   const chunks = pipeline.chunksOf(spec.schedule);
-  const { kind, shapes } = chunks;
+  const { kind, chunkContents } = chunks;
   const timesOf = (first: WorkUnit): PassTimes => passTimes(pipeline, chunks, first);
-  const schedule = orderOf(chunks, spec.scheme, pipeline.cards, { signal, timesOf });
+  const schedule = orderOf(chunks, spec.scheme, pipeline.gpuMemory, { signal, timesOf });
   const durations = durationsOf(chunks, schedule.units);
   const transfers = transfersOf(pipeline, schedule);
   throwIfCancelled(signal);
@@ -75,7 +75,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   const { gradientExchangeMs, optimizerMs } = afterwards(pipeline, chunks, timeline);
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
   throwIfCancelled(signal);
-  const memory = countMemory(chunks.inputs, schedule, shapes, pipeline.cards);
+  const memory = countMemory(chunks.inputs, schedule, chunkContents, pipeline.gpuMemory);
   const { training, model } = pipeline.inputs;
   const modelFlops = training.globalBatch * sequenceFlops(model, training);
   const measured: Measured = {
@@ -98,16 +98,16 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
 /** The slowest gradient exchange and the slowest optimizer, which follow the pipeline, ms. */
 function afterwards(
   { stages }: Pipeline,
-  { stageShapes }: PipelineChunks,
+  { stageContents }: PipelineChunks,
   timeline: Timeline,
 ): Pick<Measured, 'gradientExchangeMs' | 'optimizerMs'> {
   const order = timeline.name === 'TeraPipe' ? 'pipeline' : 'data';
   const beside = besideExchange(timeline);
-  const slowest = (timeMs: (stage: Stage, shape: StageShape, index: number) => number): number =>
-    Math.max(...stages.map((stage, index) => timeMs(stage, stageShapes[index] ?? stage.shape, index)));
+  const slowest = (timeMs: (stage: Stage, contents: StageContents, index: number) => number): number =>
+    Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
   return {
-    gradientExchangeMs: slowest(({ inputs }, shape, index) => gradientExchange(inputs, shape, order, beside[index])),
-    optimizerMs: slowest(({ inputs }, shape) => optimizerTime(inputs, shape)),
+    gradientExchangeMs: slowest(({ inputs }, contents, index) => gradientExchange(inputs, contents, order, beside[index])),
+    optimizerMs: slowest(({ inputs }, contents) => optimizerTime(inputs, contents)),
   };
 }
 
@@ -132,7 +132,7 @@ function besideExchange({ stages, stageOfChunk, kind, chunk, startMs, endMs, mak
   });
 }
 
-/** Peak of all GPUs together, FLOP per second. */
+/** Peak of all GPUs groupSize, FLOP per second. */
 function peakFlopsOf({ inputs, stages, nodeKinds }: Pipeline): number {
   const { tensor, data, context } = inputs.layout;
   return nodeKinds.reduce((sum, own) => {
@@ -169,7 +169,7 @@ function durationsOf({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]
   return { forwardMs, backwardInputMs, backwardWeightMs };
 }
 
-/** What planners plan with: the first unit's times, on each stage all its chunks together. */
+/** What planners plan with: the first unit's times, on each stage all its chunks groupSize. */
 function passTimes(pipeline: Pipeline, chunks: PipelineChunks, first: WorkUnit): PassTimes {
   const durations = durationsOf(chunks, [first]);
   const sumOf = (ms: Float64Array): Float64Array => {

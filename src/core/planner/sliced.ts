@@ -140,7 +140,7 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const isOptimum = isKnown && solvedMs <= leastMs * (1 + rounding);
   const judgedBy = isKnown ? solution.judgedBy : 'simulation';
   const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs };
-  const fits = (scheme: Scheme): boolean => fitsOn(pipeline.inputs, 'TeraPipe', scheme, pipeline.cards);
+  const fits = (scheme: Scheme): boolean => fitsOn(pipeline.inputs, 'TeraPipe', scheme, pipeline.gpuMemory);
   if (isOptimum && fits(solution.scheme)) return { ...solved, bestMs: solvedMs };
   const ranked = knownCuts(request, pipeline, batch, first, listener)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
@@ -162,7 +162,7 @@ function knownCuts(
   const tokens = request.training.sequenceLength;
   const known = new Map<string, { readonly name: string; readonly scheme: Scheme }>();
   const add = (name: string, scheme: Scheme): void => {
-    const key = scheme.map(({ batch: together, tokens: lengths }) => `${together}:${lengths.join()}`).join(' ');
+    const key = scheme.map(({ batch: groupSize, tokens: lengths }) => `${groupSize}:${lengths.join()}`).join(' ');
     if (!known.has(key)) known.set(key, { name, scheme });
   };
   let solved = first;
@@ -241,7 +241,7 @@ function kinksOf(
   const tokens = request.training.sequenceLength;
   if (costTable !== null) return Array.from({ length: largest }, () => tableKinks(costTable));
   const isOfOne = stages.stage !== null;
-  const growing = own.map(({ shape: { layers, groups } }) => `${layers},${attendingLayers(groups) ?? layers}`);
+  const growing = own.map(({ contents: { layers, groups } }) => `${layers},${attendingLayers(groups) ?? layers}`);
   if (!isOfOne && (new Set(growing).size > 1 || nodeKinds.length > 1)) return null;
   const inputs = own[stages.stage ?? 0]?.inputs ?? common;
   const lengths = Array.from({ length: Math.floor(tokens / unit) }, (_, index) => (index + 1) * unit);
@@ -285,7 +285,7 @@ function certificateNote(
 ): string {
   const limits = `slices in multiples of ${unit} tokens${largestChunk < batch ? `, at most ${plural(largestChunk, 'sequence')} at a time` : ''}`;
   const inProportion = `stages that take ${formatNumber(Math.min(...(factors ?? [1])))} to ${formatNumber(Math.max(...(factors ?? [1])))} times as long`;
-  const isEven = new Set(stages.map(({ shape }) => shape.layers)).size === 1 && nodeKinds.length === 1;
+  const isEven = new Set(stages.map(({ contents }) => contents.layers)).size === 1 && nodeKinds.length === 1;
   const found = !exact ? 'best found, bound not closed' : isOptimum ? 'proved optimal' : 'proved optimal by equation 5';
   const otherwise = instead === null ? '' : `; simulated, ${instead} are faster by ${formatDuration(solvedMs - bestMs)} and taken`;
   switch (kind) {

@@ -58,7 +58,7 @@ export function slicingCost(pipeline: Pipeline): SliceMs {
 function withoutOutdone(pipeline: Pipeline, costs: readonly SliceMs[]): readonly SliceMs[] {
   const kept = new Map<string, { readonly cost: SliceMs; readonly layers: number }>();
   costs.forEach((cost, stage) => {
-    const shape = pipeline.stages[stage]?.shape;
+    const shape = pipeline.stages[stage]?.contents;
     if (shape === undefined) return;
     const { layers, ...rest } = shape;
     const beside = kindsBeside(pipeline, stage);

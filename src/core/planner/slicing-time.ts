@@ -21,8 +21,8 @@ export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
   const overlaps = training.overlapGradients === true || training.overlapParameters === true;
   const exchangeMs = (step: DrainedStep): number =>
     Math.max(
-      ...stages.map(({ inputs, shape }, stage) =>
-        gradientExchange(inputs, shape, 'pipeline', {
+      ...stages.map(({ inputs, contents }, stage) =>
+        gradientExchange(inputs, contents, 'pipeline', {
           weights: { share: 1, ms: step.firstForwardMs },
           gradients: [{ share: 1, ms: step.pipelineMs - (step.lastStartMs[stage] ?? 0) }],
         }),

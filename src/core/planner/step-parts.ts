@@ -45,7 +45,7 @@ export const stepPartNames: Readonly<Record<StepPart, string>> = {
  * @param measured times are measured: what the stage is busy with is told apart in the proportions of the analytic model. `false`: they are that model's.
  */
 export function stepPartsOf(
-  stages: readonly Pick<Stage, 'inputs' | 'shape'>[],
+  stages: readonly Pick<Stage, 'inputs' | 'contents'>[],
   candidate: Measured,
   measured: false | 'with sends' | 'without sends' = false,
 ): Record<StepPart, number> {
@@ -53,10 +53,10 @@ export function stepPartsOf(
   const busiest = busyMs.indexOf(Math.max(...busyMs));
   const stage = stages[busiest];
   if (stage === undefined) throw new Error(`there is no stage ${busiest}`);
-  const { inputs, shape } = stage;
+  const { inputs, contents } = stage;
   const busy = busyMs[busiest] ?? 0;
   const kept = { ...inputs, training: { ...inputs.training, recompute: 'none' as const } };
-  const waits = offloadWaits(inputs, shape);
+  const waits = offloadWaits(inputs, contents);
   const total = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0, offload: 0 };
   for (const { chunk, times } of chunksOf(scheme)) {
     let context = 0;
@@ -65,12 +65,12 @@ export function stepPartsOf(
       context += tokens;
       return slice;
     });
-    const { ms } = stageLimits(kept, shape, slices, () => 0);
+    const { ms } = stageLimits(kept, contents, slices, () => 0);
     for (const slice of slices) {
       const { forwardMs, backwardMs } = waits(slice.batch, slice.tokens, slice.context);
       total.offload += times * (forwardMs + backwardMs);
     }
-    const again = inputs.training.recompute === 'none' ? ms : stageLimits(inputs, shape, slices, () => 0).ms;
+    const again = inputs.training.recompute === 'none' ? ms : stageLimits(inputs, contents, slices, () => 0).ms;
     for (const part of ['math', 'memory', 'issue', 'exchange'] as const) {
       total[part] += times * ms[part];
       total.recompute += times * (again[part] - ms[part]);

@@ -25,7 +25,7 @@ function sendMs(sending: Sending, schedule: string, from: number, to: number, { 
  */
 function crossingTokens({ stages, nodeKinds: [first] }: Sending, stage: number, tokens: number): number {
   if (first?.model.stacks === undefined) return tokens;
-  const isInDecoder = stages[stage]?.shape.groups?.at(-1)?.kind.stack === 'decoder';
+  const isInDecoder = stages[stage]?.contents.groups?.at(-1)?.kind.stack === 'decoder';
   return isInDecoder ? tokens + headTokens(first.model, first.training, tokens) : tokens;
 }
 

@@ -236,11 +236,11 @@ function familyOf(training: TrainingSpec, layout: Layout): KeyedFamily {
 function peakOf(
   inputs: { readonly model: ModelSpec; readonly training: TrainingSpec; readonly layout: Layout },
   schedule: ScheduleName,
-  cardBytes: number,
+  memoryBytes: number,
 ): { readonly fits: boolean; readonly peakBytes: number } {
   const { training, layout } = inputs;
   const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  const memory = memoryOf(inputs, schedule, scheme, cardBytes);
+  const memory = memoryOf(inputs, schedule, scheme, memoryBytes);
   return memory === null ? { fits: false, peakBytes: Infinity } : { fits: fitsMemory(memory), peakBytes: verdictOf(memory).peakBytes };
 }
 

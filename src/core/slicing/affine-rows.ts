@@ -2,7 +2,7 @@ import { throwIfCancelled, type CancelSignal } from '../errors';
 import { lineLowerBounds } from './line-lower-bounds';
 import { linesFrom, reach, reachFrom, segmentFrom, type Lines, type Segment } from './lines';
 import { checkedMs, unitCount, type SlicingProblem } from './problem';
-import { rowsBetweenLooks, type SliceRow, type SliceRows, type SliceSpans } from './slice-rows';
+import { rowsBetweenPolls, type SliceRow, type SliceRows, type SliceSpans } from './slice-rows';
 import { boundedSuffixCosts, type CheapestFrom } from './suffix-costs';
 
 /** Relative deviation from a straight line that passes for rounding when a declared structure is checked. */
@@ -165,7 +165,7 @@ function segmentOf(
       slope.fill(slope[length - 1] ?? 0, length);
       break;
     }
-    if (length % rowsBetweenLooks === 0) throwIfCancelled(signal);
+    if (length % rowsBetweenPolls === 0) throwIfCancelled(signal);
     const near = ask(cost, sequences, length * unit, first * unit);
     base[length] = near;
     // A length that can start at one place only goes on as the one before it, so that it does not level all least slopes.

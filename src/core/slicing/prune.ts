@@ -1,5 +1,5 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { emptyRow, rowsBetweenLooks, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
+import { emptyRow, rowsBetweenPolls, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
 /** What a plan that is to be kept looks like. */
 export interface Wanted {
@@ -60,7 +60,7 @@ export function wantedSlices(
   columns.count = 0;
   let same = true;
   for (let start = 0; start < units; start++) {
-    if (start % rowsBetweenLooks === 0) throwIfCancelled(signal);
+    if (start % rowsBetweenPolls === 0) throwIfCancelled(signal);
     const headMs = heads[start] ?? Infinity;
     if (headMs < Infinity) {
       rows.read(start, wanted.limitMs, row);

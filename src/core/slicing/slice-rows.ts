@@ -25,7 +25,7 @@ export interface SuffixCosts {
 }
 
 /** Rows between two polls of the signal. */
-export const rowsBetweenLooks = 128;
+export const rowsBetweenPolls = 128;
 
 /** A lower bound on cuts under a limit: their sum, ms, and their number of slices; `Infinity`: there is no cut. */
 export interface CutLowerBound {

@@ -1,7 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import type { LineLowerBound, LineLowerBounds } from './line-lower-bounds';
 import { reachFrom, type Lines, type Segment } from './lines';
-import { rowsBetweenLooks, type SuffixCosts } from './slice-rows';
+import { rowsBetweenPolls, type SuffixCosts } from './slice-rows';
 
 /** Relative slack for the rounding of bounds that are compared with sums. */
 const slack = 1e-9;
@@ -28,7 +28,7 @@ export function boundedSuffixCosts(
   signal: CancelSignal | undefined,
 ): number {
   const { totals, stops } = suffixCosts;
-  const looks = rowsBetweenLooks;
+  const pollEvery = rowsBetweenPolls;
   const lowerBound = lowerBounds.at(limitMs, signal);
   const wanted = withinMs < Infinity ? wantedUnits(lowerBounds.prices, lowerBound, withinMs * (1 + slack)) : null;
   if (wanted !== null && !(lowerBound.totalMs <= wanted.mostMs)) {
@@ -49,7 +49,7 @@ export function boundedSuffixCosts(
     if (segment === undefined) continue;
     let length = 0;
     for (let start = segment.last; start >= segment.first; start--) {
-      if (start % looks === 0) throwIfCancelled(signal);
+      if (start % pollEvery === 0) throwIfCancelled(signal);
       length = reachFrom(segment, start, limitMs, units - start - firstStop, length);
       longest = Math.max(longest, ends !== null && (ends[start] ?? Infinity) <= limitMs ? units - start : length);
       totals[start] = Infinity;

@@ -1,5 +1,5 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { emptyRow, rowsBetweenLooks, type SuffixCosts, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
+import { emptyRow, rowsBetweenPolls, type SuffixCosts, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
 /** Cheapest cut of one chunk with no slice above a threshold (eq. 7). */
 export interface ChunkCut {
@@ -60,7 +60,7 @@ export function cheapestSuffixes(
   totals[units] = 0;
   counts[units] = 0;
   for (let start = units - 1; start >= 0; start--) {
-    if (start % rowsBetweenLooks === 0) throwIfCancelled(signal);
+    if (start % rowsBetweenPolls === 0) throwIfCancelled(signal);
     rows.read(start, limitMs, row);
     scratch.visits += row.length;
     const best = cheapestInRow(row, start + 1, limitMs, totals, counts);
@@ -110,7 +110,7 @@ function suffixCostsInGraph(
   counts[units] = 0;
   let index = rowStart[units] ?? 0;
   for (let start = units - 1; start >= 0; start--) {
-    if (start % rowsBetweenLooks === 0) throwIfCancelled(signal);
+    if (start % rowsBetweenPolls === 0) throwIfCancelled(signal);
     let best = Infinity;
     let bestCount = 0;
     let found = -1;

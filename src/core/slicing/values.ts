@@ -1,5 +1,5 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { emptyRow, rowsBetweenLooks, type SliceRows } from './slice-rows';
+import { emptyRow, rowsBetweenPolls, type SliceRows } from './slice-rows';
 
 /** Distinct peaks above `lowMs` and below `highMs` of the slices of all kinds, ascending; null when more than `most` slices have such a peak, which would take long to sort. */
 export function distinctPeaks(
@@ -14,7 +14,7 @@ export function distinctPeaks(
   let count = 0;
   for (const rows of kinds) {
     for (let start = 0; start < (rows?.units ?? 0); start++) {
-      if (start % rowsBetweenLooks === 0) throwIfCancelled(signal);
+      if (start % rowsBetweenPolls === 0) throwIfCancelled(signal);
       rows?.read(start, highMs, row);
       const stop = row.offset + row.length;
       for (let index = row.offset; index < stop; index++) {

@@ -42,7 +42,7 @@ export function makeLensOwners(
   onError: (error: unknown) => void,
 ): { readonly ownerOf: (uri: vscode.Uri) => string | null; readonly dispose: () => void } {
   const owners = new Map<string, string>();
-  const look = async (uri: vscode.Uri): Promise<void> => {
+  const refresh = async (uri: vscode.Uri): Promise<void> => {
     const key = uri.toString();
     const owner = await find(uri);
     if (owner === (owners.get(key) ?? null)) return;
@@ -53,7 +53,7 @@ export function makeLensOwners(
   const closed = vscode.workspace.onDidCloseTextDocument(({ uri }) => owners.delete(uri.toString()));
   return {
     ownerOf: (uri) => {
-      void look(uri).catch(onError);
+      void refresh(uri).catch(onError);
       return owners.get(uri.toString()) ?? null;
     },
     dispose: () => void closed.dispose(),

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { type LayoutState, layoutAnswerOf, noLayoutState, withStanding } from '../../../src/protocol/layout';
 import { plansOf } from '../../../src/core/layout-search/plans';
 import { planContent } from '../../../webview/tabs/layout/content';
-import { initialLayoutLook, pressedColumn, readLayoutLook } from '../../../webview/tabs/layout/view-settings';
+import { initialLayoutSettings, pressedColumn, readLayoutSettings } from '../../../webview/tabs/layout/view-settings';
 import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../webview/tabs/layout/rows';
 import { layoutOf, searchedOf, type Searched } from '../../webview/layouts';
 
@@ -87,19 +87,19 @@ describe('found layouts', () => {
   });
 
   it('are ordered both ways by every column, and filtered by words and schedule', () => {
-    const memory = shownRows(rows(), { ...initialLayoutLook, by: 'memory', descending: true }).map(({ plan }) => plan.peakBytes);
+    const memory = shownRows(rows(), { ...initialLayoutSettings, by: 'memory', descending: true }).map(({ plan }) => plan.peakBytes);
     assert.deepEqual(
       memory,
       memory.toSorted((a, b) => b - a),
     );
-    const fastest = shownRows(rows(), { ...initialLayoutLook, ...pressedColumn(initialLayoutLook, 'tokens') });
+    const fastest = shownRows(rows(), { ...initialLayoutSettings, ...pressedColumn(initialLayoutSettings, 'tokens') });
     assert.equal(fastest[0]?.plan.tokensPerSecond, Math.max(...rows().map(({ plan }) => plan.tokensPerSecond)));
-    const some = shownRows(rows(), { ...initialLayoutLook, text: '1F1B tp 2' });
+    const some = shownRows(rows(), { ...initialLayoutSettings, text: '1F1B tp 2' });
     assert.ok(some.length > 0 && some.length < rows().length);
     assert.ok(some.every(({ plan }) => plan.layout.tensor === 2 && plan.name.includes('1F1B')));
     const schedule = schedulesOf(rows()).at(-1)!;
-    assert.ok(shownRows(rows(), { ...initialLayoutLook, schedule }).every(({ plan }) => plan.name.startsWith(schedule)));
-    assert.equal(shownRows(rows(), { ...initialLayoutLook, schedule: 'of an earlier answer' }).length, rows().length);
+    assert.ok(shownRows(rows(), { ...initialLayoutSettings, schedule }).every(({ plan }) => plan.name.startsWith(schedule)));
+    assert.equal(shownRows(rows(), { ...initialLayoutSettings, schedule: 'of an earlier answer' }).length, rows().length);
   });
 
   it('are drawn with the front as steps down from left to right, ties as the band, and too large ones inside the plot', () => {
@@ -138,11 +138,11 @@ describe('found layouts', () => {
   });
 
   it('are looked at as before, whatever was saved', () => {
-    const look = { ...initialLayoutLook, by: 'mfu', descending: true, text: 'x', picked: { answer: 'a', row: 'found-1' } } as const;
-    assert.deepEqual(readLayoutLook(JSON.parse(JSON.stringify(look))), look);
+    const settings = { ...initialLayoutSettings, by: 'mfu', descending: true, text: 'x', picked: { answer: 'a', row: 'found-1' } } as const;
+    assert.deepEqual(readLayoutSettings(JSON.parse(JSON.stringify(settings))), settings);
     for (const value of [null, 7, 'x', [], { by: 'price', text: 3, tokenBudget: -1, picked: { answer: 1 } }])
-      assert.deepEqual(readLayoutLook(value), initialLayoutLook);
-    assert.deepEqual(pressedColumn(look, 'mfu'), { by: 'mfu', descending: false });
-    assert.deepEqual(pressedColumn(look, 'step'), { by: 'step', descending: false });
+      assert.deepEqual(readLayoutSettings(value), initialLayoutSettings);
+    assert.deepEqual(pressedColumn(settings, 'mfu'), { by: 'mfu', descending: false });
+    assert.deepEqual(pressedColumn(settings, 'step'), { by: 'step', descending: false });
   });
 });

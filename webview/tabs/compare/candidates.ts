@@ -12,7 +12,7 @@ import { makeCompareRow, scaleOf, type CompareRow } from './row';
 /** Candidates side by side in the order the person likes, each with its timeline at one time scale. Picking one shows its timeline, and it everywhere. */
 export function makeCandidates(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const body = h('tbody');
-  const headers = sortableHeaders((column) => store.look({ compareOrder: pressed(store.view().compareOrder, column) }));
+  const headers = sortableHeaders((column) => store.setView({ compareOrder: pressed(store.view().compareOrder, column) }));
   const timelineHeader = h('th', { scope: 'col', class: 'compare-timeline' });
   const note = h('p', { class: 'hint' });
   const element = h(
@@ -50,7 +50,7 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
       const scale = scaleOf(plan);
       rows.clear();
       for (const candidate of plan.candidates) {
-        const pick = (): void => store.look({ candidate: candidate.id, selection: null, tab: 'timeline' });
+        const pick = (): void => store.setView({ candidate: candidate.id, selection: null, tab: 'timeline' });
         rows.set(candidate.id, makeCompareRow(plan, candidate, scale, isWithheld(store.state(), candidate.id), pick));
       }
       timelineHeader.textContent = t('Timeline, 0 to {0}', formatDuration(scale.longestMs));

@@ -36,7 +36,7 @@ export function makeComparison(store: Store, onHelp: () => void): ComparisonView
   const table = iconButton({
     icon: 'table',
     label: t('Show passes as a table'),
-    onClick: () => store.look({ table: !store.view().table }),
+    onClick: () => store.setView({ table: !store.view().table }),
   });
   const parting = secondary(t('Show where they diverge'), () => {
     const answer = fullAnswer(store.state().comparison);
@@ -83,7 +83,8 @@ export function makeComparison(store: Store, onHelp: () => void): ComparisonView
     if (content !== null) paged.show(content);
   };
   const showAnswer = (answer: ComparisonAnswer, change: Change | null): void => {
-    const { comparedLook, table: isTable } = store.view();
+    const { comparisonSettings, table: isTable } = store.view();
+    const { pass } = comparisonSettings;
     changes.answer(answer.id, () => {
       fill(sentences, ...answer.sentences.map((said) => h('li', {}, said)));
       fill(figures, ...figureTables(answer));
@@ -91,12 +92,12 @@ export function makeComparison(store: Store, onHelp: () => void): ComparisonView
       undrawn.textContent = undrawnText(answer);
       undrawn.hidden = undrawn.textContent === '';
     });
-    const stage = comparedLook.stage ?? tellingStage(answer);
+    const stage = comparisonSettings.stage ?? tellingStage(answer);
     changes.stages([answer.id, stage], () =>
       showTable(
         stageSection,
         stages,
-        stageTable(answer, stage, (picked) => store.look({ comparedLook: { ...store.view().comparedLook, stage: picked, pass: null } })),
+        stageTable(answer, stage, (picked) => pickStage(store, picked)),
       ),
     );
     let isNew = change === null;
@@ -104,8 +105,7 @@ export function makeComparison(store: Store, onHelp: () => void): ComparisonView
     lanes.update(answer, isNew);
     const isDrawn = (['a', 'b'] as const).some((side: SideId) => sideOperations(answer, side) !== null);
     passes.element.hidden = !isTable || !isDrawn;
-    if (!passes.element.hidden)
-      changes.passes([answer.id, stage, comparedLook.pass], () => passes.update(answer, stage ?? 0, comparedLook.pass));
+    if (!passes.element.hidden) changes.passes([answer.id, stage, pass], () => passes.update(answer, stage ?? 0, pass));
     fit.hidden = !isDrawn;
     table.hidden = !isDrawn;
     setPressed(table, isTable);
@@ -148,4 +148,8 @@ function undrawnText(answer: ComparisonAnswer): string {
   if (answer.told.kind === 'times') return t('Measured times have no timeline: the predicted one stands alone.');
   const missing = (['a', 'b'] as const).filter((side) => answer[side].timeline === null);
   return missing.length === 0 ? '' : t('{0} has more operations than are drawn.', missing.map((side) => badges(answer)[side]).join(', '));
+}
+
+function pickStage(store: Store, stage: number): void {
+  store.setView({ comparisonSettings: { ...store.view().comparisonSettings, stage, pass: null } });
 }

@@ -14,7 +14,7 @@ import { idleAt, operationName, stageText, unitText } from '../timeline/labels';
 import { gutters } from '../timeline/draw-frame';
 import { isControl, takesLetters } from '../../base/ui';
 import { counterpartOf } from './counterpart';
-import type { ComparedLook, SideId } from './view-settings';
+import type { ComparisonViewSettings, SideId } from './view-settings';
 import { badges, sideCaption } from './labels';
 
 /** Two timelines above each other on one time scale, their stages at the same height, zoomed and panned together. */
@@ -57,18 +57,18 @@ export function partingPass(answer: ComparisonAnswer, side: SideId): Operation |
 export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLanes {
   const answer = (): ComparisonAnswer | null => fullAnswer(store.state().comparison);
   const operations = (side: SideId): Operations | null => sideOperations(answer(), side);
-  const look = (): ComparedLook => store.view().comparedLook;
-  const change = (part: Partial<ComparedLook>): void => store.look({ comparedLook: { ...look(), ...part } });
+  const settings = (): ComparisonViewSettings => store.view().comparisonSettings;
+  const change = (part: Partial<ComparisonViewSettings>): void => store.setView({ comparisonSettings: { ...settings(), ...part } });
   const most = (of: (each: Operations) => number, least: number): number =>
     Math.max(least, ...sides.flatMap((side) => operations(side) ?? []).map(of));
   const durationMs = (): number => most(({ timeline }) => timeline.makespanMs, Number.MIN_VALUE);
   const rows = (): number => most(({ stages }) => stages, 0);
   const viewportOf = (extent: Extent): Viewport => {
-    const { viewport } = look();
+    const { viewport } = settings();
     return viewport === null ? fitAll(extent) : clamp(viewport, extent);
   };
   const picked = (side: SideId): Operation | null => {
-    const { pass } = look();
+    const { pass } = settings();
     const [own, other] = [operations(side), operations(otherSide[side])];
     const of = pass === null ? null : operations(pass.side);
     const row = pass === null || of === null ? -1 : of.rowOf(pass.chunk, pass.kind, pass.unit);
@@ -78,7 +78,7 @@ export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLan
   };
   const markedStage = (): number | null => {
     const now = answer();
-    return look().stage ?? (now === null ? null : tellingStage(now));
+    return settings().stage ?? (now === null ? null : tellingStage(now));
   };
   const makeSide = (side: SideId): ReturnType<typeof makePane> =>
     makePane({
@@ -117,7 +117,7 @@ export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLan
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const pick = (side: SideId, operation: Operation | null, stage: number | null): void => {
     const pass = operation === null ? null : { side, chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex };
-    change({ pass, stage: operation?.stage ?? stage ?? look().stage });
+    change({ pass, stage: operation?.stage ?? stage ?? settings().stage });
     const now = answer();
     const of = operations(side);
     if (operation !== null && now !== null && of !== null) live.textContent = passLines(now, side, of, operation).join('. ');
@@ -130,11 +130,11 @@ export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLan
   const step = (side: SideId, operation: Operation | null): void => {
     if (operation === null) return;
     const extent = panes[side].extent();
-    if (look().viewport !== null) show(reveal(viewportOf(extent), operation.stage, operation.startMs, operation.endMs, extent));
+    if (settings().viewport !== null) show(reveal(viewportOf(extent), operation.stage, operation.startMs, operation.endMs, extent));
     pick(side, operation, null);
   };
   const move = (action: KeyAction): void => {
-    const side = look().pass?.side ?? drawn()[0] ?? 'a';
+    const side = settings().pass?.side ?? drawn()[0] ?? 'a';
     const [of, operation, extent] = [operations(side), picked(side), panes[side].extent()];
     const around = operation === null ? null : (operation.startMs + operation.endMs) / 2;
     const moved = movedBy(action, viewportOf(extent), extent, around);
@@ -145,7 +145,7 @@ export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLan
     else if (action.do === 'edge') step(side, edgeOf(of, stage, action.end));
   };
   const act = (action: KeyAction): void => {
-    const { pass, viewport } = look();
+    const { pass, viewport } = settings();
     const operation = pass === null ? null : picked(pass.side);
     if (action.do === 'help') onHelp();
     else if (action.do === 'fitSelection' && pass !== null && operation !== null) zoomTo(pass.side, operation);

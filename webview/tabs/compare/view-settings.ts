@@ -13,7 +13,7 @@ export interface ComparedPass {
 }
 
 /** How the person looks at a comparison. */
-export interface ComparedLook {
+export interface ComparisonViewSettings {
   /** Of both timelines; null: all of the longer one, fitted. */
   readonly viewport: Viewport | null;
   readonly pass: ComparedPass | null;
@@ -22,4 +22,4 @@ export interface ComparedLook {
 }
 
 /** What a page starts with. */
-export const initialComparedLook: ComparedLook = { viewport: null, pass: null, stage: null };
+export const initialComparisonSettings: ComparisonViewSettings = { viewport: null, pass: null, stage: null };

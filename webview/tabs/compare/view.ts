@@ -31,7 +31,7 @@ export function makeCompareView(store: Store, onHelp: () => void): CompareView {
       ? t('with something else')
       : t("with another config, with the best layout, or with a measured run: a Chrome trace, step times, or Megatron-LM's log");
     comparison.update(change);
-    if (change === null || change.state || change.before.comparedLook === store.view().comparedLook) candidates.update();
+    if (change === null || change.state || change.before.comparisonSettings === store.view().comparisonSettings) candidates.update();
   };
   return { element, update, type: comparison.type };
 }

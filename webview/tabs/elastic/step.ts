@@ -46,7 +46,7 @@ export function makeStepPane(): StepPane {
   });
   pane.setCaption('');
   const current = (): Viewport => viewport ?? fitAll(pane.extent());
-  const look = (next: Viewport | null): void => {
+  const show = (next: Viewport | null): void => {
     viewport = next;
     pane.redraw();
   };
@@ -62,14 +62,14 @@ export function makeStepPane(): StepPane {
   wirePointer(pane, {
     operations: () => operations,
     viewport: current,
-    show: look,
+    show,
     pick: (operation) => pick(operation, false),
     pickRange: (startMs, endMs, firstStage, lastStage) => {
       picked = null;
       selection = { type: 'range', startMs, endMs, firstStage, lastStage };
       pane.redrawOverlay();
     },
-    zoomTo: ({ stage, startMs, endMs }) => look(fitOperation(current(), stage, startMs, endMs, pane.extent())),
+    zoomTo: ({ stage, startMs, endMs }) => show(fitOperation(current(), stage, startMs, endMs, pane.extent())),
   });
   const element = h(
     'div',
@@ -81,12 +81,12 @@ export function makeStepPane(): StepPane {
     const action = readKey(event);
     if (action === null || operations === null) return;
     const moved = movedBy(action, current(), pane.extent(), picked === null ? null : (picked.startMs + picked.endMs) / 2);
-    if (moved !== null) look(moved);
+    if (moved !== null) show(moved);
     else if (action.do === 'step')
       pick((picked === null ? edgeOf(operations, 0, 'first') : stepFrom(operations, picked, action)) ?? picked, true);
     else if (action.do === 'edge') pick(edgeOf(operations, picked?.stage ?? 0, action.end), true);
-    else if (action.do === 'fitAll') look(null);
-    else if (action.do === 'fitSelection') look(fitted());
+    else if (action.do === 'fitAll') show(null);
+    else if (action.do === 'fitSelection') show(fitted());
     else if (action.do === 'back' && selection !== null) pick(null, false);
     else return;
     event.preventDefault();

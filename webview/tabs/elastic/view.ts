@@ -25,7 +25,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
   const epoch = (): number => Math.min(store.view().epoch, Math.max(0, epochCount({ spans: shown?.spans ?? [] }) - 1));
   const step = makeStepPane();
   const open = (picked: number): void => {
-    store.look({ epoch: picked });
+    store.setView({ epoch: picked });
     stepSection.scrollIntoView({ block: 'nearest' });
     step.focus();
   };
@@ -33,10 +33,10 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     elastic,
     width: () => store.view().epochWidth,
     epoch,
-    onPick: (picked) => store.look({ epoch: picked }),
+    onPick: (picked) => store.setView({ epoch: picked }),
     onOpen: open,
   });
-  const equal = checkbox(t('Epochs of equal width'), (checked) => store.look({ epochWidth: checked ? 'equal' : 'time' }));
+  const equal = checkbox(t('Epochs of equal width'), (checked) => store.setView({ epochWidth: checked ? 'equal' : 'time' }));
   const table = makePagedTable();
   const head = h('div', { class: 'elastic-head' });
   const detail = h('div', { class: 'elastic-detail', 'aria-live': 'polite' });
@@ -99,7 +99,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     stepTitle.textContent = t('Step of epoch {0}', epoch());
     stepNote.textContent = stepWords(box, timeline !== null);
     step.show(timeline);
-    showTable(table, now, boxes, epoch(), (picked) => store.look({ epoch: picked }));
+    showTable(table, now, boxes, epoch(), (picked) => store.setView({ epoch: picked }));
   };
   return { element, update };
 }

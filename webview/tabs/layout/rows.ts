@@ -1,5 +1,5 @@
 import type { LayoutAnswer, LayoutState, PageFound, PageLayout } from '../../../src/protocol/layout';
-import type { LayoutColumn, LayoutLook } from './view-settings';
+import type { LayoutColumn, LayoutViewSettings } from './view-settings';
 import { settingsText, sizesText } from './labels';
 
 /** A layout of the plot and the table: one that was found, the config's own, or both at once. */
@@ -59,18 +59,18 @@ export function schedulesOf(rows: readonly LayoutRow[]): string[] {
 }
 
 /** The rows that a person wants to see, in the order they want; those that are alike stay fastest first. */
-export function shownRows(rows: readonly LayoutRow[], look: LayoutLook): LayoutRow[] {
-  const terms = termsOf(look.text);
+export function shownRows(rows: readonly LayoutRow[], settings: LayoutViewSettings): LayoutRow[] {
+  const terms = termsOf(settings.text);
   const holds = ({ plan }: LayoutRow): boolean => {
     const text = [plan.words, sizesText(plan.layout), plan.name, settingsText(plan)].join(' ').toLowerCase();
     return terms.every((term) => term.test(text));
   };
-  const sign = look.descending ? -1 : 1;
+  const sign = settings.descending ? -1 : 1;
   // a schedule of an earlier answer would hide everything
-  const schedule = look.schedule !== null && schedulesOf(rows).includes(look.schedule) ? look.schedule : null;
+  const schedule = settings.schedule !== null && schedulesOf(rows).includes(settings.schedule) ? settings.schedule : null;
   return rows
     .filter((row) => (schedule === null || scheduleOf(row.plan) === schedule) && holds(row))
-    .sort((a, b) => sign * (valueOf(a.plan, look.by) - valueOf(b.plan, look.by)));
+    .sort((a, b) => sign * (valueOf(a.plan, settings.by) - valueOf(b.plan, settings.by)));
 }
 
 /** What a filter asks for: words, and names with their number (`tp 2`, which is not `tp 16`), in any order. */

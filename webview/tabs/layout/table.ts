@@ -4,13 +4,13 @@ import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import type { LayoutColumn, LayoutLook } from './view-settings';
+import type { LayoutColumn, LayoutViewSettings } from './view-settings';
 import { gpuHoursOf, type LayoutRow } from './rows';
 import { settingsText, sizesText } from './labels';
 
 /** Props of the table. */
 export interface LayoutTableProps {
-  readonly look: LayoutLook;
+  readonly settings: LayoutViewSettings;
   readonly tokenBudget: number | null;
   readonly picked: string | null;
   readonly pick: (row: LayoutRow) => void;
@@ -20,7 +20,7 @@ export interface LayoutTableProps {
 
 /** The layouts as the paged table shows them, `total` before the filter. */
 export function layoutTable(rows: readonly LayoutRow[], total: number, props: LayoutTableProps): TableContent {
-  const { look, tokenBudget, picked, press } = props;
+  const { settings: look, tokenBudget, picked, press } = props;
   const number = (title: string, className: string, by?: LayoutColumn): Column => ({
     title,
     numeric: true,

@@ -3,7 +3,7 @@ const layoutColumns = ['step', 'memory', 'bubble', 'tokens', 'mfu'] as const;
 export type LayoutColumn = (typeof layoutColumns)[number];
 
 /** How the person looks at the layouts found. */
-export interface LayoutLook {
+export interface LayoutViewSettings {
   readonly by: LayoutColumn;
   readonly descending: boolean;
   /** Words that a layout must hold. */
@@ -17,7 +17,7 @@ export interface LayoutLook {
 }
 
 /** Fastest first, all of them. */
-export const initialLayoutLook: LayoutLook = {
+export const initialLayoutSettings: LayoutViewSettings = {
   by: 'step',
   descending: false,
   text: '',
@@ -27,26 +27,26 @@ export const initialLayoutLook: LayoutLook = {
 };
 
 /** Reads a look that an older version (or anything else) may have saved, field by field. */
-export function readLayoutLook(saved: unknown): LayoutLook {
-  if (typeof saved !== 'object' || saved === null) return initialLayoutLook;
+export function readLayoutSettings(saved: unknown): LayoutViewSettings {
+  if (typeof saved !== 'object' || saved === null) return initialLayoutSettings;
   const { by, descending, text, schedule, tokenBudget, picked } = saved as Readonly<Record<string, unknown>>;
   return {
-    by: layoutColumns.find((column) => column === by) ?? initialLayoutLook.by,
+    by: layoutColumns.find((column) => column === by) ?? initialLayoutSettings.by,
     descending: descending === true,
-    text: typeof text === 'string' ? text : initialLayoutLook.text,
+    text: typeof text === 'string' ? text : initialLayoutSettings.text,
     schedule: typeof schedule === 'string' ? schedule : null,
     tokenBudget: typeof tokenBudget === 'number' && tokenBudget > 0 && Number.isFinite(tokenBudget) ? tokenBudget : null,
     picked: readPicked(picked),
   };
 }
 
-function readPicked(value: unknown): LayoutLook['picked'] {
+function readPicked(value: unknown): LayoutViewSettings['picked'] {
   if (typeof value !== 'object' || value === null || !('answer' in value) || !('row' in value)) return null;
   const { answer, row } = value;
   return typeof answer === 'string' && typeof row === 'string' ? { answer, row } : null;
 }
 
 /** The order after a press on a column's title: the better end first, or turned over when the column decides already. */
-export function pressedColumn(look: LayoutLook, column: LayoutColumn): Pick<LayoutLook, 'by' | 'descending'> {
-  return { by: column, descending: look.by === column ? !look.descending : column === 'tokens' || column === 'mfu' };
+export function pressedColumn(settings: LayoutViewSettings, column: LayoutColumn): Pick<LayoutViewSettings, 'by' | 'descending'> {
+  return { by: column, descending: settings.by === column ? !settings.descending : column === 'tokens' || column === 'mfu' };
 }

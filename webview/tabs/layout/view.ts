@@ -13,7 +13,7 @@ import { planContent } from './content';
 import { layoutDetail } from './detail';
 import { layoutFacts } from './facts';
 import { layoutHead } from './head';
-import { pressedColumn, type LayoutLook } from './view-settings';
+import { pressedColumn, type LayoutViewSettings } from './view-settings';
 import { launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, type LayoutRow } from './rows';
 import { makeEmptyLayout, makeSearchStrip, searchButton } from './states';
 import { layoutTable } from './table';
@@ -24,19 +24,19 @@ const everySchedule = '';
 export function makeLayoutView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   let rows: readonly LayoutRow[] = [];
   let content: ChartContent | null = null;
-  const look = (change: Partial<LayoutLook>): void => store.look({ layoutLook: { ...store.view().layoutLook, ...change } });
+  const set = (part: Partial<LayoutViewSettings>): void => store.setView({ layoutSettings: { ...store.view().layoutSettings, ...part } });
   const answerNow = (): LayoutAnswer | null => store.state().layout?.answer ?? null;
-  const picked = (): LayoutRow | null => pickedRow(rows, answerNow(), store.view().layoutLook);
+  const picked = (): LayoutRow | null => pickedRow(rows, answerNow(), store.view().layoutSettings);
   const pick = (row: string | null): void => {
     const answer = answerNow();
-    look({ picked: answer === null || row === null ? null : { answer: answer.id, row } });
+    set({ picked: answer === null || row === null ? null : { answer: answer.id, row } });
   };
   const open = (row: LayoutRow | null): void => {
     const answer = answerNow();
     if (row === null || answer === null) return;
     const { index, isLaunched } = row;
     store.host.post({ type: 'openLayout', point: index === null || isLaunched ? null : { answer: answer.id, index } });
-    if (isLaunched && (store.state().layout?.opened ?? null) === null) store.look({ tab: 'timeline', candidate: null });
+    if (isLaunched && (store.state().layout?.opened ?? null) === null) store.setView({ tab: 'timeline', candidate: null });
   };
   const rowOf = (id: string): LayoutRow | null => rows.find((row) => row.id === id) ?? null;
   const chart = makeChart({
@@ -50,8 +50,8 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
   const strip = makeSearchStrip(store.host);
   const empty = makeEmptyLayout(store.host);
   const table = makePagedTable();
-  const filters = makeFilters(look);
-  const tokens = filterField(t('Tokens to train on'), '15T', (text) => look({ tokenBudget: parseTokens(text) }));
+  const filters = makeFilters(set);
+  const tokens = filterField(t('Tokens to train on'), '15T', (text) => set({ tokenBudget: parseTokens(text) }));
   const notices = h('div', { class: 'layout-notices' });
   const head = h('div', { class: 'layout-head-area' });
   const stale = h('span', { class: 'stale', role: 'status' });
@@ -97,7 +97,7 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
   };
 
   const showAnswer = (answer: LayoutAnswer, state: LayoutState): void => {
-    const view = store.view().layoutLook;
+    const view = store.view().layoutSettings;
     const tokenBudget = view.tokenBudget ?? answer.tokenBudget;
     const launched = launchedOf(state);
     const about = [answer.id, launched];
@@ -116,8 +116,8 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
     );
     changes.table([about, view, tokenBudget], () => {
       filters.show(view, schedulesOf(rows));
-      const press = (column: LayoutLook['by']): void => look(pressedColumn(store.view().layoutLook, column));
-      const props = { look: view, tokenBudget, picked: now?.id ?? null, pick: ({ id }: LayoutRow) => pick(id), open, press };
+      const press = (column: LayoutViewSettings['by']): void => set(pressedColumn(store.view().layoutSettings, column));
+      const props = { settings: view, tokenBudget, picked: now?.id ?? null, pick: ({ id }: LayoutRow) => pick(id), open, press };
       table.show(layoutTable(shownRows(rows, view), rows.length, props));
     });
     chart.update();
@@ -141,18 +141,18 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
 }
 
 /** The row looked at closely: the one picked, else the best. */
-function pickedRow(rows: readonly LayoutRow[], answer: LayoutAnswer | null, { picked }: LayoutLook): LayoutRow | null {
+function pickedRow(rows: readonly LayoutRow[], answer: LayoutAnswer | null, { picked }: LayoutViewSettings): LayoutRow | null {
   const own = picked === null || picked.answer !== answer?.id ? undefined : rows.find(({ id }) => id === picked.row);
   return own ?? rows.find(({ isBest }) => isBest) ?? null;
 }
 
-function makeFilters(look: (change: Partial<LayoutLook>) => void): {
+function makeFilters(set: (change: Partial<LayoutViewSettings>) => void): {
   readonly element: HTMLElement;
-  readonly show: (look: LayoutLook, schedules: readonly string[]) => void;
+  readonly show: (settings: LayoutViewSettings, schedules: readonly string[]) => void;
 } {
-  const text = filterField(t('Filter layouts'), t('Filter layouts'), (typed) => look({ text: typed }));
-  const schedule = dropdown(t('Schedule'), (value) => look({ schedule: value === everySchedule ? null : value }));
-  const show = (now: LayoutLook, schedules: readonly string[]): void => {
+  const text = filterField(t('Filter layouts'), t('Filter layouts'), (typed) => set({ text: typed }));
+  const schedule = dropdown(t('Schedule'), (value) => set({ schedule: value === everySchedule ? null : value }));
+  const show = (now: LayoutViewSettings, schedules: readonly string[]): void => {
     text.show(now.text);
     const known = now.schedule !== null && schedules.includes(now.schedule) ? now.schedule : everySchedule;
     schedule.show([{ value: everySchedule, text: t('All schedules') }, ...schedules.map((name) => ({ value: name, text: name }))], known);

@@ -6,7 +6,7 @@ import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme, type Theme } from '../../base/theme';
 import { hatchPattern } from '../timeline/paint';
 import { niceTicks } from '../../base/chart/ticks';
-import { axisBytes, cardRuns, presentParts, worstStage } from './summary';
+import { axisBytes, gpuRuns, presentParts, worstStage } from './summary';
 
 /** How bars are laid out; in the narrow view they carry no axis. */
 export interface BarsOptions {
@@ -165,7 +165,7 @@ function drawLimits(
   const scale = surface.scale();
   const line = Math.max(1, Math.round(scale));
   const pattern = named ? hatchPattern(context, css(withAlpha(colors.capacity, 0.45)), Math.round(6 * scale)) : null;
-  const runs = cardRuns(profile);
+  const runs = gpuRuns(profile);
   const share = width / profile.stages.length;
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textAlign = 'left';

@@ -1,21 +1,21 @@
 import { memoryParts, tightestOf, type MemoryPart, type MemoryProfile, type StageMemory } from '../../../src/core/memory-model/profile';
 import { t } from '../../base/strings';
 
-/** The stage with the least room on its card, which is the one with the highest peak where all cards are alike; null without stages. */
+/** The stage with the least memory left on its GPU: where all GPUs are alike, the one with the highest peak. Null without stages. */
 export function worstStage({ stages }: MemoryProfile): StageMemory | null {
   return tightestOf(stages) ?? null;
 }
 
-/** Stages in a row whose cards are alike, from `from` to `to` in the list of stages (not included). */
-export interface CardRun {
+/** Consecutive stages on the same kind of GPU, from `from` up to but not including `to`. */
+export interface GpuRun {
   readonly from: number;
   readonly to: number;
   /** The one with the least room. */
   readonly tightest: StageMemory;
 }
 
-/** Cards along the pipeline; one run where all are alike. */
-export function cardRuns({ stages }: MemoryProfile): readonly CardRun[] {
+/** Runs of equal GPUs along the pipeline. */
+export function gpuRuns({ stages }: MemoryProfile): readonly GpuRun[] {
   const starts = stages.flatMap(({ gpu }, index) => (index === 0 || gpu !== stages[index - 1]?.gpu ? [index] : []));
   return starts.flatMap((from, index) => {
     const to = starts[index + 1] ?? stages.length;

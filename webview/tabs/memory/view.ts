@@ -25,7 +25,7 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
     axis: true,
     profile,
     stage: () => stageShown()?.stage ?? null,
-    onPick: (stage) => store.look({ stage }),
+    onPick: (stage) => store.setView({ stage }),
     onPoint: (stage, x, y) => {
       const known = profile();
       const memory = known?.stages.find((candidate) => candidate.stage === stage);
@@ -48,7 +48,7 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
     const stages = profile()?.stages.length ?? 0;
     if (by === undefined || stages === 0) return;
     event.preventDefault();
-    store.look({ stage: Math.min(stages - 1, Math.max(0, (stageShown()?.stage ?? 0) + by)) });
+    store.setView({ stage: Math.min(stages - 1, Math.max(0, (stageShown()?.stage ?? 0) + by)) });
   });
   const detail = h('div', { class: 'memory-detail', 'aria-live': 'polite' });
   const table = makePagedTable();
@@ -65,7 +65,7 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
     bars.redraw();
     chart.setAttribute('aria-label', summaryOf(known));
     fill(detail, ...detailsOf(known, stage));
-    showTable(table, known, store.view().stage, (picked) => store.look({ stage: picked }));
+    showTable(table, known, store.view().stage, (picked) => store.setView({ stage: picked }));
   };
   return { element, update };
 }
@@ -121,7 +121,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
         ] as const,
         [
           t('GPU memory in use (nvidia-smi)'),
-          stage.cardBytes,
+          stage.inUseBytes,
           t('Reserved, with the CUDA context and the buffers of NCCL (nvidia-smi).'),
         ] as const,
       ].map(([name, bytes, about]) =>
@@ -166,7 +166,7 @@ function showTable(
           String(stage.stage),
           column.bytes(stage.peakBytes),
           column.bytes(stage.reservedBytes),
-          column.bytes(stage.cardBytes),
+          column.bytes(stage.inUseBytes),
           ...parts.map((part) => column.bytes(stage.parts[part])),
           stage.peakOperation,
         ]),

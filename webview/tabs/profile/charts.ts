@@ -50,7 +50,7 @@ export function makeFourCharts(store: Store, props: ChartsProps): Charts {
       selected: () => selectedId(props.selected()),
       pick: (dot) => props.select(selectedOf(dot)),
     });
-  const logarithmic = checkbox(t('Logarithmic axes'), (checked) => store.look({ profileLog: checked }));
+  const logarithmic = checkbox(t('Logarithmic axes'), (checked) => store.setView({ profileLog: checked }));
   const time = section(
     t('Time of a slice'),
     own('time', () => t('Time of a slice against its tokens, measured and fitted.')),

@@ -19,15 +19,15 @@ const nothing = '';
 export function makeControls(store: Store): Controls {
   const profile = labelled(
     t('Profile'),
-    dropdown(t('Profile'), (file) => store.look({ profile: file })),
+    dropdown(t('Profile'), (file) => store.setView({ profile: file })),
   );
   const compare = labelled(
     t('Compare with'),
-    dropdown(t('Compare with profile'), (file) => store.look({ profileCompare: file === nothing ? null : file })),
+    dropdown(t('Compare with profile'), (file) => store.setView({ profileCompare: file === nothing ? null : file })),
   );
   const part = labelled(
     t('Part'),
-    dropdown(t('Part'), (value) => store.look({ profilePart: profileParts.find((known) => known === value) ?? 'layer' })),
+    dropdown(t('Part'), (value) => store.setView({ profilePart: profileParts.find((known) => known === value) ?? 'layer' })),
   );
   const start = makeProfileButton(store.host, 'secondary');
   const actions = h('div', { class: 'profile-actions' }, importLink(store.host), start.element);

@@ -25,7 +25,7 @@ export function makeSchedulePage(store: Store): SchedulePage {
   const status = h('div', { class: 'visually-hidden', role: 'status' });
   const timeline = makeTimelineView(store, help.open, true);
   const inspector = makeInspector(store, ({ chunk, kind, unitIndex }) =>
-    store.look({ selection: { type: 'operation', chunk, kind, unit: unitIndex } }),
+    store.setView({ selection: { type: 'operation', chunk, kind, unit: unitIndex } }),
   );
   const actions = makeViewActions(store, {
     fit: timeline.fitAll,

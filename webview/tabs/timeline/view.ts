@@ -46,13 +46,13 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
   let stopEase = (): void => undefined;
   const show = (viewport: Viewport | null): void => {
     stopEase();
-    store.look({ viewport });
+    store.setView({ viewport });
   };
   const easeTo = (target: Viewport | null): void => {
     stopEase();
     const from = viewportOf(pane.extent());
     const to = target ?? fitAll(pane.extent());
-    stopEase = ease(zoomToFitMs, (fraction) => store.look({ viewport: fraction >= 1 ? target : between(from, to, fraction) }));
+    stopEase = ease(zoomToFitMs, (fraction) => store.setView({ viewport: fraction >= 1 ? target : between(from, to, fraction) }));
   };
 
   const path = cachedPath();
@@ -101,7 +101,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
       operation,
       (found) => ({ type: 'operation', chunk: found.chunk, kind: found.kind, unit: found.unitIndex }) as const,
     );
-    store.look({ selection, stage: operation?.stage ?? stage ?? store.view().stage });
+    store.setView({ selection, stage: operation?.stage ?? stage ?? store.view().stage });
   };
   const goTo = (operation: Operation | null): void => {
     const of = operations();
@@ -156,7 +156,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
         easeTo(null);
         break;
       case 'criticalPath':
-        store.look({ criticalPath: !outlined });
+        store.setView({ criticalPath: !outlined });
         break;
       case 'find':
         findBar.open();
@@ -165,7 +165,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
         onHelp();
         break;
       case 'back':
-        if (selection !== null) store.look({ selection: null });
+        if (selection !== null) store.setView({ selection: null });
         else if (viewport !== null) easeTo(null);
         break;
       case 'zoom':
@@ -202,7 +202,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
       pick(isMain ? operation : null, stage);
     },
     pickRange: (startMs, endMs, firstStage, lastStage) => {
-      if (isMain) store.look({ selection: { type: 'range', startMs, endMs, firstStage, lastStage } });
+      if (isMain) store.setView({ selection: { type: 'range', startMs, endMs, firstStage, lastStage } });
     },
     zoomTo: (operation) => {
       if (isMain) zoomTo(operation);

@@ -15,18 +15,18 @@ const parts = [
   ['other', 'otherBytes'],
 ] as const satisfies readonly (readonly [string, keyof StageJson])[];
 
-/** Memory of every stage as bars against the card, stages that read the same in one. */
+/** Memory of every stage as bars against its GPU's memory; equal stages share a row. */
 export function memorySection(memory: MemoryProfile): string {
   const groups = sparse(grouped(stagesJson(memory)));
   const key = parts.map(([name]) => `<span class="swatch ${name}"></span>${name}`).join(' ');
-  const largestCard = Math.max(...memory.stages.map(({ capacityBytes }) => capacityBytes));
+  const largestBytes = Math.max(...memory.stages.map(({ capacityBytes }) => capacityBytes));
   const rows = groups.map(({ label, stage }) => {
     const segments = parts.map(([name, field]) => {
       const share = Math.min(100, (100 * stage[field]) / Math.max(stage.capacityBytes, stage.peakBytes));
       return `<span class="${name}" style="width:${share.toFixed(3)}%" title="${text(`${name} ${formatBytes(stage[field])}`)}"></span>`;
     });
     const used = usedText({ peakBytes: stage.peakBytes, usableBytes: usablePeakBytes(stage.capacityBytes) });
-    return `<tr><th scope="row">${text(stage.gpu === undefined ? label : `${label}, ${stage.gpu}`)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestCard)}>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.cardBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
+    return `<tr><th scope="row">${text(stage.gpu === undefined ? label : `${label}, ${stage.gpu}`)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestBytes)}>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.inUseBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
   });
   const head =
     '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of what is usable</th><th scope="col">Reserved</th><th scope="col">GPU memory in use</th><th scope="col">In</th></tr>';
@@ -37,7 +37,7 @@ export function memorySection(memory: MemoryProfile): string {
   );
 }
 
-/** A card that is smaller than the largest has a shorter bar. */
+/** A GPU with less memory than the largest has a shorter bar. */
 function widthOf(share: number): string {
   return share < 1 ? ` style="width:${(100 * share).toFixed(3)}%"` : '';
 }

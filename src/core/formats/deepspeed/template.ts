@@ -29,7 +29,7 @@ export function fillTemplate(text: string): FilledTemplate {
   for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
     if (mark[0] === '"') marks.lastIndex = endOfString(text, mark.index);
     else {
-      const start = skipBlanks(text, mark.index + 1);
+      const start = skipSpaces(text, mark.index + 1);
       const written = placeholderAt(text, start);
       if (written === null) continue;
       placeholders.set(start, { name: nameOf(written), written, start });
@@ -50,7 +50,7 @@ function placeholderAt(text: string, start: number): string | null {
   form.lastIndex = start;
   const written = form.exec(text)?.[0];
   if (written === undefined || mistakes.test(written)) return null;
-  const after = text.charAt(skipBlanks(text, start + written.length));
+  const after = text.charAt(skipSpaces(text, start + written.length));
   return /^[,\]}]?$/.test(after) ? written : null;
 }
 
@@ -59,7 +59,7 @@ function nameOf(written: string): string {
   return /^(\w+):?[-=?+]/.exec(inner)?.[1] ?? inner;
 }
 
-function skipBlanks(text: string, from: number): number {
+function skipSpaces(text: string, from: number): number {
   let at = from;
   while (' \t\r\n'.includes(text.charAt(at)) && at < text.length) at += 1;
   return at;

@@ -118,7 +118,7 @@ export interface StateFamily {
   /** How the kinds of the layers are written where no list of them is. */
   readonly layers: 'all' | 'parallel' | 'periods' | 'indices' | 'pattern' | 'interval' | 'alternating';
   /** Every layer is a mixer or a feed-forward network alone. */
-  readonly isLone?: true;
+  readonly isSingleSublayer?: true;
 }
 
 /** Keys of facts beside the sizes, the same in every family that has them. */

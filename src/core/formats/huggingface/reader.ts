@@ -51,7 +51,7 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
     traits: traitsOf(
       facts,
       familyTraits(found),
-      state === null ? null : { state: state.state, isLone: found.family.state?.isLone === true },
+      state === null ? null : { state: state.state, isSingleSublayer: found.family.state?.isSingleSublayer === true },
     ),
     facts,
     unsaid: unsaidOf(found, model),

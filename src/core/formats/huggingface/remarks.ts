@@ -52,7 +52,7 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   if (family.unplanned !== undefined) return because(family.unplanned);
   const { state } = family;
   const other = facts.attentionKinds?.value.find((kind) =>
-    state === undefined ? !isAttention(kind) : !isHybridKind(kind, state.isLone === true),
+    state === undefined ? !isAttention(kind) : !isHybridKind(kind, state.isSingleSublayer === true),
   );
   if (other !== undefined) return because(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
   const untold =

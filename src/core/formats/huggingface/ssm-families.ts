@@ -33,7 +33,7 @@ const mamba: Family = {
   defaults: { ...attentionFree, layers: 32, hidden: 768, vocab: 50280, ...tied },
   always: { ...unpositioned, gatedMlp: false },
   unsaid: ['heads', 'kvHeads', 'headDim', 'ffn'],
-  state: { ...mambaState, isLone: true },
+  state: { ...mambaState, isSingleSublayer: true },
 };
 
 /** Keys that the Mamba-2 mixers of hybrids share. */
@@ -80,7 +80,7 @@ export const stateFamilies = {
       norm: 'values',
       chunk: { key: 'chunk_size', otherwise: 256 },
       layers: 'all',
-      isLone: true,
+      isSingleSublayer: true,
     },
   },
   jamba: {
@@ -204,7 +204,7 @@ export const stateFamilies = {
       norm: 'values',
       chunk: { key: 'chunk_size', otherwise: 128 },
       layers: 'pattern',
-      isLone: true,
+      isSingleSublayer: true,
     },
   },
   qwen3_next: {

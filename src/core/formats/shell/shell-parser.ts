@@ -101,13 +101,13 @@ function enter(cursor: TreeCursor, types: readonly (string | null)[], text: stri
   if (type === null || type === 'comment' || parent === undefined) return null;
   const [first, end] = [cursor.startIndex, cursor.endIndex];
   // Between two expansions in a string the grammar counts blanks to the second one.
-  const start = type.endsWith('expansion') ? blanksEnd(text, first) : first;
+  const start = type.endsWith('expansion') ? spacesEnd(text, first) : first;
   const node = { type, start, end, children: [] };
   parent.children.push(node);
   return node;
 }
 
-function blanksEnd(text: string, start: number): number {
+function spacesEnd(text: string, start: number): number {
   let at = start;
   while (/\s/.test(text.charAt(at))) at += 1;
   return at;

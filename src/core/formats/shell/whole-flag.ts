@@ -20,7 +20,7 @@ export function wholeOf(text: string, words: readonly FlatWord[], from: number, 
   const neighbours = [words[from - 1]?.at(-1), words[to]?.[0]].map((piece) => (piece === undefined ? undefined : stepsOf(piece)[level]));
   if (neighbours.some((step) => step !== undefined && step.kind !== 'literal' && paths.some((path) => same(path[level], step))))
     return undefined;
-  return withBlanks(text, range);
+  return withSpaces(text, range);
 }
 
 /** The deepest level at which the pieces stand side by side; one up where the element around them holds nothing else, so that no empty quotes stay. */
@@ -42,8 +42,8 @@ function same(a: Step | undefined, b: Step | undefined): boolean {
 }
 
 /** Takes the blanks before along, or the line where nothing else is on it. The continuation of the line before stays valid, and so do comments. */
-function withBlanks(text: string, { start, end }: TextRange): TextRange {
-  const before = blanksBefore(text, start);
+function withSpaces(text: string, { start, end }: TextRange): TextRange {
+  const before = spacesBefore(text, start);
   const continued = /[ \t]*(?:\\\r?\n[ \t]*)+$/.exec(text.slice(Math.max(0, before - 400), start));
   const isFirst = continued === null ? undefined : text[start - continued[0].length - 1];
   if (continued !== null && isFirst !== '"' && isFirst !== "'") return { start: start - continued[0].length, end };
@@ -51,17 +51,17 @@ function withBlanks(text: string, { start, end }: TextRange): TextRange {
   if (isLineStart || continued !== null) {
     const rest = /^[ \t]*\\?(?:\r?\n|$)/.exec(text.slice(end, end + 400));
     if (rest !== null) return { start: before, end: end + rest[0].length };
-    return { start, end: end + blanksAfter(text, end) };
+    return { start, end: end + spacesAfter(text, end) };
   }
-  return before < start ? { start: before, end } : { start, end: end + blanksAfter(text, end) };
+  return before < start ? { start: before, end } : { start, end: end + spacesAfter(text, end) };
 }
 
-function blanksBefore(text: string, offset: number): number {
+function spacesBefore(text: string, offset: number): number {
   let at = offset;
   while (at > 0 && (text[at - 1] === ' ' || text[at - 1] === '\t')) at -= 1;
   return at;
 }
 
-function blanksAfter(text: string, offset: number): number {
+function spacesAfter(text: string, offset: number): number {
   return /^[ \t]*/.exec(text.slice(offset, offset + 400))?.[0].length ?? 0;
 }

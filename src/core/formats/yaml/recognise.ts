@@ -17,16 +17,16 @@ function yamlHead(text: string): YamlHead {
   let current: Set<string> | null = null;
   let indent = 0;
   let keys = 0;
-  for (const [, blanks = '', ...names] of text.slice(0, scanned).matchAll(line)) {
+  for (const [, spaces = '', ...names] of text.slice(0, scanned).matchAll(line)) {
     keys += 1;
     if (keys > scannedKeys) break;
     const name = names.join('');
-    if (isFlow || blanks === '') {
+    if (isFlow || spaces === '') {
       current = sections.get(name) ?? new Set();
       sections.set(name, current);
       indent = 0;
-    } else if (current !== null && (indent === 0 || blanks.length === indent)) {
-      indent = blanks.length;
+    } else if (current !== null && (indent === 0 || spaces.length === indent)) {
+      indent = spaces.length;
       current.add(name);
     }
   }

@@ -227,9 +227,9 @@ function tooDeep(file: string, offset: number): Error {
 const syntaxSentences: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
   TAB_AS_INDENT: ['a tab indents this line', 'indent with spaces'],
   BAD_INDENT: ['this line is not indented as its neighbours are', 'give the keys of one mapping the same indentation'],
-  MISSING_CHAR: ['a character is missing', 'close the quotes, brackets and braces, and put a colon and a blank after each key'],
+  MISSING_CHAR: ['a character is missing', 'close the quotes, brackets and braces, and put a colon and a space after each key'],
   BLOCK_AS_IMPLICIT_KEY: ['a nested mapping cannot stand on one line', 'put the value on a line of its own, or in quotes'],
-  MULTILINE_IMPLICIT_KEY: ['a key must stand on one line', 'put a colon and a blank after the key'],
+  MULTILINE_IMPLICIT_KEY: ['a key must stand on one line', 'put a colon and a space after the key'],
   UNEXPECTED_TOKEN: ['something unexpected', 'fix the syntax'],
 };
 

@@ -11,7 +11,7 @@ import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { isUsual } from '../../planner/reasons';
 import type { PlanRequest } from '../../spec/request';
 import { memoryOf } from '../../partition/scheduling';
-import { cardsOf } from '../../partition/stage-inputs';
+import { gpuMemoryOf } from '../../partition/stage-inputs';
 
 /** A change of settings of terapipe.json. */
 export interface Change {
@@ -156,6 +156,6 @@ function fitsAfter({ request, sets }: TriedChange, chosen: Candidate): boolean {
   const scheme = sliced
     ? chosen.scheme
     : Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  const memory = memoryOf({ model, training, layout }, chosen.schedule, scheme, cardsOf(cluster, layout));
+  const memory = memoryOf({ model, training, layout }, chosen.schedule, scheme, gpuMemoryOf(cluster, layout));
   return memory !== null && fitsMemory(memory);
 }

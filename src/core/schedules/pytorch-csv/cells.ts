@@ -34,8 +34,8 @@ export function actionsAt(
   from: number,
   to: number,
 ): ActionFound | readonly [forward: ActionFound, backward: ActionFound] | null {
-  const start = blanksEnd(text, from, to);
-  const end = blanksStart(text, start, to);
+  const start = spacesEnd(text, from, to);
+  const end = spacesStart(text, start, to);
   if (text[start] !== '(') return actionAt(text, start, end);
   const inner = end - pairEnding.length;
   if (!text.startsWith(pairEnding, inner)) return null;
@@ -54,8 +54,8 @@ function isPair(forward: ActionFound, backward: ActionFound): boolean {
 }
 
 function actionAt(text: string, from: number, to: number): ActionFound | null {
-  const start = blanksEnd(text, from, to);
-  const end = blanksStart(text, start, to);
+  const start = spacesEnd(text, from, to);
+  const end = spacesStart(text, start, to);
   const nameStart = digitsEnd(text, start, end);
   if (nameStart === start || nameStart - start > digits) return null;
   const type = typeAt(text, nameStart);
@@ -66,14 +66,14 @@ function actionAt(text: string, from: number, to: number): ActionFound | null {
 }
 
 /** Where blanks from `from` on end. */
-export function blanksEnd(text: string, from: number, to: number): number {
+export function spacesEnd(text: string, from: number, to: number): number {
   let at = from;
   while (at < to && (text[at] === ' ' || text[at] === '\t')) at += 1;
   return at;
 }
 
 /** Where the blanks before `to` begin. */
-export function blanksStart(text: string, from: number, to: number): number {
+export function spacesStart(text: string, from: number, to: number): number {
   let at = to;
   while (at > from && (text[at - 1] === ' ' || text[at - 1] === '\t')) at -= 1;
   return at;
@@ -160,7 +160,7 @@ export function actionsAround(
   while (to < text.length && !isSeparator(text.charCodeAt(to))) to += 1;
   const found = actionsAt(text, from, to) ?? actionsAt(text, text[from] === '"' ? from + 1 : from, text[to - 1] === '"' ? to - 1 : to);
   if (found === null) return null;
-  const range = { start: blanksEnd(text, from, to), end: blanksStart(text, from, to) };
+  const range = { start: spacesEnd(text, from, to), end: spacesStart(text, from, to) };
   return offset < range.start || offset > range.end ? null : { actions: 'type' in found ? [found] : found, range };
 }
 

@@ -10,14 +10,14 @@ import type { ActionIndex } from './structure';
  * behind the slice before it and backward behind the slice after it, as attention demands. With communication, what another rank computes has to be received, a receive waits for its send and a send for
  * nobody (PyTorch's `_simulate_comms_compute`). Linear in the number of actions.
  */
-export function stuckProblems(table: LocatedTable, index: ActionIndex, withTransfers: boolean, slices: number): CsvProblem[] {
+export function deadlockProblems(table: LocatedTable, index: ActionIndex, withTransfers: boolean, slices: number): CsvProblem[] {
   const needs = needsOf(table, index, withTransfers, slices);
   const next = runRows(table, needs);
-  const stuck = Array.from(next.keys()).flatMap((rank) => {
+  const deadlocked = Array.from(next.keys()).flatMap((rank) => {
     const row = next[rank] ?? 0;
-    return row < (table.rowStart[rank + 1] ?? 0) ? [stuckAt(table, row, needs, next)] : [];
+    return row < (table.rowStart[rank + 1] ?? 0) ? [deadlockAt(table, row, needs, next)] : [];
   });
-  return [...stuck.filter(({ code }) => code === 'order'), ...stuck.filter(({ code }) => code !== 'order')];
+  return [...deadlocked.filter(({ code }) => code === 'order'), ...deadlocked.filter(({ code }) => code !== 'order')];
 }
 
 /** The rows that the action of a row needs; of an overlapped pair, what either needs, by its forward. */
@@ -84,7 +84,7 @@ function runRows({ rowStart, overlapsNext, type }: LocatedTable, needs: Needs): 
 }
 
 /** Why the cell of a row cannot run: something behind it in its own row, or else another rank. */
-function stuckAt(table: LocatedTable, row: number, needs: Needs, next: Uint32Array): CsvProblem {
+function deadlockAt(table: LocatedTable, row: number, needs: Needs, next: Uint32Array): CsvProblem {
   const rank = table.rank[row] ?? 0;
   const undone = needs(row).filter((needed) => needed >= (next[table.rank[needed] ?? 0] ?? 0));
   const own = undone.find((needed) => table.rank[needed] === rank);

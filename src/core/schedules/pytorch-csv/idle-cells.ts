@@ -3,26 +3,26 @@ import { zbvZeroBubble } from '../kinds/zbv-zero-bubble';
 import { roundsOf, warmUpPasses } from '../rounds';
 import { operationKind, type Schedule } from '../schedule';
 
-/** The cells of one rank: rows of the schedule, null where the cell is blank. */
+/** The cells of one rank: rows of the schedule, null for an idle cell. */
 export type Cells = readonly (number | null)[];
 
 /**
- * The cells of each rank with the blank ones that PyTorch's generator of that schedule leaves where a rank idles (torch 2.14). They are there for people: a cell is a time step, more or less, and PyTorch
- * skips blank ones. Schedules that PyTorch writes without blank cells, and all others, have none.
+ * The cells of each rank with the idle cells that PyTorch's generator of that schedule leaves (torch 2.14). They are for readers only: a cell is roughly a time step, and PyTorch
+ * skips idle cells. Other schedules have none.
  */
 export function cellsOf(schedule: Schedule): readonly Cells[] {
-  const withBlanks = generators.get(schedule.name) ?? ((_, rows) => rows);
+  const withIdle = generators.get(schedule.name) ?? ((_, rows) => rows);
   const cells = Array.from({ length: schedule.stages }, (_, stage) => {
     const from = schedule.rowStart[stage] ?? 0;
     const rows = Array.from({ length: (schedule.rowStart[stage + 1] ?? 0) - from }, (_row, index) => from + index);
-    return withBlanks(schedule, rows, stage);
+    return withIdle(schedule, rows, stage);
   });
   return schedule.name === 'InterleavedZeroBubble' ? waitForForwards(schedule, cells) : cells;
 }
 
-type WithBlanks = (schedule: Schedule, rows: readonly number[], stage: number) => Cells;
+type WithIdle = (schedule: Schedule, rows: readonly number[], stage: number) => Cells;
 
-const generators: ReadonlyMap<string, WithBlanks> = new Map<string, WithBlanks>([
+const generators: ReadonlyMap<string, WithIdle> = new Map<string, WithIdle>([
   [
     'LoopedBFS',
     (schedule, rows, stage) =>
@@ -33,8 +33,8 @@ const generators: ReadonlyMap<string, WithBlanks> = new Map<string, WithBlanks>(
   ['ZBVZeroBubble', vCells],
 ]);
 
-function spaced(rows: readonly number[], blanksBefore: (index: number) => number): Cells {
-  return rows.flatMap((row, index) => [...new Array<null>(blanksBefore(index)).fill(null), row]);
+function spaced(rows: readonly number[], idleBefore: (index: number) => number): Cells {
+  return rows.flatMap((row, index) => [...new Array<null>(idleBefore(index)).fill(null), row]);
 }
 
 /** A rank starts as many steps late as it is ranks away from the first. */
@@ -62,7 +62,7 @@ function warmUpOf({ stages, stageOfChunk, units }: Schedule, stage: number, perH
   return { stages, warmUp: warmUpPasses(roundsOf(problem), problem, stage, perHop) };
 }
 
-/** PyTorch plans 2p - 1 micro-batches at least and leaves blank what is too many. */
+/** PyTorch plans at least 2p - 1 micro-batches and leaves the surplus cells idle. */
 function vCells({ stages, units }: Schedule, rows: readonly number[], stage: number): Cells {
   const planned = Math.max(2 * stages - 1, units.length);
   const order = zbvZeroBubble.order(
@@ -74,7 +74,7 @@ function vCells({ stages, units }: Schedule, rows: readonly number[], stage: num
   return cells;
 }
 
-/** Step by step, with another blank cell wherever a forward's input is not there in the step before. */
+/** Step by step, with another idle cell wherever the step before has not made a forward's input. */
 function waitForForwards({ kind, chunk, unit, units, stageOfChunk }: Schedule, planned: readonly Cells[]): readonly Cells[] {
   const next = planned.map(() => 0);
   const cells = planned.map((): (number | null)[] => []);

@@ -4,7 +4,7 @@ import { actionType, isPass, rowText } from './actions';
 import { shardingProblems, transferOrderProblems, transferProblems } from './communication';
 import { actionOfRank, mostProblems, problemAt, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
 import { microBatchesOf, structureOf, type ActionIndex } from './structure';
-import { stuckProblems } from './deadlock';
+import { deadlockProblems } from './deadlock';
 import { readTable } from './table';
 
 /** The two kinds of files PyTorch writes and reads: passes alone, or passes with every send, receive and gathering of weights. */
@@ -37,9 +37,9 @@ export interface ScheduleCsv {
  * @param name of the schedule: the file's.
  */
 export function readScheduleCsv(text: string, name: string, wanted: WantedSchedule = {}): ScheduleCsv {
-  const { table, firstBlank, problems } = readTable(text);
+  const { table, firstIdle, problems } = readTable(text);
   const format = table.type.some((type) => !isPass(type) && type !== actionType.reduceGradients) ? 'compute_comms' : 'compute_only';
-  const harmless = format === 'compute_comms' ? (firstBlank === null ? [] : [firstBlank]) : reduceProblems(table);
+  const harmless = format === 'compute_comms' ? (firstIdle === null ? [] : [firstIdle]) : reduceProblems(table);
   const failed = (found: readonly CsvProblem[]): ScheduleCsv => ({
     format,
     problems: [...found, ...harmless].slice(0, mostProblems),
@@ -64,9 +64,9 @@ export function readScheduleCsv(text: string, name: string, wanted: WantedSchedu
 
 /** What keeps a complete schedule from running. */
 function faultsOf(table: LocatedTable, index: ActionIndex, format: CsvFormat, slices: number): CsvProblem[] {
-  if (format === 'compute_only') return stuckProblems(table, index, false, slices);
+  if (format === 'compute_only') return deadlockProblems(table, index, false, slices);
   const transfers = transferProblems(table, index);
-  return transfers.length > 0 ? transfers : [...stuckProblems(table, index, true, slices), ...transferOrderProblems(table, index)];
+  return transfers.length > 0 ? transfers : [...deadlockProblems(table, index, true, slices), ...transferOrderProblems(table, index)];
 }
 
 function formatProblem(table: LocatedTable, format: CsvFormat, wanted: WantedSchedule): CsvProblem | null {

@@ -1,7 +1,7 @@
 import { formatCount } from '../../format';
 import type { TextRange } from '../../spec/located';
 import { ranksOfRows } from './actions';
-import { actionsAt, blanksEnd, blanksStart, faultOfCell, isSeparator, type ActionFound } from './cells';
+import { actionsAt, spacesEnd, spacesStart, faultOfCell, isSeparator, type ActionFound } from './cells';
 import { mostProblems, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
 
 /** UTF-16 units, rows and actions of the largest file that is read; a million passes with their sends and receives stay below. */
@@ -13,13 +13,13 @@ const maximumActions = 4_000_000;
 export interface ReadTable {
   readonly table: LocatedTable;
   /** Idle cells: PyTorch allows them in `compute_only` files alone. */
-  readonly firstBlank: CsvProblem | null;
+  readonly firstIdle: CsvProblem | null;
   readonly problems: readonly CsvProblem[];
 }
 
 /**
- * Cuts a schedule file into actions: one row for each rank, no header, cells apart by commas, blank where a rank idles, rows of any length (PyTorch reads them with Python's csv module). Lines end
- * in LF, CRLF or CR; blanks and quotes around an action do not count.
+ * Cuts a schedule file into actions: one row for each rank, no header, cells between commas, empty cells where a rank idles, rows of any length (PyTorch reads them with Python's csv module). Lines end
+ * in LF, CRLF or CR; spaces and quotes around an action do not count.
  */
 export function readTable(text: string): ReadTable {
   if (text.length > maximumSize) return refused(text, 'The file is over 64 MB');
@@ -27,10 +27,10 @@ export function readTable(text: string): ReadTable {
   if (capacity > maximumActions) return refused(text, `The file has over ${formatCount(maximumActions)} cells`);
   const rows = tableOf(capacity);
   const problems: CsvProblem[] = [];
-  let firstBlank: CsvProblem | null = null;
+  let firstIdle: CsvProblem | null = null;
   const readCell = (line: number, column: number, from: number, to: number) => {
     const { start, end, around } = cellAt(text, from, to);
-    if (start === end) firstBlank ??= blank(line, column, around);
+    if (start === end) firstIdle ??= idleCell(line, column, around);
     else if (!rows.add(actionsAt(text, start, end), column) && problems.length < mostProblems)
       problems.push({ row: line, column, range: { start, end }, ...faultOfCell(text.slice(start, end)) });
     return start < end;
@@ -51,21 +51,21 @@ export function readTable(text: string): ReadTable {
     else rows.endRank(line);
     start = text.startsWith('\r\n', end) ? end + 2 : end + 1;
   }
-  return { table: rows.done(), firstBlank, problems };
+  return { table: rows.done(), firstIdle, problems };
 }
 
-/** A cell without blanks and quotes around it, and all of it with a comma beside it, if it has one. */
+/** A cell without the spaces and quotes around it; `around` is the whole cell with a comma beside it, if it has one. */
 interface Cell extends TextRange {
   readonly around: TextRange;
 }
 
 function cellAt(text: string, from: number, to: number): Cell {
   const around = text[to] === ',' || from === 0 ? { start: from, end: Math.min(to + 1, text.length) } : { start: from - 1, end: to };
-  const start = blanksEnd(text, from, to);
-  const end = blanksStart(text, start, to);
+  const start = spacesEnd(text, from, to);
+  const end = spacesStart(text, start, to);
   if (end - start < 2 || text[start] !== '"' || text[end - 1] !== '"') return { start, end, around };
-  const inner = blanksEnd(text, start + 1, end - 1);
-  return { start: inner, end: blanksStart(text, inner, end - 1), around };
+  const inner = spacesEnd(text, start + 1, end - 1);
+  return { start: inner, end: spacesStart(text, inner, end - 1), around };
 }
 
 /** Where a cell ends: at a comma, a line break or the end of the text. */
@@ -76,7 +76,7 @@ function separatorAt(text: string, from: number): number {
 }
 
 function refused(text: string, message: string): ReadTable {
-  return { table: tableOf(0).done(), firstBlank: null, problems: [problemOfFile(text, 'too-large', message, 'write a shorter schedule')] };
+  return { table: tableOf(0).done(), firstIdle: null, problems: [problemOfFile(text, 'too-large', message, 'write a shorter schedule')] };
 }
 
 function emptyRow(row: number, range: TextRange): CsvProblem {
@@ -90,8 +90,8 @@ function emptyRow(row: number, range: TextRange): CsvProblem {
   };
 }
 
-function blank(row: number, column: number, range: TextRange): CsvProblem {
-  const message = 'A cell is blank in a schedule with communication, which PyTorch refuses';
+function idleCell(row: number, column: number, range: TextRange): CsvProblem {
+  const message = 'An idle cell in a schedule with communication, which PyTorch refuses';
   return { code: 'blank', row, column, range, message, remedy: 'delete the idle cells: sends and receives say when a rank waits' };
 }
 

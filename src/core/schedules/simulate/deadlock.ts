@@ -2,7 +2,7 @@ import { ExpectedError } from '../../errors';
 import { operationKind, type Schedule } from '../schedule';
 
 /** A stage that cannot go on. */
-export interface Stuck {
+export interface DeadlockedStage {
   readonly stage: number;
   /** Row of the operation it stands at; of an overlapped pair the first. */
   readonly row: number;
@@ -14,9 +14,9 @@ export interface Stuck {
 const namedStages = 8;
 
 /** What to throw about a schedule whose stages wait for each other. */
-export function stuckError(schedule: Schedule, stuck: readonly Stuck[]): ExpectedError {
-  const named = stuck.slice(0, namedStages).map(({ stage, row }) => `stage ${stage} at the ${operationText(schedule, row)}`);
-  const more = stuck.length - namedStages;
+export function deadlockError(schedule: Schedule, deadlocked: readonly DeadlockedStage[]): ExpectedError {
+  const named = deadlocked.slice(0, namedStages).map(({ stage, row }) => `stage ${stage} at the ${operationText(schedule, row)}`);
+  const more = deadlocked.length - namedStages;
   return new ExpectedError(
     'schedule-stuck',
     `The schedule cannot run, its stages wait for each other: ${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`,

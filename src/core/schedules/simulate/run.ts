@@ -1,7 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { operationKind, type Schedule, type WorkUnit } from '../schedule';
 import type { Durations, LinkTimes, Transfers } from './transfers';
-import type { Stuck } from './deadlock';
+import type { DeadlockedStage } from './deadlock';
 
 /*
  * The loop behind `simulate`, written for speed: typed arrays, nothing allocated per operation. A cell is `chunk * units + unit`; a result is `2 * cell` for what its forward makes and
@@ -50,7 +50,7 @@ export interface Run {
 }
 
 /** Rows between two looks at the signal: a few milliseconds. */
-const rowsBetweenLooks = 1 << 15;
+const rowsBetweenPolls = 1 << 15;
 
 /** Runs every operation that can run. @throws CancelledError. */
 export function runAll(schedule: Schedule, durations: Durations, transfers: Transfers, signal?: CancelSignal): Run {
@@ -165,12 +165,12 @@ function advanceAll(run: Run, signal: CancelSignal | undefined): void {
   // A stack of the stages to look at; a stage is on it once at most.
   const awake = Int32Array.from({ length: stages }, (_, stage) => stages - 1 - stage);
   let awakeCount = stages;
-  let rowsToLook = rowsBetweenLooks;
+  let rowsToPoll = rowsBetweenPolls;
   while (awakeCount > 0) {
     const stage = awake[--awakeCount] ?? 0;
     const done = rowStart[stage + 1] ?? 0;
     const from = next[stage] ?? 0;
-    const stop = Math.min(done, from + rowsBetweenLooks);
+    const stop = Math.min(done, from + rowsBetweenPolls);
     let free = freeMs[stage] ?? 0;
     let missing = nothing;
     let row = from;
@@ -248,15 +248,15 @@ function advanceAll(run: Run, signal: CancelSignal | undefined): void {
     freeMs[stage] = free;
     waitsFor[stage] = missing;
     if (missing === nothing && row < done) awake[awakeCount++] = stage;
-    rowsToLook -= row - from;
-    if (rowsToLook > 0) continue;
-    rowsToLook = rowsBetweenLooks;
+    rowsToPoll -= row - from;
+    if (rowsToPoll > 0) continue;
+    rowsToPoll = rowsBetweenPolls;
     throwIfCancelled(signal);
   }
 }
 
 /** Where each stage stands that has not run all of its operations. */
-export function stuckOf({ schedule, next, waitsFor }: Run): Stuck[] {
+export function deadlockedStages({ schedule, next, waitsFor }: Run): DeadlockedStage[] {
   const { rowStart, kind, chunk, unit, units } = schedule;
   const waiting = Array.from(next, (row, stage) => ({ stage, row, result: waitsFor[stage] ?? nothing })).filter(
     ({ stage, row }) => row < (rowStart[stage + 1] ?? 0),

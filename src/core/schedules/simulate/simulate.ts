@@ -1,9 +1,9 @@
 import type { Durations, Transfers } from './transfers';
 import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { requireComplete } from './complete';
-import { runAll, stuckOf } from './run';
+import { runAll, deadlockedStages } from './run';
 import type { Schedule, Timeline } from '../schedule';
-import { stuckError, type Stuck } from './deadlock';
+import { deadlockError, type DeadlockedStage } from './deadlock';
 
 /** Durations where backward is not split. */
 export function wholeBackward(forwardMs: Float64Array, backwardMs: Float64Array): Durations {
@@ -23,26 +23,26 @@ export function noTransfers(units: number): Transfers {
  *
  * An overlapped pair starts when both can, and what both hand on is there when the pair ends. Linear in the number of operations.
  * @throws ExpectedError `schedule-incomplete` when operations are missing, double or on the wrong stage; `schedule-stuck` when the orders of the stages wait for each other, naming the
- * operation each stage is stuck at; CancelledError. RangeError when a column of times is too short.
+ * operation that each stage waits at; CancelledError. RangeError when a column of times is too short.
  */
 export function simulate(schedule: Schedule, durations: Durations, transfers: Transfers, signal?: CancelSignal): Timeline {
   requireComplete(schedule);
   throwIfCancelled(signal);
   const run = runAll(schedule, durations, transfers, signal);
-  const stuck = stuckOf(run);
-  if (stuck.length > 0) throw stuckError(schedule, stuck);
+  const deadlocked = deadlockedStages(run);
+  if (deadlocked.length > 0) throw deadlockError(schedule, deadlocked);
   const { startMs, endMs, arrivalMs, freeMs } = run;
   const makespanMs = freeMs.reduce((latest, ms) => Math.max(latest, ms), 0);
   return { ...schedule, startMs, endMs, arrivalMs, makespanMs };
 }
 
 /**
- * The operation that each stage is stuck at when the orders of the stages wait for each other, and what it waits for; empty when the schedule can run.
+ * Where each stage waits in a deadlock, and what for; empty when the schedule can run.
  * @throws ExpectedError `schedule-incomplete` as `simulate`.
  */
-export function stuckAt(schedule: Schedule): Stuck[] {
+export function deadlockedAt(schedule: Schedule): DeadlockedStage[] {
   requireComplete(schedule);
   const none = new Float64Array(schedule.stageOfChunk.length * schedule.units.length);
   const durations = { forwardMs: none, backwardInputMs: none, backwardWeightMs: none };
-  return stuckOf(runAll(schedule, durations, noTransfers(schedule.units.length)));
+  return deadlockedStages(runAll(schedule, durations, noTransfers(schedule.units.length)));
 }

@@ -23,7 +23,7 @@ export interface Effort {
 const patience = 0.4;
 
 /** Moves between two looks at the signal: a millisecond or so. */
-const movesBetweenLooks = 256;
+const movesBetweenPolls = 256;
 
 /**
  * Moves single steps of a longest path within their stage, and keeps what makes the longest span no longer, at first also what makes it a little longer (simulated annealing on the neighbourhood
@@ -44,7 +44,7 @@ export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toler
   let left = work;
   let until = work - patience * work;
   for (let moves = 0; left > until && best.spanMs > enoughMs; moves++) {
-    if (moves % movesBetweenLooks === 0) throwIfCancelled(pipeline.problem.signal);
+    if (moves % movesBetweenPolls === 0) throwIfCancelled(pipeline.problem.signal);
     const step = path[Math.floor(random() * steps)] ?? 0;
     const stage = Math.floor(step / length);
     const to = step + distance(random, length);

@@ -143,6 +143,6 @@ describe('a search with measured times', () => {
     };
     const looks = whatIfs(problem, searchLayouts(problem));
     assert.ok(!looks.some(({ change }) => change.includes('issued')));
-    for (const plan of looks.map(({ look }) => look().plan)) assert.ok(plan === null || plan.point.layout.tensor === 2);
+    for (const plan of looks.map(({ searchAgain: look }) => look().plan)) assert.ok(plan === null || plan.point.layout.tensor === 2);
   });
 });

@@ -142,7 +142,7 @@ describe('layout search', () => {
   it('says what would help, the most helpful first', () => {
     const tight = problem(['pipeline', 'data', 'microBatch'], { cluster: withMemory(14 * 2 ** 30) });
     const found = searchLayouts(tight);
-    const improvements = mostHelpful(whatIfs(tight, found).map(({ look }) => look()));
+    const improvements = mostHelpful(whatIfs(tight, found).map(({ searchAgain: look }) => look()));
     const gains = improvements.map(({ speedup }) => speedup);
     assert.deepEqual(
       gains,

@@ -8,7 +8,7 @@ import { keyValueBytes, layerOperations, savedBytes } from '../../../../src/core
 import type { MemoryInputs } from '../../../../src/core/memory-model/memory-inputs';
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { memoryParts } from '../../../../src/core/memory-model/profile';
-import { stageShapes } from '../../../../src/core/partition/stages';
+import { evenStageContents } from '../../../../src/core/partition/stages';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
 import { unitsOf, type Schedule } from '../../../../src/core/schedules/schedule';
 import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
@@ -161,7 +161,7 @@ describe('peak memory', () => {
     training: { sequenceLength: 4096, attention: 'flash', dropout: false, fusedCrossEntropy: true, sequenceParallel: true },
     layout: { tensor: 8, pipeline: 4 },
   });
-  const shapes = stageShapes(8, 4);
+  const shapes = evenStageContents(8, 4);
   const profileOf = (name: 'TeraPipe' | 'GPipe' | '1F1B', tokens: readonly number[]) =>
     countMemory(inputs, generateSchedule(name, problemOf(chunks(8, tokens), 4)), shapes, 80 * 2 ** 30);
 
@@ -196,7 +196,7 @@ describe('peak memory', () => {
       const interleaved = request('A100-80GB', gpt(layers, 1024, 16, 0), { training: {}, layout });
       const scheme = chunks(rounds * stages, [2048]);
       const activations = (schedule: Schedule): number[] =>
-        countMemory(interleaved, schedule, stageShapes(layers, schedule.stageOfChunk.length), 2 ** 40).stages.map(
+        countMemory(interleaved, schedule, evenStageContents(layers, schedule.stageOfChunk.length), 2 ** 40).stages.map(
           ({ parts }) => parts.activations,
         );
       const counted = activations(generateSchedule('Interleaved1F1B', problemOf(scheme, stages, virtualStages)));
@@ -215,7 +215,7 @@ describe('peak memory', () => {
       8,
       Array.from({ length: each }, () => 2048 / each),
     );
-    const { parts } = countMemory(flash, generateSchedule('Seq1F1B', problemOf(scheme, 4)), stageShapes(4, 4), 2 ** 40).stages[0]!;
+    const { parts } = countMemory(flash, generateSchedule('Seq1F1B', problemOf(scheme, 4)), evenStageContents(4, 4), 2 ** 40).stages[0]!;
     const keysValues = keyValueBytes(flash, 2048);
     assert.equal(parts.activations, (savedBytes(flash, middle, whole, false).activations * (each + 3)) / each);
     assert.equal(parts.keysValues, (keysValues * (each + 3)) / each + keysValues);

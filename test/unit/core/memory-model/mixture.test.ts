@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { layerOperations, savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { staticBytes } from '../../../../src/core/memory-model/static';
-import { stageShapes } from '../../../../src/core/partition/stages';
+import { evenStageContents } from '../../../../src/core/partition/stages';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
 import { deepseek, llama3, request } from '../../../golden/requests';
 
@@ -17,7 +17,7 @@ const training = {
   sequenceLength: 4096,
 } as const;
 const at = (layout: object, changed: object = {}) => request('B200', deepseek(2, 4), { training: { ...training, ...changed }, layout });
-const [first, last] = stageShapes(4, 2, deepseek(2, 4));
+const [first, last] = evenStageContents(4, 2, deepseek(2, 4));
 
 describe('memory of a mixture with latent attention', () => {
   it('saves compressed tensors, projected queries, keys and values, the output, and for every visit its row and its network', () => {
@@ -71,6 +71,6 @@ describe('memory of a mixture with latent attention', () => {
       stages.map(({ peakOperation }) => peakOperation),
       ['expert combination', 'expert combination'],
     );
-    for (const { peakBytes, reservedBytes, cardBytes } of stages) assert.ok(peakBytes < reservedBytes && reservedBytes < cardBytes);
+    for (const { peakBytes, reservedBytes, inUseBytes } of stages) assert.ok(peakBytes < reservedBytes && reservedBytes < inUseBytes);
   });
 });

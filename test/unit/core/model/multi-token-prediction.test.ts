@@ -9,7 +9,7 @@ import type { ModelSpec } from '../../../../src/core/spec/model';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { stageShapes } from '../../../../src/core/partition/stages';
+import { evenStageContents } from '../../../../src/core/partition/stages';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
 import { deepseek, llama3, request } from '../../../golden/requests';
@@ -51,7 +51,7 @@ describe('layers of multi-token prediction', () => {
       { feedForward: 'experts', window: null },
     ] as const;
     const model = with_({ ...deepseek(3, 2), layerKinds: kinds }, 2);
-    const [first, last] = stageShapes(2, 2, model);
+    const [first, last] = evenStageContents(2, 2, model);
     assert.equal(first?.layers, 1);
     assert.deepEqual(last, { layers: 3, first: false, last: true, groups: [{ kind: kinds[1], layers: 3 }] });
     const dense = withFurtherLayers(model, { layers: 1, last: true, groups: [{ kind: kinds[0], layers: 1 }] });
@@ -64,7 +64,7 @@ describe('layers of multi-token prediction', () => {
   it('take a layer, a projection and a pass of the head each, on the last stage', () => {
     const ms = (mtpLayers: number, stage: number): number => {
       const inputs = planned(mtpLayers);
-      const shape = stageShapes(8, 4, inputs.model)[stage]!;
+      const shape = evenStageContents(8, 4, inputs.model)[stage]!;
       return stageCost(inputs, shape.layers, shape)(1, 4096, 0).forwardMs;
     };
     assert.equal(ms(1, 0), ms(0, 0));
@@ -79,7 +79,7 @@ describe('layers of multi-token prediction', () => {
   it('hold their parameters, a copy of the embedding, and logits once more', () => {
     const at = (mtpLayers: number) => {
       const inputs = planned(mtpLayers);
-      return { inputs, shape: stageShapes(8, 4, inputs.model)[3]! };
+      return { inputs, shape: evenStageContents(8, 4, inputs.model)[3]! };
     };
     const weights = (mtpLayers: number): number => {
       const { inputs, shape } = at(mtpLayers);
@@ -92,14 +92,14 @@ describe('layers of multi-token prediction', () => {
     const schedule = generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [4096] }], 4, 1));
     const logits = (mtpLayers: number): number => {
       const { inputs } = at(mtpLayers);
-      return countMemory(inputs, schedule, stageShapes(8, 4, inputs.model), 2 ** 40).chunks[3]!.alike[0]!.logits;
+      return countMemory(inputs, schedule, evenStageContents(8, 4, inputs.model), 2 ** 40).chunks[3]!.alike[0]!.logits;
     };
     assert.equal(logits(2), 3 * logits(0));
   });
 
   it('keep for their weight gradients a pass of the head and a projection each', () => {
     const unit = { microBatch: 0, slice: 0, batch: 1, tokens: 4096, context: 0 };
-    const last = stageShapes(8, 4).at(-1)!;
+    const last = evenStageContents(8, 4).at(-1)!;
     const kept = (depths: number) => keptForWeights(planned(depths), last, unit).head;
     const { hidden: h, vocab } = llama3('70b', 8);
     assert.equal(kept(2) - kept(0), 2 * 2 * 4096 * (h + vocab / 2 + 2 * h + h / 2));

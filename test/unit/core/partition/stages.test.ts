@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { ExpectedError } from '../../../../src/core/errors';
-import { stageShapesOf } from '../../../../src/core/memory-model/count';
+import { stageContentsOf } from '../../../../src/core/memory-model/count';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import { predict } from '../../../../src/core/planner/predict';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { chunksOf, kindFor } from '../../../../src/core/partition/scheduling';
-import { cutShapes, dealtToChunks, stageShapes } from '../../../../src/core/partition/stages';
+import { cutContents, dealtToChunks, evenStageContents } from '../../../../src/core/partition/stages';
 import { placeChunks } from '../../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
 import { deepseek, gpt, request } from '../../../golden/requests';
@@ -26,7 +26,7 @@ describe('layers of chunks', () => {
   it('make up what a stage has, of which kinds too, wherever they lie', () => {
     const stageOfChunk = looped(2, 2);
     const model = deepseek(2, 6);
-    const [first, last] = stageShapesOf(2, stageOfChunk, cutShapes(dealtToChunks([3, 3], stageOfChunk), model));
+    const [first, last] = stageContentsOf(2, stageOfChunk, cutContents(dealtToChunks([3, 3], stageOfChunk), model));
     assert.deepEqual(
       first!.groups!.map(({ kind, layers }) => [kind.feedForward, layers]),
       [
@@ -46,9 +46,9 @@ describe('layers of chunks', () => {
 
   it('leave a chunk to the embedding and one to the head where so many virtual stages are asked for', () => {
     const inputs = request('B200', gpt(6, 1024, 16, 50304), { training: {}, layout: { pipeline: 2, virtualStages: 4 } });
-    const { shapes } = chunksOf(inputs, kindFor('1F1B', inputs.layout));
+    const { chunkContents } = chunksOf(inputs, kindFor('1F1B', inputs.layout));
     assert.deepEqual(
-      shapes.map(({ layers }) => layers),
+      chunkContents.map(({ layers }) => layers),
       [0, 1, 1, 1, 1, 1, 1, 0],
     );
     const without = { ...inputs, model: { ...inputs.model, vocab: 0 } };
@@ -64,7 +64,7 @@ describe('layers of chunks', () => {
     const uneven = { ...even, layout: { ...even.layout, stageLayers: [2, 6] } };
     const [a, b] = predict(pipelineOf(uneven), spec).busyMs;
     assert.ok(Math.abs(b! / a! - 3) < 1e-9);
-    assert.deepEqual(stageShapes(8, 2), cutShapes([4, 4]));
+    assert.deepEqual(evenStageContents(8, 2), cutContents([4, 4]));
   });
 });
 

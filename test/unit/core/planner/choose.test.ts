@@ -20,7 +20,7 @@ const scheduleOf: Readonly<Partial<Record<CandidateId, ScheduleName>>> = {
 
 function candidate(id: CandidateId, iterationMs: number, peakBytes: number): Candidate {
   const schedule = scheduleOf[id] ?? (id as ScheduleName);
-  const memory = { stages: [{ stage: 0, peakBytes, cardBytes: peakBytes, capacityBytes: usable }] };
+  const memory = { stages: [{ stage: 0, peakBytes, inUseBytes: peakBytes, capacityBytes: usable }] };
   return { id, name: id, schedule, iterationMs, memory, fits: peakBytes <= usable } as unknown as Candidate;
 }
 

@@ -19,7 +19,7 @@ import type { Layout, PlanRequest, TrainingSpec } from '../../../../src/core/spe
 import { stackCut, stacksText } from '../../../../src/core/partition/stack-cut';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { searchKeys } from '../../../../src/core/layout-search/search-problem';
-import { cutShapes } from '../../../../src/core/partition/stages';
+import { cutContents } from '../../../../src/core/partition/stages';
 import { unlikeOneLayer } from '../../../../src/core/slice-times/shape';
 import { request } from '../../../golden/requests';
 import { load } from '../formats/files';
@@ -34,7 +34,7 @@ function asked(model: ModelSpec, layout: Partial<Layout>, training: Partial<Trai
 
 function stagesOf(wanted: PlanRequest) {
   const cut = wanted.layout.stageLayers ?? stackCut(wanted.model, wanted.training, wanted.layout.pipeline);
-  return cutShapes(cut, wanted.model);
+  return cutContents(cut, wanted.model);
 }
 
 const unit = { microBatch: 0, slice: 0, batch: 2, tokens: 512, context: 0 };

@@ -3,7 +3,7 @@ import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { megatronBoundary } from '../../../../src/core/time-model/stage-time';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
-import { stageShapes } from '../../../../src/core/partition/stages';
+import { evenStageContents } from '../../../../src/core/partition/stages';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { scheduleNames } from '../../../../src/core/schedules/registry';
 import { namedSchedules, otherSchedules } from '../../../../src/core/spec/schedule-names';
@@ -267,19 +267,19 @@ describe('plan', () => {
 describe('layers of stages', () => {
   it('are equal where they can be', () => {
     assert.deepEqual(
-      stageShapes(96, 4).map(({ layers }) => layers),
+      evenStageContents(96, 4).map(({ layers }) => layers),
       [24, 24, 24, 24],
     );
   });
 
   it('are lighter at the ends where they cannot', () => {
     assert.deepEqual(
-      stageShapes(14, 4).map(({ layers }) => layers),
+      evenStageContents(14, 4).map(({ layers }) => layers),
       [3, 4, 4, 3],
     );
   });
 
   it('mark both ends on a single stage', () => {
-    assert.deepEqual(stageShapes(3, 1), [{ layers: 3, first: true, last: true }]);
+    assert.deepEqual(evenStageContents(3, 1), [{ layers: 3, first: true, last: true }]);
   });
 });

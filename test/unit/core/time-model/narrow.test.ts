@@ -17,7 +17,7 @@ function llama(changed: Partial<TrainingSpec> = {}, tensor = 1): PlanRequest {
 
 function layerSavedBytesOf(inputs: PlanRequest, tokens: number): number {
   const unit = { microBatch: 0, slice: 0, batch: 1, tokens, context: 0 };
-  return layerKeptBytes(inputs, unit, { kind: usualKind(inputs.model), whole: false, together: 1, inputs: 1, away: false });
+  return layerKeptBytes(inputs, unit, { kind: usualKind(inputs.model), whole: false, groupSize: 1, inputs: 1, offloaded: false });
 }
 
 const narrow: readonly NarrowFormat[] = ['fp8', 'nvfp4'];

@@ -12,9 +12,15 @@ describe('saved view', () => {
       viewport: { startMs: 1, endMs: 2, rowPx: 5, scrollPx: 0 },
       selection: { type: 'operation' as const, chunk: 3, kind: 1 as const, unit: 7 },
       stage: 4,
-      comparedLook: { viewport: { startMs: 3, endMs: 9, rowPx: 8, scrollPx: 4 }, pass: null, stage: 2 },
+      comparisonSettings: { viewport: { startMs: 3, endMs: 9, rowPx: 8, scrollPx: 4 }, pass: null, stage: 2 },
     };
     assert.deepEqual(readViewState(JSON.parse(JSON.stringify({ document: 'x', ...state }))), state);
+  });
+
+  it('comes back from the names that older versions saved', () => {
+    const { layoutSettings, comparisonSettings } = readViewState({ layoutLook: { by: 'memory' }, comparedLook: { stage: 2 } });
+    assert.equal(layoutSettings.by, 'memory');
+    assert.equal(comparisonSettings.stage, 2);
   });
 
   it('falls back field by field when something else was saved', () => {
@@ -29,7 +35,7 @@ describe('saved view', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         assert.ok(readViewState(value).tab);
-        assert.ok(readViewState({ viewport: value, selection: value, stage: value, comparedLook: value }).tab);
+        assert.ok(readViewState({ viewport: value, selection: value, stage: value, comparisonSettings: value }).tab);
       }),
       { seed: 11 },
     );

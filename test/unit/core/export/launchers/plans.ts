@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
-import { stageShapes } from '../../../../../src/core/partition/stages';
+import { evenStageContents } from '../../../../../src/core/partition/stages';
 
 /** A small Llama on one node, with what is given instead. */
 export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: number } = {}): LaunchSettings {
@@ -38,7 +38,7 @@ export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: 
     expert: 1,
     expertTensor: null,
     virtualStages,
-    stageLayers: stageShapes(layers, pipeline * virtualStages).map((stage) => stage.layers),
+    stageLayers: evenStageContents(layers, pipeline * virtualStages).map((stage) => stage.layers),
     sequenceLength: 4096,
     microBatch: 1,
     globalBatch: 64,

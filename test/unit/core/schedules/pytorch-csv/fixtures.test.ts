@@ -45,20 +45,20 @@ describe('schedules of PyTorch', () => {
   }
 
   it('those with the warm-up of plain 1F1B on slices are refused at the stuck cell of every rank', () => {
-    const stuckAt = (file: string) => {
+    const deadlockAt = (file: string) => {
       const text = readFileSync(path.join(folder, file), 'utf8');
       const { problems, schedule } = readScheduleCsv(text, file);
       assert.equal(schedule, null);
       return problems.map(({ code, row, column, range }) => `${code} ${row ?? ''} ${column ?? ''} ${text.slice(range.start, range.end)}`);
     };
     // PyTorch stops at rank 1, step 3 of the one, and at rank 3, step 1 of the other.
-    assert.deepEqual(stuckAt('bad_Seq1F1B_plainwarmup_pp4_seq2_s4.csv'), [
+    assert.deepEqual(deadlockAt('bad_Seq1F1B_plainwarmup_pp4_seq2_s4.csv'), [
       'order 1 3 1B3',
       'order 2 2 2B3',
       'order 3 1 3B3',
       'deadlock 0 4 0B3',
     ]);
-    assert.deepEqual(stuckAt('bad_Seq1F1B_plainwarmup_pp4_seq4_s2.csv'), [
+    assert.deepEqual(deadlockAt('bad_Seq1F1B_plainwarmup_pp4_seq4_s2.csv'), [
       'order 3 1 3B1',
       'deadlock 0 4 0B1',
       'deadlock 1 3 1B1',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { busyTimes, gapsOf, idleTimes } from '../../../../../src/core/schedules/simulate/idle';
 import { generateSchedule, problemOf } from '../../../../../src/core/schedules/registry';
 import { operationKind, type Schedule } from '../../../../../src/core/schedules/schedule';
-import { noTransfers, simulate, stuckAt, wholeBackward } from '../../../../../src/core/schedules/simulate/simulate';
+import { noTransfers, simulate, deadlockedAt, wholeBackward } from '../../../../../src/core/schedules/simulate/simulate';
 import type { Durations } from '../../../../../src/core/schedules/simulate/transfers';
 import type { Scheme } from '../../../../../src/core/spec/scheme';
 
@@ -80,11 +80,11 @@ describe('slices', () => {
   };
 
   it('go forward only after the earlier ones', () => {
-    assert.deepEqual(stuckAt(swapped(0, 1)), [{ stage: 0, row: 0, waitsFor: 1 }]);
+    assert.deepEqual(deadlockedAt(swapped(0, 1)), [{ stage: 0, row: 0, waitsFor: 1 }]);
   });
 
   it('go backward only after the later ones', () => {
-    assert.deepEqual(stuckAt(swapped(2, 3)), [{ stage: 0, row: 2, waitsFor: 3 }]);
+    assert.deepEqual(deadlockedAt(swapped(2, 3)), [{ stage: 0, row: 2, waitsFor: 3 }]);
   });
 });
 
