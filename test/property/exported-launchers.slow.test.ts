@@ -4,7 +4,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { readDeepSpeed } from '../../src/core/formats/deepspeed/reader';
 import type { LauncherReader } from '../../src/core/formats/facts';
-import { loadRun } from '../../src/core/formats/load';
+import { loadRun } from '../load-run';
 import { readTorchTitan } from '../../src/core/formats/torchtitan/reader';
 import { yamlReaders } from '../../src/core/formats/yaml';
 import { ExpectedError } from '../../src/core/errors';

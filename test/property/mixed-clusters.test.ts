@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { gpusOfGroup } from '../../src/core/cluster/groups';
-import { loadRun } from '../../src/core/formats/load';
+import { loadRun } from '../load-run';
 import { ExpectedError } from '../../src/core/errors';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { makePlan } from '../../src/core/planner/make-plan';

@@ -46,7 +46,10 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'findings: `table` lists the rules, `checks/` holds them by theme, `launchers/` what else a launcher is told, `plan/` what a plan tells and how to mend it',
     imports: ['spec', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
   },
-  load: { about: "joins a launcher's file with its model config and its findings", imports: ['formats', 'rules'] },
+  load: {
+    about: "the one door for files: recognises a format, reads it once, joins a launcher's file with its model config and its findings",
+    imports: ['spec', 'slice-times', 'formats', 'rules'],
+  },
   compare: {
     about: 'a plan against another plan, a trace or step times',
     imports: ['spec', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner'],

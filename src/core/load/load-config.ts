@@ -5,18 +5,16 @@ import { aboutModel, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel 
 import { megatronDefaults } from '../formats/megatron/megatron-defaults';
 import { isHybrid } from '../formats/hybrid';
 import { runOfLauncher } from '../formats/launcher-run';
-import { loadRun, titleOf } from '../formats/load';
+import { titleOf } from '../formats/title';
 import { namedModelOf } from '../formats/named-models';
-import { recognise } from '../formats/registry';
 import type { ReadReferenced, Run } from '../formats/run';
-import type { ConfigFormat } from '../formats/config-format';
-import { readTerapipe } from '../formats/terapipe/terapipe';
+import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
 import { crossFindings } from '../rules/launchers/cross-findings';
 import { launchFindings } from '../rules/launch-findings';
 import { scheduleCsvFindings } from '../rules/launchers/schedule-csv';
-import { configError } from '../formats/errors';
 import { startOf } from '../formats/json-document';
-import { hasLauncherEnding, isLauncher, readerOf, recogniseNamedConfig } from './readers';
+import { loadTerapipe } from './load-terapipe';
+import { isLauncher, readerOf, recognise, recogniseNamedConfig, unknownFormat } from './readers';
 import { withStageLayers } from '../rules/launchers/stage-layers';
 
 /** How the terminal or VS Code reads further files. */
@@ -40,19 +38,9 @@ export interface LoadedConfig {
   readonly findings: readonly Finding[];
 }
 
-/** What there is to say about a terapipe.json by itself, whatever it refers to; nothing where it cannot be read. */
-function ownRemarks(file: string, text: string): readonly Finding[] {
-  try {
-    return readTerapipe(file, text).remarks;
-  } catch (error) {
-    if (error instanceof ExpectedError) return [];
-    throw error;
-  }
-}
-
 /**
  * Reads a config or launcher with what it refers to, and the model config of the same run: the one that it names, else the config.json beside it.
- * @throws ExpectedError, placed: as `loadRun` and the readers of launchers.
+ * @throws ExpectedError, placed: as the reader of its format; `config-unknown-format`; `config-cycle` and the errors of `read` at the value that names the file.
  */
 export async function loadConfig(
   file: string,
@@ -61,39 +49,52 @@ export async function loadConfig(
   options: { readonly withProfile?: boolean } = {},
 ): Promise<LoadedConfig> {
   const format = recogniseNamedConfig(file, text);
-  if (format === null && !/\.jsonc?$/i.test(file) && hasLauncherEnding(file))
-    throw configError(
-      'config-unknown-format',
-      'This is no launcher that TeraPipe reads',
-      'name a Megatron-LM script or YAML, a NeMo, Megatron-Bridge or GPT-NeoX YAML, a TorchTitan TOML, or a DeepSpeed JSON',
-      startOf(file),
-    );
-  if (format === null || !isLauncher(format)) {
-    try {
-      const run = await loadRun(file, text, host.read, options);
-      return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };
-    } catch (error) {
-      const findings = format === 'terapipe' && error instanceof ExpectedError ? ownRemarks(file, text) : [];
-      if (!(error instanceof ExpectedError) || findings.length === 0) throw error;
-      return { format: 'terapipe', launcher: null, model: null, run: null, noRun: error, findings };
-    }
-  }
-  const launcher = (await readerOf(format, host.shell))(file, text);
-  const joined = await joinedModel(launcher, host.read);
+  if (format === null) throw unknownFormat(file, text);
+  if (isLauncher(format)) return loadLauncher((await readerOf(format, host.shell))(file, text), format, host.read);
+  const alone = { format, launcher: null, model: null, findings: [] };
+  if (format === 'huggingface') return { ...alone, run: runOfHuggingFace(readHuggingFace(file, text)), noRun: null };
+  const loaded = await loadTerapipe(file, text, host.read, options);
+  if (loaded.run !== null) return { ...alone, run: loaded.run, noRun: null };
+  if (loaded.remarks.length === 0) throw loaded.noRun;
+  return { ...alone, run: null, noRun: loaded.noRun, findings: loaded.remarks };
+}
+
+/** A model config alone: nothing but the model is given. */
+function runOfHuggingFace(config: HuggingFaceModel): Run {
+  const { document, model, remarks } = config;
+  const { file, text } = document;
+  return {
+    file,
+    files: [file],
+    format: 'huggingface',
+    title: titleOf(file),
+    place: model.modelType.source.kind === 'file' ? model.modelType.source.place : startOf(file),
+    model,
+    training: {},
+    layout: {},
+    constants: {},
+    ...aboutModel(config),
+    remarks,
+    texts: new Map([[file, text]]),
+  };
+}
+
+async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read: ReadReferenced): Promise<LoadedConfig> {
+  const joined = await joinedModel(launcher, read);
   const named = joined === null ? namedModelOf(launcher) : null;
   const { run, noRun } = runOf(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
-  const cross = joined === null ? [] : crossFindings(launcher, joined.facts);
+  const facts = joined === null ? null : factsOfHuggingFace(joined.config);
   const remarks = run === null ? launcher.remarks : launcher.remarks.filter(({ code }) => code !== 'sizes-unknown');
   return {
     format,
     launcher,
-    model: joined?.facts ?? null,
+    model: facts,
     run,
     noRun,
     findings: [
       ...launchFindings(launcher),
-      ...cross,
-      ...(await csvFindings(launcher, host.read)),
+      ...(facts === null ? [] : crossFindings(launcher, facts)),
+      ...(await csvFindings(launcher, read)),
       ...remarks,
       ...(named === null ? [] : [named.remark]),
     ],
@@ -119,10 +120,7 @@ interface Joined {
 }
 
 /** The model config that the launcher names, or the one in its folder. One that cannot be read is passed over: a path on the cluster is seldom one here. */
-async function joinedModel(
-  { file, modelFiles }: LauncherFile,
-  read: ReadReferenced,
-): Promise<(Joined & { readonly facts: LauncherFile }) | null> {
+async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferenced): Promise<Joined | null> {
   // A launcher may name the model's folder.
   const named = modelFiles.flatMap(({ value }) => (/\.json$/i.test(value) ? [value] : [`${value.replace(/\/$/, '')}/config.json`]));
   for (const path of [...named, 'config.json']) {
@@ -130,7 +128,7 @@ async function joinedModel(
       const { file: found, text } = await read(file, path);
       if (recognise(found, text) !== 'huggingface') continue;
       const config = readHuggingFace(found, text);
-      return { config, texts: new Map([[found, config.document.text]]), facts: factsOfHuggingFace(found, text) };
+      return { config, texts: new Map([[found, config.document.text]]) };
     } catch (error) {
       if (!(error instanceof ExpectedError)) throw error;
     }

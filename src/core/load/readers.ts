@@ -1,13 +1,16 @@
-import { topLevelKeys } from '../formats/json-document';
+import { configError } from '../formats/errors';
+import { parseDocument, placeOf, startOf, topLevelKeys } from '../formats/json-document';
 import { isDeepSpeed } from '../formats/deepspeed/recognise';
 import { readDeepSpeed } from '../formats/deepspeed/reader';
 import type { LauncherReader } from '../formats/facts';
-import { recognise, recogniseNamed } from '../formats/registry';
+import { rootKeys } from '../formats/terapipe/terapipe';
 import type { LauncherFormat, ConfigFormat } from '../formats/config-format';
 import { isMegatronShell, mentionsMegatron } from '../formats/shell/recognise';
 import { isTorchTitan } from '../formats/torchtitan/recognise';
 import { readTorchTitan } from '../formats/torchtitan/reader';
 import { recogniseYaml, yamlReaders } from '../formats/yaml';
+
+type JsonFormat = 'huggingface' | 'terapipe';
 
 const shellEnding = /\.(sh|bash|slurm|sbatch|args)$/i;
 
@@ -63,4 +66,60 @@ export async function readerOf(format: LauncherFormat, shell: () => Promise<Laun
     case 'gpt-neox':
       return yamlReaders[format];
   }
+}
+
+/**
+ * Which format a file is, by its name (`terapipe.json`, `*.terapipe.json`) or its top-level keys; null for anything else. One scan, no parse: works on
+ * broken files too.
+ */
+export function recognise(file: string, text: string): JsonFormat | null {
+  if (/(^|[/\\.])terapipe\.jsonc?$/i.test(file)) return 'terapipe';
+  const keys = topLevelKeys(text);
+  if (isHuggingFace(keys)) return 'huggingface';
+  const others = rootKeys.filter((key) => key !== '$schema' && key !== 'model' && keys.has(key));
+  return keys.has('model') && others.length > 0 && others.length + 1 >= keys.size / 2 ? 'terapipe' : null;
+}
+
+/** As `recognise`, for a file that the user named: a lone `model` is enough. */
+function recogniseNamed(file: string, text: string): JsonFormat | null {
+  return recognise(file, text) ?? (topLevelKeys(text).has('model') ? 'terapipe' : null);
+}
+
+/**
+ * The format of a file that a config names as its model.
+ * @throws ExpectedError `config-unknown-format`, or what is wrong with it as JSON; placed.
+ */
+export function recogniseModel(file: string, text: string): JsonFormat {
+  const format = recogniseNamed(file, text);
+  if (format === null) throw unknownModel(file, text);
+  return format;
+}
+
+function isHuggingFace(keys: ReadonlySet<string>): boolean {
+  const sized = (keys.has('hidden_size') && keys.has('num_hidden_layers')) || (keys.has('n_embd') && keys.has('n_layer'));
+  return sized || (keys.has('model_type') && !keys.has('model'));
+}
+
+/** The reason why nothing was recognised of a file that the user named. */
+export function unknownFormat(file: string, text: string): Error {
+  if (!/\.jsonc?$/i.test(file) && hasLauncherEnding(file))
+    return configError(
+      'config-unknown-format',
+      'This is no launcher that TeraPipe reads',
+      'name a Megatron-LM script or YAML, a NeMo, Megatron-Bridge or GPT-NeoX YAML, a TorchTitan TOML, or a DeepSpeed JSON',
+      startOf(file),
+    );
+  return unknownModel(file, text);
+}
+
+/** The same of a file that is to be JSON: it is none at all, or JSON of something else. */
+function unknownModel(file: string, text: string): Error {
+  const document = parseDocument(file, text, 'jsonc');
+  const { offset } = document.root;
+  return configError(
+    'config-unknown-format',
+    'This is neither a HuggingFace config.json nor a terapipe.json',
+    'name a file with model_type, or one with "model"',
+    { ...placeOf(document, document.root), range: { start: offset, end: offset + 1 } },
+  );
 }

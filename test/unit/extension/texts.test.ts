@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parse } from 'jsonc-parser';
 import { describe, it } from 'mocha';
 import { changeJson } from '../../../src/core/formats/terapipe/change-json';
-import { loadRun } from '../../../src/core/formats/load';
+import { loadRun } from '../../load-run';
 import { ExpectedError } from '../../../src/core/errors';
 import { chosenOf } from '../../../src/core/planner/plan';
 import { plainClusterChanges } from '../../../src/extension/sessions/cluster-changes';

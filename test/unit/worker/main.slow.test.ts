@@ -9,7 +9,7 @@ import type { ExpectedError } from '../../../src/core/errors';
 import { chromeTrace } from '../../../src/core/export/chrome-trace';
 import { chosenOf } from '../../../src/core/planner/plan';
 import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedule-file';
-import { loadRun } from '../../../src/core/formats/load';
+import { loadRun } from '../../load-run';
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../src/core/resolve/resolve';
 import { makePlan } from '../../../src/core/planner/make-plan';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { loadRun } from '../../../src/core/formats/load';
+import { loadRun } from '../../load-run';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import type { Candidate, CandidateId, Plan } from '../../../src/core/planner/plan';
 import { resolveRun } from '../../../src/core/resolve/resolve';

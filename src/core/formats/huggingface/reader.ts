@@ -72,18 +72,15 @@ export function aboutModel({
   return { facts, traits, unsaid, ...(unplanned === null ? {} : { unplanned }), ...(encoder === null ? {} : { encoder }) };
 }
 
-/**
- * The same as facts, for joining with a launcher that trains this model. Facts from defaults of the class say so in their source.
- * @throws ExpectedError as `readHuggingFace`.
- */
-export function factsOfHuggingFace(file: string, text: string): LauncherFile {
-  const { document, facts, remarks } = readHuggingFace(file, text);
+/** The same as facts, for joining with a launcher that trains this model. Facts from defaults of the class say so in their source. */
+export function factsOfHuggingFace({ document, facts, remarks }: HuggingFaceModel): LauncherFile {
+  const { file, text, root } = document;
   const first = Object.values(facts).flatMap(({ source }) => (source.kind === 'file' ? [source.place] : []))[0];
   return {
     file,
     format: 'huggingface',
-    text: document.text,
-    place: first ?? { file, range: { start: document.root.offset, end: document.root.offset + 1 } },
+    text,
+    place: first ?? { file, range: { start: root.offset, end: root.offset + 1 } },
     facts,
     remarks,
     modelFiles: [],

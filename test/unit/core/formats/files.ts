@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ExpectedError } from '../../../../src/core/errors';
 import { configError } from '../../../../src/core/formats/errors';
-import { loadRun } from '../../../../src/core/formats/load';
+import { loadRun } from '../../../load-run';
 import type { ReadReferenced, Run } from '../../../../src/core/formats/run';
 
 export const fixtures = path.join(import.meta.dirname, '../../../fixtures/configs');

@@ -234,7 +234,7 @@ describe('families of HuggingFace configs', () => {
 
   it('give facts with their places for joining with a launcher', () => {
     const text = JSON.stringify({ model_type: 'llama', num_hidden_layers: 8, num_key_value_heads: 2 }, null, 2);
-    const launcher = factsOfHuggingFace('config.json', text);
+    const launcher = factsOfHuggingFace(readHuggingFace('config.json', text));
     const { kvHeads, layers, heads } = launcher.facts;
     assert.deepEqual([launcher.format, kvHeads?.name, kvHeads?.value, heads?.source.kind], ['huggingface', 'num_key_value_heads', 2, 'default']); // prettier-ignore
     assert.ok(layers?.source.kind === 'file');

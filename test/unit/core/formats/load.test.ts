@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { loadRun } from '../../../../src/core/formats/load';
+import { loadRun } from '../../../load-run';
 import { maximumConfigNodes } from '../../../../src/core/formats/json-document';
-import { recognise } from '../../../../src/core/formats/registry';
+import { recognise } from '../../../../src/core/load/readers';
 import { valuesOf } from '../../../../src/core/spec/located';
 import { errorOf, fixtures, load, loadFixture, loadObject, pointedAt, readerOf } from './files';
 

@@ -1,7 +1,7 @@
 import { clusterOf } from '../../../../src/core/cluster/groups';
 import { gpuPresets, type GpuPresetName } from '../../../../src/core/cluster/presets';
 import type { NodeGroup } from '../../../../src/core/spec/cluster';
-import { loadRun } from '../../../../src/core/formats/load';
+import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/formats/run';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { resolveRun } from '../../../../src/core/resolve/resolve';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { loadRun } from '../../../../src/core/formats/load';
+import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/formats/run';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { makePlan } from '../../../../src/core/planner/make-plan';

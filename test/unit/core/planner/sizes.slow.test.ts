@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { loadRun } from '../../../../src/core/formats/load';
+import { loadRun } from '../../../load-run';
 import { ExpectedError } from '../../../../src/core/errors';
 import { makePlan, type PlanOptions } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { loadRun } from '../../../../src/core/formats/load';
+import { loadRun } from '../../../load-run';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import type { ResolveDefaults } from '../../../../src/core/resolve/defaults';
 import { resolveRun } from '../../../../src/core/resolve/resolve';

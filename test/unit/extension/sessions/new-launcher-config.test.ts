@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parse } from 'jsonc-parser';
 import { describe, it } from 'mocha';
-import { loadRun } from '../../../../src/core/formats/load';
+import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/formats/run';
 import { valuesOf } from '../../../../src/core/spec/located';
 import { newLauncherConfigText, relativePath } from '../../../../src/extension/sessions/new-launcher-config';

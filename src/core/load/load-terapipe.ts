@@ -3,14 +3,15 @@ import type { Finding } from '../findings';
 import type { Located, LocatedFields, Place } from '../spec/located';
 import { parseProfile } from '../slice-times/file';
 import type { NamedProfile } from '../spec/profile';
-import { configError } from './errors';
-import { aboutModel, readHuggingFace } from './huggingface/reader';
-import { completeInline, overrideModel } from './terapipe/inline-model';
-import { parseDocument, placeOf, startOf } from './json-document';
-import { recogniseNamed } from './registry';
-import type { ReadReferenced, Run } from './run';
-import { readTerapipe, type GivenModel } from './terapipe/terapipe';
-import type { WrittenModel } from './written-model';
+import { configError } from '../formats/errors';
+import { aboutModel, readHuggingFace } from '../formats/huggingface/reader';
+import type { GivenCost } from '../formats/terapipe/cost-section';
+import { completeInline, overrideModel } from '../formats/terapipe/inline-model';
+import type { ReadReferenced, Run } from '../formats/run';
+import { readTerapipe, type GivenModel, type TerapipeFile } from '../formats/terapipe/terapipe';
+import { titleOf } from '../formats/title';
+import type { WrittenModel } from '../formats/written-model';
+import { recogniseModel } from './readers';
 
 /** Configs that name configs; a link to its own folder could otherwise give one file endless names. */
 const maximumReferences = 10;
@@ -23,42 +24,36 @@ interface LoadedModel {
   readonly about: Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits' | 'encoder'>;
 }
 
+/** What a terapipe.json says with all that it refers to, or why that cannot be loaded beside what there is to say about the file itself. */
+export type LoadedTerapipe =
+  { readonly run: Run } | { readonly run: null; readonly noRun: ExpectedError; readonly remarks: readonly Finding[] };
+
 /**
- * Reads a config and what it refers to.
+ * Reads a terapipe.json, the model and the profile that it names.
  * @param options `withProfile` false: the profile that the config names is not read, as when a new one is measured.
- * @throws ExpectedError, placed: as `readHuggingFace`, `readTerapipe` and `parseProfile`; `config-unknown-format`; `config-cycle` and the errors of `read` at the value that names the file.
+ * @throws ExpectedError, placed: as `readTerapipe`.
  */
-export async function loadRun(file: string, text: string, read: ReadReferenced, { withProfile = true } = {}): Promise<Run> {
-  const format = recogniseNamed(file, text);
-  if (format === null) throw unknownFormat(file, text);
-  if (format === 'huggingface') {
-    const config = readHuggingFace(file, text);
-    const { document, model, remarks } = config;
-    return {
-      file,
-      files: [file],
-      format,
-      title: titleOf(file),
-      place: model.modelType.source.kind === 'file' ? model.modelType.source.place : startOf(file),
-      model,
-      training: {},
-      layout: {},
-      constants: {},
-      ...aboutModel(config),
-      remarks,
-      texts: new Map([[file, document.text]]),
-    };
-  }
+export async function loadTerapipe(file: string, text: string, read: ReadReferenced, { withProfile = true } = {}): Promise<LoadedTerapipe> {
   const own = readTerapipe(file, text);
-  const loaded = await loadModel(file, own.model, read, new Set([file]));
-  const { profile: namedProfile, ...cost } = own.cost;
-  const profile = namedProfile === undefined || !withProfile ? undefined : await loadProfile(file, namedProfile, read, own.place);
+  try {
+    const loaded = await loadModel(file, own.model, read, new Set([file]));
+    const { profile: named, ...cost } = own.cost;
+    const profile = named === undefined || !withProfile ? null : await loadProfile(file, named, read, own.place);
+    return { run: runOf(own, loaded, cost, profile) };
+  } catch (error) {
+    if (error instanceof ExpectedError) return { run: null, noRun: error, remarks: own.remarks };
+    throw error;
+  }
+}
+
+function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'profile'>, profile: LoadedProfile | null): Run {
+  const { file } = own.document;
   const texts = new Map([[file, own.document.text], ...loaded.texts, ...(profile?.texts ?? [])]);
   const { cluster, training, layout, schedule, unit, scheme, calibration, elastic } = own;
   return {
     file,
     files: [...texts.keys()],
-    format,
+    format: 'terapipe',
     title: titleOf(file),
     place: own.place,
     model: loaded.model,
@@ -72,7 +67,7 @@ export async function loadRun(file: string, text: string, read: ReadReferenced, 
     ...(scheme === undefined ? {} : { scheme }),
     ...(elastic === undefined ? {} : { elastic }),
     ...cost,
-    ...(profile === undefined ? {} : { profile: profile.profile }),
+    ...(profile === null ? {} : { profile: profile.profile }),
     remarks: [...own.remarks, ...loaded.remarks],
     texts,
   };
@@ -96,8 +91,7 @@ async function loadReferenced(
   seen: ReadonlySet<string>,
   namedAt: Place,
 ): Promise<LoadedModel> {
-  const format = recogniseNamed(file, text);
-  if (format === null) throw unknownFormat(file, text);
+  const format = recogniseModel(file, text);
   if (format === 'huggingface') {
     const config = readHuggingFace(file, text);
     const { document, model, remarks } = config;
@@ -115,13 +109,13 @@ async function loadReferenced(
   }
 }
 
+interface LoadedProfile {
+  readonly profile: Located<NamedProfile | null>;
+  readonly texts: ReadonlyMap<string, string>;
+}
+
 /** The profile that `cost.profile` names, with its text; `none` names none. */
-async function loadProfile(
-  file: string,
-  named: Located<string>,
-  read: ReadReferenced,
-  place: Place,
-): Promise<{ readonly profile: Located<NamedProfile | null>; readonly texts: ReadonlyMap<string, string> }> {
+async function loadProfile(file: string, named: Located<string>, read: ReadReferenced, place: Place): Promise<LoadedProfile> {
   if (named.value === 'none') return { profile: { ...named, value: null }, texts: new Map() };
   const next = await readNamed(file, named.value, read, named.source.kind === 'file' ? named.source.place : place);
   return {
@@ -136,36 +130,5 @@ async function readNamed(file: string, named: string, read: ReadReferenced, name
   } catch (error) {
     if (error instanceof ExpectedError) throw new ExpectedError(error.code, error.message, error.remedy, namedAt);
     throw error;
-  }
-}
-
-/** The reason why nothing was recognised: not JSON at all, or JSON of something else. */
-function unknownFormat(file: string, text: string): Error {
-  const document = parseDocument(file, text, 'jsonc');
-  const { offset } = document.root;
-  return configError(
-    'config-unknown-format',
-    'This is neither a HuggingFace config.json nor a terapipe.json',
-    'name a file with model_type, or one with "model"',
-    { ...placeOf(document, document.root), range: { start: offset, end: offset + 1 } },
-  );
-}
-
-/** `gpt3-175b` for `.../gpt3-175b/terapipe.json`, otherwise the file's name without its ending. */
-export function titleOf(file: string): string {
-  const parts = decoded(file)
-    .split(/[/\\]/)
-    .filter((part) => part !== '');
-  const name = parts.at(-1) ?? file;
-  const folder = parts.at(-2);
-  if (folder !== undefined && /^(config|terapipe)\.jsonc?$/i.test(name)) return folder;
-  return name.replace(/(\.config|\.terapipe)?\.(jsonc?|ya?ml|toml|sh|bash|slurm|sbatch)$/i, '');
-}
-
-function decoded(file: string): string {
-  try {
-    return decodeURIComponent(file);
-  } catch {
-    return file;
   }
 }
