@@ -27,3 +27,10 @@ export interface Finding {
   readonly remedy: string;
   readonly fixes: readonly Fix[];
 }
+
+const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
+
+/** The same findings, errors first; those of one severity in their order. */
+export function mostSevereFirst(findings: readonly Finding[]): Finding[] {
+  return findings.toSorted((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);
+}

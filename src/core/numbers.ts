@@ -37,10 +37,3 @@ export function divisorsOf(count: number): number[] {
 export function greatestDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestDivisor(b, a % b);
 }
-
-/** The entry just below and just above `wanted`, nearest first; `sorted` ascends. Without either, what there is. */
-export function nearest(sorted: readonly number[], wanted: number): number[] {
-  const below = sorted.filter((value) => value < wanted).at(-1);
-  const above = sorted.find((value) => value > wanted);
-  return [below, above].filter((value) => value !== undefined).sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a);
-}

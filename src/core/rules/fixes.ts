@@ -1,7 +1,8 @@
-import type { Fact, Facts } from '../formats/facts';
+import type { Fact } from '../formats/facts';
 import type { Fix, TextEdit } from '../findings';
 import { quoted } from '../text';
 import type { Change, Setting } from './rule';
+import type { ViewFacts } from './view';
 
 /** The text of a file by its name; undefined: not at hand, so nothing in it is edited. */
 export type TextOf = (file: string) => string | undefined;
@@ -10,7 +11,7 @@ export type TextOf = (file: string) => string | undefined;
  * The quick fixes for changes that can be made in the files, best first. A change of which any part cannot be written is left out whole, and so is one that
  * removes the last setting: nothing would be left to recognise the launcher by.
  */
-export function fixesFor(facts: Facts, changes: readonly Change[], textOf: TextOf): Fix[] {
+export function fixesFor(facts: ViewFacts, changes: readonly Change[], textOf: TextOf): Fix[] {
   const given = Object.values(facts).filter((fact) => fact.source.kind === 'file').length;
   const possible = changes.flatMap((change) => {
     if (change.filter(({ value }) => value === undefined).length >= given) return [];
@@ -20,7 +21,7 @@ export function fixesFor(facts: Facts, changes: readonly Change[], textOf: TextO
   return possible.map((fix, index) => ({ ...fix, preferred: index === 0 }));
 }
 
-function editFor(facts: Facts, { name, value }: Setting, textOf: TextOf): TextEdit | null {
+function editFor(facts: ViewFacts, { name, value }: Setting, textOf: TextOf): TextEdit | null {
   const fact: Fact<unknown> | undefined = facts[name];
   if (fact?.source.kind !== 'file') return null;
   const { place } = fact.source;
@@ -49,7 +50,7 @@ function booleanLike(bare: string, value: boolean): string {
   return /^[A-Z]/.test(bare) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
 }
 
-function titleOf(facts: Facts, change: Change): string {
+function titleOf(facts: ViewFacts, change: Change): string {
   const removed = change.filter(({ value }) => value === undefined).map((setting) => nameOf(facts, setting));
   const set = change.filter(({ value }) => value !== undefined).map((setting) => `${nameOf(facts, setting)} to ${String(setting.value)}`);
   const parts = [
@@ -61,7 +62,7 @@ function titleOf(facts: Facts, change: Change): string {
 }
 
 /** As the file calls it, safe to show. */
-function nameOf(facts: Facts, { name }: Setting): string {
+function nameOf(facts: ViewFacts, { name }: Setting): string {
   const written = facts[name]?.name;
   return written === undefined ? name : quoted(written, 80).slice(1, -1);
 }

@@ -1,13 +1,11 @@
-import type { Fact, Facts, LauncherFile } from '../formats/facts';
-import type { Finding, Severity } from '../findings';
+import type { Fact, LauncherFile } from '../formats/facts';
+import { mostSevereFirst, type Finding, type Severity } from '../findings';
 import type { Place } from '../spec/located';
-import { sharedRules } from './table';
-import { viewOfLauncher, type ConfigView } from './view';
+import { rules } from './table';
+import { viewOfLauncher, type ConfigView, type ViewFacts } from './view';
 import { isPlannedAlone } from './launchers/formats';
 import { fixesFor, type TextOf } from './fixes';
-import { viewAfter, type Issue, type Rule } from './rule';
-
-const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
+import { viewAfter, type Change, type Issue, type Rule } from './rule';
 
 /**
  * What will fail or disappoint in the run that a launcher's file describes, most severe first. Each finding stands at the value that should change (never at a default); one that no
@@ -18,27 +16,29 @@ export function launchFindings(file: LauncherFile): Finding[] {
   const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
   if (isPlannedAlone(file.format)) return [];
   const view = viewOfLauncher(file);
-  const findings = sharedRules.flatMap((rule) => {
-    const issue = checked(rule, view);
-    if (issue === null) return [];
-    const finding = findingOf(rule, issue, file.facts, file.place, textOf);
-    return finding === null ? [] : [finding];
-  });
-  return findings.sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);
+  const findings = rules.flatMap((rule) =>
+    issuesOf(rule, view).flatMap((issue) => findingOf(rule, issue, file.facts, file.place, textOf) ?? []),
+  );
+  return mostSevereFirst(findings);
 }
 
-/** What a rule has to say, with the changes alone that silence it; null where it does not apply or nothing is wrong. */
-export function checked(rule: Rule, view: ConfigView): Issue | null {
-  const issue = rule.formats.includes(view.format) ? rule.check(view) : null;
-  if (issue?.changes === undefined) return issue;
-  return { ...issue, changes: issue.changes.filter((change) => rule.check(viewAfter(view, change)) === null) };
+/** What a rule has to say, with the changes alone that silence it; nothing where it does not apply or nothing is wrong. */
+export function issuesOf(rule: Rule, view: ConfigView): readonly Issue[] {
+  if (!rule.formats.includes(view.format)) return [];
+  const issues = said(rule, view);
+  const helps = (change: Change): boolean => said(rule, viewAfter(view, change)).length < issues.length;
+  return issues.map((issue) => (issue.changes === undefined ? issue : { ...issue, changes: issue.changes.filter(helps) }));
+}
+
+function said({ check }: Rule, view: ConfigView): readonly Issue[] {
+  return [check(view) ?? []].flat();
 }
 
 /** An issue at its place, with fixes that can be written; null: information that nothing in a file causes. */
 export function findingOf(
   rule: { readonly code: string; readonly severity: Severity },
   issue: Issue,
-  facts: Facts,
+  facts: ViewFacts,
   fallback: Place,
   textOf: TextOf,
 ): Finding | null {
@@ -49,7 +49,7 @@ export function findingOf(
   return { code: rule.code, severity, place, message, remedy, fixes: fixesFor(facts, changes, textOf) };
 }
 
-export function placeOf(facts: Facts, { at }: Issue): Place | null {
+export function placeOf(facts: ViewFacts, { at }: Issue): Place | null {
   for (const name of at) {
     const fact: Fact<unknown> | undefined = facts[name];
     if (fact?.source.kind === 'file') return fact.source.place;

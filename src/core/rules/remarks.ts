@@ -1,4 +1,4 @@
-/** Findings of others than rules: what readers notice, what two files say of one run, what a search finds. Each with its page in docs/findings.md. */
+/** Findings of others than rules: what readers notice, what two files say of one run, what a plan needs, what a search finds. Each with its page in docs/findings.md. */
 export const remarks: readonly { readonly code: string; readonly doc: string }[] = [
   {
     code: 'unknown-key',
@@ -15,6 +15,10 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
   {
     code: 'tt-schedule-csv',
     doc: 'The schedule that `pipeline_parallel_schedule_csv` names has a row for each pipeline rank and an action in each cell: a stage, one of F, B, I and W, and a micro-batch (`2F0`). TorchTitan loads it as `compute_only`, so sends and receives stay out, onto stages that it has dealt to ranks in turn (stage 5 of 4 ranks on rank 1). It is read more strictly than PyTorch does, which runs `0F0xyz` as `0F0`. The finding stands at each cell that is no action, runs twice, lacks its backward, is on another rank than its stage, comes before what it needs or waits for a rank that waits for it.',
+  },
+  {
+    code: 'memory-over-capacity',
+    doc: 'The planned step needs more memory on some stage than is usable of its GPU: what the card has less what is kept free for the CUDA context, NCCL buffers and fragmentation. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the launcher or, where the files name none, usual launchers run; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, +31 %`); besides, layouts that fit can be searched. Where no file names the GPU, this is information only.',
   },
   {
     code: 'layout-slower',

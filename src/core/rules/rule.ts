@@ -1,13 +1,13 @@
-import type { Fact, FactName, Facts } from '../formats/facts';
+import type { Fact, FactName } from '../formats/facts';
 import type { ConfigFormat } from '../formats/config-format';
-import type { ConfigView } from './view';
+import type { ConfigView, SettingName, ViewFacts } from './view';
 import type { Severity } from '../findings';
 import { formatNumber } from '../format';
 import { orList } from '../text';
 
 /** One setting that a quick fix gives another value; no value: the setting is removed. */
 export interface Setting {
-  readonly name: FactName;
+  readonly name: SettingName;
   readonly value?: number | string | boolean;
 }
 
@@ -17,17 +17,19 @@ export type Change = readonly Setting[];
 /** What a rule has to say about a run. */
 export interface Issue {
   /** What it is about, best first: the finding stands at the first of these that a file gives. */
-  readonly at: readonly FactName[];
+  readonly at: readonly SettingName[];
   /** Where it differs from the rule's own. */
   readonly severity?: Severity;
   readonly message: string;
   readonly remedy: string;
+  /** How a remedy goes on that is made of the settings of the changes: `, or another schedule`. */
+  readonly besides?: string;
   /** Best first. */
   readonly changes?: readonly Change[];
 }
 
-/** A rule: pure, total, null when nothing is wrong or too little is known. */
-export type Check = (view: ConfigView) => Issue | null;
+/** A rule: pure, total; nothing when nothing is wrong or too little is known. */
+export type Check = (view: ConfigView) => Issue | readonly Issue[] | null;
 
 export interface Rule {
   /** Stable; the heading of its page in docs/findings.md. */
@@ -35,6 +37,8 @@ export interface Rule {
   /** The older code that findings on a terapipe.json or a model config keep, where it is another one. */
   readonly planCode?: string;
   readonly severity: Severity;
+  /** The same, of what is planned without a launcher. */
+  readonly planSeverity?: Severity;
   readonly formats: readonly ConfigFormat[];
   readonly check: Check;
   /** What it means and what to do, as docs/findings.md says it: Markdown. */
@@ -42,17 +46,17 @@ export interface Rule {
 }
 
 /** Fixes that set one number, one for each value. */
-export function setTo(name: FactName, values: readonly (number | string | boolean)[]): Change[] {
+export function setTo(name: SettingName, values: readonly (number | string | boolean)[]): Change[] {
   return values.map((value) => [{ name, value }]);
 }
 
 /** The fix that takes settings out. */
-export function remove(...names: readonly FactName[]): Change[] {
+export function remove(...names: readonly SettingName[]): Change[] {
   return [names.map((name) => ({ name }))];
 }
 
 /** Whether a file itself says this (no default, no override). */
-export function isWritten(facts: Facts, name: FactName): boolean {
+export function isWritten(facts: ViewFacts, name: SettingName): boolean {
   const fact: Fact<unknown> | undefined = facts[name];
   return fact?.source.kind === 'file';
 }

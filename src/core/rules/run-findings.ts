@@ -1,22 +1,62 @@
 import type { Run } from '../formats/run';
 import type { ExpectedError } from '../errors';
-import type { Finding, Severity } from '../findings';
+import { mostSevereFirst, type Finding, type Fix, type TextEdit } from '../findings';
+import { formatNumber } from '../format';
 import type { Place } from '../spec/located';
-import { planRules } from './table';
-import { sharedFindings } from './plan/shared';
+import { orList } from '../text';
 import type { Plan } from '../planner/plan';
+import { issuesOf, placeOf } from './launch-findings';
+import { memoryFindings } from './plan/memory-findings';
 import type { Remedy } from './plan/remedies';
-
-const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
+import { listed, type Change, type Issue, type Rule } from './rule';
+import { settingEdits } from './settings';
+import { rules } from './table';
+import { settingOf, viewOfRun, type ConfigView, type SettingName } from './view';
 
 /**
  * Everything worth saying about a run, most severe first: what its files say against each other, and, with a plan, whether it fits. Each is at the value
- * it is about, or at `run.place` when no file gives that value.
+ * it is about, or at `run.place` when no file gives that value. Fixes edit its terapipe.json.
  * @param remedies of a plan that does not fit, as `remediesFor` finds them; they take plans of their own, so that they come after it.
  */
 export function findingsOf(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {
-  const findings = [...sharedFindings(run), ...planRules.flatMap(({ check }) => check(run, plan, remedies)), ...(run.remarks ?? [])];
-  return findings.sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);
+  const view = viewOfRun(run, plan?.request.layout);
+  const ofRules = rules.flatMap((rule) => issuesOf(rule, view).map((issue) => findingOf(run, view, rule, issue)));
+  return mostSevereFirst([...ofRules, ...memoryFindings(run, plan, remedies), ...(run.remarks ?? [])]);
+}
+
+function findingOf(run: Run, { facts }: ConfigView, { code, planCode = code, ...rule }: Rule, issue: Issue): Finding {
+  const { message, changes = [] } = issue;
+  const severity = issue.severity ?? rule.planSeverity ?? rule.severity;
+  const fixes = changes.flatMap((change, index) => fixOf(run, change, index === 0));
+  return { code: planCode, severity, place: placeOf(facts, issue) ?? run.place, message, remedy: remedyOf(issue), fixes };
+}
+
+/** `set layout.data to 4 or set cluster.nodes to 96` where numbers of settings mend it; the rule's own words otherwise. */
+function remedyOf({ changes = [], remedy, besides = '' }: Issue): string {
+  const values = new Map<SettingName, number[]>();
+  for (const [first, ...others] of changes) {
+    if (first === undefined || others.length > 0 || typeof first.value !== 'number') return remedy;
+    values.set(first.name, [...(values.get(first.name) ?? []), first.value]);
+  }
+  const sets = [...values].map(([name, numbers]) => ({ key: settingOf(name), numbers }));
+  if (sets.length === 0 || sets.some(({ key }) => key === undefined || key.startsWith('model.'))) return remedy;
+  const words = orList(sets.map(({ key = '', numbers }) => `set ${key} to ${listed(numbers)}`));
+  return words + besides;
+}
+
+/** The fix that makes a change in the terapipe.json of the run; none where it has no such setting or cannot be edited. */
+function fixOf(run: Run, change: Change, preferred: boolean): Fix[] {
+  const edits: TextEdit[] = [];
+  const titles: string[] = [];
+  for (const { name, value } of change) {
+    const key = settingOf(name);
+    const own = key === undefined ? null : settingEdits(run, key, value ?? null);
+    if (key === undefined || own === null) return [];
+    edits.push(...own);
+    titles.push(value === undefined ? `remove ${key}` : `set ${key} to ${typeof value === 'number' ? formatNumber(value) : String(value)}`);
+  }
+  const title = titles.join(' and ');
+  return [{ title: title.charAt(0).toUpperCase() + title.slice(1), edits, preferred }];
 }
 
 /** A model of a kind that is not read or not planned: nothing that the user has to mend. */

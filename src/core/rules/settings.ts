@@ -2,7 +2,6 @@ import { changeJson } from '../formats/terapipe/change-json';
 import type { Run } from '../formats/run';
 import type { Finding, Fix, Severity, TextEdit } from '../findings';
 import type { Located, Place } from '../spec/located';
-import { formatCount } from '../format';
 
 /** A setting of terapipe.json by its dotted key (`layout.tensor`, `schedule`), as located in a run; undefined when nothing gives it. */
 export function settingAt(run: Run, key: string): Located<unknown> | undefined {
@@ -26,7 +25,7 @@ export function settingAt(run: Run, key: string): Located<unknown> | undefined {
 }
 
 /** Where a setting stands, or where remarks on the whole run go when no file gives it. */
-export function placeOfSetting(run: Run, key: string): Place {
+function placeOfSetting(run: Run, key: string): Place {
   const source = settingAt(run, key)?.source;
   return source?.kind === 'file' ? source.place : run.place;
 }
@@ -45,13 +44,6 @@ export function settingEdits(run: Run, key: string, value: string | number | boo
   return change === null ? null : [{ place: { file: run.file, range: { start: change.start, end: change.end } }, newText: change.newText }];
 }
 
-/** The quick fix that sets a setting, as a list of one; empty where no file can be edited. */
-export function setFix(run: Run, key: string, value: string | number | boolean, preferred: boolean): Fix[] {
-  const edits = settingEdits(run, key, value);
-  const shown = typeof value === 'number' ? formatCount(value) : String(value);
-  return edits === null ? [] : [{ title: `Set ${key} to ${shown}`, edits, preferred }];
-}
-
 /** A finding at the place of a setting. The remedy is what to do; each candidate value becomes a quick fix, the first one preferred. */
 export function findingAt(
   run: Run,
@@ -62,11 +54,6 @@ export function findingAt(
   fixes: readonly Fix[] = [],
 ): Finding {
   return { code, severity, place: placeOfSetting(run, key), ...texts, fixes };
-}
-
-/** Quick fixes for several values of one setting, the first preferred. */
-export function setFixes(run: Run, key: string, values: readonly (string | number | boolean)[]): Fix[] {
-  return values.flatMap((value, index) => setFix(run, key, value, index === 0));
 }
 
 function entry(given: object, name: string): Located<unknown> | undefined {

@@ -9,19 +9,16 @@ import { modelRules } from './checks/model-rules';
 import { recomputeRules } from './checks/recompute-rules';
 import { scheduleRules } from './checks/schedule-rules';
 import { sequenceRules } from './checks/sequence-rules';
+import { tensorRules } from './checks/tensor-rules';
 import { torchtitanRules } from './checks/torchtitan-rules';
 import type { Rule } from './rule';
-import { expertPlanRules } from './plan/expert-rules';
-import { layoutPlanRules } from './plan/layout-rules';
-import { memoryPlanRules } from './plan/memory-findings';
-import { modelPlanRules } from './plan/model-rules';
-import type { PlanRule } from './plan/plan-rule';
-import { trainingPlanRules } from './plan/training-rules';
+import { runRules } from './checks/run-rules';
 import { remarks } from './remarks';
 
-/** Rules over the view of a config: of launchers' files, and of a terapipe.json where `formats` says so. */
-export const sharedRules: readonly Rule[] = [
+/** Every rule, over one view of a config: each names the formats that it applies to. */
+export const rules: readonly Rule[] = [
   ...layoutRules,
+  ...tensorRules,
   ...interleavingRules,
   ...expertRules,
   ...modelRules,
@@ -33,15 +30,7 @@ export const sharedRules: readonly Rule[] = [
   ...memoryRules,
   ...deepspeedRules,
   ...torchtitanRules,
-];
-
-/** Rules about what only planning knows. */
-export const planRules: readonly PlanRule[] = [
-  ...layoutPlanRules,
-  ...expertPlanRules,
-  ...modelPlanRules,
-  ...trainingPlanRules,
-  ...memoryPlanRules,
+  ...runRules,
 ];
 
 /** What a heading of docs/findings.md says. */
@@ -53,8 +42,8 @@ export interface DocumentedCode {
 /** Every code of a finding, once, with what all its rules say of it. */
 export function documentedCodes(): DocumentedCode[] {
   const docs = new Map<string, string[]>();
-  const rules: readonly (DocumentedCode & Pick<Rule, 'planCode'>)[] = [...sharedRules, ...planRules, ...remarks];
-  for (const { code, planCode, doc } of rules)
+  const documented: readonly (DocumentedCode & Pick<Rule, 'planCode'>)[] = [...rules, ...remarks];
+  for (const { code, planCode, doc } of documented)
     for (const name of planCode === undefined ? [code] : [code, planCode]) docs.set(name, [...(docs.get(name) ?? []), doc]);
   return [...docs].map(([code, texts]) => ({ code, doc: texts.join('\n\n') }));
 }

@@ -3,16 +3,36 @@ import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
 import type { Run } from '../formats/run';
 import { traitsOf } from '../formats/traits';
 import type { ModelTraits } from '../formats/written-model';
-import type { Located } from '../spec/located';
+import { gpuPresets } from '../cluster/presets';
+import type { GpuSpec } from '../spec/cluster';
+import type { Layout } from '../spec/request';
+import type { Scheme } from '../spec/scheme';
+import { settingAt } from './settings';
+
+/** What a terapipe.json alone can say. */
+interface OwnValues {
+  readonly sliceUnit: number;
+  readonly sliceScheme: Scheme;
+  readonly runtime: string;
+}
+
+/** Everything that a config says, under one name each. */
+export type ViewFacts = Facts & { readonly [K in keyof OwnValues]?: Fact<OwnValues[K]> };
+
+export type SettingName = keyof ViewFacts;
 
 /** A loaded config as rules see it: plain values with their places, in one vocabulary whatever file they stand in. */
 export interface ConfigView {
-  readonly facts: Facts;
+  readonly facts: ViewFacts;
   readonly format: ConfigFormat;
   /** What the model has beyond sizes: kinds of its layers, its second stack. */
   readonly traits: ModelTraits;
   /** A setting or the cluster deals the layers to the stages otherwise than evenly. */
   readonly dealsOtherwise: boolean;
+  /** Kinds of GPUs that files name. */
+  readonly gpus: readonly GpuSpec[];
+  /** Sizes that the planner chose where no file gives them; null: nothing is planned yet. */
+  readonly planned: Pick<Layout, 'tensor' | 'data'> | null;
 }
 
 /** Kinds of more layers than any model has are not listed. */
@@ -21,10 +41,11 @@ const mostLayers = 10_000;
 /** A launcher's file as rules see it. */
 export function viewOfLauncher({ facts, format }: Pick<LauncherFile, 'facts' | 'format'>): ConfigView {
   const dealsOtherwise = facts.firstStageLayers !== undefined || facts.lastStageLayers !== undefined || facts.pipelineLayout !== undefined;
-  return { facts, format, traits: (facts.layers?.value ?? 0) <= mostLayers ? traitsOf(facts) : {}, dealsOtherwise };
+  const traits = (facts.layers?.value ?? 0) <= mostLayers ? traitsOf(facts) : {};
+  return { facts, format, traits, dealsOtherwise, gpus: [], planned: null };
 }
 
-/** The settings of a terapipe.json that have a fact's meaning, by the name of the fact. */
+/** The key of terapipe.json that says what a fact does, by the name of the fact. */
 const settingKeys = {
   layers: 'model.layers',
   hidden: 'model.hidden',
@@ -38,6 +59,7 @@ const settingKeys = {
   experts: 'model.experts',
   activeExperts: 'model.activeExperts',
   expertFfn: 'model.expertFfn',
+  encoderLayers: 'model.encoderLayers',
   tensor: 'layout.tensor',
   pipeline: 'layout.pipeline',
   data: 'layout.data',
@@ -46,39 +68,59 @@ const settingKeys = {
   expertTensor: 'layout.expertTensor',
   virtualStages: 'layout.virtualStages',
   sequenceLength: 'training.sequenceLength',
+  decoderSequenceLength: 'training.decoderSequenceLength',
   microBatch: 'training.microBatch',
   globalBatch: 'training.globalBatch',
+  precision: 'training.precision',
   zeroStage: 'training.zeroStage',
   recomputeGranularity: 'training.recompute',
   recomputeModules: 'training.recomputeModules',
   attention: 'training.attention',
   sequenceParallel: 'training.sequenceParallel',
+  offloadLayers: 'training.offloadLayers',
+  runtime: 'training.runtime',
+  schedule: 'schedule',
+  sliceUnit: 'slicing.unit',
+  sliceScheme: 'slicing.scheme',
   nodes: 'cluster.nodes',
   gpusPerNode: 'cluster.gpusPerNode',
-} as const satisfies Partial<Record<FactName, string>>;
+} as const satisfies Partial<Record<SettingName, string>>;
 
 /** The key of terapipe.json that says what a fact does; undefined: it has none. */
-export function settingOf(name: FactName): string | undefined {
-  return (settingKeys as Partial<Record<FactName, string>>)[name];
+export function settingOf(name: SettingName): string | undefined {
+  return (settingKeys as Partial<Record<SettingName, string>>)[name];
 }
 
 /** Sizes that the planner takes for 1 where a terapipe.json is silent; the other ones it chooses. */
 const ones = ['context', 'microBatch'] as const;
 
-/** A run of a terapipe.json or a model config as rules see it. */
-export function viewOfRun(run: Run): ConfigView {
-  const sections: Readonly<Record<string, object>> = { model: run.model, layout: run.layout, training: run.training, cluster: run };
-  const facts: Partial<Record<FactName, Fact<unknown>>> = {};
+/** A run of a terapipe.json or a model config as rules see it. @param planned the layout of its plan, where there is one. */
+export function viewOfRun(run: Run, planned: Layout | null = null): ConfigView {
+  const facts: Partial<Record<SettingName, Fact<unknown>>> = {};
   for (const name of ones) facts[name] = { value: 1, source: { kind: 'default', because: 'the planner takes 1' } };
   for (const [name, key] of Object.entries(settingKeys)) {
-    const [section = '', field = ''] = key.split('.');
-    const given = (sections[section] as Readonly<Record<string, Located<unknown> | undefined>>)[field];
+    const given = settingAt(run, key);
     if (given !== undefined && given.value !== null) facts[name as FactName] = { ...given, name: key };
   }
   const traits = run.traits ?? {};
   if (traits.latent !== undefined) facts.latentAttention = { value: true, source: run.model.kvHeads.source };
+  const perNode = gpusPerNodeOf(run);
+  if (perNode !== null) facts.gpusPerNode ??= { value: perNode, source: { kind: 'default', because: 'as many as usual with this GPU' } };
+  // whole layers on the host are Megatron-LM's way, which only its runtime is held to
+  if (facts.offloadLayers !== undefined && (facts.runtime?.value ?? 'megatron') === 'megatron')
+    facts.cpuOffloading = { value: true, source: facts.offloadLayers.source };
   const { value: layers } = run.model.layers;
   const isCutApart = run.groups !== undefined || run.model.encoderLayers.value !== null;
   const dealsOtherwise = run.layout.stageLayers !== undefined || (isCutApart && (run.layout.pipeline?.value ?? 1) <= layers);
-  return { facts: facts as Facts, format: run.format, traits, dealsOtherwise };
+  return { facts: facts as ViewFacts, format: run.format, traits, dealsOtherwise, gpus: gpusOf(run), planned };
+}
+
+function gpusOf({ gpu, groups }: Run): readonly GpuSpec[] {
+  return groups?.value.map((group) => group.gpu) ?? (gpu === undefined ? [] : [gpu.value]);
+}
+
+/** GPUs of a node of the kind that files name, of the smallest where there are several; null: nothing tells. */
+function gpusPerNodeOf({ gpu, groups }: Run): number | null {
+  if (groups !== undefined) return Math.min(...groups.value.map(({ gpusPerNode }) => gpusPerNode));
+  return Object.values(gpuPresets).find((preset) => preset.gpu.name === gpu?.value.name)?.gpusPerNode ?? null;
 }

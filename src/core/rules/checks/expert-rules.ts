@@ -4,18 +4,19 @@ import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, product, sizeOf, worldOf } from '../derived';
-import { megatronFormats, runFormats, withTorchtitan } from '../launchers/formats';
-import { largerWorld } from './layout-rules';
+import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../launchers/formats';
+import { largerWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 
 /** Mixtures of experts and how they are divided. */
 export const expertRules: readonly Rule[] = [
   {
     code: 'expert-world-factor',
+    planCode: 'expert-replicas',
     severity: 'error',
-    formats: megatronFormats,
+    formats: megatronAndRuns,
     check: expertWorldFactor,
-    doc: 'Megatron: "world_size is not divisible by expert_tensor_model_pipeline_parallel size". The experts lie on expert tensor x expert x pipeline GPUs; the expert tensor size is the tensor size unless it is given.',
+    doc: 'Megatron: "world_size is not divisible by expert_tensor_model_pipeline_parallel size". The experts lie on expert tensor x expert x pipeline GPUs; the expert tensor size is the tensor size unless it is given. Expert-parallel groups are made of the GPUs that hold replicas of the other weights: without a number of GPUs, data, context and tensor sizes say how many there are in a stage.',
   },
   {
     code: 'experts-not-divisible',
@@ -30,31 +31,36 @@ export const expertRules: readonly Rule[] = [
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: activeExperts,
-    doc: 'A token cannot visit more experts than a layer has.',
+    doc: 'A token cannot visit more experts than a layer has. A mixture of experts needs two numbers: how many experts a layer has, and how many of them each token visits. With one of them missing the model is planned as a dense one.',
+  },
+  {
+    code: 'expert-dense-model',
+    severity: 'warning',
+    formats: runFormats,
+    check: expertsOfDense,
+    doc: 'An expert-parallel size has an effect only on models with experts, and this one is dense.',
   },
 ];
 
-/** GPUs over which one copy of the experts lies: expert tensor (by default the tensor size) x expert x pipeline. */
-function expertGpusOf(facts: Facts, format: ConfigFormat, expert: number | null, expertTensor: number | null): number | null {
-  return product(expertTensor, expert, sizeOf(facts, format, 'pipeline'));
-}
-
-function expertWorldFactor({ facts, format }: ConfigView): Issue | null {
-  const world = worldOf(facts);
+/** Copies of the experts lie on expert tensor (by default the tensor size) x expert x pipeline GPUs each. */
+function expertWorldFactor(view: ConfigView): Issue | null {
+  const { facts, format } = view;
+  const { gpus, stages, isOneStage } = gpusOfExperts(view);
   const expert = sizeOf(facts, format, 'expert');
-  const expertTensor = facts.expertTensor === undefined ? sizeOf(facts, format, 'tensor') : countOf(facts, 'expertTensor');
-  const gpus = expertGpusOf(facts, format, expert, expertTensor);
-  if (world === null || expert === null || expertTensor === null || gpus === null || world % gpus === 0) return null;
+  const expertTensor = facts.expertTensor === undefined ? tensorOf(view) : countOf(facts, 'expertTensor');
+  const copy = product(expertTensor, expert, stages);
+  if (gpus === null || expert === null || expertTensor === null || copy === null || gpus % copy === 0) return null;
   if (expert === 1 && !isWritten(facts, 'expertTensor')) return null;
   const experts = countOf(facts, 'experts') ?? 0;
-  const fits = (size: number, tensor: number): boolean => world % (expertGpusOf(facts, format, size, tensor) ?? world + 1) === 0;
+  const fits = (size: number, tensor: number): boolean => gpus % (product(tensor, size, stages) ?? gpus + 1) === 0;
   const smaller = divisorsOf(expert).filter((size) => size < expert && experts % size === 0 && fits(size, expertTensor)).slice(-1); // prettier-ignore
   const single = expertTensor > 1 && fits(expert, 1) && isWritten(facts, 'expertTensor');
-  const larger = largerWorld(facts, gpus);
+  // where all sizes are given, more GPUs would need other sizes too
+  const larger = isOneStage ? { remedy: `use sizes whose product divides ${many(gpus, 'GPU')}`, changes: [] } : largerWorld(facts, copy);
   const remedies = [...(single ? ['set the expert tensor size to 1'] : []), ...(smaller.length > 0 ? [`use an expert size of ${listed(smaller)}`] : []), larger.remedy]; // prettier-ignore
   return {
     at: ['expert', 'expertTensor', 'nodes', 'world', 'pipeline'],
-    message: `${many(world, 'GPU')} cannot be divided by expert tensor ${formatNumber(expertTensor)} x expert ${formatNumber(expert)} x pipeline ${formatNumber(gpus / expert / expertTensor)} = ${formatNumber(gpus)}`,
+    message: isOneStage ? replicasText(view, gpus, expert, expertTensor) : gpusText(gpus, expert, expertTensor, stages),
     remedy: remedies.join(', or '),
     changes: [...(single ? setTo('expertTensor', [1]) : []), ...larger.changes, ...setTo('expert', smaller)],
   };
@@ -73,20 +79,70 @@ function expertsOverRanks({ facts, format }: ConfigView): Issue | null {
   };
 }
 
+function gpusText(gpus: number, expert: number, expertTensor: number, stages: number | null): string {
+  const factors = [`expert tensor ${formatNumber(expertTensor)}`, `expert ${formatNumber(expert)}`, ...(stages === null ? [] : [`pipeline ${formatNumber(stages)}`])]; // prettier-ignore
+  const copy = expertTensor * expert * (stages ?? 1);
+  return `${many(gpus, 'GPU')}${stages === null ? ' of a stage' : ''} cannot be divided by ${factors.join(' x ')} = ${formatNumber(copy)}`;
+}
+
+/** The GPUs of a stage as replicas of the experts, where they are. */
+function replicasText({ facts }: ConfigView, gpus: number, expert: number, expertTensor: number): string {
+  if (gpus % expertTensor !== 0) return gpusText(gpus, expert, expertTensor, null);
+  const factors = `data x context${facts.expertTensor === undefined ? '' : ' x tensor / expertTensor'}`;
+  return `An expert size of ${formatNumber(expert)} does not divide the ${many(gpus / expertTensor, 'replica')} (${factors}) that share the experts`;
+}
+
+/** GPUs that hold the experts: those of one stage, where the sizes that are given or planned say how many; else all there are. */
+function gpusOfExperts(view: ConfigView): { readonly gpus: number | null; readonly stages: number | null; readonly isOneStage: boolean } {
+  const { facts, format, planned } = view;
+  const data = facts.data === undefined ? (planned?.data ?? null) : countOf(facts, 'data');
+  const ofStage = isPlannedAlone(format) ? product(data, sizeOf(facts, format, 'context'), tensorOf(view)) : null;
+  if (ofStage !== null) return { gpus: ofStage, stages: 1, isOneStage: true };
+  return { gpus: worldOf(facts), stages: sizeOf(facts, format, 'pipeline'), isOneStage: false };
+}
+
+/** The tensor size: as given, as the launcher takes it, or as planned; any will do where experts are divided like the rest. */
+function tensorOf({ facts, format, planned }: ConfigView): number | null {
+  const tensor = sizeOf(facts, format, 'tensor') ?? planned?.tensor ?? null;
+  return tensor === null && isPlannedAlone(format) && facts.tensor === undefined && facts.expertTensor === undefined ? 1 : tensor;
+}
+
 function worldFitsExperts(facts: Facts, format: ConfigFormat, expert: number): boolean {
   const world = worldOf(facts);
   const gpus = product(expert, facts.expertTensor === undefined ? 1 : countOf(facts, 'expertTensor'), sizeOf(facts, format, 'pipeline'));
   return world === null || gpus === null || world % gpus === 0;
 }
 
-function activeExperts({ facts }: ConfigView): Issue | null {
+function activeExperts({ facts, format }: ConfigView): Issue | null {
   const experts = countOf(facts, 'experts');
   const active = countOf(facts, 'activeExperts');
+  // launchers have a default for the one or the other
+  if (isPlannedAlone(format) && (experts === null) !== (active === null)) return halfGiven(experts === null);
   if (experts === null || active === null || active <= experts) return null;
   return {
     at: ['activeExperts', 'experts'],
     message: `A token cannot visit ${many(active, 'expert')}: there are ${formatNumber(experts)}`,
     remedy: `send a token to ${many(experts, 'expert')} or fewer`,
     changes: setTo('activeExperts', [experts]),
+  };
+}
+
+function halfGiven(isWithoutExperts: boolean): Issue {
+  const [given, missing] = isWithoutExperts ? (['activeExperts', 'experts'] as const) : (['experts', 'activeExperts'] as const);
+  return {
+    at: [given],
+    message: `There is model.${given} without model.${missing}: planned as a dense model`,
+    remedy: `give model.${missing} too, or remove model.${given}`,
+  };
+}
+
+function expertsOfDense({ facts, format }: ConfigView): Issue | null {
+  const expert = sizeOf(facts, format, 'expert');
+  if (expert === null || expert === 1 || facts.experts !== undefined || facts.activeExperts !== undefined) return null;
+  return {
+    at: ['expert'],
+    message: `An expert size of ${formatNumber(expert)} does nothing: the model is dense`,
+    remedy: 'use an expert size of 1',
+    changes: setTo('expert', [1]),
   };
 }

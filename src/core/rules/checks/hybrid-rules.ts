@@ -4,7 +4,8 @@ import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from '../derived';
-import { megatronFormats } from '../launchers/formats';
+import { megatronAndRuns, megatronFormats } from '../launchers/formats';
+import { dividesState, fitsTensor, stateOf } from './sizes';
 import { greatestCommonDivisor, isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** Hybrids of Mamba, attention and feed-forward layers. Source: `mamba_hybrid_layer_allocation` and `MambaMixer` of Megatron-LM core 0.16. */
@@ -46,10 +47,11 @@ export const hybridRules: readonly Rule[] = [
   },
   {
     code: 'state-tp',
+    planCode: 'state-tensor',
     severity: 'error',
-    formats: megatronFormats,
+    formats: megatronAndRuns,
     check: stateOverTensor,
-    doc: 'Megatron-LM gives every GPU of a tensor-parallel group the same number of heads of the state and whole groups of them (`MambaMixer`, `GatedDeltaNet`). Choose a tensor size that divides both.',
+    doc: 'Layers that hand on a state (Mamba, linear attention) are divided by their heads: Megatron-LM gives every GPU of a tensor-parallel group the same number of them and whole groups of heads that are written and read alike (`MambaMixer`, `GatedDeltaNet`). Choose a tensor size that divides both. The first version of Mamba is not divided at all: Megatron-LM has no layer of it.',
   },
 ];
 
@@ -132,16 +134,20 @@ function virtualStages({ facts, format }: ConfigView): Issue | null {
   };
 }
 
-function stateOverTensor({ facts, format }: ConfigView): Issue | null {
+function stateOverTensor(view: ConfigView): Issue | null {
+  const { facts, format } = view;
   const tensor = sizeOf(facts, format, 'tensor');
-  const [heads, groups] = [countOf(facts, 'stateHeads'), countOf(facts, 'stateGroups')];
-  if (tensor === null || !isHybrid(facts) || [heads, groups].every((count) => (count ?? 0) % tensor === 0)) return null;
-  const common = heads === null ? (groups ?? 1) : groups === null ? heads : greatestCommonDivisor(heads, groups);
-  const near = nearestFitting(divisorsOf(common), tensor, () => true);
+  const state = stateOf(view);
+  if (tensor === null || state === null || dividesState(view, tensor)) return null;
+  const { heads, groups, isWhole } = state;
+  const common = isWhole ? 1 : heads === null ? (groups ?? 1) : groups === null ? heads : greatestCommonDivisor(heads, groups);
+  const near = nearestFitting(divisorsOf(common), tensor, (size) => fitsTensor(view, size));
   const sizes = [...(heads === null ? [] : [many(heads, 'head')]), ...(groups === null ? [] : [many(groups, 'group')])];
   return {
     at: ['tensor', 'stateGroups', 'stateHeads'],
-    message: `The ${sizes.join(' and ')} of the state cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    message: isWhole
+      ? `The first version of Mamba is not divided over GPUs, and the tensor size is ${formatNumber(tensor)}`
+      : `The ${sizes.join(' and ')} of the state cannot be divided over a tensor size of ${formatNumber(tensor)}`,
     remedy: `use a tensor size of ${listed(near)}`,
     changes: setTo('tensor', near),
   };

@@ -7,7 +7,7 @@ import type { ModelSpec } from '../../spec/model';
 import { divisorsOf } from '../../numbers';
 import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from '../derived';
 import { megatronFormats, withTorchtitan } from '../launchers/formats';
-import { fitsWorld } from './layout-rules';
+import { fitsWorld } from './sizes';
 import { many, setTo, type Change, type Issue, type Rule } from '../rule';
 
 /** What the stages hold, and what is said about it elsewhere. */

@@ -1,8 +1,9 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, paddedVocabOf, vocabStepOf } from '../derived';
-import { megatronAndRuns, megatronFormats, megatronLmFormats } from '../launchers/formats';
+import { paddedVocab } from '../../model/parameters';
+import { countOf, paddedVocabOf, sizeOf, vocabStepOf } from '../derived';
+import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../launchers/formats';
 import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** Sizes of the model against each other, and how it is stored. */
@@ -24,9 +25,9 @@ export const modelRules: readonly Rule[] = [
   {
     code: 'sequence-positions',
     severity: 'error',
-    formats: megatronLmFormats,
+    formats: [...megatronLmFormats, ...runFormats],
     check: positions,
-    doc: 'The sequence is longer than the positions the model was made for.',
+    doc: 'The sequence is longer than the positions the model was made for. Megatron-LM refuses that whatever the positions are: "max_position_embeddings must be greater than seq_length". Elsewhere a learned position table has no entries beyond them (an error); rotary positions can be scaled (a warning).',
   },
   {
     code: 'precision-twice',
@@ -37,10 +38,11 @@ export const modelRules: readonly Rule[] = [
   },
   {
     code: 'vocab-padding',
+    planCode: 'vocabulary-padding',
     severity: 'information',
-    formats: megatronFormats,
+    formats: megatronAndRuns,
     check: vocabPadding,
-    doc: 'Megatron: "padded vocab (size: ..) with .. dummy tokens". It pads to a multiple of `--make-vocab-size-divisible-by` (128) times the tensor size. Only information.',
+    doc: 'Megatron: "padded vocab (size: ..) with .. dummy tokens". It pads to a multiple of `--make-vocab-size-divisible-by` (128) times the tensor size, so that every GPU holds an equal and well aligned part. Only information: nothing needs to be done.',
   },
 ];
 
@@ -71,16 +73,41 @@ function keyValueGroups({ facts }: ConfigView): Issue | null {
   };
 }
 
-function positions({ facts }: ConfigView): Issue | null {
-  const tokens = countOf(facts, 'sequenceLength');
+/** Lengths with the positions there are for them; in a model of two stacks each stack has its own. */
+function lengthsOf({ facts, traits: { stacks }, format }: ConfigView): readonly Length[] {
   const most = countOf(facts, 'maxPositions');
-  if (tokens === null || most === null || tokens <= most) return null;
-  return {
-    at: ['maxPositions', 'sequenceLength'],
-    message: `A sequence of ${many(tokens, 'token')} is longer than the ${many(most, 'position')} of the model`,
-    remedy: `use ${formatNumber(tokens)} positions, or sequences of ${many(most, 'token')} or fewer`,
-    changes: [...setTo('maxPositions', [tokens]), ...setTo('sequenceLength', [most])],
-  };
+  const isTable = facts.positions?.value === 'learned';
+  if (!isPlannedAlone(format) || facts.encoderLayers === undefined) return [{ name: 'sequenceLength', most, isTable }];
+  return [
+    { name: 'sequenceLength', most: stacks?.maxSourcePositions ?? null, isTable: isTable && stacks?.sourcePositions === 'own' },
+    { name: 'decoderSequenceLength', most, isTable },
+  ];
+}
+
+interface Length {
+  readonly name: 'sequenceLength' | 'decoderSequenceLength';
+  readonly most: number | null;
+  /** Positions are a table, which has no entry beyond its end; otherwise they are computed. */
+  readonly isTable: boolean;
+}
+
+function positions(view: ConfigView): readonly Issue[] {
+  const { facts, format } = view;
+  return lengthsOf(view).flatMap(({ name, most, isTable }): Issue[] => {
+    const tokens = countOf(facts, name);
+    if (tokens === null || most === null || tokens <= most) return [];
+    const shorter = setTo(name, [most]);
+    return [
+      {
+        at: isPlannedAlone(format) ? [name] : ['maxPositions', name],
+        severity: isTable || !isPlannedAlone(format) ? 'error' : 'warning',
+        message: `A sequence of ${many(tokens, 'token')} is longer than the ${many(most, 'position')} of the model`,
+        remedy: `use ${formatNumber(tokens)} positions, or sequences of ${many(most, 'token')} or fewer`,
+        besides: ` or less${facts.positions?.value === 'rotary' ? ', or scale the rotary positions' : ''}`,
+        changes: isPlannedAlone(format) ? shorter : [...setTo('maxPositions', [tokens]), ...shorter],
+      },
+    ];
+  });
 }
 
 function precisionTwice({ facts }: ConfigView): Issue | null {
@@ -100,9 +127,12 @@ function vocabPadding({ facts, format }: ConfigView): Issue | null {
   const padded = paddedVocabOf(facts, format);
   const step = vocabStepOf(facts, format);
   if (vocab === null || padded === null || step === null || padded === vocab) return null;
+  const planned = paddedVocab(vocab, sizeOf(facts, format, 'tensor') ?? 1);
   return {
-    at: ['vocab'],
-    message: `The vocabulary of ${formatNumber(vocab)} is padded to ${formatNumber(padded)}, a multiple of ${formatNumber(step)}: ${many(padded - vocab, 'dummy token')}`,
-    remedy: `nothing needs to be done; checkpoints and parameter counts have ${formatNumber(padded)} rows`,
+    at: ['vocab', 'tensor'],
+    message: `${isPlannedAlone(format) ? `Megatron-LM pads a vocabulary of ${formatNumber(vocab)}` : `The vocabulary of ${formatNumber(vocab)} is padded`} to ${formatNumber(padded)}, a multiple of ${formatNumber(step)}: ${many(padded - vocab, 'dummy token')}`,
+    remedy: isPlannedAlone(format)
+      ? `planned with ${formatNumber(planned)}; give a vocabulary of ${formatNumber(padded)} to plan exactly that`
+      : `nothing needs to be done; checkpoints and parameter counts have ${formatNumber(padded)} rows`,
   };
 }

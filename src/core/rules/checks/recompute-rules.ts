@@ -3,7 +3,7 @@ import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from '../derived';
-import { megatronAndRuns, megatronFormats, megatronLmFormats } from '../launchers/formats';
+import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats } from '../launchers/formats';
 import { many, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** What is thrown away in the forward pass, or moved to the host. */
@@ -24,22 +24,28 @@ export const recomputeRules: readonly Rule[] = [
   },
   {
     code: 'offload-with-pp',
+    planCode: 'activations-offload',
     severity: 'error',
-    formats: megatronFormats,
+    planSeverity: 'warning',
+    formats: megatronAndRuns,
     check: offloadWithPipeline,
     doc: 'Megatron: "Currently there is no support for Pipeline parallelism with CPU offloading". Fine-grained offloading of activations works with a pipeline.',
   },
   {
     code: 'offload-with-recompute',
+    planCode: 'activations-offload',
     severity: 'error',
-    formats: megatronFormats,
+    planSeverity: 'warning',
+    formats: megatronAndRuns,
     check: offloadWithRecompute,
     doc: 'Megatron: "CPU offloading does not work when activation recomputation is enabled". Either keeps activations out of the GPU\'s memory; together they do not work.',
   },
   {
     code: 'offload-layers',
+    planCode: 'activations-offload',
     severity: 'error',
-    formats: megatronFormats,
+    planSeverity: 'warning',
+    formats: megatronAndRuns,
     check: offloadOfAllLayers,
     doc: 'Megatron: "CPU offloading can be done only for layers less than" the number of layers: one has to stay on the GPU.',
   },
@@ -118,15 +124,20 @@ function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
     at: ['cpuOffloading', 'pipeline'],
     message: `Offloading whole layers to the host works on 1 pipeline stage, and there are ${many(stages, 'stage')}`,
     remedy: `${alternative}, or use 1 stage`,
-    changes: [...remove('cpuOffloading'), ...setTo('cpuOffloading', [false])],
+    besides: otherRuntime,
+    changes: isPlannedAlone(format) ? nothingOffloaded : [...remove('cpuOffloading'), ...setTo('cpuOffloading', [false])],
   };
 }
+
+/** As a terapipe.json says it. */
+const nothingOffloaded = setTo('offloadLayers', [0]);
+const otherRuntime = ', or training.runtime to what you run';
 
 function offloads({ cpuOffloading, offloadLayers }: Facts): boolean {
   return cpuOffloading?.value === true && offloadLayers?.value !== 0;
 }
 
-function offloadWithRecompute({ facts }: ConfigView): Issue | null {
+function offloadWithRecompute({ facts, format }: ConfigView): Issue | null {
   const mode = wordOf(facts, 'recomputeGranularity');
   if (!offloads(facts) || mode === null) return null;
   const names = ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'] as const;
@@ -135,17 +146,19 @@ function offloadWithRecompute({ facts }: ConfigView): Issue | null {
     at: ['recomputeGranularity', 'cpuOffloading'],
     message: `Offloading whole layers to the host works without recompute, and ${quoted(mode)} is asked for`,
     remedy: 'keep one of both: recompute takes time on the GPU, offload its link to the host',
-    changes: [...remove(...given), ...setTo('cpuOffloading', [false])],
+    changes: [...remove(...given), ...(isPlannedAlone(format) ? nothingOffloaded : setTo('cpuOffloading', [false]))],
   };
 }
 
-function offloadOfAllLayers({ facts }: ConfigView): Issue | null {
+function offloadOfAllLayers({ facts, format }: ConfigView): Issue | null {
   const [away, layers] = [countOf(facts, 'offloadLayers'), countOf(facts, 'layers')];
-  if (away === null || layers === null || away < layers || facts.cpuOffloading?.value === false) return null;
+  const isOn = facts.cpuOffloading?.value ?? !isPlannedAlone(format);
+  if (away === null || layers === null || away < layers || !isOn) return null;
   return {
     at: ['offloadLayers', 'layers'],
     message: `${many(away, 'layer')} cannot be offloaded of ${layers}: one has to stay on the GPU`,
     remedy: `offload at most ${layers - 1}`,
+    besides: otherRuntime,
     changes: setTo('offloadLayers', [layers - 1]),
   };
 }

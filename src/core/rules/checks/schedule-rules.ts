@@ -3,17 +3,20 @@ import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber, formatPercent } from '../../format';
 import { batchStepOf, bubbleOf, countOf, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from '../derived';
-import { megatronFormats, withTorchtitan } from '../launchers/formats';
+import { scheduleKinds } from '../../schedules/registry';
+import { isPlannedAlone, megatronFormats, runFormats, withTorchtitan } from '../launchers/formats';
 import { isWritten, many, setTo, type Change, type Issue, type Rule } from '../rule';
 
 /** What the pipeline idles. */
 export const scheduleRules: readonly Rule[] = [
   {
     code: 'microbatches-below-stages',
+    planCode: 'few-micro-batches',
     severity: 'warning',
-    formats: [...withTorchtitan, 'deepspeed'],
+    planSeverity: 'information',
+    formats: [...withTorchtitan, 'deepspeed', ...runFormats],
     check: fewMicroBatches,
-    doc: 'PyTorch: "Number of microbatches is less than the total number of stages which may result in a bubble". A pipeline of p stages with v virtual ones each idles (p - 1) / (v m + p - 1) of the time with m micro-batches. The remedy names the batch that brings this under a tenth; with so many virtual stages that it is less already nothing is said. TorchTitan\'s 1F1B used to hang with fewer micro-batches than stages.',
+    doc: 'PyTorch: "Number of microbatches is less than the total number of stages which may result in a bubble". A pipeline of p stages with v virtual ones each idles (p - 1) / (v m + p - 1) of the time with m micro-batches. The remedy names the batch that brings this under a tenth; with so many virtual stages that it is less already nothing is said, nor of schedules that idle otherwise (zero bubble, token slices). TorchTitan\'s 1F1B used to hang with fewer micro-batches than stages.',
   },
   {
     code: 'long-seq-chunk-candidate',
@@ -32,6 +35,7 @@ function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   const stages = totalStagesOf(facts, format);
   const microBatches = microBatchesOf(facts, format);
   if (pipeline === null || pipeline === 1 || stages === null || microBatches === null || microBatches >= stages) return null;
+  if (!idlesByStages(facts, format)) return null;
   const virtual = stages / pipeline;
   const bubble = bubbleOf(pipeline, virtual, microBatches);
   if (bubble < wantedBubble) return null;
@@ -39,11 +43,18 @@ function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   const { remedy, changes } = moreMicroBatches(facts, format, wanted);
   const counted = virtual === 1 ? 'stages' : `stages (${formatNumber(pipeline)} x ${formatNumber(virtual)} virtual)`;
   return {
-    at: ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'],
+    at: isPlannedAlone(format) ? ['schedule'] : ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'], // prettier-ignore
     message: `${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: they idle ${formatPercent(bubble)} of the time`,
-    remedy: `${remedy} to idle ${formatPercent(bubbleOf(pipeline, virtual, wanted))}`,
-    changes,
+    remedy: `${remedy} to idle ${formatPercent(bubbleOf(pipeline, virtual, wanted))}${isPlannedAlone(format) ? ', and TeraPipe cuts sequences too' : ''}`,
+    changes: isPlannedAlone(format) && virtual === 1 ? [...setTo('schedule', ['TeraPipe']), ...changes] : changes,
   };
+}
+
+/** Whether the schedule idles as 1F1B and GPipe do: it splits neither sequences nor backward. A plan without a schedule chooses one. */
+function idlesByStages({ schedule }: Facts, format: ConfigFormat): boolean {
+  if (schedule === undefined) return !isPlannedAlone(format);
+  const kind = scheduleKinds.find(({ name }) => name.toLowerCase() === schedule.value.toLowerCase());
+  return kind === undefined || !(kind.sliced || kind.splitsBackward);
 }
 
 /** The fewest micro-batches that keep the bubble under a tenth; a multiple of the stages where they are interleaved. */

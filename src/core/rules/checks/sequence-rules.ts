@@ -5,7 +5,7 @@ import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, quotient, sizeOf } from '../derived';
 import { launcherTraits, megatronFormats, runFormats, withTorchtitan } from '../launchers/formats';
-import { fitsWorld } from './layout-rules';
+import { fitsWorld } from './sizes';
 import { isWritten, leastCommonMultiple, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** How a sequence is divided. */

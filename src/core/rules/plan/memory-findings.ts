@@ -4,16 +4,6 @@ import { verdictOf, verdictSentence } from '../../memory-model/verdict';
 import { chosenOf, type Plan } from '../../planner/plan';
 import { remedyText, type Remedy } from './remedies';
 import { findingAt, settingAt, settingEdits } from '../settings';
-import type { PlanRule } from './plan-rule';
-
-/** What a plan needs. */
-export const memoryPlanRules: readonly PlanRule[] = [
-  {
-    code: 'memory-over-capacity',
-    check: (run, plan, remedies) => memoryFindings(run, plan, remedies),
-    doc: 'The planned step needs more memory on some stage than is usable of its GPU: what the card has less what is kept free for the CUDA context, NCCL buffers and fragmentation. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the launcher or, where the files name none, usual launchers run; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, +31 %`); besides, layouts that fit can be searched. Where no file names the GPU, this is information only.',
-  },
-];
 
 /** What to do where no remedy is known. */
 const searchRemedy = 'search layouts that fit, or use more or larger GPUs';

@@ -5,7 +5,7 @@ import type { LauncherFormat } from '../../../../src/core/formats/config-format'
 import type { Finding } from '../../../../src/core/findings';
 import { crossFindings } from '../../../../src/core/rules/launchers/cross-findings';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
-import { sharedRules } from '../../../../src/core/rules/table';
+import { rules as table } from '../../../../src/core/rules/table';
 import { scheduleCsvFindings } from '../../../../src/core/rules/launchers/schedule-csv';
 import { golden } from '../../../golden/data';
 import { codesOf, launcherOf } from './launcher';
@@ -50,7 +50,7 @@ describe('golden diagnostics', () => {
 
     if (!['two-files-disagree', 'tt-schedule-csv'].includes(rule.id))
       it(`${rule.id}: holds for the same launchers`, () => {
-        const ours = sharedRules.find(({ code }) => code === rule.id);
+        const ours = table.find(({ code }) => code === rule.id);
         assert.deepEqual((ours?.formats ?? []).filter((format) => format !== 'terapipe' && format !== 'huggingface').sort(), [...rule.formats].sort()); // prettier-ignore
       });
   }

@@ -1,0 +1,102 @@
+import type { ConfigView } from '../view';
+import { formatNumber } from '../../format';
+import { greatestDivisor, sum } from '../../numbers';
+import { kindFor, runsVirtualStages } from '../../partition/scheduling';
+import { namedSchedules } from '../../spec/schedule-names';
+import { countOf, dataOf } from '../derived';
+import { runFormats } from '../launchers/formats';
+import { many, setTo, type Issue, type Rule } from '../rule';
+
+/** What a terapipe.json alone can say: its schedule, its slices, its GPU. */
+export const runRules: readonly Rule[] = [
+  {
+    code: 'schedule-virtual-stages',
+    severity: 'error',
+    formats: runFormats,
+    check: chunksOfSchedule,
+    doc: "The schedule has another number of chunks on each stage than `layout.virtualStages`: one in TeraPipe, GPipe, Seq1F1B, ZB-H1, ZB-H2 and ZeroBubble, two in ZBVZeroBubble, DualPipeV and ZeroBubbleV. 1F1B, Interleaved1F1B, LoopedBFS and InterleavedZeroBubble run any number. Choose the schedule's number, or another schedule.",
+  },
+  {
+    code: 'scheme-mismatch',
+    severity: 'error',
+    formats: runFormats,
+    check: schemeOfBatch,
+    doc: '`slicing.scheme` must cover every sequence of a replica once and each from its first to its last token.',
+  },
+  {
+    code: 'sequence-unit',
+    severity: 'warning',
+    formats: runFormats,
+    check: unitOfSequence,
+    doc: 'Slices are multiples of `slicing.unit`, and the sequence is not, so one slice is shorter. Choose a unit that divides the sequence.',
+  },
+  {
+    code: 'precision-slow',
+    severity: 'warning',
+    formats: runFormats,
+    check: slowPrecision,
+    doc: 'The GPU runs bf16 far slower than fp16. V100 has no bf16 tensor cores.',
+  },
+];
+
+/** A schedule whose number of chunks on each stage is fixed, and another one asked for. */
+function chunksOfSchedule({ facts }: ConfigView): Issue | null {
+  const schedule = namedSchedules.find((name) => name === facts.schedule?.value);
+  const virtualStages = countOf(facts, 'virtualStages') ?? 1;
+  if (schedule === undefined) return null;
+  const kind = kindFor(schedule, { virtualStages });
+  if (kind.chunksPerStage === 'several' || runsVirtualStages(kind, virtualStages)) return null;
+  const { chunksPerStage } = kind;
+  return {
+    at: ['virtualStages'],
+    message: `${schedule} has ${many(chunksPerStage, 'virtual stage')} on each stage, not ${formatNumber(virtualStages)}`,
+    remedy: `use ${many(chunksPerStage, 'virtual stage')}, or another schedule`,
+    besides: ', or another schedule',
+    changes: setTo('virtualStages', [chunksPerStage]),
+  };
+}
+
+function schemeOfBatch({ facts, format }: ConfigView): Issue | null {
+  const scheme = facts.sliceScheme?.value;
+  if (scheme === undefined) return null;
+  const tokens = countOf(facts, 'sequenceLength');
+  const wrongLength = scheme.map((chunk) => sum(chunk.tokens)).find((length) => length !== tokens);
+  if (tokens !== null && wrongLength !== undefined)
+    return {
+      at: ['sliceScheme'],
+      message: `The slices of a sequence add up to ${many(wrongLength, 'token')}, and a sequence has ${many(tokens, 'token')}`,
+      remedy: `make each list add up to ${formatNumber(tokens)}`,
+    };
+  const sequences = sum(scheme.map((chunk) => chunk.batch));
+  const [data, globalBatch] = [dataOf(facts, format), countOf(facts, 'globalBatch')];
+  if (data === null || globalBatch === null || sequences * data === globalBatch) return null;
+  return {
+    at: ['sliceScheme'],
+    message: `The scheme covers ${many(sequences, 'sequence')}, and a replica has ${formatNumber(globalBatch / data)}`,
+    remedy: `make its batch sizes add up to ${formatNumber(globalBatch / data)}`,
+  };
+}
+
+function unitOfSequence({ facts }: ConfigView): Issue | null {
+  const [tokens, unit] = [countOf(facts, 'sequenceLength'), facts.sliceUnit?.value];
+  if (tokens === null || unit === undefined || tokens % unit === 0) return null;
+  const divisor = greatestDivisor(tokens, unit);
+  return {
+    at: ['sliceUnit'],
+    message: `${many(tokens, 'token')} are no multiple of the slicing unit of ${formatNumber(unit)}: one slice is shorter`,
+    remedy: `use a unit that divides ${formatNumber(tokens)}, as ${formatNumber(divisor)}`,
+    besides: `, or to another divisor of ${formatNumber(tokens)}`,
+    changes: setTo('sliceUnit', [divisor]),
+  };
+}
+
+function slowPrecision({ facts, gpus }: ConfigView): Issue | null {
+  const slow = gpus.find(({ peakTflops }) => peakTflops.bf16 * 4 <= peakTflops.fp16);
+  if (slow === undefined || facts.precision?.value !== 'bf16') return null;
+  return {
+    at: ['precision'],
+    message: `bf16 runs at ${formatNumber(slow.peakTflops.bf16)} TFLOP/s on ${slow.name}, fp16 at ${formatNumber(slow.peakTflops.fp16)}`,
+    remedy: 'set training.precision to fp16',
+    changes: setTo('precision', ['fp16']),
+  };
+}

@@ -1,0 +1,116 @@
+import type { ConfigFormat } from '../../formats/config-format';
+import type { FactName, Facts } from '../../formats/facts';
+import { formatNumber } from '../../format';
+import { isHybrid } from '../../formats/hybrid';
+import type { ModelTraits } from '../../formats/written-model';
+import { hasAttention } from '../../model/mixers';
+import { countOf, modelGpusOf, sizeOf, worldOf, type SizeName } from '../derived';
+import { launcherTraits, megatronAndRuns } from '../launchers/formats';
+import { greatestCommonDivisor, many, setTo, type Change } from '../rule';
+import type { ConfigView } from '../view';
+
+/** Feed-forward widths of a model, each with what it is called: dense layers', then an expert's. */
+export function widthsOf({ facts, traits: { layerKinds = [], experts, stacks } }: ConfigView): readonly Width[] {
+  const ffn = countOf(facts, 'ffn');
+  const isMixture = countOf(facts, 'experts') !== null && countOf(facts, 'activeExperts') !== null;
+  const isDense = layerKinds.length === 0 ? !isMixture : layerKinds.some(({ feedForward }) => feedForward === 'dense');
+  const shared = countOf(facts, 'sharedExpertFfn') ?? experts?.sharedFfn ?? null;
+  const widths = [
+    {
+      of: 'layers',
+      fact: 'ffn',
+      width: isDense ? ffn : null,
+      text: isMixture ? 'A feed-forward width of dense layers' : 'A feed-forward width',
+    },
+    { of: 'layers', fact: 'ffn', width: stacks?.decoderFfn ?? null, text: "The decoder's feed-forward width" },
+    { of: 'layers', fact: 'sharedExpertFfn', width: isMixture ? shared : null, text: 'A width of shared experts' },
+    { of: 'experts', fact: 'expertFfn', width: isMixture ? (countOf(facts, 'expertFfn') ?? ffn) : null, text: 'An expert width' },
+  ] as const;
+  return widths.flatMap((each) => (each.width === null ? [] : [{ ...each, width: each.width }]));
+}
+
+/** Whether a width is divided with this tensor size; experts have their own, where it is given. */
+export function dividesWidth(facts: Facts, of: Width['of'], width: number, tensor: number): boolean {
+  return width % (of === 'experts' && facts.expertTensor !== undefined ? (countOf(facts, 'expertTensor') ?? 1) : tensor) === 0;
+}
+
+interface Width {
+  readonly of: 'layers' | 'experts';
+  readonly fact: FactName;
+  readonly width: number;
+  readonly text: string;
+}
+
+/** Whether some layer attends: a model of layers with a state alone has no heads to divide. */
+export function attends({ state, layerKinds = [] }: ModelTraits): boolean {
+  return state === undefined || layerKinds.some(hasAttention);
+}
+
+/** Whether a tensor size divides what it has to: heads, widths, states, the GPUs of a node and of the run. */
+export function fitsTensor(view: ConfigView, tensor: number): boolean {
+  const { facts, format } = view;
+  const perNode = countOf(facts, 'gpusPerNode');
+  const dividesWidths =
+    !megatronAndRuns.includes(format) || widthsOf(view).every(({ of, width }) => dividesWidth(facts, of, width, tensor));
+  return (
+    (perNode === null || tensor <= perNode) &&
+    dividesWidths &&
+    dividesHeads(view, tensor) &&
+    dividesState(view, tensor) &&
+    fitsWorld(facts, format, 'tensor', tensor)
+  );
+}
+
+/** Whether a tensor size divides the heads, as far as they are known and some layer has them. */
+export function dividesHeads({ facts, format, traits }: ConfigView, size: number): boolean {
+  const keyValue = countOf(facts, 'kvHeads');
+  if (!attends(traits)) return true;
+  const shared = keyValue === null || keyValue % size === 0 || (launcherTraits[format].repeatsKeyValueHeads && size % keyValue === 0);
+  return shared && (countOf(facts, 'heads') ?? 0) % size === 0 && (traits.stacks?.decoderHeads ?? 0) % size === 0;
+}
+
+/** What a tensor size has to divide in layers with a state: heads and groups, as far as they are known. Null: no layer has one. */
+export function stateOf({ facts, traits: { state } }: ConfigView): StateSizes | null {
+  if (state !== undefined) return { heads: state.heads, groups: state.groups, isWhole: state.kind === 'mamba' };
+  return isHybrid(facts) ? { heads: countOf(facts, 'stateHeads'), groups: countOf(facts, 'stateGroups'), isWhole: false } : null;
+}
+
+interface StateSizes {
+  readonly heads: number | null;
+  readonly groups: number | null;
+  /** The first version of Mamba is not divided over GPUs. */
+  readonly isWhole: boolean;
+}
+
+/** Whether a tensor size divides the layers with a state, as far as they are known. */
+export function dividesState(view: ConfigView, tensor: number): boolean {
+  const state = stateOf(view);
+  if (state === null) return true;
+  return state.isWhole ? tensor === 1 : [state.heads, state.groups].every((count) => (count ?? 0) % tensor === 0);
+}
+
+/** Whether the GPUs still divide into replicas with one size changed; true while they are unknown, or not written in the file and so free. */
+export function fitsWorld(facts: Facts, format: ConfigFormat, name: SizeName, size: number): boolean {
+  const world = worldOf(facts);
+  const old = sizeOf(facts, format, name);
+  const replica = modelGpusOf(facts, format);
+  if (world === null || old === null || replica === null) return true;
+  return world % ((replica / old) * size) === 0;
+}
+
+/** The smallest number of nodes (or GPUs), and the next one above what there is, that a unit of `gpus` GPUs divides; in words and as fixes. */
+export function largerWorld(facts: Facts, gpus: number): { readonly remedy: string; readonly changes: readonly Change[] } {
+  const perNode = countOf(facts, 'gpusPerNode');
+  if (perNode === null || facts.world?.source.kind === 'file') {
+    const world = worldOf(facts) ?? 1;
+    const next = Math.ceil(world / gpus) * gpus;
+    return { remedy: `use ${many(next, 'GPU')}`, changes: setTo('world', [next]) };
+  }
+  const step = gpus / greatestCommonDivisor(gpus, perNode);
+  const nodes = countOf(facts, 'nodes') ?? 1;
+  const next = Math.ceil(nodes / step) * step;
+  return {
+    remedy: `use at least ${many(next, 'node')} of ${many(perNode, 'GPU')} (a multiple of ${formatNumber(step)})`,
+    changes: setTo('nodes', [next]),
+  };
+}

@@ -1,0 +1,116 @@
+import type { ConfigView } from '../view';
+import { formatNumber } from '../../format';
+import { divisorsOf } from '../../numbers';
+import { countOf, sizeOf } from '../derived';
+import { isPlannedAlone, launcherTraits, megatronAndRuns, runFormats, withTorchtitan } from '../launchers/formats';
+import { listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
+import { attends, dividesHeads, dividesWidth, fitsTensor, widthsOf } from './sizes';
+
+/** What the tensor size divides. */
+export const tensorRules: readonly Rule[] = [
+  {
+    code: 'heads-tp',
+    planCode: 'heads-tensor',
+    severity: 'error',
+    formats: [...withTorchtitan, ...runFormats],
+    check: headsOverTensor,
+    doc: 'Megatron: "num_attention_heads must be a multiple of tensor_model_parallel_size". Tensor parallelism gives every GPU the same number of attention heads. Choose a tensor size that divides them.',
+  },
+  {
+    code: 'kv-heads-tp',
+    planCode: 'kv-heads-tensor',
+    severity: 'warning',
+    formats: [...withTorchtitan, ...runFormats],
+    check: keyValueHeadsOverTensor,
+    doc: 'Megatron: "num_query_groups must be a multiple or divisor of tensor parallel size"; TorchTitan refuses every tensor size that does not divide the key/value heads. As a warning or information: there are fewer key/value heads than GPUs, so each is kept and computed more than once, which costs memory and time.',
+  },
+  {
+    code: 'width-tensor',
+    severity: 'error',
+    formats: megatronAndRuns,
+    check: widthsOverTensor,
+    doc: 'Tensor parallelism cuts feed-forward widths into equal parts: those of dense layers and of shared experts by the tensor size, that of each expert by the expert tensor size (the tensor size, where none is given; at 1 an expert is not divided). Choose a size that divides them.',
+  },
+  {
+    code: 'tensor-beyond-node',
+    severity: 'warning',
+    formats: runFormats,
+    check: tensorBeyondNode,
+    doc: "A tensor-parallel group waits for two all-reduces a layer, in forward and in backward. Across nodes they run at the network's speed. Keep the group inside a node and use more pipeline stages instead.",
+  },
+];
+
+function headsOverTensor(view: ConfigView): Issue | null {
+  const { facts, format, traits } = view;
+  const heads = countOf(facts, 'heads');
+  const decoderHeads = traits.stacks?.decoderHeads ?? heads;
+  const tensor = sizeOf(facts, format, 'tensor');
+  if (heads === null || decoderHeads === null || tensor === null || !attends(traits)) return null;
+  if (heads % tensor === 0 && decoderHeads % tensor === 0) return null;
+  const near = nearestFitting(divisorsOf(heads), tensor, (size) => fitsTensor(view, size));
+  const counted = heads % tensor === 0 ? `The decoder's ${many(decoderHeads, 'attention head')}` : many(heads, 'attention head');
+  return {
+    at: ['tensor', 'heads'],
+    message: `${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    remedy: `use a tensor size of ${listed(near)}`,
+    changes: setTo('tensor', near),
+  };
+}
+
+function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
+  const { facts, format, traits } = view;
+  const heads = countOf(facts, 'kvHeads');
+  const tensor = sizeOf(facts, format, 'tensor');
+  if (heads === null || tensor === null || heads % tensor === 0) return null;
+  if (!attends(traits) || heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
+  const repeated = launcherTraits[format].repeatsKeyValueHeads && tensor % heads === 0;
+  const sizes = divisorsOf(heads).filter((size) => size <= tensor);
+  const near = nearestFitting(sizes, tensor, (size) => fitsTensor(view, size)).slice(0, 1);
+  const counted = many(heads, 'key/value head');
+  return {
+    at: ['tensor', 'kvHeads'],
+    severity: !repeated ? 'error' : isPlannedAlone(format) ? 'information' : 'warning',
+    message: repeated
+      ? `${counted} on a tensor size of ${formatNumber(tensor)}: each is kept and computed by ${formatNumber(tensor / heads)} GPUs`
+      : `${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    remedy: `use a tensor size of ${listed(near)}${repeated ? ' to keep each once' : ''}`,
+    changes: setTo('tensor', near),
+  };
+}
+
+/** Megatron-LM divides the feed-forward width by the tensor size, and that of each expert by the expert tensor size (`ColumnParallelLinear`, `RowParallelLinear`). */
+function widthsOverTensor(view: ConfigView): Issue | null {
+  const { facts, format } = view;
+  const tensor = sizeOf(facts, format, 'tensor');
+  const expertTensor = facts.expertTensor === undefined ? tensor : countOf(facts, 'expertTensor');
+  if (tensor === null || expertTensor === null) return null;
+  const uneven = widthsOf(view).find(({ of, width }) => !dividesWidth(facts, of, width, tensor));
+  if (uneven === undefined) return null;
+  const isOfExperts = uneven.of === 'experts' && facts.expertTensor !== undefined;
+  // heads that are not divided either are another finding, whose sizes divide the widths too
+  if (!isOfExperts && !dividesHeads(view, tensor)) return null;
+  const name = isOfExperts ? 'expertTensor' : 'tensor';
+  const old = isOfExperts ? expertTensor : tensor;
+  const splits = (size: number): boolean => (isOfExperts ? tensor % size === 0 || size % tensor === 0 : fitsTensor(view, size));
+  const near = nearestFitting(divisorsOf(uneven.width), old, splits);
+  return {
+    at: [name, uneven.fact],
+    message: `${uneven.text} of ${formatNumber(uneven.width)} cannot be divided over ${isOfExperts ? 'an expert tensor size' : 'a tensor size'} of ${formatNumber(old)}`,
+    remedy: `use ${isOfExperts ? 'an expert tensor size' : 'a tensor size'} of ${listed(near)}`,
+    changes: setTo(name, near),
+  };
+}
+
+function tensorBeyondNode(view: ConfigView): Issue | null {
+  const { facts, format } = view;
+  const tensor = sizeOf(facts, format, 'tensor');
+  const perNode = countOf(facts, 'gpusPerNode');
+  if (tensor === null || perNode === null || tensor <= perNode) return null;
+  const inside = divisorsOf(countOf(facts, 'heads') ?? 1).filter((size) => fitsTensor(view, size)).slice(-1); // prettier-ignore
+  return {
+    at: ['tensor'],
+    message: `A tensor size of ${formatNumber(tensor)} crosses nodes of ${many(perNode, 'GPU')}: every layer waits for the network`,
+    remedy: `use a tensor size of ${formatNumber(perNode)} or less`,
+    changes: setTo('tensor', inside),
+  };
+}

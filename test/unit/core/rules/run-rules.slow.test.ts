@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import type { Finding } from '../../../../src/core/findings';
+import { issuesOf } from '../../../../src/core/rules/launch-findings';
+import { findingsOf } from '../../../../src/core/rules/run-findings';
+import { rules } from '../../../../src/core/rules/table';
+import { viewOfLauncher } from '../../../../src/core/rules/view';
+import { load, loadObject } from '../formats/files';
+import { launcherOf } from './launcher';
+import { pairs } from './pairs';
+
+const model = { layers: 24, hidden: 2048, heads: 16, vocab: 0 };
+const routed = { ...model, experts: 8, activeExperts: 2 };
+
+/** For each rule of terapipe.json alone a config that breaks it and one that does not. */
+const ownPairs: readonly {
+  readonly code: string;
+  readonly bad: object;
+  readonly ok: object;
+  readonly says: string;
+  readonly fixes: readonly string[];
+}[] = [
+  {
+    code: 'tensor-beyond-node',
+    bad: { model, cluster: { gpu: 'A100-80GB', nodes: 2 }, layout: { tensor: 16 } },
+    ok: { model, cluster: { gpu: 'A100-80GB', nodes: 2 }, layout: { tensor: 8 } },
+    says: 'A tensor size of 16 crosses nodes of 8 GPUs: every layer waits for the network',
+    fixes: ['Set layout.tensor to 8'],
+  },
+  {
+    code: 'expert-dense-model',
+    bad: { model, layout: { expert: 2 } },
+    ok: { model: routed, layout: { expert: 2 } },
+    says: 'An expert size of 2 does nothing: the model is dense',
+    fixes: ['Set layout.expert to 1'],
+  },
+  {
+    code: 'schedule-virtual-stages',
+    bad: { model, schedule: 'ZBVZeroBubble', layout: { pipeline: 4, virtualStages: 3 } },
+    ok: { model, schedule: 'ZBVZeroBubble', layout: { pipeline: 4, virtualStages: 2 } },
+    says: 'ZBVZeroBubble has 2 virtual stages on each stage, not 3',
+    fixes: ['Set layout.virtualStages to 2'],
+  },
+  {
+    code: 'scheme-mismatch',
+    bad: { model, training: { sequenceLength: 128, globalBatch: 2 }, slicing: { scheme: [[2, [64, 32]]] } },
+    ok: { model, training: { sequenceLength: 128, globalBatch: 2 }, slicing: { scheme: [[2, [64, 64]]] } },
+    says: 'The slices of a sequence add up to 96 tokens, and a sequence has 128 tokens',
+    fixes: [],
+  },
+  {
+    code: 'sequence-unit',
+    bad: { model, training: { sequenceLength: 2048 }, slicing: { unit: 96 } },
+    ok: { model, training: { sequenceLength: 2048 }, slicing: { unit: 64 } },
+    says: '2,048 tokens are no multiple of the slicing unit of 96: one slice is shorter',
+    fixes: ['Set slicing.unit to 32'],
+  },
+  {
+    code: 'precision-slow',
+    bad: { model, cluster: { gpu: 'V100-16GB' }, training: { precision: 'bf16' } },
+    ok: { model, cluster: { gpu: 'V100-16GB' }, training: { precision: 'fp16' } },
+    says: 'bf16 runs at',
+    fixes: ['Set training.precision to fp16'],
+  },
+];
+
+async function found(config: object, code: string): Promise<Finding[]> {
+  return findingsOf(await loadObject(config), null).filter((finding) => finding.code === code);
+}
+
+describe('rules of what is planned without a launcher', () => {
+  it('have a pair of examples each', () => {
+    const own = rules.filter(({ formats }) => formats.every((format) => format === 'terapipe' || format === 'huggingface'));
+    assert.deepEqual(own.map(({ code }) => code).sort(), ownPairs.map(({ code }) => code).sort()); // prettier-ignore
+  });
+
+  for (const { code, bad, ok, says, fixes } of ownPairs)
+    it(`${code}: finds it, says it in numbers, and mends it`, async () => {
+      const [finding] = await found(bad, code);
+      assert.ok(finding);
+      assert.ok(finding.message.startsWith(says), finding.message);
+      assert.deepEqual(finding.fixes.map(({ title }) => title), fixes); // prettier-ignore
+      assert.deepEqual(await found(ok, code), []);
+    });
+
+  // A pair gives every size that its rule reads, so that nothing is left to a launcher's defaults.
+  for (const { code, format, bad } of pairs) {
+    const rule = rules.find((each) => each.code === code);
+    if (rule?.formats.includes('terapipe') !== true) continue;
+    it(`${code}: is one rule, which judges a terapipe.json as it judges a launcher's file`, () => {
+      const view = viewOfLauncher(launcherOf({ tensor: 1, pipeline: 1, context: 1, schedule: '1F1B', ...bad }, format));
+      const [launched, planned] = [view, { ...view, format: 'terapipe' as const }].map((each) => issuesOf(rule, each));
+      assert.equal(planned?.length, launched?.length);
+      assert.ok(launched!.length > 0);
+    });
+  }
+
+  const remedies = async (config: object, code: string) => (await found(config, code)).map(({ message, remedy }) => [message, remedy]);
+
+  it('always have a remedy for experts that the GPUs of a stage cannot share', async () => {
+    const of = (layout: object, experts = 8) => remedies({ model: { ...routed, experts }, layout }, 'expert-replicas');
+    assert.deepEqual(await of({ expert: 3, expertTensor: 3, tensor: 6, data: 2 }, 9), [
+      [
+        'An expert size of 3 does not divide the 4 replicas (data x context x tensor / expertTensor) that share the experts',
+        'set layout.expertTensor to 1 or set layout.expert to 1',
+      ],
+    ]);
+    assert.deepEqual(await of({ expert: 4, expertTensor: 8, tensor: 2, data: 2 }), [
+      ['4 GPUs of a stage cannot be divided by expert tensor 8 x expert 4 = 32', 'set layout.expertTensor to 1'],
+    ]);
+    assert.deepEqual(await of({ expert: 4, expertTensor: 8, tensor: 1, data: 3 }), [
+      ['3 GPUs of a stage cannot be divided by expert tensor 8 x expert 4 = 32', 'use sizes whose product divides 3 GPUs'],
+    ]);
+    // more replicas may still be chosen
+    assert.deepEqual(await of({ expert: 4, expertTensor: 8, tensor: 2 }), []);
+  });
+
+  it('count virtual stages in what a pipeline idles, and nothing for schedules that idle otherwise', async () => {
+    const of = (schedule: string, virtualStages: number, globalBatch: number) =>
+      remedies({ model, schedule, layout: { pipeline: 4, data: 1, virtualStages }, training: { globalBatch } }, 'few-micro-batches');
+    assert.deepEqual(await of('1F1B', 1, 2), [
+      [
+        '2 micro-batches for 4 stages: they idle 60 % of the time',
+        'use 28 micro-batches (a global batch of 28) to idle 9.68 %, and TeraPipe cuts sequences too',
+      ],
+    ]);
+    assert.deepEqual(await of('Interleaved1F1B', 2, 4), [
+      ['4 micro-batches for 8 stages (4 x 2 virtual): they idle 27.3 % of the time', 'set training.globalBatch to 16'],
+    ]);
+    for (const schedule of ['TeraPipe', 'ZB-H1', 'ZBVZeroBubble']) assert.deepEqual(await of(schedule, 1, 2), []);
+  });
+
+  it('hold a sequence against positions: an error where they are a table or Megatron-LM asserts it, else a warning', async () => {
+    const severities = async (positions: string) =>
+      (await found({ model: { ...model, maxPositions: 1024, positions }, training: { sequenceLength: 2048 } }, 'sequence-positions')).map(
+        ({ severity }) => severity,
+      );
+    assert.deepEqual([await severities('learned'), await severities('rotary')], [['error'], ['warning']]);
+    const rule = rules.find(({ code }) => code === 'sequence-positions')!;
+    const script = launcherOf({ maxPositions: 1024, positions: 'rotary', sequenceLength: 2048 }, 'megatron-shell');
+    assert.deepEqual(issuesOf(rule, viewOfLauncher(script)).map(({ severity }) => severity), ['error']); // prettier-ignore
+  });
+
+  it('divide a state by heads and groups, and the first version of Mamba not at all', async () => {
+    const of = async (model: object) =>
+      findingsOf(
+        await load({
+          'terapipe.json': JSON.stringify({ model: { from: 'config.json' }, layout: { tensor: 4 } }),
+          'config.json': JSON.stringify(model),
+        }),
+        null,
+      ).flatMap(({ code, severity, message, remedy }) => {
+        assert.ok(severity !== 'error' || code === 'state-tensor', message);
+        return code === 'state-tensor' ? [[message, remedy]] : [];
+      });
+    const sizes = { num_hidden_layers: 4, hidden_size: 512, vocab_size: 1024, state_size: 16, expand: 2 };
+    assert.deepEqual(await of({ model_type: 'mamba', ...sizes, intermediate_size: 1024, conv_kernel: 4, time_step_rank: 32 }), [
+      ['The first version of Mamba is not divided over GPUs, and the tensor size is 4', 'set layout.tensor to 1'],
+    ]);
+    const second = { model_type: 'mamba2', ...sizes, num_heads: 16, head_dim: 64, conv_kernel: 4 };
+    assert.deepEqual(await of({ ...second, n_groups: 2 }), [
+      ['The 16 heads and 2 groups of the state cannot be divided over a tensor size of 4', 'set layout.tensor to 2'],
+    ]);
+    assert.deepEqual(await of({ ...second, n_groups: 8 }), []);
+  });
+
+  it('say each reason for which whole layers are not offloaded, of the runtime that refuses it', async () => {
+    const of = async (layout: object, training: object) =>
+      (await found({ model, layout, training: { offloadLayers: 2, ...training } }, 'activations-offload')).map(({ severity, remedy }) => [severity, remedy]); // prettier-ignore
+    const without = ['warning', 'set training.offloadLayers to 0, or training.runtime to what you run'];
+    assert.deepEqual(await of({ pipeline: 4 }, {}), [without]);
+    assert.equal((await of({ pipeline: 4 }, { recompute: 'full' })).length, 2);
+    assert.deepEqual(await of({ pipeline: 1 }, { offloadLayers: 24 }), [['warning', 'set training.offloadLayers to 23, or training.runtime to what you run']]); // prettier-ignore
+    assert.deepEqual(await of({ pipeline: 4 }, { recompute: 'full', offloadLayers: 24, runtime: 'torchtitan' }), []);
+  });
+});
