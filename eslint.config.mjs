@@ -15,7 +15,6 @@ const longFunctions = {
   // To become a state machine and its wiring.
   'src/extension/sessions/comparisons.ts': 178,
   'src/extension/sessions/layout-searches.ts': 170,
-  'src/extension/sessions/plan-sessions.ts': 231,
   'src/extension/sessions/profiles.ts': 123,
   'src/extension/sessions/shown-config.ts': 108,
   'src/extension/views/page-host.ts': 133,
@@ -46,7 +45,6 @@ const manyParameters = {
     'src/core/memory-model/count.ts',
     'src/core/rules/settings.ts',
     'src/core/time-model/{expert-time,ssm-time}.ts',
-    'src/extension/sessions/plan-sessions.ts',
     'webview/tabs/profile/head.ts',
   ],
 };

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { changeJson, type JsonChange } from '../../core/formats/terapipe/change-json';
 import { ExpectedError } from '../../core/errors';
 import type { ControlChange } from '../../protocol/page';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { createConfigCommand } from './create-config';
 import type { ConfigCommands } from './target';
 

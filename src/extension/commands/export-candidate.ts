@@ -4,7 +4,7 @@ import { candidateTrace } from '../../core/export/chrome-trace';
 import type { CandidateId } from '../../core/planner/plan';
 import { writeScheduleCsv } from '../../core/schedules/pytorch-csv/write';
 import type { ExportFormat } from '../../protocol/page';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { saveText } from './save';
 
 /** Saves a candidate of a session's plan, as people load it elsewhere. @throws ExpectedError where its schedule cannot be written so. */

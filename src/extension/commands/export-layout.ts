@@ -10,7 +10,7 @@ import { requestOf } from '../../core/layout-search/request-of';
 import type { LayoutPoint } from '../../protocol/layout';
 import type { PlannerClient } from '../../worker/client';
 import { placeTextOf } from '../sessions/page-state';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { showInformationMessage, showQuickPick, showWarningMessage } from '../platform/ui';
 import { pickedLayout, type PickedLayout } from './apply-layout';

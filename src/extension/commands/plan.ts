@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { scheduleViewId } from '../views/schedule-view';
 import { withProgress } from '../platform/ui';
 import { targetOf, type ConfigCommands } from './target';

@@ -8,7 +8,7 @@ import type { Profile } from '../../core/spec/profile';
 import { runOfOnnx } from '../../profiler/onnx-file/run-of-onnx';
 import type { ProfileRun } from '../../profiler/profile-run';
 import { requireTrust, stoppedBy, type Profiles } from '../sessions/profiles';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { planDefaults } from '../platform/settings';
 import type { TimelinePanels } from '../views/timeline-panels';
 import { showInformationMessage, withProgress } from '../platform/ui';

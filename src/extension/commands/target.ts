@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
-import type { SessionState, PlanSessions } from '../sessions/plan-sessions';
+import type { PlanSessions } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
 import { nameOf } from '../sessions/sources';
 

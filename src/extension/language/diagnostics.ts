@@ -4,7 +4,8 @@ import type { Place } from '../../core/spec/located';
 import { findingOfError, isOfAnotherKind } from '../../core/rules/run-findings';
 import { isOpen } from '../sessions/follow-files';
 import type { LayoutSearches } from '../sessions/layout-searches';
-import type { PlanSessions, SessionState } from '../sessions/plan-sessions';
+import type { PlanSessions } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { rangeOf } from './ranges';
 import { displayPath } from '../sessions/sources';
 

@@ -6,7 +6,7 @@ import { explanations } from './explanations';
 import { launcherHover } from './launcher-hover';
 import { locatedValues } from '../sessions/page-state';
 import { scheduleHover } from './schedule-text';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
 /**

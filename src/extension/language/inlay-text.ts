@@ -3,7 +3,7 @@ import type { ConfigFormat } from '../../core/formats/config-format';
 import { formatNumber, plural } from '../../core/format';
 import { dataOf, layersPerStageOf, microBatchesOf, paddedVocabOf, sizeOf, titanStagesOf, virtualStagesOf } from '../../core/rules/derived';
 import { factsOfRun, padsVocab } from './launcher-facts';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
 /** What follows from a value, to be shown behind it. */

@@ -6,7 +6,7 @@ import { dataOf, microBatchesOf, modelGpusOf, product, sizeOf, worldOf } from '.
 import { megatronFormats } from '../../core/rules/launchers/formats';
 import type { TextRange } from '../../core/spec/located';
 import { parameterCount } from '../../core/model/parameters';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
 /** Everything a launcher's run says: the launcher's facts, and where it is silent those of the model config joined to it. Empty for other configs. */

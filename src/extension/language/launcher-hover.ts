@@ -6,7 +6,7 @@ import { meaningOf } from './fact-meanings';
 import { numbersOf } from './fact-numbers';
 import type { HoverText } from './hover';
 import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact } from './launcher-facts';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
 /** What to say about the value, key or flag at an offset of a launcher's text, or about the model config that it names. */

@@ -5,7 +5,7 @@ import type { Place } from '../../core/spec/located';
 import { printable } from '../../core/text';
 import { factsOfRun, namedFacts, gpusText, parametersOfRun, type NamedFact } from './launcher-facts';
 import { fileName, valueText } from './launcher-hover';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
 export type OutlineGroup = 'model' | 'layout' | 'training' | 'cluster';

@@ -5,7 +5,7 @@ import { usedText, verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../sessions/layout-searches';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { elasticText, planText, summaryOf } from '../views/summary';
 import type { Translate } from '../platform/translate';
 

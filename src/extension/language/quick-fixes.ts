@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import type { Finding, Fix } from '../../core/findings';
 import type { LayoutSearches } from '../sessions/layout-searches';
-import type { PlanSessions, SessionState } from '../sessions/plan-sessions';
+import type { PlanSessions } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { rangeOf } from './ranges';
 import { commandOf } from '../platform/ui';
 

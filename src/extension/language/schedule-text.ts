@@ -5,7 +5,7 @@ import { actionType, isPass } from '../../core/schedules/pytorch-csv/actions';
 import { actionsAround, type ActionFound } from '../../core/schedules/pytorch-csv/cells';
 import type { OperationKind, Timeline } from '../../core/schedules/schedule';
 import type { HoverText } from './hover';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
 /** What the lens over a schedule file says; null while nothing is known of it. */

@@ -2,7 +2,8 @@ import { CancelledError, ExpectedError } from '../../core/errors';
 import type { Plan } from '../../core/planner/plan';
 import { measuredAnswer, planSide, plansAnswer, type ComparedSide, type ComparisonAnswer } from '../../protocol/comparison';
 import type { PlannerClient } from '../../worker/client';
-import type { PlanSessions, SessionState } from './plan-sessions';
+import type { PlanSessions } from './plan-sessions';
+import type { SessionState } from './session-state';
 
 /** What a config is compared with: another config, the best layout of a search, or the file of a measured run; by URI. */
 export type Compared =

@@ -8,7 +8,8 @@ import type { SearchStanding } from '../../core/layout-search/answer';
 import type { SearchResult } from '../../core/layout-search/result';
 import type { SearchProblem } from '../../core/layout-search/search-problem';
 import type { PlannerClient } from '../../worker/client';
-import type { PlanSessions, SessionState } from './plan-sessions';
+import type { PlanSessions } from './plan-sessions';
+import type { SessionState } from './session-state';
 
 /** What is known of the layouts of one config. Replaced whole on every change. */
 export interface LayoutSearch {

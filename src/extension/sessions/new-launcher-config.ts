@@ -9,7 +9,7 @@ import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';
 import { factsOfRun, namedFacts } from '../language/launcher-facts';
 import { fileName } from '../language/launcher-hover';
-import type { SessionState } from './plan-sessions';
+import type { SessionState } from './session-state';
 
 /** A line of a section: what is written, and in a comment where it was read. */
 interface Line {

@@ -9,7 +9,7 @@ import type { PageError } from '../../protocol/page-error';
 import type { Finding } from '../../core/findings';
 import { lineColumnAt } from '../../core/text';
 import type { CandidateId, Plan } from '../../core/planner/plan';
-import type { SessionState } from './plan-sessions';
+import type { SessionState } from './session-state';
 
 /** What a page needs beside the session. */
 export interface PageContext {

@@ -1,5 +1,6 @@
 import type { Timeline } from '../../core/schedules/schedule';
-import type { PlanSessions, SessionState } from './plan-sessions';
+import type { PlanSessions } from './plan-sessions';
+import type { SessionState } from './session-state';
 
 const kept = 24;
 /** What the timelines of all sessions that nobody looks at may take together. */

@@ -2,7 +2,8 @@ import * as vscode from 'vscode';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { configEndings, isLauncher } from '../../core/load/readers';
 import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';
-import type { PlanSessions, SessionState } from './plan-sessions';
+import type { PlanSessions } from './plan-sessions';
+import type { SessionState } from './session-state';
 import { nameOf } from './sources';
 
 const planFile = 'terapipe.json';

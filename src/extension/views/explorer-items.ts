@@ -4,7 +4,7 @@ import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from
 import { stageFits } from '../../core/memory-model/verdict';
 import { chosenOf, type Candidate } from '../../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from '../language/launcher-outline';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { elasticText, memoryText, summaryOf } from './summary';
 import type { Translate } from '../platform/translate';
 

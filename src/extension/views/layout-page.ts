@@ -10,7 +10,7 @@ import {
 } from '../../protocol/layout';
 import type { PageError } from '../../protocol/page-error';
 import type { LayoutSearch } from '../sessions/layout-searches';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 
 /** The Layout view's part of a page; null for what has no layout to search. */
 export function pageLayoutOf(session: SessionState, search: LayoutSearch | null): LayoutState | null {

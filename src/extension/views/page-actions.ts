@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { PageAction } from './page-host';
 import type { Comparisons } from '../sessions/comparisons';
-import type { SessionState } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import { applyControl } from '../commands/change-config';
 import { applyLayoutCommand, type ApplyCommands } from '../commands/apply-layout';
 import { exportCandidate } from '../commands/export-candidate';

@@ -11,7 +11,8 @@ import { makePageSender } from './page-sender';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import { pageLayoutOf } from './layout-page';
 import { differsInProgressOnly, pageFindingsOf, pageStateOf } from '../sessions/page-state';
-import type { PlanSessions, SessionState } from '../sessions/plan-sessions';
+import type { PlanSessions } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
 import type { Profiles } from '../sessions/profiles';
 import { displayPath } from '../sessions/sources';
 

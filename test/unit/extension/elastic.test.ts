@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { hoverAt } from '../../../src/extension/language/hover-text';
 import { lensesOf } from '../../../src/extension/language/lens-text';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
-import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
+import type { SessionState } from '../../../src/extension/sessions/session-state';
 import { english } from '../../../src/core/translate';
 import { smallModel, smallRun, testHost, uri } from './test-host';
 

@@ -7,7 +7,7 @@ import { hoverAt } from '../../../src/extension/language/hover-text';
 import { inlayTexts } from '../../../src/extension/language/inlay-text';
 import { factRows } from '../../../src/extension/language/launcher-outline';
 import { lensesOf } from '../../../src/extension/language/lens-text';
-import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
+import type { SessionState } from '../../../src/extension/sessions/session-state';
 import { english } from '../../../src/core/translate';
 import { shellReader } from '../core/formats/shell/shell-reader';
 import { nextTurn, smallModel, testHost, uri } from './test-host';

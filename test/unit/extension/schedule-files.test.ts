@@ -5,7 +5,7 @@ import { describe, it } from 'mocha';
 import { isScheduleCsv } from '../../../src/core/schedules/pytorch-csv/cells';
 import { hoverAt } from '../../../src/extension/language/hover-text';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
-import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
+import type { SessionState } from '../../../src/extension/sessions/session-state';
 import { maximumDrawnCells, tooLargeToDraw } from '../../../src/extension/sessions/schedule-size';
 import { scheduleLensText } from '../../../src/extension/language/schedule-text';
 import { english } from '../../../src/core/translate';

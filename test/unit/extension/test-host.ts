@@ -10,7 +10,8 @@ import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedu
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../src/core/resolve/resolve';
 import type { StandingTimes } from '../../../src/core/slicing/solve';
-import { createPlanSessions, type PlanSessions, type SessionHost } from '../../../src/extension/sessions/plan-sessions';
+import { createPlanSessions, type PlanSessions } from '../../../src/extension/sessions/plan-sessions';
+import type { SessionHost } from '../../../src/extension/sessions/session-host';
 
 /** A model small enough to plan in a few milliseconds. */
 export const smallModel = JSON.stringify({

@@ -12,7 +12,7 @@ import { hoverAt } from '../../../src/extension/language/hover-text';
 import { lensesOf } from '../../../src/extension/language/lens-text';
 import { newConfigText } from '../../../src/extension/sessions/new-config';
 import { locatedValues } from '../../../src/extension/sessions/page-state';
-import type { SessionState } from '../../../src/extension/sessions/plan-sessions';
+import type { SessionState } from '../../../src/extension/sessions/session-state';
 import { english } from '../../../src/core/translate';
 import { smallModel, smallRun, testHost, uri } from './test-host';
 

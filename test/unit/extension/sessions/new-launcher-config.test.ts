@@ -5,7 +5,7 @@ import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/formats/run';
 import { valuesOf } from '../../../../src/core/spec/located';
 import { newLauncherConfigText, relativePath } from '../../../../src/extension/sessions/new-launcher-config';
-import type { SessionState } from '../../../../src/extension/sessions/plan-sessions';
+import type { SessionState } from '../../../../src/extension/sessions/session-state';
 import { launcherOf, read, withDefault, type Values } from '../../core/rules/launcher';
 import { runOfLauncher } from '../../../../src/core/formats/launcher-run';
 import { smallModel, testHost, uri } from '../test-host';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { PlanSessions, SessionState } from '../../../../src/extension/sessions/plan-sessions';
+import type { PlanSessions } from '../../../../src/extension/sessions/plan-sessions';
+import type { SessionState } from '../../../../src/extension/sessions/session-state';
 import { limitSessions } from '../../../../src/extension/sessions/session-limit';
 
 /** Sessions that only list, drop and tell. */

@@ -1,0 +1,176 @@
+import { readNamedNorms } from '../../core/elastic/named-norms';
+import type { ElasticAnswer } from '../../core/elastic/answer';
+import { resolveElastic } from '../../core/elastic/resolve';
+import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
+import { launchedMemoryFindings } from '../../core/export/launchers/memory-fixes';
+import type { Finding } from '../../core/findings';
+import type { ReadReferenced, Run } from '../../core/formats/run';
+import { loadConfig, type LoadedConfig } from '../../core/load/load-config';
+import { isLauncher, readerOf, recogniseConfig } from '../../core/load/readers';
+import type { Plan } from '../../core/planner/plan';
+import { findingsOf } from '../../core/rules/run-findings';
+import { isScheduleCsv } from '../../core/schedules/pytorch-csv/cells';
+import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
+import type { NamedProfile } from '../../core/spec/profile';
+import { tooLargeToDraw } from './schedule-size';
+import type { SessionHost } from './session-host';
+import type { SessionState } from './session-state';
+
+/** One reading and planning of a file, and what it may change in the file's session. */
+export interface Pass {
+  readonly host: SessionHost;
+  readonly file: string;
+  /** Aborted when an edit overtakes the pass, or the user cancels it. */
+  readonly signal: AbortSignal;
+  /** Reads a file, which the session then follows. */
+  readonly read: (file: string) => Promise<string>;
+  /** What was read so far, by file. */
+  readonly texts: ReadonlyMap<string, string>;
+  readonly state: () => SessionState;
+  readonly update: (change: Partial<SessionState>) => void;
+  /** What was planned last is of the texts as they were when the pass began. */
+  readonly planned: () => void;
+  /** The files that were read are all that the session follows. */
+  readonly followOnlyRead: () => void;
+}
+
+/** Reads a config or a schedule, plans or draws it, and says each result as soon as it is there. Rejects with what stops it. */
+export async function runPass(pass: Pass): Promise<void> {
+  const { file, signal, update } = pass;
+  update({ progress: 0, standing: null });
+  const text = await pass.read(file);
+  throwIfCancelled(signal);
+  if (pass.state().format === 'pytorch-schedule') await drawSchedule(pass, text);
+  else await planConfig(pass, text);
+}
+
+/** A text that is no schedule any more, such as one about to be written anew, is nothing to complain about. */
+async function drawSchedule({ host, file, signal, planned, update }: Pass, text: string): Promise<void> {
+  const isSchedule = isScheduleCsv(text);
+  const refusal = isSchedule ? tooLargeToDraw(text, file) : null;
+  const nothing: ScheduleFile = { findings: refusal === null ? [] : [refusal], drawn: null };
+  const { findings, drawn } = isSchedule && refusal === null ? await host.readSchedule(text, file, nameOfFile(file), { signal }) : nothing;
+  throwIfCancelled(signal);
+  if (drawn !== null) planned();
+  const texts = new Map(refusal === null ? [[file, text]] : []);
+  const read = { texts, findings, error: drawn === null ? errorOfFinding(findings[0]) : null, progress: null };
+  update(drawn === null ? read : { ...read, schedule: drawn });
+}
+
+async function planConfig(pass: Pass, text: string): Promise<void> {
+  const { host, file, signal, texts, planned, update } = pass;
+  const format = recogniseConfig(file, text) ?? pass.state().format;
+  const readReferenced: ReadReferenced = async (from, path) => {
+    const referenced = host.resolvePath(from, path);
+    return { file: referenced, text: await pass.read(referenced) };
+  };
+  const config = await loadConfig(file, text, { read: readReferenced, shell: host.shell });
+  throwIfCancelled(signal);
+  const { run, launcher } = config;
+  if (run !== null) pass.followOnlyRead();
+  update({ run, launcher, texts, format, findings: judged(config, null), error: config.noRun });
+  if (run === null) {
+    // A launcher that names no sizes has no plan; a terapipe.json that is broken keeps its last one.
+    update(launcher === null ? { progress: null } : { plan: null, elastic: null, progress: null });
+    return;
+  }
+  const found = await host.profiles(file);
+  throwIfCancelled(signal);
+  if (!isElastic(run) || run.unplanned === undefined) {
+    const plan = await planOf(pass, run, found);
+    planned();
+    update({ plan, findings: judged(config, plan) });
+  } else update({ plan: null });
+  const elastic = isElastic(run) ? await elasticOf(pass, run, found, readReferenced) : null;
+  throwIfCancelled(signal);
+  planned();
+  update({ elastic, error: null, progress: null });
+  const { plan } = pass.state();
+  if (plan !== null && planToJudge(run, plan) !== null) void offerRemedies(pass, config, run, plan, found);
+}
+
+async function planOf({ host, signal, update }: Pass, run: Run, found: readonly NamedProfile[]): Promise<Plan> {
+  const request = await host.resolve(run, found, { signal });
+  throwIfCancelled(signal);
+  const share = isElastic(run) ? 0.5 : 1;
+  const plan = await host.plan(request, {
+    signal,
+    onProgress: (progress) => {
+      if (!signal.aborted) update({ progress: progress * share });
+    },
+    onStanding: (standing) => {
+      if (!signal.aborted) update({ standing });
+    },
+  });
+  throwIfCancelled(signal);
+  return plan;
+}
+
+async function elasticOf(
+  { host, signal }: Pass,
+  run: Run,
+  found: readonly NamedProfile[],
+  readReferenced: ReadReferenced,
+): Promise<ElasticAnswer> {
+  const norms = await readNamedNorms(run, readReferenced);
+  throwIfCancelled(signal);
+  const request = placed(run.place, () => resolveElastic(run, host.defaults(run.file), norms, found));
+  return host.planElastic(request, { signal }).catch((error: unknown) =>
+    placed(run.place, () => {
+      throw error;
+    }),
+  );
+}
+
+/** Looks, once the plan is shown, for the smallest changes that fit where it does not; an edit stops it. */
+async function offerRemedies(
+  { host, signal, update }: Pass,
+  { findings, launcher }: LoadedConfig,
+  run: Run,
+  plan: Plan,
+  found: readonly NamedProfile[],
+): Promise<void> {
+  try {
+    const remedies = await host.remedies(run, found, plan, { signal });
+    if (remedies.length === 0) return;
+    const launched =
+      launcher === null || !isLauncher(launcher.format) ? null : { launcher, read: await readerOf(launcher.format, host.shell) };
+    const judgedAgain =
+      launched === null
+        ? findingsOf(run, plan, remedies).filter(isTrueOf(run))
+        : [...findings, ...launchedMemoryFindings(run, plan, remedies, launched)];
+    if (!signal.aborted) update({ findings: judgedAgain });
+  } catch (error) {
+    if (!signal.aborted && !(error instanceof CancelledError)) host.reportBug(error);
+  }
+}
+
+/** What is found in a config, by the plan of its run once there is one. */
+function judged({ format, run, findings }: LoadedConfig, plan: Plan | null): readonly Finding[] {
+  if (run === null) return findings;
+  if (isLauncher(format)) return [...findings, ...launchedMemoryFindings(run, plan)];
+  return findingsOf(run, planToJudge(run, plan)).filter(isTrueOf(run));
+}
+
+/** A model config alone says nothing of the GPUs it must fit: the cluster is an assumption, and no reason for remarks on the file. */
+function planToJudge({ format }: Run, plan: Plan | null): Plan | null {
+  return format === 'huggingface' ? null : plan;
+}
+
+function isElastic({ elastic, encoder }: Run): boolean {
+  return elastic !== undefined || encoder !== undefined;
+}
+
+/** That a model is not planned is no news of one that is, as a run that freezes layers. */
+function isTrueOf(run: Run): (finding: Finding) => boolean {
+  return ({ code }) => code !== 'model-not-planned' || !isElastic(run);
+}
+
+/** Last part of a URI's path, as people read it. */
+function nameOfFile(file: string): string {
+  return decodeURIComponent(file.slice(file.lastIndexOf('/') + 1));
+}
+
+function errorOfFinding(finding: Finding | undefined): ExpectedError | null {
+  return finding === undefined ? null : new ExpectedError(finding.code, finding.message, finding.remedy, finding.place);
+}

@@ -1,0 +1,48 @@
+import type { ElasticAnswer } from '../../core/elastic/answer';
+import type { ElasticRequest } from '../../core/elastic/request';
+import type { LauncherReader } from '../../core/formats/facts';
+import type { Run } from '../../core/formats/run';
+import type { Plan } from '../../core/planner/plan';
+import type { ResolveDefaults } from '../../core/resolve/defaults';
+import type { Remedy } from '../../core/rules/plan/remedies';
+import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
+import type { StandingTimes } from '../../core/slicing/solve';
+import type { NamedProfile } from '../../core/spec/profile';
+import type { PlanRequest } from '../../core/spec/request';
+
+/** What sessions need of VS Code; tests give their own. */
+export interface SessionHost {
+  /** Text of a file as the user sees it. Rejects with an `ExpectedError`. */
+  readonly readText: (file: string) => Promise<string>;
+  /** Identity of the file that `path`, written in `from`, names. @throws ExpectedError when it names none. */
+  readonly resolvePath: (from: string, path: string) => string;
+  /** The reader of shell scripts, whose grammar is loaded when one is met. */
+  readonly shell: () => Promise<LauncherReader>;
+  /** The run with what its files leave open filled in: off this thread, since layouts are looked for. */
+  readonly resolve: (run: Run, found: readonly NamedProfile[], options: { readonly signal: AbortSignal }) => Promise<PlanRequest>;
+  /** The smallest changes with which a run fits whose plan does not. */
+  readonly remedies: (
+    run: Run,
+    found: readonly NamedProfile[],
+    plan: Plan,
+    options: { readonly signal: AbortSignal },
+  ) => Promise<readonly Remedy[]>;
+  readonly plan: (
+    request: PlanRequest,
+    options: {
+      readonly signal: AbortSignal;
+      readonly onProgress: (fraction: number) => void;
+      readonly onStanding: (standing: StandingTimes) => void;
+    },
+  ) => Promise<Plan>;
+  readonly planElastic: (request: ElasticRequest, options: { readonly signal: AbortSignal }) => Promise<ElasticAnswer>;
+  /** Reads and draws a schedule in PyTorch's CSV, off this thread: a million cells take seconds. */
+  readonly readSchedule: (text: string, file: string, name: string, options: { readonly signal: AbortSignal }) => Promise<ScheduleFile>;
+  readonly defaults: (file: string) => ResolveDefaults;
+  /** Profiles that lie near a config. Never rejects. */
+  readonly profiles: (file: string) => Promise<readonly NamedProfile[]>;
+  /** Pause after an edit before planning, ms; null: do not plan on edits. */
+  readonly delayMs: () => number | null;
+  /** Called with anything that is neither cancelled nor expected. */
+  readonly reportBug: (error: unknown) => void;
+}

@@ -1,0 +1,61 @@
+import type { ConfigFormat } from '../../core/formats/config-format';
+import type { ElasticAnswer } from '../../core/elastic/answer';
+import type { ExpectedError } from '../../core/errors';
+import type { Finding } from '../../core/findings';
+import type { LauncherFile } from '../../core/formats/facts';
+import type { Run } from '../../core/formats/run';
+import type { Plan } from '../../core/planner/plan';
+import type { SteppedSchedule } from '../../core/schedules/pytorch-csv/schedule-file';
+import type { StandingTimes } from '../../core/slicing/solve';
+
+/** What a session is of: a config, or a schedule in PyTorch's CSV, which is drawn as it is. */
+export type SessionFormat = ConfigFormat | 'pytorch-schedule';
+
+/** Everything known about one config or schedule file. Replaced whole on every change. */
+export interface SessionState {
+  /** Identity of the config: its URI. */
+  readonly file: string;
+  readonly format: SessionFormat;
+  /** As `texts` read; null when they could not be read to the end. */
+  readonly run: Run | null;
+  /** What a launcher's file says; null for other configs. */
+  readonly launcher: LauncherFile | null;
+  /** The last good plan; of an older text while `staleEdits` is not 0. */
+  readonly plan: Plan | null;
+  /** The last that could run, of a schedule file; aged as `plan`. */
+  readonly schedule: SteppedSchedule | null;
+  /** As `plan`, for a run that freezes layers: of a file with an `elastic` section, and of encoders, which are planned in no other way. */
+  readonly elastic: ElasticAnswer | null;
+  /** 0..1 while planning, else null. */
+  readonly progress: number | null;
+  /** The best slices so far while they are solved for, else null. */
+  readonly standing: StandingTimes | null;
+  /** Edits since `plan`, `schedule` and `elastic` were made. */
+  readonly staleEdits: number;
+  /** Edits since the session began. */
+  readonly edits: number;
+  readonly error: ExpectedError | null;
+  readonly findings: readonly Finding[];
+  /** The texts that `run`, `error` and `findings` point into, by file. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** The state of a file that nothing is known of yet. */
+export function newState(file: string, format: SessionFormat): SessionState {
+  return {
+    file,
+    format,
+    run: null,
+    launcher: null,
+    plan: null,
+    schedule: null,
+    elastic: null,
+    progress: null,
+    standing: null,
+    staleEdits: 0,
+    edits: 0,
+    error: null,
+    findings: [],
+    texts: new Map(),
+  };
+}
