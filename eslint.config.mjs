@@ -18,7 +18,6 @@ const longFunctions = {
   'src/extension/sessions/profiles.ts': 123,
   'src/extension/sessions/shown-config.ts': 108,
   'src/extension/views/page-host.ts': 133,
-  'src/worker/client.ts': 173,
   'webview/side/page.ts': 131,
   'webview/tabs/compare/comparison.ts': 104,
   'webview/tabs/compare/lanes.ts': 139,

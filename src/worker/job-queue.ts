@@ -1,0 +1,176 @@
+import { CancelledError, ExpectedError } from '../core/errors';
+import { isPackedPart, makeUnpacker } from '../protocol/packed';
+import { parseWorkerReply, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
+import { memoryLimitMb, startPlannerProcess, type PlannerProcess } from './process';
+
+/** The reply that ends a job well. */
+export type Answer = Extract<WorkerReply, { readonly type: WorkerRequest['type'] }>;
+
+/** A reply before that. */
+export type Told = Extract<WorkerReply, { readonly type: 'progress' | 'searching' }>;
+
+export interface Job {
+  readonly message: WorkerRequest;
+  readonly tell: (told: Told) => void;
+  /** Settles the promise and lets go of the signal. */
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Jobs that wait for each other in order, in a process that starts with the first. */
+export interface JobQueue {
+  readonly isDisposed: () => boolean;
+  readonly add: (job: Job) => void;
+  /** Rejects a job. One that is under way is given up, and its process stopped where it does not notice soon. */
+  readonly cancel: (job: Job) => void;
+  /** Stops the process and cancels what is left. */
+  readonly dispose: () => Promise<void>;
+}
+
+export interface JobQueueOptions {
+  /** How long a cancelled planner may take to notice before its process is stopped, ms. */
+  readonly patienceMs?: number;
+  /** Without a request for so long the process is stopped, ms: what it takes of memory is given back. */
+  readonly restMs?: number;
+}
+
+/** What a process may take to start, ms: one that is about to answer is not replaced. */
+const startMs = 5_000;
+const longestTimerMs = 2 ** 31 - 1;
+
+/** While a job is under way the process keeps ours alive, idle it does not. */
+export function openJobQueue(workerFile: string, { patienceMs = 120, restMs = 60_000 }: JobQueueOptions = {}): JobQueue {
+  const waiting: Job[] = [];
+  let running: Job | null = null;
+  let worker: PlannerProcess | null = null;
+  let unpacked = makeUnpacker();
+  let patience: NodeJS.Timeout | undefined;
+  let rest: NodeJS.Timeout | undefined;
+  let disposed = false;
+
+  const startNext = (): void => {
+    if (running !== null) return;
+    const job = waiting.shift();
+    if (job === undefined) {
+      worker?.hold(false);
+      clearTimeout(rest);
+      if (!disposed) rest = setTimeout(() => void stopWorker(), restMs).unref();
+      return;
+    }
+    running = job;
+    clearTimeout(rest);
+    try {
+      worker ??= startPlannerProcess(workerFile, { onReply, onEnd: crash });
+      worker.hold(true);
+      worker.send(job.message);
+    } catch (error) {
+      finish((failed) => {
+        failed.reject(asError(error));
+      });
+    }
+  };
+
+  const finish = (settle: (job: Job) => void): void => {
+    clearTimeout(patience);
+    const job = running;
+    running = null;
+    if (job !== null) settle(job);
+    startNext();
+  };
+
+  const stopWorker = (): Promise<void> | undefined => {
+    const stopped = worker;
+    worker = null;
+    unpacked = makeUnpacker();
+    return stopped?.stop();
+  };
+
+  const crash = (cause: Error): void => {
+    void stopWorker();
+    finish((job) => {
+      job.reject(crashed(cause));
+    });
+  };
+
+  const onReply = (message: unknown): void => {
+    let reply: WorkerReply;
+    try {
+      const whole = isPackedPart(message) ? unpacked(message) : message;
+      if (whole === null) return;
+      reply = parseWorkerReply(whole);
+    } catch (error) {
+      crash(asError(error));
+      return;
+    }
+    const job = running;
+    if (reply.id !== job?.message.id) return;
+    if (reply.type === 'progress' || reply.type === 'searching') job.tell(reply);
+    else finish(() => settle(job, reply));
+  };
+
+  const cancel = (job: Job): void => {
+    if (job !== running) {
+      const place = waiting.indexOf(job);
+      if (place >= 0) waiting.splice(place, 1);
+      job.reject(new CancelledError());
+      return;
+    }
+    // Should it be finished in this moment, whoever gave it up expects no plan.
+    job.reject(new CancelledError());
+    worker?.send({ type: 'give-up', id: job.message.id });
+    clearTimeout(patience);
+    const stop = (): void => {
+      void stopWorker();
+      finish(() => undefined);
+    };
+    patience = setTimeout(stop, Math.min(longestTimerMs, patienceMs + (worker?.hasAnswered() === true ? 0 : startMs)));
+  };
+
+  return {
+    isDisposed: () => disposed,
+    add: (job) => {
+      waiting.push(job);
+      startNext();
+    },
+    cancel,
+    dispose: async () => {
+      disposed = true;
+      clearTimeout(rest);
+      for (const job of waiting.splice(0)) job.reject(new CancelledError());
+      const stopping = stopWorker();
+      finish((job) => {
+        job.reject(new CancelledError());
+      });
+      await stopping;
+    },
+  };
+}
+
+function settle(job: Job, reply: Exclude<WorkerReply, Told>): void {
+  if (reply.type === 'error') job.reject(failureToError(reply.error));
+  else if (reply.type === 'cancelled') job.reject(new CancelledError());
+  else job.resolve(reply);
+}
+
+function failureToError({ expected, code, message, remedy, place, stack }: WorkerFailure): Error {
+  const error = expected ? new ExpectedError(code, message, remedy, place ?? undefined) : new Error(message);
+  if (stack !== null) error.stack = stack;
+  return error;
+}
+
+function crashed(cause: Error): ExpectedError {
+  const isFull = 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  const error = isFull
+    ? new ExpectedError(
+        'out-of-memory',
+        `The planner needed more than ${memoryLimitMb} MB of memory`,
+        'use fewer micro-batches, slices or stages',
+      )
+    : new ExpectedError('worker-crashed', `The planner stopped unexpectedly (${cause.message})`, 'plan again; the log has the details');
+  error.cause = cause;
+  return error;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
