@@ -1,4 +1,4 @@
-import type { Located, Place } from '../spec/located';
+import { byDefault, type Located, type Place } from '../spec/located';
 import { ExpectedError, placed } from '../errors';
 import type { WrittenElastic } from '../formats/given-elastic';
 import type { Run } from '../formats/run';
@@ -146,17 +146,17 @@ function refuseGroups({ groups }: Run): void {
 /** Cluster and training as every plan resolves them, for one GPU a stage; what a plan assumes of its layout is left out. */
 function resolvedRun(run: Run, ends: ModelEnds, face: ResolveDefaults, found: FoundProfiles) {
   const one: Located<number> = { value: 1, source: { kind: 'default', because: 'one GPU a stage' } };
-  const nodes = run.nodes ?? located(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : becauseOfFace(face, 'nodes'));
-  const tokens = ends.tokens === null ? run.training.sequenceLength : located(ends.tokens, 'the patches of an image and the class token');
+  const nodes = run.nodes ?? byDefault(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : becauseOfFace(face, 'nodes'));
+  const tokens = ends.tokens === null ? run.training.sequenceLength : byDefault(ends.tokens, 'the patches of an image and the class token');
   const training = {
-    zeroStage: located(0 as const, 'replicas are whole'),
+    zeroStage: byDefault(0 as const, 'replicas are whole'),
     ...run.training,
     ...(tokens === undefined ? {} : { sequenceLength: tokens }),
     globalBatch: one,
   };
   const layout = { tensor: one, pipeline: one, data: one, context: one };
   // Profiles are of layers that attend to earlier tokens only.
-  const profile = ends.causal ? {} : { profile: located(null, 'profiles are of causal layers') };
+  const profile = ends.causal ? {} : { profile: byDefault(null, 'profiles are of causal layers') };
   const request = resolveRun({ ...asDecoder(run), nodes, training, layout, ...profile }, face, found);
   return { ...request, assumptions: request.assumptions.filter(({ key }) => !key.startsWith('layout.') && !ignored.has(key)) };
 }
@@ -168,10 +168,6 @@ function asDecoder(run: Run): Run {
 
 /** Settings of a plan that an elastic run has no use for. */
 const ignored = new Set(['training.sequenceParallel', 'training.microBatch', 'training.zeroStage']);
-
-function located<T>(value: T, because: string): Located<T> {
-  return { value, source: { kind: 'default', because } };
-}
 
 function refuseOtherParallelism({ layout, training, place }: Run): void {
   for (const size of ['tensor', 'context', 'virtualStages'] as const) {

@@ -1,4 +1,4 @@
-import type { Located, LocatedFields } from '../spec/located';
+import { byDefault, type Located, type LocatedFields } from '../spec/located';
 import { expertFamilies } from './huggingface/expert-families';
 import { type Family, type FamilyField, llamaAlways, llamaKeys, noBias, plainHeads, routedKeys, untied } from './huggingface/family';
 import { gptFamilies } from './huggingface/gpt-families';
@@ -107,11 +107,6 @@ export function completeFamily(family: Family, modelType: Located<string>, given
     norm: given.norm ?? byDefault(always.norm, because),
     qkNorm: given.qkNorm ?? byDefault(always.qkNorm, because),
   };
-}
-
-/** A value that no file gives, with the sentence that documents it. */
-export function byDefault<T>(value: T, because: string): Located<T> {
-  return { value, source: { kind: 'default', because } };
 }
 
 /** Head size when no file gives one; at least 1, so that a model with more heads than width can still be shown with its error. */

@@ -1,6 +1,6 @@
 import type { Finding } from '../findings';
 import { plural } from '../format';
-import type { Located, LocatedFields } from '../spec/located';
+import { byDefault, from, type Located } from '../spec/located';
 import { narrowFormats } from '../spec/number-formats';
 import { recomputeModules } from '../spec/recompute';
 import type { Layout, TrainingSpec } from '../spec/request';
@@ -9,13 +9,12 @@ import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from './hybrid';
 import { completeInline } from './terapipe/inline-model';
 import { frequencyPattern, latentOf, traitsOf } from './traits';
-import type { Run } from './run';
+import type { Run, RunModel } from './run';
 import type { Given, TrainingGiven } from './given';
 import type { WrittenModel } from './written-model';
 
 /** A model read from a config of its own, to fill what a launcher leaves open. */
-export interface JoinedModel {
-  readonly model: LocatedFields<WrittenModel>;
+export interface JoinedModel extends RunModel {
   readonly texts: ReadonlyMap<string, string>;
 }
 
@@ -34,21 +33,25 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
   const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
   const cluster = clusterOf(facts);
   const schedule = scheduleOf(facts);
+  const traits = traitsOf(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid);
   return {
+    traits,
+    ...unplannedBy(facts),
+    ...joined,
+    // The layers of a hybrid are told as a whole: by the launcher, or by the config.
+    ...(isHybrid(launcher.facts) && { traits }),
     file,
     files: [...texts.keys()],
     format,
     title,
     place,
     model,
-    traits: traitsOf(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid),
     ...cluster,
     training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format), ...mtpOf(launcher) },
     layout: layoutOf(facts, model.layers.value),
     ...batchPerReplicaOf(facts, format),
     ...(schedule === undefined ? {} : { schedule }),
     constants: {},
-    ...unplannedBy(facts),
     remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
     texts,
   };
@@ -151,13 +154,13 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
     bias === undefined
       ? {}
       : {
-          qkvBias: bias.value ? located(bias) : (facts.qkvBias ?? located(bias)),
-          attentionOutputBias: located(bias),
-          mlpBias: located(bias),
+          qkvBias: bias.value ? from(bias, bias.value) : (facts.qkvBias ?? from(bias, bias.value)),
+          attentionOutputBias: from(bias, bias.value),
+          mlpBias: from(bias, bias.value),
         };
   const both = encoderLayers !== undefined && decoderLayers !== undefined;
   const stacks = both
-    ? { layers: { ...located(encoderLayers), value: encoderLayers.value + decoderLayers.value }, encoderLayers: located(encoderLayers) }
+    ? { layers: from(encoderLayers, encoderLayers.value + decoderLayers.value), encoderLayers: from(encoderLayers, encoderLayers.value) }
     : {};
   return { ...numbers, ...biases, ...stacks };
 }
@@ -176,36 +179,45 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
   const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
   const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
   const isGrouped = recomputeMethod?.value !== 'block' && (recomputeLayers?.value ?? 0) > 1;
-  const modules = written && mapped(written, (names) => recomputeModules.filter((name) => names.includes(name)));
+  const modules =
+    written &&
+    from(
+      written,
+      recomputeModules.filter((name) => written.value.includes(name)),
+    );
   const narrow = narrowFormats.find((format) => format === precision?.value);
   const length = sequenceLength ?? encoderSequenceLength;
-  const zero = zeroStage ?? (distributedOptimizer === undefined ? undefined : mapped(distributedOptimizer, (on) => (on ? 1 : 0)));
+  const zero =
+    zeroStage ?? (distributedOptimizer === undefined ? undefined : from(distributedOptimizer, distributedOptimizer.value ? 1 : 0));
   return defined<Given<TrainingSpec>>({
     ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention', 'overlapGradients', 'overlapParameters']),
-    sequenceLength: length && located(length),
-    decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && located(decoderSequenceLength),
-    precision: precision && mapped(precision, (name) => (name === 'fp8' || name === 'nvfp4' ? 'bf16' : name)),
-    gemmPrecision: narrow === undefined || precision === undefined ? undefined : mapped(precision, () => narrow),
-    zeroStage: zero && mapped(zero, (stage) => Math.min(3, Math.max(0, stage)) as TrainingSpec['zeroStage']),
-    recompute: recomputeGranularity && mapped(recomputeGranularity, (written) => (idle ? 'none' : recomputeOf(written))),
-    recomputeLayers: recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle ? located(recomputeLayers) : undefined,
-    recomputeGroup: isGrouped && recomputeLayers !== undefined ? located(recomputeLayers) : undefined,
+    sequenceLength: length && from(length, length.value),
+    decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && from(decoderSequenceLength, decoderSequenceLength.value),
+    precision: precision && from(precision, precision.value === 'fp8' || precision.value === 'nvfp4' ? 'bf16' : precision.value),
+    gemmPrecision: narrow === undefined || precision === undefined ? undefined : from(precision, narrow),
+    zeroStage: zero && from(zero, Math.min(3, Math.max(0, zero.value)) as TrainingSpec['zeroStage']),
+    recompute: recomputeGranularity && from(recomputeGranularity, idle ? 'none' : recomputeOf(recomputeGranularity.value)),
+    recomputeLayers:
+      recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle
+        ? from(recomputeLayers, recomputeLayers.value)
+        : undefined,
+    recomputeGroup: isGrouped && recomputeLayers !== undefined ? from(recomputeLayers, recomputeLayers.value) : undefined,
     recomputeModules: modules && modules.value.length > 0 ? modules : undefined,
     offloadLayers: offloadOf(facts, layers),
     contextExchange:
       contextCommunication &&
-      mapped(contextCommunication, (name) => (name.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const))),
-    offloadOptimizer: offloadOptimizer && mapped(offloadOptimizer, (device) => device !== 'none'),
-    optimizer: optimizer && mapped(optimizer, (name) => (/sgd/i.test(name) ? 'sgd' : 'adam')),
+      from(contextCommunication, contextCommunication.value.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const)),
+    offloadOptimizer: offloadOptimizer && from(offloadOptimizer, offloadOptimizer.value !== 'none'),
+    optimizer: optimizer && from(optimizer, /sgd/i.test(optimizer.value) ? 'sgd' : 'adam'),
   });
 }
 
 /** Further tokens are predicted where a launcher says so; a recipe of Megatron-Bridge may say it in Python. */
 function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<TrainingGiven>, 'mtpLayers'> {
-  if (mtpLayers !== undefined) return { mtpLayers: located(mtpLayers) };
+  if (mtpLayers !== undefined) return { mtpLayers: from(mtpLayers, mtpLayers.value) };
   if (format === 'megatron-bridge') return {};
   return {
-    mtpLayers: { value: 0, source: { kind: 'default', because: 'this launcher trains multi-token prediction only when it is set' } },
+    mtpLayers: byDefault(0, 'this launcher trains multi-token prediction only when it is set'),
   };
 }
 
@@ -214,9 +226,9 @@ function batchPerReplicaOf(
   { localBatch, microBatch, gradientAccumulation }: Facts,
   format: LauncherFile['format'],
 ): Pick<Run, 'batchPerReplica'> {
-  if (format === 'torchtitan') return localBatch === undefined ? {} : { batchPerReplica: located(localBatch) };
+  if (format === 'torchtitan') return localBatch === undefined ? {} : { batchPerReplica: from(localBatch, localBatch.value) };
   if ((format !== 'deepspeed' && format !== 'gpt-neox') || microBatch === undefined) return {};
-  return { batchPerReplica: mapped(microBatch, (sequences) => sequences * (gradientAccumulation?.value ?? 1)) };
+  return { batchPerReplica: from(microBatch, microBatch.value * (gradientAccumulation?.value ?? 1)) };
 }
 
 /** Layers whose activations go to the host: as many as Megatron is told, or all of those that DeepSpeed keeps inputs of. */
@@ -224,15 +236,15 @@ function offloadOf(
   { cpuOffloading, offloadLayers, cpuCheckpointing, recomputeGranularity }: Facts,
   layers: number,
 ): Located<number> | undefined {
-  if (offloadLayers !== undefined && cpuOffloading?.value === true) return located(offloadLayers);
+  if (offloadLayers !== undefined && cpuOffloading?.value === true) return from(offloadLayers, offloadLayers.value);
   const isKept = recomputeGranularity !== undefined && recomputeOf(recomputeGranularity.value) === 'full';
-  return cpuCheckpointing?.value === true && isKept ? mapped(cpuCheckpointing, () => layers) : undefined;
+  return cpuCheckpointing?.value === true && isKept ? from(cpuCheckpointing, layers) : undefined;
 }
 
 /** Formats of frameworks that keep and shard otherwise than Megatron-LM. */
 function runtimeOfFormat(format: LauncherFile['format']): Given<TrainingSpec> {
   const runtime = format === 'torchtitan' ? 'torchtitan' : format === 'deepspeed' || format === 'gpt-neox' ? 'deepspeed' : null;
-  return runtime === null ? {} : { runtime: { value: runtime, source: { kind: 'default', because: 'the framework of this file' } } };
+  return runtime === null ? {} : { runtime: byDefault(runtime, 'the framework of this file') };
 }
 
 /** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less. */
@@ -245,11 +257,14 @@ function layoutOf(facts: Facts, layers: number): Given<Layout> {
   const { pipeline, virtualStages, layersPerVirtualStage } = facts;
   const perStage = layers / (pipeline?.value ?? 1);
   const interleaved =
-    virtualStages ?? (layersPerVirtualStage === undefined ? undefined : mapped(layersPerVirtualStage, (each) => perStage / each));
+    virtualStages ??
+    (layersPerVirtualStage === undefined ? undefined : from(layersPerVirtualStage, perStage / layersPerVirtualStage.value));
   return defined<Given<Layout>>({
     ...pick(facts, ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor']),
     virtualStages:
-      interleaved !== undefined && Number.isInteger(interleaved.value) && interleaved.value >= 1 ? located(interleaved) : undefined,
+      interleaved !== undefined && Number.isInteger(interleaved.value) && interleaved.value >= 1
+        ? from(interleaved, interleaved.value)
+        : undefined,
   });
 }
 
@@ -258,10 +273,10 @@ const usualGpusPerNode = 8;
 
 function clusterOf({ nodes, gpusPerNode, world }: Facts): Pick<Run, 'nodes' | 'gpusPerNode'> {
   const perNode = gpusPerNode?.value ?? usualGpusPerNode;
-  const counted = nodes ?? (world !== undefined && world.value % perNode === 0 ? mapped(world, (gpus) => gpus / perNode) : undefined);
+  const counted = nodes ?? (world !== undefined && world.value % perNode === 0 ? from(world, world.value / perNode) : undefined);
   return defined<Pick<Run, 'nodes' | 'gpusPerNode'>>({
-    nodes: counted && located(counted),
-    gpusPerNode: gpusPerNode && located(gpusPerNode),
+    nodes: counted && from(counted, counted.value),
+    gpusPerNode: gpusPerNode && from(gpusPerNode, gpusPerNode.value),
   });
 }
 
@@ -273,27 +288,17 @@ function scheduleNamed(written: string): ScheduleName {
 
 /** Megatron-LM and NeMo run 1F1B wherever there is a pipeline; others name theirs. Null schedules of ours: chosen by the planner. */
 function scheduleOf({ schedule, pipeline }: Facts): Located<ScheduleName> | undefined {
-  if (schedule !== undefined) return mapped(schedule, scheduleNamed);
-  return pipeline !== undefined && pipeline.value > 1
-    ? { value: '1F1B', source: { kind: 'default', because: 'what this launcher runs on a pipeline' } }
-    : undefined;
+  if (schedule !== undefined) return from(schedule, scheduleNamed(schedule.value));
+  return pipeline !== undefined && pipeline.value > 1 ? byDefault('1F1B', 'what this launcher runs on a pipeline') : undefined;
 }
 
 function pick<K extends FactName>(facts: Facts, names: readonly K[]): { readonly [N in K]?: Located<FactValues[N]> } {
   return Object.fromEntries(
     names.flatMap((name) => {
       const fact = facts[name];
-      return fact === undefined ? [] : [[name, located(fact as Located<unknown>)]];
+      return fact === undefined ? [] : [[name, from(fact, fact.value)]];
     }),
   ) as { readonly [N in K]?: Located<FactValues[N]> };
-}
-
-function located<T>({ value, source }: Located<T>): Located<T> {
-  return { value, source };
-}
-
-function mapped<T, U>({ value, source }: Located<T>, change: (value: T) => U): Located<U> {
-  return { value: change(value), source };
 }
 
 function defined<T extends object>(fields: { readonly [K in keyof T]: T[K] | undefined }): T {

@@ -21,6 +21,9 @@ export interface Unplanned {
   readonly remedy: string;
 }
 
+/** A model as its files describe it, located; with the defaults of its family, which say so. */
+export type RunModel = Pick<Run, 'model' | 'traits' | 'facts' | 'unsaid' | 'unplanned' | 'encoder'>;
+
 /** What the files of one run say, located; defaults of the model family included and marked, nothing else filled in. */
 export interface Run {
   /** The file that was opened, and every file it drew from (itself first). */

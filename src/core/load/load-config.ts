@@ -1,9 +1,8 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { LauncherFile, LauncherReader } from '../formats/facts';
-import { aboutModel, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../formats/huggingface/reader';
+import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../formats/huggingface/reader';
 import { megatronDefaults } from '../formats/megatron/megatron-defaults';
-import { isHybrid } from '../formats/hybrid';
 import { runOfLauncher } from '../formats/launcher-run';
 import { titleOf } from '../formats/title';
 import { namedModelOf } from '../formats/named-models';
@@ -63,17 +62,17 @@ export async function loadConfig(
 function runOfHuggingFace(config: HuggingFaceModel): Run {
   const { document, model, remarks } = config;
   const { file, text } = document;
+  const { source } = model.modelType;
   return {
     file,
     files: [file],
     format: 'huggingface',
     title: titleOf(file),
-    place: model.modelType.source.kind === 'file' ? model.modelType.source.place : startOf(file),
-    model,
+    place: source.kind === 'file' ? source.place : startOf(file),
+    ...describedBy(config),
     training: {},
     layout: {},
     constants: {},
-    ...aboutModel(config),
     remarks,
     texts: new Map([[file, text]]),
   };
@@ -158,12 +157,8 @@ function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig,
   // Beside a model config the defaults would contradict what it says.
   const launcher = joined === null ? asLaunched(written) : written;
   try {
-    if (joined === null) return { run: withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), null), launcher), noRun: null };
-    const { config, texts } = joined;
-    const run = withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), { model: config.model, texts }), launcher);
-    // The layers of a hybrid are told as a whole: by the launcher, or by the config.
-    const told = isHybrid(launcher.facts) ? { traits: run.traits ?? {} } : {};
-    return { run: { ...run, ...aboutModel(config), ...told }, noRun: null };
+    const described = joined === null ? null : { ...describedBy(joined.config), texts: joined.texts };
+    return { run: withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), described), launcher), noRun: null };
   } catch (error) {
     if (error instanceof ExpectedError)
       return { run: null, noRun: error.code === 'config-model-incomplete' ? sizesElsewhere(launcher, error) : error };

@@ -1,16 +1,15 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
-import type { Located, LocatedFields, Place } from '../spec/located';
+import type { Located, Place } from '../spec/located';
 import { parseProfile } from '../slice-times/file';
 import type { NamedProfile } from '../spec/profile';
 import { configError } from '../formats/errors';
-import { aboutModel, readHuggingFace } from '../formats/huggingface/reader';
+import { describedBy, readHuggingFace } from '../formats/huggingface/reader';
 import type { GivenCost } from '../formats/terapipe/cost-section';
 import { completeInline, overrideModel } from '../formats/terapipe/inline-model';
-import type { ReadReferenced, Run } from '../formats/run';
+import type { ReadReferenced, Run, RunModel } from '../formats/run';
 import { readTerapipe, type GivenModel, type TerapipeFile } from '../formats/terapipe/terapipe';
 import { titleOf } from '../formats/title';
-import type { WrittenModel } from '../formats/written-model';
 import { recogniseModel } from './readers';
 
 /** Configs that name configs; a link to its own folder could otherwise give one file endless names. */
@@ -18,10 +17,9 @@ const maximumReferences = 10;
 
 /** A model with the files it was drawn from, in reading order. */
 interface LoadedModel {
-  readonly model: LocatedFields<WrittenModel>;
+  readonly described: RunModel;
   readonly texts: ReadonlyMap<string, string>;
   readonly remarks: readonly Finding[];
-  readonly about: Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits' | 'encoder'>;
 }
 
 /** What a terapipe.json says with all that it refers to, or why that cannot be loaded beside what there is to say about the file itself. */
@@ -56,8 +54,7 @@ function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'pr
     format: 'terapipe',
     title: titleOf(file),
     place: own.place,
-    model: loaded.model,
-    ...loaded.about,
+    ...loaded.described,
     ...cluster,
     training,
     layout,
@@ -75,13 +72,14 @@ function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'pr
 
 async function loadModel(file: string, given: GivenModel, read: ReadReferenced, seen: ReadonlySet<string>): Promise<LoadedModel> {
   const { from, numbers, place } = given;
-  if (from === undefined) return { model: completeInline(numbers, place), texts: new Map(), remarks: [], about: {} };
+  if (from === undefined) return { described: { model: completeInline(numbers, place) }, texts: new Map(), remarks: [] };
   const namedAt = from.source.kind === 'file' ? from.source.place : place;
   const next = await readNamed(file, from.value, read, namedAt);
   if (seen.has(next.file) || seen.size > maximumReferences)
     throw configError('config-cycle', 'The configs name each other in a circle', 'name a model config instead', namedAt);
   const base = await loadReferenced(next.file, next.text, read, new Set([...seen, next.file]), namedAt);
-  return { ...base, model: Object.keys(numbers).length === 0 ? base.model : overrideModel(base.model, numbers) };
+  if (Object.keys(numbers).length === 0) return base;
+  return { ...base, described: { ...base.described, model: overrideModel(base.described.model, numbers) } };
 }
 
 async function loadReferenced(
@@ -94,8 +92,7 @@ async function loadReferenced(
   const format = recogniseModel(file, text);
   if (format === 'huggingface') {
     const config = readHuggingFace(file, text);
-    const { document, model, remarks } = config;
-    return { model, texts: new Map([[file, document.text]]), remarks, about: aboutModel(config) };
+    return { described: describedBy(config), texts: new Map([[file, config.document.text]]), remarks: config.remarks };
   }
   const { document, model } = readTerapipe(file, text);
   try {

@@ -24,6 +24,16 @@ export interface Located<T> {
   readonly source: Source;
 }
 
+/** A value that no file gives, with the sentence that documents it. */
+export function byDefault<T>(value: T, because: string): Located<T> {
+  return { value, source: { kind: 'default', because } };
+}
+
+/** A value that follows from one that was read: same source. */
+export function from<T>({ source }: Located<unknown>, value: T): Located<T> {
+  return { value, source };
+}
+
 /** The fields of `T`, each with its source. */
 export type LocatedFields<T> = { readonly [K in keyof T]: Located<T[K]> };
 

@@ -1,8 +1,8 @@
 import type { Finding } from '../../findings';
-import type { Located } from '../../spec/located';
+import { byDefault, type Located } from '../../spec/located';
 import { quoted } from '../../text';
 import { configError } from '../errors';
-import { byDefault, familyOf, isFamily } from '../families';
+import { familyOf, isFamily } from '../families';
 import { membersOf, placeOf, startOf, type JsonDocument, type Member } from '../json-document';
 import { modelFields } from '../terapipe/fields';
 import { readByRule } from '../rules';

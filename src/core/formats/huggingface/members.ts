@@ -1,6 +1,5 @@
-import type { Located } from '../../spec/located';
+import { byDefault, type Located } from '../../spec/located';
 import { ExpectedError } from '../../errors';
-import { byDefault } from '../families';
 import { placeOf, type JsonDocument, type Member } from '../json-document';
 import { boolean, readByRule, type Rule } from '../rules';
 import type { Family } from './family';
@@ -44,9 +43,4 @@ export function flag(source: Source, name: string, otherwise: boolean): Located<
   const member = source.members.get(name);
   const read = member?.value.type === 'null' ? undefined : readMember(source, member, boolean);
   return read ?? byDefault(otherwise, `${source.family.configClass} default: ${name} ${String(otherwise)}`);
-}
-
-/** Another value that follows from one that was read: same source. */
-export function from<T>({ source }: Located<unknown>, value: T): Located<T> {
-  return { value, source };
 }

@@ -1,11 +1,10 @@
 import * as v from 'valibot';
-import type { Located, LocatedFields } from '../../spec/located';
-import { byDefault } from '../families';
+import { byDefault, from, type Located, type LocatedFields } from '../../spec/located';
 import type { Fact, FactName, Facts, FactValues } from '../facts';
 import { integer, list, nonNegative, type Rule } from '../rules';
 import type { WrittenModel } from '../written-model';
 import { extraKeys, type ExtraField } from './family';
-import { flag, from, memberNamed, readMember, type Source } from './members';
+import { flag, memberNamed, readMember, type Source } from './members';
 import { layerIndices } from './sizes';
 import { readStackLayers } from './stacks';
 import { denseByPeriod, stateLayers, type StateRead } from './ssm';

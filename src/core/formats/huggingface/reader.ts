@@ -1,8 +1,6 @@
 import type { Finding } from '../../findings';
-import type { LocatedFields } from '../../spec/located';
-import type { EncoderSizes } from '../../model/ends';
 import { completeFamily } from '../families';
-import type { FactName, Facts, LauncherFile } from '../facts';
+import type { Facts, LauncherFile } from '../facts';
 import { readEncoder } from './encoder';
 import { findModel } from './find-model';
 import { readFacts, unsaidOf } from './read-facts';
@@ -10,25 +8,15 @@ import { remarksOn, unplannedOf } from './remarks';
 import { familyTraits, readSizes } from './sizes';
 import { readState } from './ssm';
 import { parseDocument, type JsonDocument } from '../json-document';
-import type { Run, Unplanned } from '../run';
+import type { RunModel } from '../run';
 import { traitsOf } from '../traits';
-import type { ModelTraits, WrittenModel } from '../written-model';
+import type { ModelTraits } from '../written-model';
 
-/** What one config.json says. */
-export interface HuggingFaceModel {
-  readonly document: JsonDocument;
-  /** As planning takes it. */
-  readonly model: LocatedFields<WrittenModel>;
-  /** What the model has beyond sizes. */
+/** What one config.json says: the model of a run, with all that it says as facts. */
+export interface HuggingFaceModel extends RunModel {
   readonly traits: ModelTraits;
-  /** All that the config says, what planning has no field for included. */
   readonly facts: Facts;
-  /** Fields of `model` that neither the config nor the documentation of its class gives. */
-  readonly unsaid: readonly (FactName & keyof WrittenModel)[];
-  /** Why planning would be of another model than this one. */
-  readonly unplanned: Unplanned | null;
-  /** Null but for encoders. */
-  readonly encoder: EncoderSizes | null;
+  readonly document: JsonDocument;
   readonly remarks: readonly Finding[];
 }
 
@@ -44,6 +32,7 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
   const state = readState(found, model);
   const facts = readFacts(found, model, state);
   const unplanned = unplannedOf(found, facts);
+  const encoder = readEncoder(found);
   const remarks = remarksOn(found, facts, unplanned);
   return {
     document,
@@ -55,21 +44,22 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
     ),
     facts,
     unsaid: unsaidOf(found, model),
-    unplanned,
-    encoder: readEncoder(found),
+    ...(unplanned === null ? {} : { unplanned }),
+    ...(encoder === null ? {} : { encoder }),
     remarks,
   };
 }
 
-/** What a run takes over from the config of its model, beside the sizes. */
-export function aboutModel({
-  facts,
-  traits,
-  unsaid,
-  unplanned,
-  encoder,
-}: HuggingFaceModel): Pick<Run, 'facts' | 'unsaid' | 'unplanned' | 'traits' | 'encoder'> {
-  return { facts, traits, unsaid, ...(unplanned === null ? {} : { unplanned }), ...(encoder === null ? {} : { encoder }) };
+/** What it says of the model alone. */
+export function describedBy({ model, traits, facts, unsaid, unplanned, encoder }: HuggingFaceModel): RunModel {
+  return {
+    model,
+    traits,
+    facts,
+    ...(unsaid === undefined ? {} : { unsaid }),
+    ...(unplanned === undefined ? {} : { unplanned }),
+    ...(encoder === undefined ? {} : { encoder }),
+  };
 }
 
 /** The same as facts, for joining with a launcher that trains this model. Facts from defaults of the class say so in their source. */

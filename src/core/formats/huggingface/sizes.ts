@@ -2,13 +2,12 @@ import { boolean, integer, list, type Rule } from '../rules';
 import { modelFields } from '../terapipe/fields';
 import type { Given } from '../given';
 import type { ModelTraits, WrittenModel } from '../written-model';
-import type { Located } from '../../spec/located';
+import { byDefault, from, type Located } from '../../spec/located';
 import * as v from 'valibot';
 import type { FamilyField } from './family';
 import { readStackLayers, readStacks } from './stacks';
-import { flag, from, located, memberNamed, readMember, type Members, type Source } from './members';
+import { flag, located, memberNamed, readMember, type Members, type Source } from './members';
 import { membersOf } from '../json-document';
-import { byDefault } from '../families';
 import { stateLayers } from './ssm';
 
 /**

@@ -1,12 +1,11 @@
 import * as v from 'valibot';
-import type { Located, LocatedFields } from '../../spec/located';
+import { byDefault, from, type Located, type LocatedFields } from '../../spec/located';
 import type { StateMixer } from '../../spec/model';
-import { byDefault } from '../families';
 import type { FactValues } from '../facts';
 import { integer, list, positive, type Rule } from '../rules';
 import type { WrittenModel } from '../written-model';
 import type { StateField } from './family';
-import { flag, from, memberNamed, readMember, type Source } from './members';
+import { flag, memberNamed, readMember, type Source } from './members';
 
 /** What a config says of its layers with a state, and of what every layer is. */
 export interface StateRead {

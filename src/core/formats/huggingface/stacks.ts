@@ -1,6 +1,5 @@
-import type { Located } from '../../spec/located';
+import { byDefault, type Located } from '../../spec/located';
 import type { Stacks } from '../../spec/model';
-import { byDefault } from '../families';
 import { integer } from '../rules';
 import type { ModelTraits } from '../written-model';
 import { memberNamed, readMember, type Source } from './members';

@@ -1,4 +1,5 @@
-import type { Fact, FactName, Facts, FactValues } from '../facts';
+import { byDefault } from '../../spec/located';
+import type { FactName, Facts, FactValues } from '../facts';
 import { isHybrid, stateDefaults } from '../hybrid';
 
 type Values = { readonly [K in FactName]?: FactValues[K] };
@@ -47,11 +48,7 @@ export function megatronDefaults(facts: Facts): Facts {
     ...widths(facts),
   };
   const missing = Object.entries(values).filter(([name]) => !(name in facts));
-  return Object.fromEntries(missing.map(([name, value]) => [name, byDefault(value)]));
-}
-
-function byDefault<T>(value: T): Fact<T> {
-  return { value, source: { kind: 'default', because: 'Megatron-LM takes it when the flag is not given' } };
+  return Object.fromEntries(missing.map(([name, value]) => [name, byDefault(value, 'Megatron-LM takes it when the flag is not given')]));
 }
 
 function widths({ hidden, heads, gatedMlp, tensor }: Facts): Values {

@@ -1,10 +1,11 @@
+import { byDefault } from '../../spec/located';
 import type { Fact, Facts, LauncherFile } from '../facts';
 import { count, fixed, on } from '../shell/flag-reads';
 import { megatronDefaultValues } from './megatron-defaults';
 import { flagKey, flagWords, megatronFacts, megatronRemarks, type FlagWord, type LocatedFlag } from './megatron-flags';
 import { coreKeys, gated } from './core-keys';
 import { sharedExperts, withoutIdleExperts } from '../yaml/derived';
-import { byDefault, createKeyReader, joined, key, under, type KeyTable } from '../yaml/keys';
+import { createKeyReader, joined, key, under, type KeyTable } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { environmentOnly, plainOf } from '../yaml/references';
 import { removalOf } from '../yaml/removal';

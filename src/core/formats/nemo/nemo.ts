@@ -1,8 +1,9 @@
+import { byDefault } from '../../spec/located';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, keep, on } from '../shell/flag-reads';
 import { coreKeys, gated } from '../megatron/core-keys';
 import { sharedExperts, withoutIdleExperts, withoutIdleRecompute } from '../yaml/derived';
-import { byDefault, createKeyReader, joined, key, lenient, under, type KeyReader, type KeyTable } from '../yaml/keys';
+import { createKeyReader, joined, key, lenient, under, type KeyReader, type KeyTable } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, devices, word } from '../yaml/reads';
 import { createResolver } from '../yaml/references';

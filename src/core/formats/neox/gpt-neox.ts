@@ -1,6 +1,7 @@
+import { byDefault } from '../../spec/located';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, on, type FlagRead } from '../shell/flag-reads';
-import { byDefault, createKeyReader, key, lenient, type KeyReader, type KeyTable, type NodeRead } from '../yaml/keys';
+import { createKeyReader, key, lenient, type KeyReader, type KeyTable, type NodeRead } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, phrase, word } from '../yaml/reads';
 import { environmentOnly } from '../yaml/references';

@@ -1,6 +1,6 @@
-import type { Place, LocatedFields } from '../../spec/located';
+import { byDefault, type Place, type LocatedFields } from '../../spec/located';
 import { configError } from '../errors';
-import { byDefault, completeFamily, familyOfModel, hiddenOverHeads } from '../families';
+import { completeFamily, familyOfModel, hiddenOverHeads } from '../families';
 import type { Given } from '../given';
 import type { WrittenModel } from '../written-model';
 

@@ -135,11 +135,6 @@ export function firstPlace(document: YamlDocument, facts: Facts): Place {
   return first ?? { file: document.file, range: root?.keyRange ?? { start: 0, end: 0 } };
 }
 
-/** A fact that no file states: what the launcher takes when the key is missing. */
-export function byDefault<T>(value: T, because: string): Fact<T> {
-  return { value, source: { kind: 'default', because } };
-}
-
 function refusal(document: YamlDocument, { value }: YamlEntry, path: string, expects: string, place: Place): Finding {
   const written = value.kind === 'scalar' ? quoted(value.text) : `a ${value.kind}`;
   const isUnquotable = value.kind === 'scalar' && value.quoted && expects.endsWith('without quotes');

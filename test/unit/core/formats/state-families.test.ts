@@ -108,7 +108,7 @@ describe('models with a state', () => {
   for (const [name, parameters, config] of published)
     it(`have the parameters of ${name}`, () => {
       assert.equal(parameterCount(spec(config)), parameters);
-      assert.equal(read(config).unplanned, null);
+      assert.equal(read(config).unplanned, undefined);
     });
 
   it('have the parameters that their classes count, whatever the switches', () => {
