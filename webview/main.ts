@@ -19,11 +19,7 @@ function start(): void {
     const { store } = connected;
     if (message.type === 'state') store?.receive(message.state);
     else if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
-    else if (message.type === 'layout') store?.receive({ ...store.state(), layout: message.layout });
-    else if (message.type === 'comparison') store?.receive({ ...store.state(), comparison: message.comparison });
-    else if (message.type === 'findings') store?.receive({ ...store.state(), findings: message.findings });
-    else if (message.type === 'profile') store?.receive({ ...store.state(), profile: message.profile });
-    else store?.receive({ ...store.state(), progress: message.progress, standing: message.standing, staleEdits: message.staleEdits });
+    else store?.receive({ ...store.state(), ...message.fields });
   });
   const report = (error: unknown): void =>
     host.post({

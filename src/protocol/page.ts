@@ -14,8 +14,8 @@ import type { LayoutPoint, LayoutState } from './layout';
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
 
-export const tabs = ['timeline', 'memory', 'slices', 'compare', 'layout', 'profile', 'elastic'] as const;
-export type TabId = (typeof tabs)[number];
+/** A tab by its folder in `webview/tabs`. A page that knows no such tab shows its first. */
+export type TabId = string;
 
 /** A profile file and what becomes of it in this plan. */
 export interface KnownProfile {
@@ -45,8 +45,20 @@ export interface PageElastic extends Pick<ElasticAnswer, 'spans' | 'steps'> {
   readonly plan: Omit<ElasticPlan, 'request' | 'epochs' | 'balances'> & { readonly request: Omit<ElasticRequest, 'freezing' | 'profile'> };
 }
 
-/** Everything a page shows. Always sent whole: a hidden page may have missed any earlier one. */
-export interface PageState {
+/** What tabs show beside the plan, each from a source of its own on the host's side. All null in the side view. */
+export interface TabParts {
+  /** Null while the host has not looked for profiles. */
+  readonly profile: ProfileState | null;
+  /** Null for what has no layout to search: the page then has no Layout tab. */
+  readonly layout: LayoutState | null;
+  /** The plan beside another one or a measured run; null while nothing is compared. */
+  readonly comparison: PageComparison | null;
+}
+
+export const noTabParts: TabParts = { profile: null, layout: null, comparison: null };
+
+/** Everything a page shows. Sent whole where much changed: a hidden page may have missed any earlier one. */
+export interface PageState extends TabParts {
   readonly page: PageKind;
   /** Identity (URI) of the config shown. A page keeps it in its own state (`setState({ document, ... })`), so that a restored tab finds it again. */
   readonly document?: string | null;
@@ -70,12 +82,6 @@ export interface PageState {
   readonly findings: readonly (Finding & { readonly placeText: string })[];
   /** Where each assumption or value can be edited: key to place. */
   readonly places: Readonly<Record<string, Place>>;
-  /** Null in the side view, and while the host has not looked for profiles. */
-  readonly profile: ProfileState | null;
-  /** Null in the side view, and for what has no layout to search: the page then has no Layout tab. */
-  readonly layout: LayoutState | null;
-  /** The plan beside another one or a measured run; null in the side view and while nothing is compared. */
-  readonly comparison: PageComparison | null;
 }
 
 /** What a page shows before it knows of any config. */
@@ -93,20 +99,14 @@ export function emptyPage(page: PageKind, trusted: boolean): PageState {
     error: null,
     findings: [],
     places: {},
-    profile: null,
-    layout: null,
-    comparison: null,
+    ...noTabParts,
   };
 }
 
-/** Host to page. `progress`, `findings`, `profile`, `layout` and `comparison` change a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
+/** Host to page. `update` changes a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }
-  | { readonly type: 'progress'; readonly progress: number | null; readonly standing: StandingTimes | null; readonly staleEdits: number }
-  | { readonly type: 'findings'; readonly findings: PageState['findings'] }
-  | { readonly type: 'profile'; readonly profile: ProfileState }
-  | { readonly type: 'layout'; readonly layout: LayoutState }
-  | { readonly type: 'comparison'; readonly comparison: PageComparison | null }
+  | { readonly type: 'update'; readonly fields: Partial<PageState> }
   | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null };
 
 /** Commands a page may ask for; the host refuses others. */

@@ -1,3 +1,6 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
 /*
  * Who may import whom. `architecture.test.ts` enforces these tables, and `npm run docs -- --write` writes src/README.md and webview/README.md from them.
  */
@@ -136,6 +139,28 @@ export interface WebviewRoom {
   readonly imports: readonly string[];
 }
 
+/** What the folder of a tab may import besides `base` and `shared`. */
+const importsOfTabs: Readonly<Record<string, readonly string[]>> = {
+  timeline: ['tabs/memory'],
+  memory: ['tabs/timeline'],
+  slices: ['tabs/timeline'],
+  compare: ['tabs/layout', 'tabs/timeline'],
+  profile: ['tab', 'tabs/timeline'],
+  elastic: ['tabs/timeline'],
+};
+
+const folderOfTabs = join(import.meta.dirname, '../../webview/tabs');
+
+/** Folders of `webview/tabs` that declare a tab. */
+export const tabFolders: readonly string[] = readdirSync(folderOfTabs).filter((name) => existsSync(join(folderOfTabs, name, 'tab.ts')));
+
+/** A tab says itself what it is: above its declaration. */
+function tabRoom(name: string): WebviewRoom {
+  const declared = readFileSync(join(folderOfTabs, name, 'tab.ts'), 'utf8');
+  const [, about = ''] = /\/\*\* (.+?)\.? \*\/\nexport const \w+Tab: Tab/.exec(declared) ?? [];
+  return { about: about.charAt(0).toLowerCase() + about.slice(1), imports: ['shared', ...(importsOfTabs[name] ?? [])] };
+}
+
 export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   '': { about: '`main` starts the page', imports: ['side', 'tab'] },
   base: {
@@ -144,16 +169,11 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
     imports: ['tabs/compare', 'tabs/elastic', 'tabs/layout', 'tabs/profile', 'tabs/timeline'],
   },
   shared: { about: 'what both pages show: numbers, notices, reasons, findings, assumptions', imports: ['tabs/layout'] },
-  'tabs/timeline': {
-    about: 'level of detail, drawing, mouse and keys, find, table twin, critical path',
-    imports: ['shared', 'tabs/memory'],
+  tabs: {
+    about: '`registry` lists the tabs, each a folder with a `tab` that declares it',
+    imports: tabFolders.map((name) => `tabs/${name}`),
   },
-  'tabs/memory': { about: 'bars per stage, and the lane under the timeline', imports: ['shared', 'tabs/timeline'] },
-  'tabs/slices': { about: 'the sequence cut as the paper draws it', imports: ['shared', 'tabs/timeline'] },
-  'tabs/compare': { about: 'candidates, and another plan or run, at one time scale', imports: ['shared', 'tabs/layout', 'tabs/timeline'] },
-  'tabs/layout': { about: 'what a search of layouts found', imports: ['shared'] },
-  'tabs/profile': { about: 'measured times against their fit', imports: ['shared', 'tab', 'tabs/timeline'] },
-  'tabs/elastic': { about: 'epochs of a run that freezes layers, over its GPUs', imports: ['shared', 'tabs/timeline'] },
+  ...Object.fromEntries(tabFolders.map((name) => [`tabs/${name}`, tabRoom(name)])),
   'tabs/schedule': { about: 'the page of a schedule CSV', imports: ['inspector', 'shared', 'tab', 'tabs/timeline'] },
   inspector: { about: 'details of what is selected', imports: ['shared', 'tabs/layout', 'tabs/schedule', 'tabs/timeline'] },
   side: {
@@ -162,18 +182,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   },
   tab: {
     about: 'the editor tab: toolbar, exports, help, and the tabs put together',
-    imports: [
-      'inspector',
-      'shared',
-      'tabs/compare',
-      'tabs/elastic',
-      'tabs/layout',
-      'tabs/memory',
-      'tabs/profile',
-      'tabs/schedule',
-      'tabs/slices',
-      'tabs/timeline',
-    ],
+    imports: ['inspector', 'shared', 'tabs', 'tabs/elastic', 'tabs/layout', 'tabs/schedule', 'tabs/timeline'],
   },
 };
 

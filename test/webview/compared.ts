@@ -181,20 +181,20 @@ export const comparedCases: readonly Case[] = [
       await page.getByText('Compared with runs/trace.json').waitFor();
       const running = (fraction: number): PageComparison =>
         comparisonOf(null, { running: { fraction }, other: { role: 'measured', file: 'runs/trace.json' } });
-      await send({ type: 'comparison', comparison: running(0.4) });
+      await send({ type: 'update', fields: { comparison: running(0.4) } });
       await until('the fraction', async () => (await page.evaluate(`document.querySelector('.compared-running progress').value`)) === 0.4);
       const cancel = (await section(page).getByRole('button', { name: 'Cancel' }).boundingBox())!;
       await page.mouse.move(cancel.x + 10, cancel.y + 10);
       await page.mouse.down();
-      await send({ type: 'comparison', comparison: running(0.5) });
+      await send({ type: 'update', fields: { comparison: running(0.5) } });
       await page.mouse.up();
       await until('the request', async () => (await asked(open)).length === 1);
       assert.deepEqual(await asked(open), [{ type: 'comparison', act: 'cancel' }]);
       const failure = { code: 'trace-stages', message: 'the trace has passes on 3 tracks', remedy: 'compare it with that run', place: null, placeText: 'runs/trace.json' }; // prettier-ignore
-      await send({ type: 'comparison', comparison: comparisonOf(null, { error: failure }) });
+      await send({ type: 'update', fields: { comparison: comparisonOf(null, { error: failure }) } });
       assert.match(await page.getByRole('alert').innerText(), /The trace has passes on 3 tracks\.\s+Compare it with that run\./);
       await section(page).getByRole('button', { name: 'Compare again' }).click();
-      await send({ type: 'comparison', comparison: comparisonOf(traceCompared(), { error: failure, staleEdits: 2 }) });
+      await send({ type: 'update', fields: { comparison: comparisonOf(traceCompared(), { error: failure, staleEdits: 2 }) } });
       await section(page).getByText('from 2 edits ago').waitFor();
       await section(page).getByText('is the straggler').waitFor();
       assert.deepEqual((await asked(open)).at(-1), { type: 'comparison', act: 'again' });
@@ -207,18 +207,18 @@ export const comparedCases: readonly Case[] = [
     state: state(() => comparisonOf(plansCompared())),
     steps: async ({ page, send }) => {
       const { id } = fullAnswer(comparisonOf(plansCompared()))!;
-      await send({ type: 'comparison', comparison: comparisonOf(plansCompared(), { answer: { id, sent: true }, staleEdits: 1 }) });
+      await send({ type: 'update', fields: { comparison: comparisonOf(plansCompared(), { answer: { id, sent: true }, staleEdits: 1 }) } });
       await section(page).getByText('from 1 edit ago').waitFor();
       assert.equal(await lanes(page).isVisible(), true);
       await send(show(comparedState(comparisonOf(plansCompared(), { answer: { id, sent: true } }))));
       assert.equal(await lanes(page).isVisible(), true);
       const same = plansAnswerOf('plans-2', launched(), launched());
-      await send({ type: 'comparison', comparison: comparisonOf(same) });
+      await send({ type: 'update', fields: { comparison: comparisonOf(same) } });
       await section(page).getByText('are the same plan').waitFor();
       await section(page).getByText('both requests are the same').waitFor();
-      await send({ type: 'comparison', comparison: comparisonOf(same, { answer: { id: 'lost', sent: true } }) });
+      await send({ type: 'update', fields: { comparison: comparisonOf(same, { answer: { id: 'lost', sent: true } }) } });
       await lanes(page).waitFor({ state: 'hidden' });
-      await send({ type: 'comparison', comparison: null });
+      await send({ type: 'update', fields: { comparison: null } });
       await section(page).waitFor({ state: 'hidden' });
       return undefined;
     },

@@ -77,7 +77,7 @@ export const layoutCases: readonly Case[] = [
       let layout: LayoutState = noLayoutState;
       const tell = async (kind: string, nth: number): Promise<void> => {
         layout = withStanding(layout, told.filter((each) => each.kind === kind).at(nth)!, 'search-1');
-        await send({ type: 'layout', layout });
+        await send({ type: 'update', fields: { layout } });
       };
       await tell('searching', -1);
       await page.getByText('Best so far').waitFor();
@@ -98,7 +98,7 @@ export const layoutCases: readonly Case[] = [
       await page.mouse.up();
       await until('the command', async () => (await asked(open)).length > 0);
       assert.deepEqual(await asked(open), [{ type: 'command', command: 'terapipe.cancelSearch' }]);
-      await send({ type: 'layout', layout: found() });
+      await send({ type: 'update', fields: { layout: found() } });
       await page.locator('.layout-running').waitFor({ state: 'hidden' });
       await page.getByRole('button', { name: 'Search again' }).waitFor();
       return undefined;
@@ -325,7 +325,7 @@ export const layoutCases: readonly Case[] = [
         message: 'tensor 16 crosses nodes of 8 GPUs: 5.8x slower than tensor 1',
         remedy: 'apply the best layout',
       };
-      await send({ type: 'findings', findings: [slower] });
+      await send({ type: 'update', fields: { findings: [slower] } });
       await page.getByRole('button', { name: '1 finding' }).waitFor();
       await page.getByRole('button', { name: /^Tensor 16 crosses nodes/ }).click();
       await page.locator('.findings').getByRole('button', { name: 'Compare layouts' }).click();
@@ -333,7 +333,7 @@ export const layoutCases: readonly Case[] = [
         { type: 'reveal', place },
         { type: 'openTab', tab: 'layout', candidate: null },
       ]);
-      await send({ type: 'findings', findings: [{ ...slower, code: 'unknown-key' }] });
+      await send({ type: 'update', fields: { findings: [{ ...slower, code: 'unknown-key' }] } });
       await until('no way to the layouts', async () => (await page.getByRole('button', { name: 'Compare layouts' }).count()) === 0);
       return undefined;
     },
@@ -361,11 +361,11 @@ export const layoutCases: readonly Case[] = [
       await page.locator('.layout-view').getByText('from 2 edits ago').waitFor();
       const message = '<img src=x onerror="window.hacked=1">';
       const error = { code: 'search-no-layout', message, remedy: 'change the batch', place: null, placeText: null };
-      await send({ type: 'layout', layout: found({ error }) });
+      await send({ type: 'update', fields: { layout: found({ error }) } });
       await page.locator('.layout-notices').getByText('Change the batch.').waitFor();
       assert.equal(await page.evaluate('window.hacked'), undefined);
       await page.getByText('Where the step goes').waitFor();
-      await send({ type: 'layout', layout: { ...noLayoutState, error } });
+      await send({ type: 'update', fields: { layout: { ...noLayoutState, error } } });
       await page.getByRole('button', { name: 'Search layouts' }).waitFor();
       return undefined;
     },

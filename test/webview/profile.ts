@@ -123,16 +123,16 @@ export const profileCases: readonly Case[] = [
     state: state(profilesOf([])),
     steps: async (open) => {
       const { page, send } = open;
-      await send({ type: 'profile', profile: running(0, 'Starting ONNX Runtime with CUDA', 0) });
+      await send({ type: 'update', fields: { profile: running(0, 'Starting ONNX Runtime with CUDA', 0) } });
       await page.getByText('Starting ONNX Runtime with CUDA.').waitFor();
       assert.equal(await figureOf(open, 'forward, mean error'), '–');
       assert.match(await textOf(open), /No sample yet/);
-      await send({ type: 'profile', profile: running(8, '320 tokens after 0', 0.2) });
+      await send({ type: 'update', fields: { profile: running(8, '320 tokens after 0', 0.2) } });
       await page.getByText('320 tokens after 0.').waitFor();
       const before = Number.parseFloat(await figureOf(open, 'backward, mean error'));
       assert.equal(await figureOf(open, 'samples'), '8');
       assert.equal(await page.locator('.panel-profile tbody tr').count(), 8);
-      await send({ type: 'profile', profile: running(32, '512 tokens after 1,024', 0.8) });
+      await send({ type: 'update', fields: { profile: running(32, '512 tokens after 1,024', 0.8) } });
       await page.getByText('512 tokens after 1,024.').waitFor();
       assert.equal(await figureOf(open, 'samples'), '32');
       assert.ok(Number.parseFloat(await figureOf(open, 'backward, mean error')) < before);
@@ -144,11 +144,11 @@ export const profileCases: readonly Case[] = [
       const cancel = (await page.getByRole('button', { name: 'Cancel' }).boundingBox())!;
       await page.mouse.move(cancel.x + 10, cancel.y + 10);
       await page.mouse.down();
-      await send({ type: 'profile', profile: running(33, '640 tokens after 0', 0.9) });
+      await send({ type: 'update', fields: { profile: running(33, '640 tokens after 0', 0.9) } });
       await page.getByText('640 tokens after 0.').waitFor();
       await page.mouse.up();
       assert.deepEqual(await commandsOf(open), ['terapipe.cancelProfile']);
-      await send({ type: 'profile', profile: profilesOf([h100]) });
+      await send({ type: 'update', fields: { profile: profilesOf([h100]) } });
       await page.getByText('used by this plan').waitFor();
       assert.equal(await page.getByRole('button', { name: 'Cancel' }).count(), 0);
       return undefined;
@@ -177,15 +177,15 @@ export const profileCases: readonly Case[] = [
       );
       await alert.getByRole('button', { name: 'Show log' }).click();
       assert.deepEqual(await commandsOf(open), ['terapipe.showLog']);
-      await send({ type: 'profile', profile: profilesOf([known(partial)]) });
+      await send({ type: 'update', fields: { profile: profilesOf([known(partial)]) } });
       await until('the alert gone', async () => (await alert.count()) === 0);
       assert.match(await textOf(open), /Measuring stopped early: the profiling process was killed by the system\.\s+24 samples were kept/);
       const early = profileOf({ most: 1 }, { status: 'partial', error: 'cancelled' });
-      await send({ type: 'profile', profile: profilesOf([known(early)]) });
+      await send({ type: 'update', fields: { profile: profilesOf([known(early)]) } });
       await page.getByText('1 sample was kept: too few for a fit.').waitFor();
       assert.match(await textOf(open), /no fit yet/);
       const error = { code: 'x', message: 'CUDA does not load', remedy: 'Install cuDNN 9', place: null, placeText: null };
-      await send({ type: 'profile', profile: profilesOf([], { error }) });
+      await send({ type: 'update', fields: { profile: profilesOf([], { error }) } });
       await page.getByText('CUDA does not load.').waitFor();
       await page.getByRole('button', { name: 'Profile on this GPU' }).waitFor();
       return undefined;
@@ -204,7 +204,7 @@ export const profileCases: readonly Case[] = [
       assert.doesNotMatch(await textOf(open), /used by this plan|software/);
       const device = { kind: 'software', name: 'SwiftShader Device (LLVM 16)', memoryBytes: null, driver: null } as const;
       const warnings = ['Softmax ran on the CPU'];
-      await send({ type: 'profile', profile: profilesOf([known(profileOf({}, { device, provider: 'webgpu', warnings }))]) });
+      await send({ type: 'update', fields: { profile: profilesOf([known(profileOf({}, { device, provider: 'webgpu', warnings }))]) } });
       await page.getByText('software adapter', { exact: true }).waitFor();
       assert.match(await textOf(open), /its times mean nothing for a GPU\.\s+Softmax ran on the CPU\./);
       return undefined;

@@ -33,10 +33,6 @@ export function connect(onMessage: (message: HostMessage) => void): Host {
 function isHostMessage(value: unknown): value is HostMessage {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   if (value.type === 'show') return 'tab' in value;
-  if (value.type === 'progress') return 'progress' in value && 'standing' in value && 'staleEdits' in value;
-  if (value.type === 'comparison') return 'comparison' in value && typeof value.comparison === 'object';
-  if (value.type === 'findings') return 'findings' in value && Array.isArray(value.findings);
-  if (value.type === 'profile') return 'profile' in value && typeof value.profile === 'object' && value.profile !== null;
-  if (value.type === 'layout') return 'layout' in value && typeof value.layout === 'object' && value.layout !== null;
+  if (value.type === 'update') return 'fields' in value && typeof value.fields === 'object' && value.fields !== null;
   return value.type === 'state' && 'state' in value && typeof value.state === 'object' && value.state !== null;
 }

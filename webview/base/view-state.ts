@@ -3,7 +3,7 @@ import { compareColumns, initialOrder, type CompareOrder } from '../tabs/compare
 import { candidateIds, type CandidateId } from '../../src/core/planner/plan';
 import type { ProfilePart } from '../../src/core/spec/profile';
 import { isRecord } from '../../src/core/records';
-import { tabs, type TabId } from '../../src/protocol/page';
+import type { TabId } from '../../src/protocol/page';
 import { epochWidths, type EpochWidth } from '../tabs/elastic/epochs';
 import { initialLayoutSettings, readLayoutSettings, type LayoutViewSettings } from '../tabs/layout/view-settings';
 import { operationKind, type OperationKind } from '../../src/core/schedules/schedule';
@@ -81,7 +81,7 @@ export function readViewState(saved: unknown): ViewState {
   const flag = (value: unknown, otherwise: boolean): boolean => (typeof value === 'boolean' ? value : otherwise);
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {
-    tab: oneOf(tabs, saved['tab']) ?? initialViewState.tab,
+    tab: text(saved['tab']) ?? initialViewState.tab,
     candidate: oneOf(candidateIds, saved['candidate']),
     compareWith: oneOf(candidateIds, saved['compareWith']),
     viewport: readViewport(saved['viewport']),

@@ -1,66 +1,53 @@
 import { formatCount } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import { tabs, type PageState, type TabId } from '../../src/protocol/page';
-import { makeCompareView } from '../tabs/compare/view';
+import type { PageState } from '../../src/protocol/page';
 import { fill, h, type Child } from '../base/dom';
 import { elasticSetting } from '../tabs/elastic/head';
-import { makeElasticView } from '../tabs/elastic/view';
 import { makeInspector } from '../inspector/inspector';
-import { makeLayoutView } from '../tabs/layout/view';
 import { openedNotice } from '../tabs/layout/opened';
-import { makeMemoryView } from '../tabs/memory/view';
-import { makeProfileView } from '../tabs/profile/view';
 import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
 import { findingCount, findingList, limiterLine, reasonList } from '../shared/reasons';
 import { standingText } from '../shared/standing';
+import { tabs } from '../tabs/registry';
 import { makeSchedulePage, type SchedulePage } from '../tabs/schedule/page';
-import { makeSlicesView } from '../tabs/slices/view';
 import { t } from '../base/strings';
 import { comparedCandidate, isWithheld, shownCandidate, type Change, type Store } from '../base/store';
-import { makeTimelineView } from '../tabs/timeline/view';
+import type { TabView } from '../base/tab';
 import { exportItems } from './exports';
 import type { ViewState } from '../base/view-state';
 import { makeHelp } from './help';
 import { makeToolbar } from './toolbar';
+import { makeViewActions } from './view-actions';
 
 /** The editor tab: header with the numbers, toolbar, and the views of a plan; of a schedule file its timeline. */
 export function tabPage(root: HTMLElement, store: Store): void {
   const help = makeHelp();
   const status = h('div', { class: 'visually-hidden', role: 'status' });
-  const timeline = makeTimelineView(store, help.open);
   const inspector = makeInspector(store, (operation) =>
     store.setView({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
   );
-  const toolbar = makeToolbar(store, {
-    fit: timeline.fitAll,
-    find: timeline.openFind,
-    help: help.open,
-    exports: exportItems(store, (message) => (status.textContent = message)),
-  });
-  const compare = makeCompareView(store, help.open);
-  const views: Readonly<Record<TabId, { readonly element: HTMLElement; readonly update: (change: Change | null) => void }>> = {
-    timeline,
-    memory: makeMemoryView(store),
-    slices: makeSlicesView(store),
-    compare,
-    layout: makeLayoutView(store),
-    profile: makeProfileView(store),
-    elastic: makeElasticView(store),
-  };
+  const toolbar = makeToolbar(store);
+  const views = Object.entries(tabs).map(([id, tab]) => ({ id, view: tab.make(store, { onHelp: help.open }) }));
+  const actions = makeViewActions(
+    store,
+    views.flatMap(({ view }) => view.actions ?? []),
+    exportItems(store, (message) => (status.textContent = message)),
+  );
   const bar = makeTabBar(store);
-  const viewBar = h('div', { class: 'view-bar' }, bar.element, toolbar.view);
+  const viewBar = h('div', { class: 'view-bar' }, bar.element, actions.element);
   const header = h('header', { class: 'header' });
   const noticeArea = h('div', { class: 'notices' });
   const progress = h('div');
   const standing = h('span', { class: 'standing', hidden: true });
   const progressArea = h('div', { class: 'progress-area' }, progress, standing);
-  const panels = tabs.map((id) =>
-    h('div', { class: `panel panel-${id}`, id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}` }, views[id].element),
+  const panels = views.map(({ id, view }) =>
+    h('div', { class: `panel panel-${id}`, id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}` }, view.element),
   );
+  const shownView = (): TabView | undefined => views.find(({ id }) => id === shownTab(store))?.view;
   const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels), inspector.element);
-  const page = h('div', { class: 'page page-tab' }, progressArea, header, noticeArea, toolbar.plan, viewBar, main, help.element, status);
+  const page = h('div', { class: 'page page-tab' }, progressArea, header, noticeArea, toolbar.element, viewBar, main, help.element, status);
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty);
   let schedulePage: SchedulePage | null = null;
@@ -84,7 +71,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     }
     if (plan !== null) askForTimelines(store, plan);
     if (change !== null && !change.state && isMove(change.before, view)) {
-      views[shownTab(store)].update(change);
+      shownView()?.update(change);
       return;
     }
     if (change === null || change.state || change.before.candidate !== view.candidate) {
@@ -94,22 +81,24 @@ export function tabPage(root: HTMLElement, store: Store): void {
       fill(noticeArea, ...notices(state, store.host), openedNotice(state, store.host));
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
-    const tab = shownTab(store);
-    toolbar.plan.hidden = plan === null;
-    toolbar.view.hidden = plan === null;
-    const hasDetails = plan !== null && hasInspector(state, tab);
+    const shown = shownTab(store);
+    toolbar.element.hidden = plan === null;
+    actions.element.hidden = plan === null;
+    const hasDetails = plan !== null && (tabs[shown]?.hasInspector?.(state) ?? true);
     const inspects = view.inspector && hasDetails;
-    toolbar.update(hasDetails);
+    toolbar.update();
+    actions.update(hasDetails);
     bar.update();
     page.classList.toggle('with-inspector', inspects);
     inspector.element.hidden = !inspects;
     inspector.update();
-    tabs.forEach((id, index) => {
+    views.forEach(({ id, view: { actions: own = [] } }, index) => {
       const panel = panels[index];
-      if (panel !== undefined) panel.hidden = id !== tab;
+      if (panel !== undefined) panel.hidden = id !== shown;
+      if (id !== shown) for (const action of own) action.hidden = true;
     });
     const turned = change?.before.tab !== view.tab;
-    views[tab].update(turned ? null : change);
+    shownView()?.update(turned ? null : change);
   };
   store.subscribe(update);
   update(null);
@@ -117,14 +106,8 @@ export function tabPage(root: HTMLElement, store: Store): void {
     const { plan, schedule } = store.state();
     if (event.defaultPrevented) return;
     if (schedule !== null) schedulePage?.type(event);
-    else if (plan !== null && store.view().tab === 'timeline') timeline.type(event);
-    else if (plan !== null && store.view().tab === 'compare') compare.type(event);
+    else if (plan !== null) shownView()?.type?.(event);
   });
-}
-
-/** Whether a tab leaves room for the details of what is selected in the shown plan. */
-function hasInspector({ comparison }: PageState, tab: TabId): boolean {
-  return tab !== 'elastic' && tab !== 'layout' && (tab !== 'compare' || comparison === null);
 }
 
 /** What was asked for, so that a plan's timelines are asked for once. */
@@ -146,13 +129,14 @@ function isMove(before: ViewState, view: ViewState): boolean {
   );
 }
 
-/** The tabs there are: an elastic run that is planned in no other way has one alone. */
-function tabsOf({ plan, layout }: PageState): readonly TabId[] {
-  return plan === null ? ['elastic'] : tabs.filter((id) => id !== 'layout' || layout !== null);
+/** Ids of the tabs there are: an elastic run that is planned in no other way has one alone. */
+function tabsOf(state: PageState): readonly string[] {
+  const hasPlan = state.plan !== null;
+  return Object.entries(tabs).flatMap(([id, { isOffered }]) => ((isOffered?.(state) ?? hasPlan) ? [id] : []));
 }
 
-/** The tab on screen. */
-function shownTab(store: Store): TabId {
+/** The tab on screen: the one looked at, if it is there. */
+function shownTab(store: Store): string {
   const offered = tabsOf(store.state());
   const { tab } = store.view();
   return offered.includes(tab) ? tab : (offered[0] ?? tab);
@@ -216,16 +200,8 @@ function planHeader(store: Store, plan: Plan): Child[] {
 }
 
 function makeTabBar(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
-  const names: Readonly<Record<TabId, string>> = {
-    timeline: t('Timeline'),
-    memory: t('Memory'),
-    slices: t('Slices'),
-    compare: t('Compare'),
-    layout: t('Layout'),
-    profile: t('Profile'),
-    elastic: t('Elastic'),
-  };
-  const buttons = tabs.map((id) =>
+  const ids = Object.keys(tabs);
+  const buttons = Object.entries(tabs).map(([id, { label }]) =>
     h(
       'button',
       {
@@ -236,7 +212,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
         'aria-controls': `panel-${id}`,
         onclick: () => store.setView({ tab: id }),
       },
-      names[id],
+      label(),
     ),
   );
   const element = h('div', { class: 'tab-bar', role: 'tablist', 'aria-label': t('Views of the plan') }, ...buttons);
@@ -249,13 +225,13 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
     if (tab === undefined || offered.length === 1) return;
     event.preventDefault();
     store.setView({ tab });
-    buttons[tabs.indexOf(tab)]?.focus();
+    buttons[ids.indexOf(tab)]?.focus();
   });
   const update = (): void => {
     const offered = tabsOf(store.state());
     const shown = shownTab(store);
     buttons.forEach((button, index) => {
-      const id = tabs[index];
+      const id = ids[index];
       const isShown = id === shown;
       button.hidden = id === undefined || !offered.includes(id);
       button.setAttribute('aria-selected', String(isShown));

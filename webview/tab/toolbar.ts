@@ -8,24 +8,13 @@ import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
 import { comparedCandidate, shownCandidate, type Store } from '../base/store';
 import { dropdown, type Choice, type DropdownControl } from '../base/ui';
-import { makeViewActions, type ViewActions } from './view-actions';
 
 const automatic = '';
 /** Compare with something that is not of this plan. */
 const elsewhere = 'elsewhere';
 
-/** The controls above the views. */
-export interface Toolbar {
-  /** Controls of the plan; their changes go to the host, which edits the file. */
-  readonly plan: HTMLElement;
-  /** Buttons of the view. */
-  readonly view: HTMLElement;
-  /** `hasDetails`: the view on screen leaves room for details. */
-  readonly update: (hasDetails: boolean) => void;
-}
-
-/** Makes both groups of controls. */
-export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
+/** Makes the controls of the plan; their changes go to the host, which edits the file. */
+export function makeToolbar(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const change =
     (key: ControlChange['key'], isNumber: boolean) =>
     (value: string): void =>
@@ -51,14 +40,13 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
     { class: 'toolbar-kept hint' },
     t('The search chose schedule, slices, micro-batch and recompute. To choose them yourself, go back to the config.'),
   );
-  const planControlsBar = h(
+  const element = h(
     'div',
     { class: 'toolbar', role: 'toolbar', 'aria-label': t('Plan') },
     group,
     kept,
     h('div', { class: 'toolbar-group toolbar-compare' }, labelled(t('Compare with'), compare)),
   );
-  const viewActions = makeViewActions(store, actions);
   const showCompared = (): void => {
     const { plan } = store.state();
     const view = store.view();
@@ -73,9 +61,8 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
       comparedCandidate(plan, view)?.id ?? automatic,
     );
   };
-  const update = (hasDetails: boolean): void => {
+  const update = (): void => {
     const { plan } = store.state();
-    const view = store.view();
     if (plan === null) return;
     // The controls edit the config, which is not what a layout that was found is of.
     const isFound = openedLayout(store.state()) !== null;
@@ -83,9 +70,8 @@ export function makeToolbar(store: Store, actions: ViewActions): Toolbar {
     kept.hidden = !isFound;
     for (const { dropdown: control, choices, value } of controls) control.show(choices(plan), value(plan, store.state()));
     showCompared();
-    viewActions.update(view.tab === 'timeline' && shownCandidate(plan, view).timeline !== null, hasDetails);
   };
-  return { plan: planControlsBar, view: viewActions.element, update };
+  return { element, update };
 }
 
 function labelled(label: string, { element }: DropdownControl): HTMLElement {

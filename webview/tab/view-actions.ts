@@ -1,47 +1,29 @@
-import { h, type IconName } from '../base/dom';
+import { h } from '../base/dom';
 import { menuButton, type MenuItem } from '../shared/menu';
 import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { iconButton, setPressed } from '../base/ui';
 
-/** What the buttons of the view do. */
-export interface ViewActions {
-  readonly fit: () => void;
-  readonly find: () => void;
-  readonly help: () => void;
-  readonly exports: readonly MenuItem[];
-}
-
-/** Buttons of the timeline and of all views; `update` says whether there is a timeline to act on, and details to show. */
+/** Makes the buttons of the view on screen: those of its tab, of the details, and of exports. `update` says whether there are details to show. */
 export function makeViewActions(
   store: Store,
-  actions: ViewActions,
-): { readonly element: HTMLElement; readonly update: (hasTimeline: boolean, hasDetails: boolean) => void } {
-  const toggle = (icon: IconName, label: string, flag: 'table' | 'inspector' | 'criticalPath'): HTMLElement =>
-    iconButton({ icon, label, onClick: () => store.setView({ [flag]: !store.view()[flag] }) });
-  const path = toggle('path', t('Outline the critical path'), 'criticalPath');
-  const table = toggle('table', t('Show operations as a table'), 'table');
-  const inspector = toggle('inspector', t('Show details'), 'inspector');
-  const timelineOnly = [
-    iconButton({ icon: 'fit', label: t('Zoom to fit'), onClick: actions.fit }),
-    iconButton({ icon: 'search', label: t('Find an operation'), onClick: actions.find }),
-    path,
-    table,
-    iconButton({ icon: 'keyboard', label: t('Keys'), onClick: actions.help }),
-  ];
+  ofTabs: readonly HTMLElement[],
+  exports: readonly MenuItem[],
+): { readonly element: HTMLElement; readonly update: (hasDetails: boolean) => void } {
+  const inspector = iconButton({
+    icon: 'inspector',
+    label: t('Show details'),
+    onClick: () => store.setView({ inspector: !store.view().inspector }),
+  });
   const element = h(
     'div',
     { class: 'view-actions', role: 'toolbar', 'aria-label': t('View') },
-    ...timelineOnly,
+    ...ofTabs,
     inspector,
-    menuButton(t('Export'), actions.exports),
+    menuButton(t('Export'), exports),
   );
-  const update = (hasTimeline: boolean, hasDetails: boolean): void => {
-    const view = store.view();
-    setPressed(path, view.criticalPath);
-    setPressed(table, view.table);
-    setPressed(inspector, view.inspector);
-    for (const button of timelineOnly) button.hidden = !hasTimeline;
+  const update = (hasDetails: boolean): void => {
+    setPressed(inspector, store.view().inspector);
     inspector.hidden = !hasDetails;
   };
   return { element, update };

@@ -2,9 +2,7 @@ import type { ExpectedError } from '../../core/errors';
 import type { Run } from '../../core/formats/run';
 import type { Located, Place } from '../../core/spec/located';
 import type { ElasticAnswer } from '../../core/elastic/answer';
-import type { PageComparison } from '../../protocol/comparison';
-import type { LayoutState } from '../../protocol/layout';
-import { emptyPage, type PageElastic, type PageKind, type PageState, type ProfileState } from '../../protocol/page';
+import { emptyPage, noTabParts, type PageElastic, type PageKind, type PageState, type TabParts } from '../../protocol/page';
 import type { PageError } from '../../protocol/page-error';
 import type { Finding } from '../../core/findings';
 import { lineColumnAt } from '../../core/text';
@@ -17,11 +15,8 @@ export interface PageContext {
   readonly trusted: boolean;
   /** A file's path as people name it: relative to the workspace. */
   readonly displayPath: (file: string) => string;
-  /** Profiles for the config shown; the side view does without. */
-  readonly profile?: ProfileState | null;
-  /** Layouts of the config shown; the side view does without. */
-  readonly layout?: LayoutState | null;
-  readonly comparison?: PageComparison | null;
+  /** What tabs show beside the plan; the side view does without. */
+  readonly parts?: TabParts;
   /** What a search of layouts says of the files, beside the session's own findings. */
   readonly layoutFindings?: readonly Finding[];
   /** Candidates whose timelines the page asked for. */
@@ -34,7 +29,7 @@ const affordableOperations = 400_000;
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session. */
 export function pageStateOf(
   session: SessionState | null,
-  { page, trusted, displayPath, profile = null, layout = null, comparison = null, layoutFindings = [], drawn = [] }: PageContext,
+  { page, trusted, displayPath, parts = noTabParts, layoutFindings = [], drawn = [] }: PageContext,
 ): PageState {
   if (session === null) return { ...emptyPage(page, trusted), document: null };
   const { error } = session;
@@ -55,9 +50,7 @@ export function pageStateOf(
     error: error === null ? null : pageErrorOf(error, errorPlace, session.texts, displayPath),
     findings: pageFindingsOf(session, layoutFindings, displayPath),
     places: session.run === null ? {} : placesOf(session.run),
-    profile: page === 'tab' ? profile : null,
-    layout: page === 'tab' ? layout : null,
-    comparison: page === 'tab' ? comparison : null,
+    ...(page === 'tab' ? parts : noTabParts),
   };
 }
 

@@ -2,30 +2,29 @@ import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { CandidateId } from '../../core/planner/plan';
 import type { Finding } from '../../core/findings';
-import type { HostMessage, PageKind, PageMessage, TabId } from '../../protocol/page';
-import { pageComparisonOf } from './comparison-page';
-import type { Comparisons } from '../sessions/comparisons';
+import {
+  noTabParts,
+  type HostMessage,
+  type PageKind,
+  type PageMessage,
+  type PageState,
+  type TabId,
+  type TabParts,
+} from '../../protocol/page';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from './page-messages';
 import { makePageSender } from './page-sender';
-import type { LayoutSearches } from '../sessions/layout-searches';
-import { pageLayoutOf } from './layout-page';
 import { differsInProgressOnly, pageFindingsOf, pageStateOf } from '../sessions/page-state';
-import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
-import type { Profiles } from '../sessions/profiles';
 import { displayPath } from '../sessions/sources';
+import { tabParts, type PartSources } from './tab-parts';
 
 /** A tenth of a second between states: progress moves smoothly and a large plan is not posted too often. */
 const postEveryMs = 100;
 
 /** What all pages share. */
-export interface PageServices {
-  readonly profiles: Profiles;
+export interface PageServices extends PartSources {
   readonly extensionUri: vscode.Uri;
-  readonly sessions: PlanSessions;
-  readonly layouts: LayoutSearches;
-  readonly comparisons: Comparisons;
   readonly log: vscode.LogOutputChannel;
   /** Does what a page asks for; `ready`, `log` and `draw` never get here. `session` is what the page shows: with the layout that was opened there. */
   readonly act: (message: PageAction, session: SessionState | null) => void;
@@ -51,7 +50,8 @@ export interface Page {
 
 /** Fills a webview with our page and keeps it current. The page speaks first (`ready`) and gets a whole state; what it misses while hidden it gets then. */
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
-  const { extensionUri, profiles, sessions, layouts, comparisons, log } = services;
+  const { extensionUri, sessions, layouts, log } = services;
+  const parts = tabParts(services);
   const sender = makePageSender((part) => webview.postMessage(part), refresh);
   const { send } = sender;
   let ready = false;
@@ -60,7 +60,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   let posted: { readonly session: SessionState | null; readonly trusted: boolean; readonly found: readonly Finding[] } | null = null;
   /** Id of the comparison that it has. */
   let sent: string | null = null;
-  const changed = new Set<'profile' | 'layout' | 'comparison'>();
+  const changed = new Set<keyof TabParts>();
   let drawn: readonly CandidateId[] = [];
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
@@ -75,24 +75,24 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     if (!ready || !source.isVisible() || sender.isBusy()) return;
     const session = sessionNow();
     const trusted = vscode.workspace.isTrusted;
-    const isTab = source.page === 'tab' && session !== null;
-    const profile = isTab ? profiles.stateOf(session.file) : null;
-    const layout = isTab ? pageLayoutOf(source.session() ?? session, layouts.stateOf(session.file)) : null;
-    const comparison = isTab ? comparisonOf(session.file) : null;
+    const own = source.session();
+    // Of the config's own, whatever layout is opened.
+    const shown = source.page === 'side' || own === null ? noTabParts : parts.of(own, sent);
     const found = session === null ? none : layouts.findingsOf(session.file);
     if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session)) {
       const { progress, standing, staleEdits } = session;
-      if (session !== posted.session) send({ type: 'progress', progress, standing, staleEdits });
-      if (!isSameList(found, posted.found)) send({ type: 'findings', findings: pageFindingsOf(session, found, displayPath) });
-      if (changed.has('profile') && profile !== null) send({ type: 'profile', profile });
-      if (changed.has('layout') && layout !== null) send({ type: 'layout', layout });
-      if (changed.has('comparison')) send({ type: 'comparison', comparison });
+      const fields: Partial<PageState> = {
+        ...(session !== posted.session && { progress, standing, staleEdits }),
+        ...(!isSameList(found, posted.found) && { findings: pageFindingsOf(session, found, displayPath) }),
+        ...Object.fromEntries([...changed].map((name) => [name, shown[name]])),
+      };
+      if (Object.keys(fields).length > 0) send({ type: 'update', fields });
     } else {
-      const context = { page: source.page, trusted, displayPath, profile, layout, comparison, layoutFindings: found, drawn };
+      const context = { page: source.page, trusted, displayPath, parts: shown, layoutFindings: found, drawn };
       send({ type: 'state', state: pageStateOf(session, context) });
     }
     posted = { session, trusted, found };
-    sent = comparison?.answer?.id ?? null;
+    sent = shown.comparison?.answer?.id ?? null;
     changed.clear();
     if (wanted === null) return;
     send(wanted);
@@ -106,17 +106,12 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     return session === null || opened === null ? session : { ...session, plan: opened.plan };
   }
 
-  function comparisonOf(file: string): ReturnType<typeof pageComparisonOf> {
-    const textsOf = (of: string): ReadonlyMap<string, string> => sessions.get(of)?.texts ?? new Map<string, string>();
-    return pageComparisonOf(file, comparisons.stateOf(file), { displayPath, textsOf, sent });
-  }
-
   function refresh(): void {
     timer ??= setTimeout(post, postEveryMs);
   }
 
   /** A part of the tab's state changed. */
-  function note(part: 'profile' | 'layout' | 'comparison', file: string): void {
+  function note(part: keyof TabParts, file: string): void {
     if (source.page !== 'tab' || file !== source.session()?.file) return;
     changed.add(part);
     refresh();
@@ -128,34 +123,18 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       log.warn(`The ${source.page} page sent a message that is not in the protocol; ignored.`);
       return;
     }
-    switch (message.type) {
-      case 'ready':
-        ready = true;
-        sender.restart();
-        posted = null;
-        sent = null;
-        post();
-        return;
-      case 'draw':
-        drawn = message.candidates;
-        posted = null;
-        post();
-        return;
-      case 'log':
-        log[message.level](`${source.page} page: ${message.message}`);
-        return;
-      case 'command':
-      case 'reveal':
-      case 'change':
-      case 'openTab':
-      case 'save':
-      case 'export':
-      case 'openLayout':
-      case 'applyLayout':
-      case 'exportLayout':
-      case 'comparison':
-        services.act(message, sessionNow());
-    }
+    if (message.type === 'ready') {
+      ready = true;
+      sender.restart();
+      posted = null;
+      sent = null;
+      post();
+    } else if (message.type === 'draw') {
+      drawn = message.candidates;
+      posted = null;
+      post();
+    } else if (message.type === 'log') log[message.level](`${source.page} page: ${message.message}`);
+    else services.act(message, sessionNow());
   }
 
   const subscriptions = vscode.Disposable.from(
@@ -168,12 +147,10 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     sessions.onDidChange((state) => {
       if (state.file === source.session()?.file) refresh();
     }),
-    profiles.onDidChange((file) => note('profile', file)),
     layouts.onDidChange((file) => {
       if (source.page === 'side' && file === source.session()?.file) refresh();
-      note('layout', file);
     }),
-    comparisons.onDidChange((file) => note('comparison', file)),
+    ...(Object.keys(parts.changes) as (keyof TabParts)[]).map((name) => parts.changes[name]((file) => note(name, file))),
   );
 
   const asset = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, 'dist', name)).toString();

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { candidateIds } from '../../core/planner/plan';
-import { comparisonActs, exportFormats, pageCommands, tabs, type PageMessage } from '../../protocol/page';
+import { comparisonActs, exportFormats, pageCommands, type PageMessage } from '../../protocol/page';
 
 const offset = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const place = v.object({
@@ -27,7 +27,11 @@ const pageMessage = v.variant('type', [
   v.object({ type: v.literal('applyLayout'), point: layoutPoint }),
   v.object({ type: v.literal('exportLayout'), point: layoutPoint }),
   v.object({ type: v.literal('comparison'), act: v.picklist(comparisonActs) }),
-  v.object({ type: v.literal('openTab'), tab: v.picklist(tabs), candidate: v.nullable(v.picklist(candidateIds)) }),
+  v.object({
+    type: v.literal('openTab'),
+    tab: v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/)),
+    candidate: v.nullable(v.picklist(candidateIds)),
+  }),
   v.object({
     type: v.literal('save'),
     name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),

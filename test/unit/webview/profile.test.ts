@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PartFit, TimeFit } from '../../../src/core/spec/profile';
 import { parsePageMessage } from '../../../src/extension/views/page-messages';
+import { noTabParts } from '../../../src/protocol/page';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
 import { errorAxis, rateAxis, shareOf, timeAxis, tokensAxis } from '../../../webview/base/chart/axis';
 import { errorContent, ratioContent, throughputContent, timeContent } from '../../../webview/tabs/profile/content';
@@ -297,7 +298,7 @@ describe('profiles between host and page', () => {
   const profile = profilesOf([known(profileOf())]);
 
   it('go to the tab with its state and not to the side view', () => {
-    const surroundings = { trusted: true, displayPath: (file: string) => file, profile };
+    const surroundings = { trusted: true, displayPath: (file: string) => file, parts: { ...noTabParts, profile } };
     const session = {
       file: 'file:///a/terapipe.json',
       run: null,

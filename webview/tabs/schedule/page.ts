@@ -9,6 +9,7 @@ import { t } from '../../base/strings';
 import { exportItems } from '../../tab/exports';
 import { makeHelp } from '../../tab/help';
 import { makeViewActions } from '../../tab/view-actions';
+import { makeTimelineActions } from '../timeline/actions';
 import { makeTimelineView } from '../timeline/view';
 
 /** The editor tab of a schedule file. */
@@ -27,12 +28,9 @@ export function makeSchedulePage(store: Store): SchedulePage {
   const inspector = makeInspector(store, ({ chunk, kind, unitIndex }) =>
     store.setView({ selection: { type: 'operation', chunk, kind, unit: unitIndex } }),
   );
-  const actions = makeViewActions(store, {
-    fit: timeline.fitAll,
-    find: timeline.openFind,
-    help: help.open,
-    exports: exportItems(store, (message) => (status.textContent = message), true),
-  });
+  const ofTimeline = makeTimelineActions(store, { fit: timeline.fitAll, find: timeline.openFind, help: help.open });
+  const exports = exportItems(store, (message) => (status.textContent = message), true);
+  const actions = makeViewActions(store, ofTimeline.elements, exports);
   const header = h('header', { class: 'header' });
   const noticeArea = h('div', { class: 'notices' });
   const bar = h(
@@ -52,7 +50,8 @@ export function makeSchedulePage(store: Store): SchedulePage {
     }
     element.classList.toggle('with-inspector', store.view().inspector);
     inspector.element.hidden = !store.view().inspector;
-    actions.update(true, true);
+    ofTimeline.update(true);
+    actions.update(true);
     inspector.update();
     timeline.update(drawn === schedule ? change : null);
     drawn = schedule;

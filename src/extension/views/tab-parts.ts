@@ -1,0 +1,37 @@
+import type { TabParts } from '../../protocol/page';
+import type { Comparisons } from '../sessions/comparisons';
+import type { LayoutSearches } from '../sessions/layout-searches';
+import type { PlanSessions } from '../sessions/plan-sessions';
+import type { SessionState } from '../sessions/session-state';
+import type { Profiles } from '../sessions/profiles';
+import { displayPath } from '../sessions/sources';
+import { pageComparisonOf } from './comparison-page';
+import { pageLayoutOf } from './layout-page';
+
+/** Where the parts of a tab's state come from. */
+export interface PartSources {
+  readonly sessions: PlanSessions;
+  readonly profiles: Profiles;
+  readonly layouts: LayoutSearches;
+  readonly comparisons: Comparisons;
+}
+
+type Listen = (listener: (file: string) => void) => { readonly dispose: () => void };
+
+/** The host's side of what tabs show beside the plan: a line in each of both for each of them. */
+export function tabParts({ sessions, profiles, layouts, comparisons }: PartSources): {
+  /** What they show for a config. @param sent id of the comparison that the page has. */
+  readonly of: (session: SessionState, sent: string | null) => TabParts;
+  /** Tell the file of a config when its part changed. */
+  readonly changes: Readonly<Record<keyof TabParts, Listen>>;
+} {
+  const textsOf = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
+  return {
+    of: (session, sent) => ({
+      profile: profiles.stateOf(session.file),
+      layout: pageLayoutOf(session, layouts.stateOf(session.file)),
+      comparison: pageComparisonOf(session.file, comparisons.stateOf(session.file), { displayPath, textsOf, sent }),
+    }),
+    changes: { profile: profiles.onDidChange, layout: layouts.onDidChange, comparison: comparisons.onDidChange },
+  };
+}

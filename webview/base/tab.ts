@@ -1,0 +1,31 @@
+import type { PageState } from '../../src/protocol/page';
+import type { Change, Store } from './store';
+
+/** A tab of the editor page, as its folder in `webview/tabs` declares it. */
+export interface Tab {
+  /** Its name in the bar: a function, since texts are known only once the page starts. */
+  readonly label: () => string;
+  /** Whether the bar offers it; left out: as soon as there is a plan. */
+  readonly isOffered?: (state: PageState) => boolean;
+  /** Whether it leaves room for the details of what is selected; left out: it does. */
+  readonly hasInspector?: (state: PageState) => boolean;
+  /** Makes its view, once for each page. */
+  readonly make: (store: Store, page: TabPage) => TabView;
+}
+
+/** What the page does for its tabs. */
+export interface TabPage {
+  /** Opens the list of keys. */
+  readonly onHelp: () => void;
+}
+
+/** What a tab shows. */
+export interface TabView {
+  readonly element: HTMLElement;
+  /** Its own buttons beside the bar of tabs, which the page hides while another tab is on screen; `update` shows them again. */
+  readonly actions?: readonly HTMLElement[];
+  /** Draws what changed; null: all of it. Called while the tab is on screen. */
+  readonly update: (change: Change | null) => void;
+  /** Does what a letter typed anywhere on the page asks for, while the tab is on screen. */
+  readonly type?: (event: KeyboardEvent) => void;
+}
