@@ -48,6 +48,21 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
+    name: 'tab: a tab that is not there any more gives way to the first, with its buttons',
+    options: { ...wide, savedState: { tab: 'of an older version' } },
+    state,
+    steps: async ({ page }) => {
+      await page.getByRole('tabpanel', { name: 'Timeline' }).waitFor();
+      assert.equal(await page.getByRole('tab', { name: 'Timeline' }).getAttribute('aria-selected'), 'true');
+      const fit = page.getByRole('button', { name: 'Zoom to fit' }).first();
+      assert.ok(await fit.isVisible());
+      await page.getByRole('tab', { name: 'Memory' }).click();
+      assert.ok(!(await fit.isVisible()));
+      assert.ok(await page.getByRole('button', { name: 'Show details' }).isVisible());
+      return undefined;
+    },
+  },
+  {
     name: 'tab: controls of the plan ask the host for an edit',
     options: wide,
     state,

@@ -7,7 +7,7 @@ describe('saved view', () => {
   it('comes back as it was', () => {
     const state = {
       ...initialViewState,
-      tab: 'memory' as const,
+      tab: 'memory',
       candidate: '1f1b' as const,
       viewport: { startMs: 1, endMs: 2, rowPx: 5, scrollPx: 0 },
       selection: { type: 'operation' as const, chunk: 3, kind: 1 as const, unit: 7 },
@@ -25,7 +25,7 @@ describe('saved view', () => {
 
   it('falls back field by field when something else was saved', () => {
     assert.deepEqual(
-      readViewState({ tab: 'nope', candidate: 7, viewport: { startMs: 5, endMs: 1 }, stage: -1, selection: 'x' }),
+      readViewState({ tab: 7, candidate: 7, viewport: { startMs: 5, endMs: 1 }, stage: -1, selection: 'x' }),
       initialViewState,
     );
     assert.deepEqual(readViewState(null), initialViewState);
