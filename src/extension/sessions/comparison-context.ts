@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import { requestOf } from '../../core/layout-search/request-of';
 import type { PlannerClient } from '../../worker/client';
-import type { ComparisonHost } from './comparisons';
+import type { ComparisonHost } from './comparison-host';
 import type { LayoutSearches } from './layout-searches';
 import { displayPath, nameOf } from './sources';
 

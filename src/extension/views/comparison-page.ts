@@ -1,6 +1,6 @@
 import type { PageComparison, SentAnswer } from '../../protocol/comparison';
 import type { PageError } from '../../protocol/page-error';
-import type { ComparisonState } from '../sessions/comparisons';
+import type { ComparisonState } from '../sessions/comparison-host';
 import { pageErrorOf } from '../sessions/page-state';
 
 /** What a page needs beside the comparison. */

@@ -6,7 +6,8 @@ import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../src/core/planner/plan';
 import { pageComparisonOf } from '../../../../src/extension/views/comparison-page';
-import { createComparisons, type BestPlan, type Comparisons, type ComparisonHost } from '../../../../src/extension/sessions/comparisons';
+import { createComparisons, type Comparisons } from '../../../../src/extension/sessions/comparisons';
+import type { BestPlan, ComparisonHost } from '../../../../src/extension/sessions/comparison-host';
 import type { Against } from '../../../../src/protocol/worker';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
 
