@@ -4,7 +4,7 @@ import { isLauncher } from '../../core/load/readers';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
-import type { LayoutSearch } from '../sessions/layout-searches';
+import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { SessionState } from '../sessions/session-state';
 import { elasticText, planText, summaryOf } from '../views/summary';
 import type { Translate } from '../platform/translate';

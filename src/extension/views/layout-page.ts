@@ -9,7 +9,7 @@ import {
   type LayoutState,
 } from '../../protocol/layout';
 import type { PageError } from '../../protocol/page-error';
-import type { LayoutSearch } from '../sessions/layout-searches';
+import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { SessionState } from '../sessions/session-state';
 
 /** The Layout view's part of a page; null for what has no layout to search. */

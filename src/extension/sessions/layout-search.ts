@@ -1,0 +1,180 @@
+import { CancelledError, ExpectedError, throwIfCancelled } from '../../core/errors';
+import type { Finding } from '../../core/findings';
+import type { SearchStanding } from '../../core/layout-search/answer';
+import type { SearchResult } from '../../core/layout-search/result';
+import type { SearchProblem } from '../../core/layout-search/search-problem';
+import { searchFindings } from '../../core/rules/plan/search-findings';
+import type { LayoutSearch, LayoutSearchHost } from './layout-search-host';
+import type { PlanSessions } from './plan-sessions';
+import type { SessionState } from './session-state';
+
+/** What is asked of a session. */
+interface Question {
+  readonly problem: SearchProblem;
+  /** Equal for questions with equal answers. */
+  readonly key: string;
+  /** Of the session when it was asked. */
+  readonly edits: number;
+}
+
+/** A search under way: for a person, or in the background. */
+interface SearchJob {
+  readonly abort: AbortController;
+  readonly background: boolean;
+}
+
+/** The search of one config. */
+export interface OneSearch {
+  readonly state: () => LayoutSearch;
+  readonly job: () => SearchJob | null;
+  /** Searches afresh, dropping what is under way. @throws ExpectedError what stopped it; CancelledError. */
+  readonly run: (background: boolean) => Promise<SearchResult>;
+  /** An edit makes the answer old; a plan that asks the same makes it current again. */
+  readonly age: (session: SessionState) => void;
+  /** Whether a question was neither answered nor failed. */
+  readonly isOpenQuestion: (question: Question) => boolean;
+  readonly findings: () => readonly Finding[];
+  /** @throws as `LayoutSearches.open`. */
+  readonly open: (point: { readonly answer: string; readonly index: number } | null) => Promise<void>;
+}
+
+export interface SearchContext {
+  readonly sessions: PlanSessions;
+  readonly host: LayoutSearchHost;
+  /** An id that no other answer has. */
+  readonly newId: () => string;
+  /** Whether this is still the search of its config. */
+  readonly isKept: () => boolean;
+  readonly changed: () => void;
+}
+
+const nothing: LayoutSearch = { running: undefined, answer: null, staleEdits: 0, error: null, opened: null };
+
+export function openSearch({ sessions, host, newId, isKept, changed }: SearchContext, file: string): OneSearch {
+  let state = nothing;
+  /** Of which question `state.answer` is the answer, and at how many edits that was asked. */
+  let answeredQuestion: Pick<Question, 'key' | 'edits'> | null = null;
+  let job: SearchJob | null = null;
+  /** Of a background search that failed: not tried again. */
+  let failed: string | null = null;
+  let findings: { readonly of: readonly unknown[]; readonly list: readonly Finding[] } | null = null;
+
+  const update = (change: Partial<LayoutSearch>): void => {
+    if (!isKept()) return;
+    state = { ...state, ...change };
+    changed();
+  };
+  /** With what would help most the answer comes twice: the same plans, so the same id. */
+  const answered = ({ key, edits }: Question, result: SearchResult, running: SearchStanding | null | undefined): void => {
+    const before = state.answer;
+    const isSame = before !== null && before.result.best.iterationMs === result.best.iterationMs && answeredQuestion?.key === key;
+    answeredQuestion = { key, edits };
+    const answer = { id: isSame ? before.id : newId(), result };
+    const staleEdits = (sessions.get(file)?.edits ?? edits) - edits;
+    update({ answer, staleEdits, error: null, running, opened: isSame ? state.opened : null });
+  };
+  const run = async (background: boolean): Promise<SearchResult> => {
+    job?.abort.abort();
+    const own = { abort: new AbortController(), background };
+    const { signal } = own.abort;
+    job = own;
+    update({ running: null, error: null });
+    let key: string | null = null;
+    try {
+      const session = sessions.get(file);
+      if (session !== undefined && session.progress !== null) await sessions.ensure(file, session.format);
+      throwIfCancelled(signal);
+      const question = questionOf(host, sessions.get(file)) ?? refuse(sessions.get(file));
+      key = question.key;
+      const onStanding = (standing: SearchStanding): void => {
+        if (job !== own) return;
+        if (standing.kind === 'found') answered(question, standing.result, state.running);
+        else update({ running: standing });
+      };
+      const result = await host.search(question.problem, { signal, improvements: !background, onStanding });
+      if (job === own) answered(question, result, undefined);
+      return result;
+    } catch (error) {
+      if (job === own) update({ running: undefined, error: shownError(error, background, host) });
+      if (!(error instanceof CancelledError)) failed = key;
+      throw error;
+    } finally {
+      if (job === own) job = null;
+    }
+  };
+  return {
+    state: () => state,
+    job: () => job,
+    run,
+    age: (session) => {
+      if (answeredQuestion === null) return;
+      const now = questionIfAny(host, session);
+      if (now?.key === answeredQuestion.key) answeredQuestion = now;
+      const edits = session.edits - answeredQuestion.edits;
+      const staleEdits = now !== null && now.key !== answeredQuestion.key ? Math.max(1, edits) : edits;
+      if (staleEdits !== state.staleEdits) update({ staleEdits });
+    },
+    isOpenQuestion: ({ key }) => answeredQuestion?.key !== key && failed !== key,
+    findings: () => {
+      const run = sessions.get(file)?.run ?? null;
+      const result = state.answer?.result;
+      if (result === undefined || run === null || state.staleEdits > 0) return [];
+      const of = [run, result];
+      if (findings?.of.every((part, index) => part === of[index]) !== true)
+        findings = { of, list: searchFindings(run, result.launched, result) };
+      return findings.list;
+    },
+    open: async (point) => {
+      if (point === null) {
+        update({ opened: null });
+        return;
+      }
+      const { answer } = state;
+      const request = answer?.id === point.answer ? host.requestAt(answer.result, point.index) : null;
+      if (request === null) throw outdated();
+      const plan = await host.plan(request);
+      if (state.answer?.id !== point.answer) throw outdated();
+      update({ opened: { index: point.index, plan } });
+    },
+  };
+}
+
+/** What is asked of a session now that its plan is current; null while it is not. @throws ExpectedError where there is nothing to search. */
+function questionOf(host: LayoutSearchHost, state: SessionState | undefined): Question | null {
+  if (state === undefined || state.plan === null || state.progress !== null || state.staleEdits > 0 || state.error !== null) return null;
+  const problem = host.problemOf(state, state.plan);
+  return { problem, key: keyOf(problem), edits: state.edits };
+}
+
+/** As `questionOf`, null too where there is nothing to search. */
+export function questionIfAny(host: LayoutSearchHost, state: SessionState): Question | null {
+  try {
+    return questionOf(host, state);
+  } catch (error) {
+    if (error instanceof ExpectedError) return null;
+    throw error;
+  }
+}
+
+function shownError(error: unknown, background: boolean, host: LayoutSearchHost): ExpectedError | null {
+  if (error instanceof CancelledError) return null;
+  if (error instanceof ExpectedError) return background ? null : error;
+  host.reportBug(error);
+  return new ExpectedError('internal', 'TeraPipe failed to search the layouts', 'the log has the details; please report them');
+}
+
+/** A page or a picker that named a plan of an answer which is not the last one. */
+export function outdated(): ExpectedError {
+  return new ExpectedError('layout-outdated', 'That layout is of an older search', 'pick one of the layouts shown now');
+}
+
+function refuse(state: SessionState | undefined): never {
+  const error = state?.error ?? null;
+  if (error !== null) throw error;
+  throw new ExpectedError('no-plan', 'There is nothing to search: the config has no plan', 'fix the config first');
+}
+
+/** Equal for questions with equal answers. */
+function keyOf({ request, fixed }: SearchProblem): string {
+  return JSON.stringify([{ ...request, assumptions: [] }, [...fixed].sort()]);
+}
