@@ -28,13 +28,13 @@ export interface ComparedSide {
 }
 
 /** What was found, without the measured timeline, which is that of side B. */
-export type ToldComparison = PlanComparison | Omit<TraceComparison, 'placed'> | TimesComparison;
+export type ReportedComparison = PlanComparison | Omit<TraceComparison, 'placed'> | TimesComparison;
 
 /** Two sides compared. A is the predicted one beside a measured run. */
 export interface ComparisonAnswer {
   /** Another one for every answer. */
   readonly id: string;
-  readonly told: ToldComparison;
+  readonly reported: ReportedComparison;
   /** What matters most first. */
   readonly sentences: readonly string[];
   readonly a: ComparedSide;
@@ -66,8 +66,8 @@ export function planSide(role: ComparedRole, file: string, plan: Plan, candidate
 }
 
 /** The answer for two plans. @param id another one for every answer. */
-export function plansAnswer(id: string, told: PlanComparison, a: ComparedSide, b: ComparedSide): ComparisonAnswer {
-  return { id, told, sentences: comparisonSentences(told), a, b };
+export function plansAnswer(id: string, reported: PlanComparison, a: ComparedSide, b: ComparedSide): ComparisonAnswer {
+  return { id, reported, sentences: comparisonSentences(reported), a, b };
 }
 
 /** The answer for a plan and a measured run. `files`: display paths. */
@@ -81,15 +81,15 @@ export function measuredAnswer(
   const run = { role: 'measured', file: files.run } as const;
   if (comparison.kind === 'times') {
     const b: ComparedSide = { ...run, how: '', lengthMs: comparison.step?.measuredMs ?? null, bubbleRate: null, timeline: null };
-    return { id, told: comparison, sentences, a: planSide('config', files.config, plan), b };
+    return { id, reported: comparison, sentences, a: planSide('config', files.config, plan), b };
   }
-  const { placed, ...told } = comparison;
-  const { pipeline, bubble } = told;
-  const candidate = plan.candidates.find((each) => each.id === told.candidate);
+  const { placed, ...reported } = comparison;
+  const { pipeline, bubble } = reported;
+  const candidate = plan.candidates.find((each) => each.id === reported.candidate);
   const predicted = planSide('config', files.config, plan, candidate);
   return {
     id,
-    told,
+    reported,
     sentences,
     a: { ...predicted, lengthMs: pipeline.predictedMs, bubbleRate: bubble.predicted },
     b: { ...run, how: predicted.how, lengthMs: pipeline.measuredMs, bubbleRate: bubble.measured, timeline: placed.measured },

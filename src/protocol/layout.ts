@@ -2,7 +2,7 @@ import { usablePeakBytes, verdictOf, type MemoryVerdict } from '../core/memory-m
 import { lengthsText } from '../core/resolve/sequence-lengths';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
 import type { Assumption, Layout, TrainingSpec } from '../core/spec/request';
-import type { SearchStanding } from '../core/layout-search/answer';
+import type { SearchUpdate } from '../core/layout-search/answer';
 import { launchedAgainstBest } from '../core/layout-search/launched';
 import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layout-search/plans';
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
@@ -123,7 +123,7 @@ export interface LayoutState {
   readonly opened: number | null;
 }
 
-/** Before any search; a state starts with this, and then follows the search by `withStanding`. */
+/** Before any search; a state starts with this, and then follows the search by `withUpdate`. */
 export const noLayoutState: LayoutState = { running: null, answer: null, staleEdits: 0, error: null, launched: null, opened: null };
 
 /** What a page gets of a result. @param id another one for every search. */
@@ -211,16 +211,16 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
 }
 
 /** The state after what a running search tells; when it ends, the host sets `running` to null and `answer` to that of the whole result with the same id. @param id of the answer that it finds. */
-export function withStanding(state: LayoutState, standing: SearchStanding, id: string): LayoutState {
-  switch (standing.kind) {
+export function withUpdate(state: LayoutState, update: SearchUpdate, id: string): LayoutState {
+  switch (update.kind) {
     case 'searching':
-      return { ...state, running: { ...progressOf(standing), change: null, fraction: null }, error: null };
+      return { ...state, running: { ...progressOf(update), change: null, fraction: null }, error: null };
     case 'found': {
       const running = { ...(state.running ?? nothingYet), change: null, fraction: null };
-      return { ...state, running, answer: layoutAnswerOf(standing.result, id), staleEdits: 0, opened: null };
+      return { ...state, running, answer: layoutAnswerOf(update.result, id), staleEdits: 0, opened: null };
     }
     case 'helping': {
-      const { change, index, count, improvements } = standing;
+      const { change, index, count, improvements } = update;
       const running = { ...(state.running ?? nothingYet), change, fraction: index / count };
       return {
         ...state,

@@ -7,7 +7,7 @@ import type { CandidateId, Plan } from '../core/planner/plan';
 import type { Profile } from '../core/spec/profile';
 import type { Place } from '../core/spec/located';
 import type { SteppedSchedule } from '../core/schedules/pytorch-csv/schedule-file';
-import type { StandingTimes } from '../core/slicing/solve';
+import type { IncumbentTimes } from '../core/slicing/solve';
 import type { PageComparison } from './comparison';
 import type { LayoutPoint, LayoutState } from './layout';
 
@@ -75,7 +75,7 @@ export interface PageState extends TabParts {
   /** Solving now; 0..1, or null when idle. The old plan stays on screen. */
   readonly progress: number | null;
   /** The best slices so far, and what none is faster than, while they are solved for; else null. */
-  readonly standing: StandingTimes | null;
+  readonly incumbent: IncumbentTimes | null;
   /** Edits since `plan`, `schedule` and `elastic` were made: 0 when they are current. */
   readonly staleEdits: number;
   readonly error: PageError | null;
@@ -94,7 +94,7 @@ export function emptyPage(page: PageKind, trusted: boolean): PageState {
     schedule: null,
     elastic: null,
     progress: null,
-    standing: null,
+    incumbent: null,
     staleEdits: 0,
     error: null,
     findings: [],

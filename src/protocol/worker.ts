@@ -8,12 +8,12 @@ import type { ResolveDefaults } from '../core/resolve/defaults';
 import type { Plan } from '../core/planner/plan';
 import type { Remedy } from '../core/rules/plan/remedies';
 import type { PlanRequest } from '../core/spec/request';
-import type { SearchAsked, SearchStanding } from '../core/layout-search/answer';
+import type { SearchAsked, SearchUpdate } from '../core/layout-search/answer';
 import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { NamedProfile } from '../core/spec/profile';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
-import type { StandingTimes } from '../core/slicing/solve';
+import type { IncumbentTimes } from '../core/slicing/solve';
 
 /** What a planner thread is started with. */
 export interface WorkerData {
@@ -58,8 +58,8 @@ export interface WorkerFailure {
 
 /** Worker to client. Any number of `progress`, with the best slices so far when they are what is new, or, of a search, `searching`; then one of the others. */
 export type WorkerReply =
-  | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly standing: StandingTimes | null }
-  | { readonly type: 'searching'; readonly id: number; readonly standing: SearchStanding }
+  | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly incumbent: IncumbentTimes | null }
+  | { readonly type: 'searching'; readonly id: number; readonly update: SearchUpdate }
   | { readonly type: 'plan'; readonly id: number; readonly plan: Plan }
   | { readonly type: 'resolve'; readonly id: number; readonly request: PlanRequest }
   | { readonly type: 'remedies'; readonly id: number; readonly remedies: readonly Remedy[] }
@@ -90,7 +90,7 @@ const answer = v.custom<ElasticAnswer>((value) =>
   v.is(v.looseObject({ plan: v.object({}), spans: v.array(v.object({})), steps: v.array(v.object({})) }), value),
 );
 const problem = v.custom<SearchProblem>((value) => v.is(v.looseObject({ request: planRequest, fixed: v.instance(Set) }), value));
-const standing = v.custom<SearchStanding>((value) => v.is(v.looseObject({ kind: v.picklist(['searching', 'found', 'helping']) }), value));
+const update = v.custom<SearchUpdate>((value) => v.is(v.looseObject({ kind: v.picklist(['searching', 'found', 'helping']) }), value));
 const result = v.custom<SearchResult>((value) => v.is(v.looseObject({ best: v.object({}), front: v.array(v.object({})) }), value));
 const comparison = v.custom<Comparison>((value) => v.is(v.looseObject({ kind: v.picklist(['plan', 'trace', 'times']) }), value));
 const schedule = v.custom<ScheduleFile>((value) => v.is(v.looseObject({ findings: v.array(v.object({})) }), value));
@@ -123,9 +123,9 @@ const workerReply = v.variant('type', [
     type: v.literal('progress'),
     id,
     fraction: v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
-    standing: v.nullable(v.object({ latencyMs: v.number(), lowerBoundMs: v.number() })),
+    incumbent: v.nullable(v.object({ latencyMs: v.number(), lowerBoundMs: v.number() })),
   }),
-  v.object({ type: v.literal('searching'), id, standing }),
+  v.object({ type: v.literal('searching'), id, update }),
   v.object({ type: v.literal('plan'), id, plan }),
   v.object({ type: v.literal('resolve'), id, request: planRequest }),
   v.object({ type: v.literal('remedies'), id, remedies: v.array(remedy) }),

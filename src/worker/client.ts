@@ -5,26 +5,26 @@ import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { Remedy } from '../core/rules/plan/remedies';
 import type { PlanRequest } from '../core/spec/request';
-import type { SearchAsked, SearchStanding } from '../core/layout-search/answer';
+import type { SearchAsked, SearchUpdate } from '../core/layout-search/answer';
 import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
-import type { StandingTimes } from '../core/slicing/solve';
+import type { IncumbentTimes } from '../core/slicing/solve';
 import type { Against, ResolveAsked, WorkerRequest } from '../protocol/worker';
-import { openJobQueue, type Answer, type Job, type JobQueue, type JobQueueOptions, type Told } from './job-queue';
+import { openJobQueue, type Answer, type Job, type JobQueue, type JobQueueOptions, type ProgressReply } from './job-queue';
 
 export interface PlanJobOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with growing fractions, 0..1. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
   /** Called with the best slices so far while they are solved for. */
-  readonly onStanding?: ((standing: StandingTimes) => void) | undefined;
+  readonly onIncumbent?: ((incumbent: IncumbentTimes) => void) | undefined;
 }
 
 export interface SearchJobOptions extends Partial<SearchAsked> {
   readonly signal?: AbortSignal | undefined;
   /** Called with how far it is: whenever a better layout is found, with the result before improvements are searched for, and with each of those. */
-  readonly onStanding?: ((standing: SearchStanding) => void) | undefined;
+  readonly onUpdate?: ((update: SearchUpdate) => void) | undefined;
 }
 
 export interface PlannerClient {
@@ -43,7 +43,7 @@ export interface PlannerClient {
   /** The same for a search of layouts: without GPU hours and improvements unless asked for. It takes seconds, so it wants a client of its own where plans are waited for. */
   readonly search: (problem: SearchProblem, options?: SearchJobOptions) => Promise<SearchResult>;
   /** Compares a plan with another one or with a measured run, whose file is read there and kept until another is asked for. Progress is that of reading. A run takes seconds to read, so it wants a client of its own. */
-  readonly compare: (plan: Plan, against: Against, options?: Omit<PlanJobOptions, 'onStanding'>) => Promise<Comparison>;
+  readonly compare: (plan: Plan, against: Against, options?: Omit<PlanJobOptions, 'onIncumbent'>) => Promise<Comparison>;
   /** Reads, checks and draws a schedule in PyTorch's CSV: `readScheduleFile`. */
   readonly readSchedule: (
     text: string,
@@ -71,10 +71,10 @@ export function createPlannerClient(workerFile: string, options?: JobQueueOption
       (await ask<'plan'>({ type: 'plan', id: ++lastId, request }, options.signal, planTeller(options))).plan,
     planElastic: async (request, options = {}) =>
       (await ask<'elastic'>({ type: 'elastic', id: ++lastId, request }, options.signal, planTeller(options))).answer,
-    search: async (problem, { signal, onStanding, tokenBudget = null, improvements = false } = {}) => {
+    search: async (problem, { signal, onUpdate, tokenBudget = null, improvements = false } = {}) => {
       const message = { type: 'search' as const, id: ++lastId, problem, tokenBudget, improvements };
-      const tell = (told: Told): void => {
-        if (told.type === 'searching') onStanding?.(told.standing);
+      const tell = (reply: ProgressReply): void => {
+        if (reply.type === 'searching') onUpdate?.(reply.update);
       };
       return (await ask<'search'>(message, signal, tell)).result;
     },
@@ -133,11 +133,11 @@ function withoutTimelines(plan: Plan): Plan {
   return { ...plan, candidates: plan.candidates.map((candidate) => ({ ...candidate, timeline: null })) };
 }
 
-function planTeller({ onProgress, onStanding }: PlanJobOptions): Job['tell'] {
-  return (told) => {
-    if (told.type !== 'progress') return;
-    if (told.standing === null) onProgress?.(told.fraction);
-    else onStanding?.(told.standing);
+function planTeller({ onProgress, onIncumbent }: PlanJobOptions): Job['tell'] {
+  return (reply) => {
+    if (reply.type !== 'progress') return;
+    if (reply.incumbent === null) onProgress?.(reply.fraction);
+    else onIncumbent?.(reply.incumbent);
   };
 }
 

@@ -7,11 +7,11 @@ import { memoryLimitMb, startPlannerProcess, type PlannerProcess } from './proce
 export type Answer = Extract<WorkerReply, { readonly type: WorkerRequest['type'] }>;
 
 /** A reply before that. */
-export type Told = Extract<WorkerReply, { readonly type: 'progress' | 'searching' }>;
+export type ProgressReply = Extract<WorkerReply, { readonly type: 'progress' | 'searching' }>;
 
 export interface Job {
   readonly message: WorkerRequest;
-  readonly tell: (told: Told) => void;
+  readonly tell: (reply: ProgressReply) => void;
   /** Settles the promise and lets go of the signal. */
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
@@ -146,7 +146,7 @@ export function openJobQueue(workerFile: string, { patienceMs = 120, restMs = 60
   };
 }
 
-function settle(job: Job, reply: Exclude<WorkerReply, Told>): void {
+function settle(job: Job, reply: Exclude<WorkerReply, ProgressReply>): void {
   if (reply.type === 'error') job.reject(failureToError(reply.error));
   else if (reply.type === 'cancelled') job.reject(new CancelledError());
   else job.resolve(reply);

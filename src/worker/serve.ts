@@ -5,8 +5,8 @@ import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { Remedy } from '../core/rules/plan/remedies';
 import type { PlanRequest } from '../core/spec/request';
-import type { answerSearch, SearchStanding } from '../core/layout-search/answer';
-import type { StandingTimes } from '../core/slicing/solve';
+import type { answerSearch, SearchUpdate } from '../core/layout-search/answer';
+import type { IncumbentTimes } from '../core/slicing/solve';
 import type { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { Compare } from './compare';
 import { packedParts, transferOf } from '../protocol/packed';
@@ -22,7 +22,7 @@ import {
 interface PlannerOptions {
   readonly signal: CancelSignal;
   readonly onProgress: (fraction: number) => void;
-  readonly onStanding: (standing: StandingTimes) => void;
+  readonly onIncumbent: (incumbent: IncumbentTimes) => void;
 }
 
 /** Planners, one a kind of request, that look at their signal often. Only what waits for a disk is asynchronous. */
@@ -42,7 +42,7 @@ export interface Planners {
  */
 export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planners: Planners): void {
   const cancelFlag = new Int32Array(parseWorkerData(data).cancelFlag);
-  const reply = (told: WorkerReply): void => port.postMessage(told);
+  const reply = (message: WorkerReply): void => port.postMessage(message);
   const answered = (answer: WorkerReply): void => {
     for (const part of packedParts(answer)) port.postMessage(part, [transferOf(part)]);
   };
@@ -67,7 +67,7 @@ async function answerTo(
   request: WorkerRequest,
   planners: Planners,
   signal: CancelSignal,
-  reply: (told: WorkerReply) => void,
+  reply: (message: WorkerReply) => void,
 ): Promise<WorkerReply> {
   const { id } = request;
   let reached = 0;
@@ -75,9 +75,10 @@ async function answerTo(
     signal,
     onProgress: (fraction) => {
       reached = Math.min(1, Math.max(0, fraction));
-      reply({ type: 'progress', id, fraction: reached, standing: null });
+      reply({ type: 'progress', id, fraction: reached, incumbent: null });
     },
-    onStanding: ({ latencyMs, lowerBoundMs }) => reply({ type: 'progress', id, fraction: reached, standing: { latencyMs, lowerBoundMs } }),
+    onIncumbent: ({ latencyMs, lowerBoundMs }) =>
+      reply({ type: 'progress', id, fraction: reached, incumbent: { latencyMs, lowerBoundMs } }),
   };
   switch (request.type) {
     case 'plan':
@@ -90,8 +91,8 @@ async function answerTo(
       return { type: 'elastic', id, answer: planners.elastic(request.request, options) };
     case 'search': {
       const { problem, tokenBudget, improvements } = request;
-      const onStanding = (standing: SearchStanding): void => reply({ type: 'searching', id, standing });
-      return { type: 'search', id, result: planners.search(problem, { tokenBudget, improvements }, { signal, onStanding }) };
+      const onUpdate = (update: SearchUpdate): void => reply({ type: 'searching', id, update });
+      return { type: 'search', id, result: planners.search(problem, { tokenBudget, improvements }, { signal, onUpdate }) };
     }
     case 'compare':
       return { type: 'compare', id, comparison: await planners.compare(request.plan, request.against, options) };

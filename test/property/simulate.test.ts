@@ -58,11 +58,11 @@ describe('the simulator', () => {
         }
         refused++;
         assert.throws(run, { code: 'schedule-stuck' });
-        const standing = new Map(deadlocked.map((each) => [each.stage, each.row]));
+        const expected = new Map(deadlocked.map((each) => [each.stage, each.row]));
         for (const { row, waitsFor } of deadlocked) {
           const place = schedule.stageOfChunk[turned.chunk[waitsFor]!]!;
           // What is waited for has not run: its stage stands at it or before it.
-          assert.ok(waitsFor >= standing.get(place)!, `row ${row} waits for row ${waitsFor}, which has run`);
+          assert.ok(waitsFor >= expected.get(place)!, `row ${row} waits for row ${waitsFor}, which has run`);
         }
       }),
       { seed, numRuns: tried },

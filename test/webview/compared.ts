@@ -60,15 +60,15 @@ export const comparedCases: readonly Case[] = [
     steps: async (open) => {
       const { page } = open;
       const answer = plansCompared();
-      assert.ok(answer.told.kind === 'plan');
-      const { a, b } = answer.told;
+      assert.ok(answer.reported.kind === 'plan');
+      const { a, b } = answer.reported;
       assert.equal(await section(page).locator('.compared-sentences li').first().innerText(), answer.sentences[0]);
       const [left, right] = await rowOf(page, 'What comes out', 'Step');
       assert.deepEqual([left, right], [formatDuration(a.iterationMs), formatDuration(b.iterationMs)]);
       assert.deepEqual(await rowOf(page, 'Differences in the request', 'training.recompute'), ['none', 'full']);
       assert.deepEqual((await rowOf(page, 'Where the step goes, on its busiest stage', 'Recompute'))[0], '0 ms');
       const stages = section(page).getByRole('table', { name: 'Busy time and peak memory of every stage' });
-      assert.equal(await stages.getByRole('row').count(), 1 + Math.max(answer.told.stages.length));
+      assert.equal(await stages.getByRole('row').count(), 1 + Math.max(answer.reported.stages.length));
       await section(page).getByRole('button', { name: 'Swap' }).click();
       await section(page).getByRole('button', { name: 'Close' }).click();
       assert.deepEqual(await asked(open), [
@@ -112,14 +112,14 @@ export const comparedCases: readonly Case[] = [
     options: wide,
     state: state(() => comparisonOf(traceCompared())),
     steps: async ({ page }) => {
-      const { told } = traceCompared();
-      assert.ok(told.kind === 'trace' && told.firstLate !== null && told.straggler === 3);
+      const { reported } = traceCompared();
+      assert.ok(reported.kind === 'trace' && reported.firstLate !== null && reported.straggler === 3);
       await section(page).getByText('straggler', { exact: true }).waitFor();
       assert.match((await section(page).locator('tr.marked').innerText()).replace(/\s+/g, ' '), /^3 ?straggler .* 1\.40×$/);
       await section(page).getByRole('button', { name: 'Show where they diverge' }).click();
       const { pass, viewport, stage } = await settings(page);
-      assert.deepEqual([pass?.side, pass?.chunk, stage], ['b', told.firstLate.chunk, told.firstLate.stage]);
-      assert.ok(viewport!.startMs <= told.firstLate.measuredMs && told.firstLate.measuredMs <= viewport!.endMs);
+      assert.deepEqual([pass?.side, pass?.chunk, stage], ['b', reported.firstLate.chunk, reported.firstLate.stage]);
+      assert.ok(viewport!.startMs <= reported.firstLate.measuredMs && reported.firstLate.measuredMs <= viewport!.endMs);
       assert.equal(await section(page).getByRole('button', { name: 'Swap' }).isVisible(), false);
       return undefined;
     },
@@ -166,9 +166,9 @@ export const comparedCases: readonly Case[] = [
     steps: async ({ page }) => {
       await page.getByText('Measured times have no timeline').waitFor();
       assert.equal(await page.locator('.compared-lanes .pane').locator('visible=true').count(), 1);
-      const { told } = timesCompared();
-      assert.ok(told.kind === 'times' && told.step !== null);
-      assert.equal((await rowOf(page, 'What comes out', 'Step'))[1], formatDuration(told.step.measuredMs));
+      const { reported } = timesCompared();
+      assert.ok(reported.kind === 'times' && reported.step !== null);
+      assert.equal((await rowOf(page, 'What comes out', 'Step'))[1], formatDuration(reported.step.measuredMs));
       return undefined;
     },
   },

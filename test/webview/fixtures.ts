@@ -99,7 +99,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     schedule: null,
     elastic: null,
     progress: null,
-    standing: null,
+    incumbent: null,
     staleEdits: 0,
     error: null,
     findings: [],

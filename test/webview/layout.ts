@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { formatBytes, formatDuration } from '../../src/core/format';
-import { noLayoutState, withStanding, type LayoutState, type PageFound } from '../../src/protocol/layout';
+import { noLayoutState, withUpdate, type LayoutState, type PageFound } from '../../src/protocol/layout';
 import type { OpenOptions, OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';
 import { layoutOf, layoutState, searchedOf, usualSearch } from './layouts';
@@ -76,7 +76,7 @@ export const layoutCases: readonly Case[] = [
       const { told } = usualSearch();
       let layout: LayoutState = noLayoutState;
       const tell = async (kind: string, nth: number): Promise<void> => {
-        layout = withStanding(layout, told.filter((each) => each.kind === kind).at(nth)!, 'search-1');
+        layout = withUpdate(layout, told.filter((each) => each.kind === kind).at(nth)!, 'search-1');
         await send({ type: 'update', fields: { layout } });
       };
       await tell('searching', -1);

@@ -1,4 +1,4 @@
-import { answerSearch, type SearchStanding } from '../../src/core/layout-search/answer';
+import { answerSearch, type SearchUpdate } from '../../src/core/layout-search/answer';
 import type { SearchResult } from '../../src/core/layout-search/result';
 import type { SearchKey } from '../../src/core/layout-search/search-problem';
 import type { Plan } from '../../src/core/planner/plan';
@@ -24,18 +24,18 @@ const launched: Variant = {
 export interface Searched {
   readonly plan: Plan;
   readonly result: SearchResult;
-  readonly told: readonly SearchStanding[];
+  readonly told: readonly SearchUpdate[];
 }
 
 /** Searches the layouts of a variant; the plan is its own layout. */
 export function searchedOf(variant: Variant = launched, improvements = true, fixed: readonly SearchKey[] = []): Searched {
   const plan = planOf(variant);
-  const told: SearchStanding[] = [];
-  const onStanding = (standing: SearchStanding): void => void told.push(standing);
+  const told: SearchUpdate[] = [];
+  const onUpdate = (update: SearchUpdate): void => void told.push(update);
   const result = answerSearch(
     { request: plan.request, fixed: new Set(fixed), launched: true },
     { tokenBudget: null, improvements },
-    { onStanding },
+    { onUpdate },
   );
   return { plan, result, told };
 }

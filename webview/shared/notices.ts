@@ -6,15 +6,15 @@ import type { Host } from '../base/host';
 import { sentence } from './sentence';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
-import { standingText } from './standing';
+import { incumbentText } from './incumbent';
 
 /** A thin bar while a new plan is solved, whose tooltip says how good the best slices so far are; the old plan stays on screen. */
-export function progressBar({ progress, standing }: Pick<PageState, 'progress' | 'standing'>): HTMLElement {
+export function progressBar({ progress, incumbent }: Pick<PageState, 'progress' | 'incumbent'>): HTMLElement {
   const bar = h('progress', {
     class: 'progress',
     max: 1,
     'aria-label': t('Planning'),
-    title: standingText(standing),
+    title: incumbentText(incumbent),
     hidden: progress === null,
   });
   if (progress !== null && progress > 0) bar.value = Math.min(1, progress);
@@ -85,8 +85,8 @@ export function emptyPage(state: PageState, host: Host, findings: HTMLElement | 
       'div',
       { class: 'empty' },
       h('p', {}, t('Planning {0}', state.file ?? '')),
-      progressBar({ progress: state.progress ?? 0, standing: state.standing }),
-      h('p', { class: 'hint' }, standingText(state.standing)),
+      progressBar({ progress: state.progress ?? 0, incumbent: state.incumbent }),
+      h('p', { class: 'hint' }, incumbentText(state.incumbent)),
     );
   return h(
     'div',

@@ -9,7 +9,7 @@ import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
 import { findingCount, findingList, limiterLine, reasonList } from '../shared/reasons';
-import { standingText } from '../shared/standing';
+import { incumbentText } from '../shared/incumbent';
 import { tabs } from '../tabs/registry';
 import { makeSchedulePage, type SchedulePage } from '../tabs/schedule/page';
 import { t } from '../base/strings';
@@ -40,8 +40,8 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const header = h('header', { class: 'header' });
   const noticeArea = h('div', { class: 'notices' });
   const progress = h('div');
-  const standing = h('span', { class: 'standing', hidden: true });
-  const progressArea = h('div', { class: 'progress-area' }, progress, standing);
+  const incumbent = h('span', { class: 'incumbent', hidden: true });
+  const progressArea = h('div', { class: 'progress-area' }, progress, incumbent);
   const panels = views.map(({ id, view }) =>
     h('div', { class: `panel panel-${id}`, id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}` }, view.element),
   );
@@ -76,8 +76,8 @@ export function tabPage(root: HTMLElement, store: Store): void {
     }
     if (change === null || change.state || change.before.candidate !== view.candidate) {
       fill(progress, progressBar(state));
-      standing.textContent = standingText(state.standing);
-      standing.hidden = state.standing === null;
+      incumbent.textContent = incumbentText(state.incumbent);
+      incumbent.hidden = state.incumbent === null;
       fill(noticeArea, ...notices(state, store.host), openedNotice(state, store.host));
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }

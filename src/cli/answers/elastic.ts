@@ -8,7 +8,7 @@ import { resolveElastic } from '../../core/elastic/resolve';
 import { placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
 import { column, formatCount, formatDuration, plural } from '../../core/format';
-import { toldAssumptions } from '../../core/spec/request';
+import { reportedAssumptions } from '../../core/spec/request';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
@@ -72,7 +72,7 @@ function textOf(plan: ElasticPlan): string {
     section(
       'Assumed',
       table(
-        toldAssumptions(request.assumptions).map(({ key, value, because }) => [printable(key), printable(value), printable(because)]),
+        reportedAssumptions(request.assumptions).map(({ key, value, because }) => [printable(key), printable(value), printable(because)]),
         [1, 2],
       ),
     ),

@@ -30,7 +30,7 @@ export function inspectAnswer(run: Run): Answer {
   };
   const rows = [
     ...Object.entries(run.model).map(([key, { value, source }]) =>
-      isUnsaid(run, key) ? [key, '-', notSaid(run, key, value)] : [key, valueText(value), sourceText(source)],
+      isAssumed(run, key) ? [key, '-', notSaid(run, key, value)] : [key, valueText(value), sourceText(source)],
     ),
     ...besideFacts.flatMap((name) => {
       const fact = run.facts?.[name];
@@ -88,14 +88,14 @@ const attentionSizes: ReadonlySet<string> = new Set<keyof WrittenModel>(['heads'
 /** Null for what planning assumes though nothing says it. */
 function modelOf(run: Run): Record<keyof WrittenModel, unknown> {
   const values: Record<string, unknown> = valuesOf<WrittenModel>(run.model);
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isUnsaid(run, key) ? null : value])) as Record<
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isAssumed(run, key) ? null : value])) as Record<
     keyof WrittenModel,
     unknown
   >;
 }
 
-function isUnsaid({ model, unsaid }: Run, key: string): boolean {
-  return unsaid?.some((name) => name === key && model[name].source.kind === 'default') === true;
+function isAssumed({ model, assumedFields }: Run, key: string): boolean {
+  return assumedFields?.some((name) => name === key && model[name].source.kind === 'default') === true;
 }
 
 function notSaid({ unplanned, traits }: Run, key: string, value: unknown): string {

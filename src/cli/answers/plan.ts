@@ -8,7 +8,7 @@ import { furtherParameters } from '../../core/model/multi-token-prediction';
 import { lengthsText } from '../../core/resolve/sequence-lengths';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
 import { isTie } from '../../core/planner/reasons';
-import { toldAssumptions } from '../../core/spec/request';
+import { reportedAssumptions } from '../../core/spec/request';
 import { stageLayersText } from '../../core/layout-search/labels';
 import { stacksText } from '../../core/partition/stack-cut';
 import { printable } from '../../core/text';
@@ -71,7 +71,7 @@ function planText(plan: Plan, chosen: Candidate): string {
     candidate.fits ? '' : verdictWord(candidate),
   ]);
   const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
-  const assumed = toldAssumptions(request.assumptions).map(({ key, value, because }) => [
+  const assumed = reportedAssumptions(request.assumptions).map(({ key, value, because }) => [
     printable(key),
     printable(value),
     printable(because),

@@ -6,7 +6,7 @@ import { findingsOf } from '../../core/rules/run-findings';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { lengthsText } from '../../core/resolve/sequence-lengths';
 import { resolveRun } from '../../core/resolve/resolve';
-import { answerSearch, type SearchStanding } from '../../core/layout-search/answer';
+import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { searchProblemOf } from '../../core/layout-search/problem';
 import type { SearchKey } from '../../core/layout-search/search-problem';
@@ -65,7 +65,7 @@ export async function searchLayouts(
     const problem = searchProblemOf(run, resolveRun(run, defaults, found), options.free);
     const { tokens: tokenBudget, quick } = options;
     const { signal } = watcher;
-    return answerSearch(problem, { tokenBudget, improvements: !quick }, { signal, onStanding: reporter(watcher) });
+    return answerSearch(problem, { tokenBudget, improvements: !quick }, { signal, onUpdate: reporter(watcher) });
   } catch (error) {
     throw placed(error, run, () => findingsOf(run, null));
   }
@@ -79,13 +79,13 @@ const doing: Readonly<Record<SchedulePhase, string>> = {
 };
 
 /** Lines on how far the search is, now and then. */
-function reporter({ progress, clock }: Watcher): (standing: SearchStanding) => void {
+function reporter({ progress, clock }: Watcher): (update: SearchUpdate) => void {
   let nextMs = clock() + reportEveryMs;
-  return (standing) => {
-    if (standing.kind === 'helping') progress(`searching with ${standing.change}`);
-    if (standing.kind !== 'searching' || clock() < nextMs) return;
+  return (update) => {
+    if (update.kind === 'helping') progress(`searching with ${update.change}`);
+    if (update.kind !== 'searching' || clock() < nextMs) return;
     nextMs = clock() + reportEveryMs;
-    const { best, lowerBoundMs, counts, phase } = standing;
+    const { best, lowerBoundMs, counts, phase } = update;
     const bound = lowerBoundMs > 0 ? `, bound ${formatDuration(lowerBoundMs)}` : '';
     const found = best === null ? 'nothing that fits yet' : `best ${formatDuration(best.iterationMs)}${bound}`;
     progress(

@@ -1,5 +1,5 @@
 import { formatDuration, formatPercent, plural } from '../../core/format';
-import type { Standing } from '../../core/slicing/solve';
+import type { Incumbent } from '../../core/slicing/solve';
 import type { Answer } from '../answer';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
@@ -38,13 +38,13 @@ function schemesOf({ scheme, rounds }: SolveAnswer): string[] {
 }
 
 /** Milliseconds between two lines on how far a solution is. */
-const standingEveryMs = 500;
+const incumbentEveryMs = 500;
 
 /** Says how far a long solution is: nothing on short ones. */
-export function standingLine({ clock, progress }: Terminal): (standing: Standing) => void {
+export function incumbentLine({ clock, progress }: Terminal): (incumbent: Incumbent) => void {
   let saidMs = clock();
   return ({ latencyMs, lowerBoundMs }) => {
-    if (clock() - saidMs < standingEveryMs) return;
+    if (clock() - saidMs < incumbentEveryMs) return;
     saidMs = clock();
     progress(
       `best ${formatDuration(latencyMs)}, at least ${formatDuration(lowerBoundMs)}, gap ${formatPercent(1 - lowerBoundMs / latencyMs)}`,

@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../../core/errors';
 import type { Baseline } from '../../core/slicing/baselines';
-import { solveSlicing, type Standing } from '../../core/slicing/solve';
+import { solveSlicing, type Incumbent } from '../../core/slicing/solve';
 import type { Scheme } from '../../core/spec/scheme';
 import { readSolveProblem } from '../problems/solve';
 
@@ -46,12 +46,12 @@ export function runSolve(
   text: string,
   file: string,
   clock: () => number,
-  onStanding?: (standing: Standing) => void,
+  onIncumbent?: (incumbent: Incumbent) => void,
   signal?: CancelSignal,
 ): SolveAnswer {
   const problem = readSolveProblem(text, file);
   const startMs = clock();
-  const { baselines, ...solution } = solveSlicing(problem, { onStanding, signal });
+  const { baselines, ...solution } = solveSlicing(problem, { onIncumbent, signal });
   const { latencyMs, lowerBoundMs, totalMs, slowestMs, exact, judgedBy, scheme, rounds, evaluations } = solution;
   return {
     version: 1,

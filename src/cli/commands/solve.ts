@@ -1,5 +1,5 @@
 import { runSolve } from '../answers/solve';
-import { solvedAnswer, standingLine } from '../answers/solve-text';
+import { solvedAnswer, incumbentLine } from '../answers/solve-text';
 import { defineCommand } from '../command';
 import { readInto } from '../read-config';
 
@@ -21,6 +21,6 @@ export const solveCommand = defineCommand({
     ({ path }) =>
     async (terminal, texts) => {
       const { file, text } = await readInto(texts, path);
-      return solvedAnswer(runSolve(text, file, terminal.clock, standingLine(terminal), terminal.signal));
+      return solvedAnswer(runSolve(text, file, terminal.clock, incumbentLine(terminal), terminal.signal));
     },
 });

@@ -53,7 +53,7 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
   refuseOtherParallelism(run);
   refuseGroups(run);
   const assumptions: Assumption[] = [];
-  const take = <K extends keyof typeof defaults>(key: K): WrittenElastic[K] => {
+  const valueOrDefault = <K extends keyof typeof defaults>(key: K): WrittenElastic[K] => {
     const given: Located<WrittenElastic[K]> | undefined = elastic[key];
     if (given !== undefined) return given.value;
     const [value, because] = defaults[key];
@@ -64,7 +64,7 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
   const { cluster, training } = resolved;
   const firstLength = lengthOf(run, cluster.gpusPerNode, assumptions);
   const batch = batchOf(run, model, placePipelines(cluster, firstLength, firstLength).replicas, assumptions);
-  const freezing = freezingOf(elastic, model.spec.layers, norms, () => take('alpha'));
+  const freezing = freezingOf(elastic, model.spec.layers, norms, () => valueOrDefault('alpha'));
   const check = (rates: Located<WrittenElastic['throughputs']> | undefined) => throughputsOf(rates, model.spec.layers, firstLength);
   const request = {
     title: run.title,
@@ -76,18 +76,18 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
     constants: resolved.constants,
     profile: resolved.profile,
     training: { ...training, microBatch: 1, globalBatch: batch, sequenceParallel: false },
-    epochs: epochsOf(elastic, freezing) ?? take('epochs'),
-    datasetSize: take('datasetSize'),
-    batchScaling: take('batchScaling'),
-    microBatches: take('microBatches'),
+    epochs: epochsOf(elastic, freezing) ?? valueOrDefault('epochs'),
+    datasetSize: valueOrDefault('datasetSize'),
+    batchScaling: valueOrDefault('batchScaling'),
+    microBatches: valueOrDefault('microBatches'),
     balance: balanceOf(elastic, model, firstLength, assumptions),
-    transitionMs: 1e3 * take('transitionSeconds'),
+    transitionMs: 1e3 * valueOrDefault('transitionSeconds'),
     cache: {
-      enabled: take('cache'),
-      hostMemoryBytes: bytesPerGiB * take('hostMemoryGB'),
-      diskBytes: bytesPerGiB * take('diskGB'),
-      diskBytesPerSecond: 1e9 * take('diskGBps'),
-      hostLinkBytesPerSecond: 1e9 * take('hostLinkGBps'),
+      enabled: valueOrDefault('cache'),
+      hostMemoryBytes: bytesPerGiB * valueOrDefault('hostMemoryGB'),
+      diskBytes: bytesPerGiB * valueOrDefault('diskGB'),
+      diskBytesPerSecond: 1e9 * valueOrDefault('diskGBps'),
+      hostLinkBytesPerSecond: 1e9 * valueOrDefault('hostLinkGBps'),
     },
     throughputs: check(elastic.throughputs),
     fillingThroughputs: check(elastic.fillingThroughputs),

@@ -23,7 +23,7 @@ export function comparisonSentences(comparison: Comparison): string[] {
 export function comparisonJson(comparison: Comparison): object {
   const sentences = comparisonSentences(comparison);
   if (comparison.kind !== 'trace') return { ...comparison, sentences };
-  const { placed, ...told } = comparison;
+  const { placed, ...reported } = comparison;
   const { steps, step, warmUp, replicas, foreign, measured } = placed;
-  return { ...told, steps, step, warmUp, replicas, foreign, passes: measured.kind.length, sentences };
+  return { ...reported, steps, step, warmUp, replicas, foreign, passes: measured.kind.length, sentences };
 }

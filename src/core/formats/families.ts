@@ -39,7 +39,7 @@ const assumed: Family = {
     ...noBias,
   },
   always: llamaAlways,
-  unsaid: ['vocab', 'tiedEmbeddings', 'ffn'],
+  assumedFields: ['vocab', 'tiedEmbeddings', 'ffn'],
 };
 
 /** Whether transformers' name of a model type is one we read. */

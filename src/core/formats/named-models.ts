@@ -43,8 +43,8 @@ export function namedModelOf({ format, facts }: LauncherFile): NamedModel | null
 function defaulted(config: HuggingFaceModel, because: string): HuggingFaceModel {
   const each = <T extends object>(fields: T): T =>
     Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutPlace(field as Located<unknown>, because)])) as T;
-  const { document, model, traits, facts, unsaid = [] } = config;
-  return { document, model: each(model), traits, facts: each(facts), unsaid, remarks: [] };
+  const { document, model, traits, facts, assumedFields = [] } = config;
+  return { document, model: each(model), traits, facts: each(facts), assumedFields, remarks: [] };
 }
 
 /** The value alone: a place in a text that no one can open is none. */

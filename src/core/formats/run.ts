@@ -22,7 +22,7 @@ export interface Unplanned {
 }
 
 /** A model as its files describe it, located; with the defaults of its family, which say so. */
-export type RunModel = Pick<Run, 'model' | 'traits' | 'facts' | 'unsaid' | 'unplanned' | 'encoder'>;
+export type RunModel = Pick<Run, 'model' | 'traits' | 'facts' | 'assumedFields' | 'unplanned' | 'encoder'>;
 
 /** What the files of one run say, located; defaults of the model family included and marked, nothing else filled in. */
 export interface Run {
@@ -60,7 +60,7 @@ export interface Run {
   /** Everything the files say, what planning has no field for included. */
   readonly facts?: Facts;
   /** Fields of `model` that planning assumes though neither a file nor the documentation of its format gives them. */
-  readonly unsaid?: readonly (FactName & keyof WrittenModel)[];
+  readonly assumedFields?: readonly (FactName & keyof WrittenModel)[];
   /** Why planning would be of another model than this one. */
   readonly unplanned?: Unplanned;
   /** Ends of an encoder, whose sequence cannot be sliced but whose layers can freeze. */

@@ -14,7 +14,7 @@ export interface SearchAsked {
 }
 
 /** How far a search is, for whoever watches. Plain data: crosses threads. */
-export type SearchStanding =
+export type SearchUpdate =
   /** The best so far (null: nothing that fits yet), what no layout is faster than, and counts. */
   | ({ readonly kind: 'searching' } & SearchProgress)
   /** Once, where improvements were asked for: all the rest of the answer. */
@@ -35,15 +35,15 @@ export type SearchStanding =
 export function answerSearch(
   problem: SearchProblem,
   { tokenBudget, improvements }: SearchAsked,
-  { signal, onStanding }: { readonly signal?: CancelSignal; readonly onStanding?: (standing: SearchStanding) => void } = {},
+  { signal, onUpdate }: { readonly signal?: CancelSignal; readonly onUpdate?: (update: SearchUpdate) => void } = {},
 ): SearchResult {
-  const result = searchLayouts(problem, { signal, tokenBudget, onProgress: (at) => onStanding?.({ kind: 'searching', ...at }) });
+  const result = searchLayouts(problem, { signal, tokenBudget, onProgress: (at) => onUpdate?.({ kind: 'searching', ...at }) });
   if (!improvements) return result;
-  onStanding?.({ kind: 'found', result });
+  onUpdate?.({ kind: 'found', result });
   const changes = whatIfs(problem, result);
   const found: Improvement[] = [];
   changes.forEach(({ change, searchAgain }, index) => {
-    onStanding?.({ kind: 'helping', change, index, count: changes.length, improvements: mostHelpful(found) });
+    onUpdate?.({ kind: 'helping', change, index, count: changes.length, improvements: mostHelpful(found) });
     found.push(searchAgain(signal));
   });
   return { ...result, improvements: mostHelpful(found) };

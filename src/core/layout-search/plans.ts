@@ -1,4 +1,4 @@
-import { toldAssumptions, type Assumption } from '../spec/request';
+import { reportedAssumptions, type Assumption } from '../spec/request';
 import type { FoundPlan, SearchResult } from './result';
 import { searchKeys } from './search-problem';
 import { whyLost } from './labels';
@@ -36,5 +36,5 @@ const chosenKeys: ReadonlySet<string> = new Set(searchKeys.flatMap((key) => [`la
 
 /** What no file said and every plan of an answer rests on: assumptions on the machine and the training, but for what the search chose. */
 export function assumedBy({ request }: Pick<SearchResult, 'request'>): Assumption[] {
-  return toldAssumptions(request.assumptions).filter(({ key }) => !chosenKeys.has(key));
+  return reportedAssumptions(request.assumptions).filter(({ key }) => !chosenKeys.has(key));
 }

@@ -224,7 +224,7 @@ export function sizesKey({ layout }: Family): string {
   return `${tensor},${pipeline},${context},${data},${expert}`;
 }
 
-/** Whether a is the better one of two of equal standing: faster, or as fast with less memory. */
+/** Whether a is the better one of two of equal kind: faster, or as fast with less memory. */
 function isBetter(a: Bound, b: Bound | undefined): boolean {
   return b === undefined || a.iterationMs < b.iterationMs || (a.iterationMs === b.iterationMs && a.peakBytes < b.peakBytes);
 }

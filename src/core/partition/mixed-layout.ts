@@ -9,7 +9,14 @@ import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import { divisorsOf, greatestDivisor } from '../numbers';
 import type { ScheduleName } from '../spec/schedule-names';
-import { isBetter, moreStagesThanLayers, placeStagesWithin, type Placement, type PlacementProblem, type Standing } from './place-stages';
+import {
+  isBetter,
+  moreStagesThanLayers,
+  placeStagesWithin,
+  type Placement,
+  type PlacementProblem,
+  type PlacementScore,
+} from './place-stages';
 import type { Layout, TrainingSpec } from '../spec/request';
 import type { Watch } from './stage-budget';
 
@@ -72,7 +79,7 @@ function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedPro
 }
 
 /** The best of some sizes, the first of those that are equal; null where none is as good as what is known. Most model parallelism goes first: it is what fits, and few others are then worth more than a look. */
-function bestOf({ schedule, counter, signal }: MixedProblem, sizes: readonly SizesToPlace[], known?: Standing): Placement | null {
+function bestOf({ schedule, counter, signal }: MixedProblem, sizes: readonly SizesToPlace[], known?: PlacementScore): Placement | null {
   let best: Placement | null = null;
   for (const inputs of sizes.toReversed()) {
     const { globalBatch } = inputs.training;

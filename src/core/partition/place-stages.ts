@@ -28,7 +28,7 @@ export interface PlacementProblem extends Watch {
 }
 
 /** What a placement is compared by. */
-export interface Standing {
+export interface PlacementScore {
   readonly fits: boolean;
   /** Of 1F1B over the step's micro-batches: all stages once, the slowest once more for every further micro-batch, sends of the fill and drain, gradient exchange and optimizer. */
   readonly stepMs: number;
@@ -37,12 +37,12 @@ export interface Standing {
 }
 
 /** Stages on groups with their layers, and whether those fit. */
-export interface Placement extends Standing {
+export interface Placement extends PlacementScore {
   readonly layout: Layout;
 }
 
 /** Worse than every placement. */
-const worst: Standing = { fits: false, stepMs: Infinity, fullest: Infinity };
+const worst: PlacementScore = { fits: false, stepMs: Infinity, fullest: Infinity };
 
 /**
  * The best order of the groups and cut of the layers for a layout's sizes. Every group takes stages in a row, as many as its GPUs make; every replica runs over the same groups in the same order. Layers are cut
@@ -64,7 +64,7 @@ export function moreStagesThanLayers({ model, layout }: CostInputs): ExpectedErr
 }
 
 /** The same; null where one look at each order, of the many that the best cut takes, says that none is as good as a placement that is known. */
-export function placeStagesWithin(problem: PlacementProblem, known: Standing = worst): Placement | null {
+export function placeStagesWithin(problem: PlacementProblem, known: PlacementScore = worst): Placement | null {
   const { cluster, layout } = problem.inputs;
   const orders = layout.stageGroups === undefined ? groupOrders(cluster.groups ?? [], layout) : [layout.stageGroups];
   const budgets = budgetsOf(problem);
@@ -77,7 +77,7 @@ export function placeStagesWithin(problem: PlacementProblem, known: Standing = w
 }
 
 /** What fits before what does not, the faster of the first and the one nearest to fitting of the others. */
-export function isBetter(a: Standing, b: Standing): boolean {
+export function isBetter(a: PlacementScore, b: PlacementScore): boolean {
   if (a.fits !== b.fits) return a.fits;
   return a.fits ? a.stepMs < b.stepMs : a.fullest < b.fullest;
 }
@@ -151,7 +151,7 @@ function placed(
   { inputs, schedule }: PlacementProblem,
   budgets: Budgets,
   stageGroups: readonly number[],
-  known: Standing,
+  known: PlacementScore,
 ): Placement | null {
   const { cluster, layout } = inputs;
   const groups = cluster.groups ?? [];
@@ -178,7 +178,7 @@ function placed(
 const rounding = 1 + 1e-9;
 
 /** The cut with the fastest slowest stage that fits, or the one that comes nearest to fitting; null where neither can be as good as what is known, or there is none. */
-function bestCut(inputs: CostInputs, timeMs: OfStage, fullness: OfStage, known: Standing): readonly number[] | null {
+function bestCut(inputs: CostInputs, timeMs: OfStage, fullness: OfStage, known: PlacementScore): readonly number[] | null {
   const { model, layout } = inputs;
   const mayBeEmpty = (stage: number): boolean => model.vocab > 0 && (stage === 0 || stage === layout.pipeline - 1);
   const problem = { layers: model.layers, stages: layout.pipeline, mayBeEmpty };

@@ -24,7 +24,7 @@ import { requireStacks, stackReason } from './stack-rules';
 import { requireCut } from '../partition/stages';
 import { boundarySendsMs } from './transfers';
 
-/** `onStanding` hears of the best slices so far while they are solved for. */
+/** `onIncumbent` hears of the best slices so far while they are solved for. */
 export interface PlanOptions extends SlicingListener {
   /** Operations of all candidates groupSize whose timelines are kept at most, those of the chosen one first; left out: of all that can be drawn. */
   readonly drawnOperations?: number;
@@ -37,11 +37,11 @@ export interface PlanOptions extends SlicingListener {
  * @throws ExpectedError `plan-*` when the request cannot run at all, `schedule-unmet` when its schedule cannot; CancelledError.
  */
 export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan {
-  const { signal, onProgress, onStanding, drawnOperations = Infinity } = options;
+  const { signal, onProgress, onIncumbent, drawnOperations = Infinity } = options;
   requireRunnable(request);
   requireCountable(request);
   const pipeline = pipelineOf(request);
-  const usual = candidateSpecs(request, pipeline, { signal, onStanding, onProgress: (fraction) => onProgress?.(0.7 * fraction) });
+  const usual = candidateSpecs(request, pipeline, { signal, onIncumbent, onProgress: (fraction) => onProgress?.(0.7 * fraction) });
   const { specs: others, skipped } = otherSpecs(request, usual);
   const specs = [...usual, ...others];
   const outcomes = specs.map((spec, index) => {

@@ -9,7 +9,7 @@ import { uniformLengths, uniformScheme, type Baselines } from '../slicing/baseli
 import { workOf, type SliceWork } from '../slicing/chunk-rules';
 import type { SlicingProblem } from '../slicing/problem';
 import type { Scheme } from '../spec/scheme';
-import { solveSlicing, type SlicingSolution, type StandingTimes } from '../slicing/solve';
+import { solveSlicing, type SlicingSolution, type IncumbentTimes } from '../slicing/solve';
 import type { Certificate, Cut } from './plan';
 import type { Pipeline } from './pipeline';
 import type { CandidateSpec } from './predict';
@@ -23,7 +23,7 @@ export interface SlicingListener {
   readonly signal?: CancelSignal | undefined;
   /** Called with 0..1. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
-  readonly onStanding?: ((standing: StandingTimes) => void) | undefined;
+  readonly onIncumbent?: ((incumbent: IncumbentTimes) => void) | undefined;
 }
 
 /** Chunks of more sequences than this are not tried: far beyond where a GPU is saturated. */

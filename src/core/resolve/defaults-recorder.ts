@@ -8,11 +8,11 @@ export interface Fallback<T> {
 }
 
 /** Collects what had to be assumed while taking what is given. */
-export function chooser() {
+export function defaultsRecorder() {
   const assumptions: Assumption[] = [];
   return {
     assumptions,
-    take: <T>(key: string, given: Located<T> | undefined, fallback: () => Fallback<T>): T => {
+    valueOrDefault: <T>(key: string, given: Located<T> | undefined, fallback: () => Fallback<T>): T => {
       if (given !== undefined) return given.value;
       const { value, because } = fallback();
       assumptions.push({ key, value: typeof value === 'object' ? JSON.stringify(value) : String(value), because });
@@ -21,4 +21,4 @@ export function chooser() {
   };
 }
 
-export type Take = ReturnType<typeof chooser>['take'];
+export type ValueOrDefault = ReturnType<typeof defaultsRecorder>['valueOrDefault'];

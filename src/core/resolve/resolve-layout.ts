@@ -5,7 +5,7 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { parameterCount } from '../model/parameters';
 import type { ModelSpec } from '../spec/model';
-import type { Take } from './defaults-recorder';
+import type { ValueOrDefault } from './defaults-recorder';
 import { firstLayout, type FoundLayout, type PlannedModel } from './first-layout';
 import type { Layout } from '../spec/request';
 import { requireCut } from '../partition/stages';
@@ -16,7 +16,13 @@ import { requireCut } from '../partition/stages';
  * @param known the first layout, where it was found with the nodes.
  * @throws ExpectedError `layout-world-size`, `plan-stage-layers`.
  */
-export function resolveLayout(run: Run, planned: PlannedModel, cluster: ClusterSpec, known: FoundLayout | null, take: Take): Layout {
+export function resolveLayout(
+  run: Run,
+  planned: PlannedModel,
+  cluster: ClusterSpec,
+  known: FoundLayout | null,
+  valueOrDefault: ValueOrDefault,
+): Layout {
   const given = run.layout;
   const { model } = planned;
   const world = cluster.nodes * cluster.gpusPerNode;
@@ -36,14 +42,14 @@ export function resolveLayout(run: Run, planned: PlannedModel, cluster: ClusterS
     ? `by a quick estimate the fastest that fits ${on} with room to spare; search layouts for a better one`
     : `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${on}; search layouts for a better one`;
   return {
-    tensor: take('layout.tensor', given.tensor, () => ({ value: tensor, because })),
-    pipeline: take('layout.pipeline', given.pipeline, () => ({ value: pipeline, because })),
-    data: take('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
-    context: take('layout.context', given.context, () => ({ value: context, because: 'no context parallelism set' })),
+    tensor: valueOrDefault('layout.tensor', given.tensor, () => ({ value: tensor, because })),
+    pipeline: valueOrDefault('layout.pipeline', given.pipeline, () => ({ value: pipeline, because })),
+    data: valueOrDefault('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
+    context: valueOrDefault('layout.context', given.context, () => ({ value: context, because: 'no context parallelism set' })),
     expert:
       model.experts === null
         ? expert
-        : take('layout.expert', given.expert, () => ({
+        : valueOrDefault('layout.expert', given.expert, () => ({
             value: expert,
             because: expert > 1 ? (found.hasRoom ? because : 'the least that fits') : 'no expert parallelism set',
           })),
@@ -52,7 +58,7 @@ export function resolveLayout(run: Run, planned: PlannedModel, cluster: ClusterS
       : {
           expertTensor:
             given.expertTensor === undefined
-              ? take('layout.expertTensor', undefined, () => ({
+              ? valueOrDefault('layout.expertTensor', undefined, () => ({
                   value: expertTensor,
                   because: 'experts whole on a GPU, as launchers run small ones',
                 }))

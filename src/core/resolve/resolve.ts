@@ -19,7 +19,7 @@ import { baseName } from '../text';
 import { abilitiesOf } from '../layout-search/abilities';
 import { calibrated } from './calibrate';
 import { requireCutGiven, resolveLayout } from './resolve-layout';
-import { chooser, type Fallback, type Take } from './defaults-recorder';
+import { defaultsRecorder, type Fallback, type ValueOrDefault } from './defaults-recorder';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import {
@@ -46,7 +46,7 @@ import { requireStacks, requireStacksOf } from '../planner/stack-rules';
  */
 export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = [], signal?: CancelSignal): PlanRequest {
   requirePlanned(run);
-  const { assumptions, take } = chooser();
+  const { assumptions, valueOrDefault } = defaultsRecorder();
   for (const [key, { value, source }] of Object.entries(run.model)) {
     if (source.kind === 'default' && value !== null)
       assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
@@ -54,19 +54,19 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const model = trainedModelOf(run);
   requireStacksOf(run, model);
   const mixed = mixedCluster(run);
-  const oneNode = mixed ?? resolveNode(run, defaults, take);
-  const draft = resolveTraining(run, model, oneNode, take);
+  const oneNode = mixed ?? resolveNode(run, defaults, valueOrDefault);
+  const draft = resolveTraining(run, model, oneNode, valueOrDefault);
   const planned = { model, draft, signal };
-  const given = { ...run, layout: layoutGiven(run, take) };
+  const given = { ...run, layout: layoutGiven(run, valueOrDefault) };
   const fixing = withoutTightDefaults(given, run.layout, planned, oneNode, run.nodes?.value ?? defaults.nodes);
-  const assumed = mixed === null ? resolveNodes(fixing, defaults, planned, oneNode, take) : null;
+  const assumed = mixed === null ? resolveNodes(fixing, defaults, planned, oneNode, valueOrDefault) : null;
   const cluster = mixed ?? { ...oneNode, nodes: assumed?.nodes ?? 1 };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
   const layout =
     mixed === null
-      ? resolveLayout(fixing, planned, cluster, assumed?.found ?? null, take)
-      : resolveMixedLayout(fixing, planned, mixed, constants, take);
-  const training = trainingOn(run, draft, layout, take);
+      ? resolveLayout(fixing, planned, cluster, assumed?.found ?? null, valueOrDefault)
+      : resolveMixedLayout(fixing, planned, mixed, constants, valueOrDefault);
+  const training = trainingOn(run, draft, layout, valueOrDefault);
   const { schedules: runs } = abilitiesOf(run);
   const request: PlanRequest = {
     title: run.title,
@@ -83,8 +83,8 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     assumptions,
   };
   requireStacks(request);
-  const profile = resolveProfile(run, request, found, take);
-  return calibratedTo(run, { ...request, profile }, take, signal);
+  const profile = resolveProfile(run, request, found, valueOrDefault);
+  return calibratedTo(run, { ...request, profile }, valueOrDefault, signal);
 }
 
 /** The schedule that the files name; on one stage launchers run none, whatever their files name for later. */
@@ -94,24 +94,29 @@ function scheduleOf({ schedule, format }: Run, { pipeline }: Layout): PlanReques
 }
 
 /** The training on a layout: what depends on its sizes. */
-function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, take: Take): TrainingSpec {
+function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, valueOrDefault: ValueOrDefault): TrainingSpec {
   const given = run.training;
   return {
     ...draft,
-    sequenceParallel: take('training.sequenceParallel', given.sequenceParallel, () => ({
+    sequenceParallel: valueOrDefault('training.sequenceParallel', given.sequenceParallel, () => ({
       value: layout.tensor > 1,
       because: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
     })),
-    globalBatch: take('training.globalBatch', given.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
+    globalBatch: valueOrDefault('training.globalBatch', given.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
   };
 }
 
 /** With the GPU's efficiency rescaled to a measured step that the files give; measured layer times need none. */
-function calibratedTo({ calibration }: Run, request: PlanRequest, take: Take, signal: CancelSignal | undefined): PlanRequest {
+function calibratedTo(
+  { calibration }: Run,
+  request: PlanRequest,
+  valueOrDefault: ValueOrDefault,
+  signal: CancelSignal | undefined,
+): PlanRequest {
   const measured = calibration?.iterationMs;
   if (measured === undefined) return request;
   if (request.costTable !== null || request.profile !== null) {
-    take('calibration.iterationMs', undefined, () => ({ value: 'not used', because: 'layer times are measured already' }));
+    valueOrDefault('calibration.iterationMs', undefined, () => ({ value: 'not used', because: 'layer times are measured already' }));
     return request;
   }
   try {
@@ -127,7 +132,12 @@ function requirePlanned({ unplanned }: Run): void {
 }
 
 /** The profile that the files name, or the best of those found; what was found and refused is said. */
-function resolveProfile(run: Run, request: PlanRequest, found: readonly NamedProfile[], take: Take): NamedProfile | null {
+function resolveProfile(
+  run: Run,
+  request: PlanRequest,
+  found: readonly NamedProfile[],
+  valueOrDefault: ValueOrDefault,
+): NamedProfile | null {
   if (request.costTable !== null || run.profile?.value === null) return null;
   if (run.profile !== undefined) {
     const { value, source } = run.profile;
@@ -141,18 +151,18 @@ function resolveProfile(run: Run, request: PlanRequest, found: readonly NamedPro
     );
   }
   if (request.cluster.groups !== undefined) {
-    if (found.length > 0) take('cost.profile', undefined, () => ({ value: 'none', because: 'a profile is of one kind of GPU' }));
+    if (found.length > 0) valueOrDefault('cost.profile', undefined, () => ({ value: 'none', because: 'a profile is of one kind of GPU' }));
     return null;
   }
   const { chosen, refused } = chooseProfile(request, found);
   const [first] = refused;
   if (chosen !== null)
-    take('cost.profile', undefined, () => ({
+    valueOrDefault('cost.profile', undefined, () => ({
       value: baseName(chosen.file),
       because: 'found near the config; same layer, GPU and precision',
     }));
   else if (first !== undefined)
-    take('cost.profile', undefined, () => ({
+    valueOrDefault('cost.profile', undefined, () => ({
       value: 'none',
       because: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
     }));
@@ -164,22 +174,25 @@ function givenValues<T extends object>(given: Given<T>): Partial<T> {
 }
 
 /** What the files fix of the layout: a cut fixes the number of stages, a profile they name the tensor size it was measured for. */
-function layoutGiven({ layout: written, profile }: Run, take: Take): Given<Layout> {
-  const layout = withStagesOfCut(written, take);
+function layoutGiven({ layout: written, profile }: Run, valueOrDefault: ValueOrDefault): Given<Layout> {
+  const layout = withStagesOfCut(written, valueOrDefault);
   const measured = profile?.value?.profile.tensor;
   if (measured === undefined || layout.tensor !== undefined) return layout;
-  const value = take('layout.tensor', undefined, () => ({ value: measured, because: 'the profile was measured for it' }));
+  const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, because: 'the profile was measured for it' }));
   return { ...layout, tensor: { value, source: { kind: 'default', because: 'the profile was measured for it' } } };
 }
 
-function withStagesOfCut(layout: Given<Layout>, take: Take): Given<Layout> {
+function withStagesOfCut(layout: Given<Layout>, valueOrDefault: ValueOrDefault): Given<Layout> {
   const { stageLayers, pipeline, virtualStages } = layout;
   const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);
   if (stages === 0 || pipeline !== undefined || !Number.isInteger(stages)) return layout;
   const because = 'as many as layout.stageLayers has';
   return {
     ...layout,
-    pipeline: { value: take('layout.pipeline', undefined, () => ({ value: stages, because })), source: { kind: 'default', because } },
+    pipeline: {
+      value: valueOrDefault('layout.pipeline', undefined, () => ({ value: stages, because })),
+      source: { kind: 'default', because },
+    },
   };
 }
 
@@ -212,7 +225,7 @@ function resolveMixedLayout(
   { model, draft, signal }: PlannedModel,
   cluster: ClusterSpec,
   constants: CostConstants,
-  take: Take,
+  valueOrDefault: ValueOrDefault,
 ): Layout {
   const given = run.layout;
   requireCutGiven(given, model);
@@ -222,33 +235,39 @@ function resolveMixedLayout(
     cluster,
     constants,
     schedule: run.schedule?.value ?? null,
-    trainingOn: (sizes) => trainingOn(run, draft, sizes, chooser().take),
+    trainingOn: (sizes) => trainingOn(run, draft, sizes, defaultsRecorder().valueOrDefault),
     signal,
   });
   const parameters = formatCount(parameterCount(model));
   const because = fits
     ? 'the shortest step of the sizes that fit'
     : `the nearest to fitting ${parameters} parameters on ${clusterText(cluster)}`;
-  take('layout.tensor', given.tensor, () => ({ value: layout.tensor, because }));
-  take('layout.pipeline', given.pipeline, () => ({ value: layout.pipeline, because: 'every group takes as many stages as its GPUs make' }));
-  take('layout.data', given.data, () => ({ value: layout.data, because }));
-  take('layout.context', given.context, () => ({ value: layout.context, because: 'no context parallelism set' }));
-  take('layout.stageGroups', given.stageGroups, () => ({
+  valueOrDefault('layout.tensor', given.tensor, () => ({ value: layout.tensor, because }));
+  valueOrDefault('layout.pipeline', given.pipeline, () => ({
+    value: layout.pipeline,
+    because: 'every group takes as many stages as its GPUs make',
+  }));
+  valueOrDefault('layout.data', given.data, () => ({ value: layout.data, because }));
+  valueOrDefault('layout.context', given.context, () => ({ value: layout.context, because: 'no context parallelism set' }));
+  valueOrDefault('layout.stageGroups', given.stageGroups, () => ({
     value: layout.stageGroups,
     because: 'the order of the groups with the shortest step',
   }));
-  take('layout.stageLayers', given.stageLayers, () => ({ value: layout.stageLayers, because: 'the slowest stage is fastest so' }));
+  valueOrDefault('layout.stageLayers', given.stageLayers, () => ({
+    value: layout.stageLayers,
+    because: 'the slowest stage is fastest so',
+  }));
   return layout;
 }
 
 /** The cluster but for its number of nodes, which is 1 here. */
-function resolveNode(run: Run, defaults: ResolveDefaults, take: Take): ClusterSpec {
+function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault: ValueOrDefault): ClusterSpec {
   const assumed = run.gpu === undefined ? assumedGpu(run, defaults) : null;
-  if (assumed !== null) take('cluster.gpu', undefined, () => ({ value: assumed.gpu.name, because: assumed.because }));
+  if (assumed !== null) valueOrDefault('cluster.gpu', undefined, () => ({ value: assumed.gpu.name, because: assumed.because }));
   const preset = gpuPresets[defaults.gpu];
   const gpu = run.gpu?.value ?? assumed?.gpu ?? preset.gpu;
   const named = Object.values(gpuPresets).find((other) => other.gpu.name === gpu.name);
-  const gpusPerNode = take('cluster.gpusPerNode', run.gpusPerNode, () => ({
+  const gpusPerNode = valueOrDefault('cluster.gpusPerNode', run.gpusPerNode, () => ({
     value: defaults.gpusPerNode ?? named?.gpusPerNode ?? 8,
     because:
       defaults.gpusPerNode !== null
@@ -277,10 +296,10 @@ function resolveNodes(
   defaults: ResolveDefaults,
   planned: PlannedModel,
   oneNode: ClusterSpec,
-  take: Take,
+  valueOrDefault: ValueOrDefault,
 ): { readonly nodes: number; readonly found: FoundLayout | null } {
   let found: FoundCluster | null = null;
-  const nodes = take('cluster.nodes', run.nodes, () => {
+  const nodes = valueOrDefault('cluster.nodes', run.nodes, () => {
     if (defaults.nodes !== null) return { value: defaults.nodes, because: becauseOfFace(defaults, 'nodes') };
     const asked = askedGpus(run.layout);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
@@ -301,32 +320,40 @@ function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatc
     : { value: each.value * layout.data, because: `${formatCount(each.value)} on each replica, as the files say` };
 }
 
-function resolveTraining({ training: given, profile }: Run, model: ModelSpec, cluster: ClusterSpec, take: Take): TrainingDraft {
+function resolveTraining(
+  { training: given, profile }: Run,
+  model: ModelSpec,
+  cluster: ClusterSpec,
+  valueOrDefault: ValueOrDefault,
+): TrainingDraft {
   const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
   const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
   return {
-    ...sequenceLengths(given, model, take),
-    microBatch: take('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
-    precision: take('training.precision', given.precision, () => {
+    ...sequenceLengths(given, model, valueOrDefault),
+    microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
+    precision: valueOrDefault('training.precision', given.precision, () => {
       const measured = profile?.value?.profile.precision;
       if (measured !== undefined) return { value: measured, because: 'the profile was measured in it' };
       return noFastBf16 ? { value: 'fp16', because: 'this GPU has no fast bf16' } : { value: 'bf16', because: 'usual practice' };
     }),
-    optimizer: take('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
-    zeroStage: take('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
-    recompute: take('training.recompute', given.recompute, () => ({
+    optimizer: valueOrDefault('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
+    zeroStage: valueOrDefault('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
+    recompute: valueOrDefault('training.recompute', given.recompute, () => ({
       value: 'none',
       because: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
     })),
-    attention: take('training.attention', given.attention, () => ({
+    attention: valueOrDefault('training.attention', given.attention, () => ({
       value: noFastBf16 ? 'unfused' : 'flash',
       because: noFastBf16 ? 'FlashAttention needs Ampere or later' : 'usual practice',
     })),
-    fusedCrossEntropy: take('training.fusedCrossEntropy', given.fusedCrossEntropy, () => ({ value: true, because: 'usual practice' })),
-    dropout: take('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
+    fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () => ({
+      value: true,
+      because: 'usual practice',
+    })),
+    dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
-    ...narrowProducts(given, cluster, take),
-    fp32Gradients: take('training.fp32Gradients', given.fp32Gradients, () => runtime.fp32Gradients),
+    ...narrowProducts(given, cluster, valueOrDefault),
+    fp32Gradients: valueOrDefault('training.fp32Gradients', given.fp32Gradients, () => runtime.fp32Gradients),
   };
 }
 
@@ -348,11 +375,18 @@ function optional(given: Run['training']): Run['training'] {
 }
 
 /** The format of the layers' products, where the GPU has a rate for it. */
-function narrowProducts({ gemmPrecision }: Run['training'], cluster: ClusterSpec, take: Take): Pick<TrainingSpec, 'gemmPrecision'> {
+function narrowProducts(
+  { gemmPrecision }: Run['training'],
+  cluster: ClusterSpec,
+  valueOrDefault: ValueOrDefault,
+): Pick<TrainingSpec, 'gemmPrecision'> {
   const value = gemmPrecision?.value;
   if (value === undefined) return {};
   const without = nodeGroups(cluster).find(({ gpu: { peakTflops } }) => peakTflops[value] === undefined);
   if (without === undefined) return { gemmPrecision: value };
-  take('training.gemmPrecision', undefined, () => ({ value: 'none', because: `${without.gpu.name} has no rate for products in ${value}` }));
+  valueOrDefault('training.gemmPrecision', undefined, () => ({
+    value: 'none',
+    because: `${without.gpu.name} has no rate for products in ${value}`,
+  }));
   return {};
 }

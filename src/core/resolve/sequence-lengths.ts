@@ -5,7 +5,7 @@ import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
 
 /** Takes what is given, or a fallback with the sentence that says why. */
-type Take = <T>(key: string, given: Located<T> | undefined, fallback: () => { readonly value: T; readonly because: string }) => T;
+type ValueOrDefault = <T>(key: string, given: Located<T> | undefined, fallback: () => { readonly value: T; readonly because: string }) => T;
 
 /** Tokens of a source whose positions nothing limits: what T5 was trained with (arXiv 1910.10683, section 3.1.2). */
 const usualSource = 512;
@@ -15,21 +15,21 @@ const mostAssumed = 4096;
 export function sequenceLengths(
   { sequenceLength, decoderSequenceLength }: Given<TrainingSpec>,
   { stacks, maxPositions }: ModelSpec,
-  take: Take,
+  valueOrDefault: ValueOrDefault,
 ): Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'> {
   if (stacks === undefined)
     return {
-      sequenceLength: take('training.sequenceLength', sequenceLength, () => ({
+      sequenceLength: valueOrDefault('training.sequenceLength', sequenceLength, () => ({
         value: Math.min(maxPositions ?? mostAssumed, mostAssumed),
         because: "the model's positions, at most 4,096",
       })),
     };
-  const source = take('training.sequenceLength', sequenceLength, () =>
+  const source = valueOrDefault('training.sequenceLength', sequenceLength, () =>
     stacks.maxSourcePositions === null
       ? { value: usualSource, because: 'the source that T5 was trained with' }
       : { value: Math.min(stacks.maxSourcePositions, mostAssumed), because: "the encoder's positions, at most 4,096" },
   );
-  const target = take<number | undefined>('training.decoderSequenceLength', decoderSequenceLength, () =>
+  const target = valueOrDefault<number | undefined>('training.decoderSequenceLength', decoderSequenceLength, () =>
     maxPositions !== null && maxPositions < source
       ? { value: maxPositions, because: "the decoder's positions" }
       : { value: source, because: 'as long as the source' },

@@ -32,21 +32,21 @@ export interface SlicingSolution {
 }
 
 /** The best so far. Times in ms. */
-export interface Standing {
+export interface Incumbent {
   readonly scheme: Scheme;
   readonly latencyMs: number;
   readonly lowerBoundMs: number;
 }
 
 /** What is said of the best so far while it is looked for. */
-export type StandingTimes = Pick<Standing, 'latencyMs' | 'lowerBoundMs'>;
+export type IncumbentTimes = Pick<Incumbent, 'latencyMs' | 'lowerBoundMs'>;
 
 export interface SolveOptions {
   readonly signal?: CancelSignal | undefined;
   /** Called with growing fractions of the work, 0..1. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
   /** Called when the best or the bound has moved; not where neither is known before the end. */
-  readonly onStanding?: ((standing: Standing) => void) | undefined;
+  readonly onIncumbent?: ((incumbent: Incumbent) => void) | undefined;
 }
 
 /** Latencies that differ by less than this share differ by rounding. */
@@ -61,7 +61,7 @@ const tabulateShare = 0.5;
  * @throws RangeError for sizes that are no positive integers or a cost that is negative, NaN or not of the structure declared; ExpectedError `slicing-infeasible` when
  * every scheme holds a forbidden slice, `slicing-unsupported` for one scheme with rounds; CancelledError.
  */
-export function solveSlicing(given: SlicingProblem, { signal, onProgress, onStanding }: SolveOptions = {}): SlicingSolution {
+export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncumbent }: SolveOptions = {}): SlicingSolution {
   requireSizes(given);
   const problem: SlicingProblem = { ...given, unit: unitOf(given) };
   const report = growingOnly(onProgress);
@@ -78,7 +78,7 @@ export function solveSlicing(given: SlicingProblem, { signal, onProgress, onStan
     onMove: (best, boundMs, startGapMs) => {
       if (best !== null) {
         const latencyMs = formula.sum * best.objectiveMs;
-        onStanding?.({ scheme: schemeOf(best.chunks, problem), latencyMs, lowerBoundMs: Math.min(latencyMs, formula.sum * boundMs) });
+        onIncumbent?.({ scheme: schemeOf(best.chunks, problem), latencyMs, lowerBoundMs: Math.min(latencyMs, formula.sum * boundMs) });
       }
       if (best !== null && startGapMs > 0) report(tabulateShare + (1 - tabulateShare) * (1 - (best.objectiveMs - boundMs) / startGapMs));
     },

@@ -99,7 +99,7 @@ export interface Assumption {
 }
 
 /** The assumptions that people are told: of the model's, which its family fills in, only that it has no vocabulary, so that embedding and head are counted nowhere. */
-export function toldAssumptions(assumptions: readonly Assumption[]): Assumption[] {
+export function reportedAssumptions(assumptions: readonly Assumption[]): Assumption[] {
   return assumptions.filter(({ key, value }) => !key.startsWith('model.') || (key === 'model.vocab' && value === '0'));
 }
 

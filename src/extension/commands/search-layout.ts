@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { formatCount, formatDuration } from '../../core/format';
-import type { SearchStanding } from '../../core/layout-search/answer';
+import type { SearchUpdate } from '../../core/layout-search/answer';
 import type { SearchResult } from '../../core/layout-search/result';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { TimelinePanels } from '../views/timeline-panels';
@@ -56,7 +56,7 @@ async function notified<T>({ layouts }: Pick<LayoutCommands, 'layouts'>, file: s
         const running = changed === file ? layouts.stateOf(file)?.running : undefined;
         if (running === null || running === undefined) return;
         const fraction = running.kind === 'helping' ? running.index / running.count : 0;
-        progress.report({ message: standingText(running), increment: 100 * Math.max(0, fraction - reached) });
+        progress.report({ message: updateText(running), increment: 100 * Math.max(0, fraction - reached) });
         reached = Math.max(reached, fraction);
       }),
     );
@@ -69,10 +69,10 @@ async function notified<T>({ layouts }: Pick<LayoutCommands, 'layouts'>, file: s
 }
 
 /** How far a search is, in a line. */
-function standingText(standing: SearchStanding): string {
-  if (standing.kind === 'found') return resultText(standing.result);
-  if (standing.kind === 'helping') return vscode.l10n.t('what would help: {0}', standing.change);
-  const { best, counts } = standing;
+function updateText(update: SearchUpdate): string {
+  if (update.kind === 'found') return resultText(update.result);
+  if (update.kind === 'helping') return vscode.l10n.t('what would help: {0}', update.change);
+  const { best, counts } = update;
   const looked = formatCount(counts.families + counts.considered);
   return best === null
     ? vscode.l10n.t('{0} considered, none that fits yet', looked)

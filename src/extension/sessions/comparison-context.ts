@@ -21,7 +21,7 @@ export function comparisonHost(layouts: LayoutSearches, plan: PlannerClient['pla
         signal.removeEventListener('abort', stop);
       }
     },
-    bestStanding: (file) => {
+    bestAnswer: (file) => {
       const { answer = null, staleEdits = 0 } = layouts.stateOf(file) ?? {};
       return answer === null ? null : { answer: answer.id, staleEdits };
     },

@@ -33,7 +33,7 @@ export interface ComparisonHost {
   /** The best layout of a config, searched for first where there is no current answer. @throws ExpectedError, CancelledError. */
   readonly best: (file: string, signal: AbortSignal) => Promise<BestPlan>;
   /** Id of the answer that `best` would take without a search, and the edits since; null where there is none. */
-  readonly bestStanding: (file: string) => { readonly answer: string; readonly staleEdits: number } | null;
+  readonly bestAnswer: (file: string) => { readonly answer: string; readonly staleEdits: number } | null;
   readonly onDidChangeBest: (listener: (file: string) => void) => { dispose: () => void };
   /** Where a file lies on this machine. @throws ExpectedError `measured-not-local`. */
   readonly pathOf: (file: string) => string;

@@ -98,7 +98,7 @@ export function openComparison(
   /** The other side as it is now: its plan, or the id of the search. */
   const otherNow = (): Basis['other'] => {
     if (other.kind === 'config') return sessions.get(other.file)?.plan ?? null;
-    return other.kind === 'best' ? (host.bestStanding(file)?.answer ?? null) : null;
+    return other.kind === 'best' ? (host.bestAnswer(file)?.answer ?? null) : null;
   };
   return {
     state: () => state,
@@ -115,14 +115,14 @@ export function openComparison(
 interface Watched {
   readonly own: SessionState;
   readonly beside: readonly SessionState[];
-  readonly best: ReturnType<ComparisonHost['bestStanding']>;
+  readonly best: ReturnType<ComparisonHost['bestAnswer']>;
 }
 
 /** The sessions that a comparison looks at; null when one of them is gone. */
 function statesOf(sessions: PlanSessions, host: ComparisonHost, file: string, other: Compared): Watched | null {
   const own = sessions.get(file);
   if (own === undefined) return null;
-  if (other.kind !== 'config') return { own, beside: [], best: other.kind === 'best' ? host.bestStanding(file) : null };
+  if (other.kind !== 'config') return { own, beside: [], best: other.kind === 'best' ? host.bestAnswer(file) : null };
   const beside = sessions.get(other.file);
   return beside === undefined ? null : { own, beside: [beside], best: null };
 }

@@ -1,5 +1,5 @@
 import type { ExpectedError } from '../../core/errors';
-import type { SearchStanding } from '../../core/layout-search/answer';
+import type { SearchUpdate } from '../../core/layout-search/answer';
 import type { SearchResult } from '../../core/layout-search/result';
 import type { SearchProblem } from '../../core/layout-search/search-problem';
 import type { Plan } from '../../core/planner/plan';
@@ -10,7 +10,7 @@ import type { SessionState } from './session-state';
 /** What is known of the layouts of one config. Replaced whole on every change. */
 export interface LayoutSearch {
   /** How far a search under way is; null before its first word, undefined when none is under way. */
-  readonly running: SearchStanding | null | undefined;
+  readonly running: SearchUpdate | null | undefined;
   /** The last good answer, with an id that no other answer has. */
   readonly answer: { readonly id: string; readonly result: SearchResult } | null;
   /** Edits since `answer` that changed what was asked, or may have. */

@@ -1,6 +1,6 @@
 import { CancelledError, ExpectedError, throwIfCancelled } from '../../core/errors';
 import type { Finding } from '../../core/findings';
-import type { SearchStanding } from '../../core/layout-search/answer';
+import type { SearchUpdate } from '../../core/layout-search/answer';
 import type { SearchResult } from '../../core/layout-search/result';
 import type { SearchProblem } from '../../core/layout-search/search-problem';
 import { searchFindings } from '../../core/rules/plan/search-findings';
@@ -65,7 +65,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
     changed();
   };
   /** With what would help most the answer comes twice: the same plans, so the same id. */
-  const answered = ({ key, edits }: Question, result: SearchResult, running: SearchStanding | null | undefined): void => {
+  const answered = ({ key, edits }: Question, result: SearchResult, running: SearchUpdate | null | undefined): void => {
     const before = state.answer;
     const isSame = before !== null && before.result.best.iterationMs === result.best.iterationMs && answeredQuestion?.key === key;
     answeredQuestion = { key, edits };
@@ -86,12 +86,12 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
       throwIfCancelled(signal);
       const question = questionOf(host, sessions.get(file)) ?? refuse(sessions.get(file));
       key = question.key;
-      const onStanding = (standing: SearchStanding): void => {
+      const onUpdate = (standing: SearchUpdate): void => {
         if (job !== own) return;
         if (standing.kind === 'found') answered(question, standing.result, state.running);
         else update({ running: standing });
       };
-      const result = await host.search(question.problem, { signal, improvements: !background, onStanding });
+      const result = await host.search(question.problem, { signal, improvements: !background, onUpdate });
       if (job === own) answered(question, result, undefined);
       return result;
     } catch (error) {

@@ -45,7 +45,7 @@ export function pageStateOf(
     schedule: page === 'tab' ? session.schedule : null,
     elastic: session.elastic === null ? null : pageElasticOf(session.elastic, page),
     progress: session.progress,
-    standing: session.standing,
+    incumbent: session.incumbent,
     staleEdits: session.staleEdits,
     error: error === null ? null : pageErrorOf(error, errorPlace, session.texts, displayPath),
     findings: pageFindingsOf(session, layoutFindings, displayPath),
@@ -87,7 +87,7 @@ export function pageElasticOf({ plan, spans, steps }: ElasticAnswer, page: PageK
 /** Whether a page that shows `before` needs no more than the progress of `now`: the plan and all that points into the file are the same. */
 export function differsInProgressOnly(now: SessionState, before: SessionState | null): boolean {
   if (before === null) return false;
-  const told: readonly (keyof SessionState)[] = ['progress', 'standing', 'staleEdits', 'edits'];
+  const told: readonly (keyof SessionState)[] = ['progress', 'incumbent', 'staleEdits', 'edits'];
   return (Object.keys(now) as (keyof SessionState)[]).every((key) => told.includes(key) || now[key] === before[key]);
 }
 

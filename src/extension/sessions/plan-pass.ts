@@ -37,7 +37,7 @@ export interface Pass {
 /** Reads a config or a schedule, plans or draws it, and says each result as soon as it is there. Rejects with what stops it. */
 export async function runPass(pass: Pass): Promise<void> {
   const { file, signal, update } = pass;
-  update({ progress: 0, standing: null });
+  update({ progress: 0, incumbent: null });
   const text = await pass.read(file);
   throwIfCancelled(signal);
   if (pass.state().format === 'pytorch-schedule') await drawSchedule(pass, text);
@@ -98,8 +98,8 @@ async function planOf({ host, signal, update }: Pass, run: Run, found: readonly 
     onProgress: (progress) => {
       if (!signal.aborted) update({ progress: progress * share });
     },
-    onStanding: (standing) => {
-      if (!signal.aborted) update({ standing });
+    onIncumbent: (incumbent) => {
+      if (!signal.aborted) update({ incumbent });
     },
   });
   throwIfCancelled(signal);

@@ -85,8 +85,8 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
   const update = (change: Partial<SessionState>): void => {
     const now = { ...state, ...change };
     const isNew = now.plan === null && now.schedule === null && now.elastic === null;
-    const standing = now.progress === null ? null : now.standing;
-    state = { ...now, standing, edits, staleEdits: isNew ? 0 : edits - plannedEdits };
+    const incumbent = now.progress === null ? null : now.incumbent;
+    state = { ...now, incumbent, edits, staleEdits: isNew ? 0 : edits - plannedEdits };
     changed(state);
   };
   const stop = (): void => {

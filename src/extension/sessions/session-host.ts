@@ -6,7 +6,7 @@ import type { Plan } from '../../core/planner/plan';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import type { Remedy } from '../../core/rules/plan/remedies';
 import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
-import type { StandingTimes } from '../../core/slicing/solve';
+import type { IncumbentTimes } from '../../core/slicing/solve';
 import type { NamedProfile } from '../../core/spec/profile';
 import type { PlanRequest } from '../../core/spec/request';
 
@@ -32,7 +32,7 @@ export interface SessionHost {
     options: {
       readonly signal: AbortSignal;
       readonly onProgress: (fraction: number) => void;
-      readonly onStanding: (standing: StandingTimes) => void;
+      readonly onIncumbent: (incumbent: IncumbentTimes) => void;
     },
   ) => Promise<Plan>;
   readonly planElastic: (request: ElasticRequest, options: { readonly signal: AbortSignal }) => Promise<ElasticAnswer>;

@@ -6,7 +6,7 @@ import type { LauncherFile } from '../../core/formats/facts';
 import type { Run } from '../../core/formats/run';
 import type { Plan } from '../../core/planner/plan';
 import type { SteppedSchedule } from '../../core/schedules/pytorch-csv/schedule-file';
-import type { StandingTimes } from '../../core/slicing/solve';
+import type { IncumbentTimes } from '../../core/slicing/solve';
 
 /** What a session is of: a config, or a schedule in PyTorch's CSV, which is drawn as it is. */
 export type SessionFormat = ConfigFormat | 'pytorch-schedule';
@@ -29,7 +29,7 @@ export interface SessionState {
   /** 0..1 while planning, else null. */
   readonly progress: number | null;
   /** The best slices so far while they are solved for, else null. */
-  readonly standing: StandingTimes | null;
+  readonly incumbent: IncumbentTimes | null;
   /** Edits since `plan`, `schedule` and `elastic` were made. */
   readonly staleEdits: number;
   /** Edits since the session began. */
@@ -51,7 +51,7 @@ export function newState(file: string, format: SessionFormat): SessionState {
     schedule: null,
     elastic: null,
     progress: null,
-    standing: null,
+    incumbent: null,
     staleEdits: 0,
     edits: 0,
     error: null,

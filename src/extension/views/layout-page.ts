@@ -4,7 +4,7 @@ import {
   layoutAnswerOf,
   noLayoutState,
   nothingYet,
-  withStanding,
+  withUpdate,
   type LayoutAnswer,
   type LayoutState,
 } from '../../protocol/layout';
@@ -28,7 +28,7 @@ export function pageLayoutOf(session: SessionState, search: LayoutSearch | null)
     error: error === null ? null : pageErrorOf(error),
     opened: opened?.index ?? null,
   };
-  return running === null || running === undefined ? state : withStanding(state, running, answer?.id ?? '');
+  return running === null || running === undefined ? state : withUpdate(state, running, answer?.id ?? '');
 }
 
 function pageErrorOf({ code, message, remedy }: NonNullable<LayoutSearch['error']>): PageError {

@@ -80,9 +80,9 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     const shown = source.page === 'side' || own === null ? noTabParts : parts.of(own, sent);
     const found = session === null ? none : layouts.findingsOf(session.file);
     if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session)) {
-      const { progress, standing, staleEdits } = session;
+      const { progress, incumbent, staleEdits } = session;
       const fields: Partial<PageState> = {
-        ...(session !== posted.session && { progress, standing, staleEdits }),
+        ...(session !== posted.session && { progress, incumbent, staleEdits }),
         ...(!isSameList(found, posted.found) && { findings: pageFindingsOf(session, found, displayPath) }),
         ...Object.fromEntries([...changed].map((name) => [name, shown[name]])),
       };

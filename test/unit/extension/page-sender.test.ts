@@ -4,7 +4,7 @@ import { makePageSender, type PageSender } from '../../../src/extension/views/pa
 import { makeUnpacker, type PackedMessage, type PackedPiece } from '../../../src/protocol/packed';
 import { emptyPage, type HostMessage } from '../../../src/protocol/page';
 
-const small = { type: 'update', fields: { progress: 0.5, standing: null, staleEdits: 0 } } satisfies HostMessage;
+const small = { type: 'update', fields: { progress: 0.5, incumbent: null, staleEdits: 0 } } satisfies HostMessage;
 const show = { type: 'show', tab: 'timeline', candidate: null } satisfies HostMessage;
 
 /** A state whose columns take about 1.6 MB. */

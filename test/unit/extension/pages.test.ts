@@ -135,7 +135,7 @@ describe('page state', () => {
     await finish();
     const session = await planned;
     assert.equal(
-      differsInProgressOnly({ ...session, progress: 0.5, standing: { latencyMs: 3, lowerBoundMs: 2 }, staleEdits: 1 }, session),
+      differsInProgressOnly({ ...session, progress: 0.5, incumbent: { latencyMs: 3, lowerBoundMs: 2 }, staleEdits: 1 }, session),
       true,
     );
     assert.equal(differsInProgressOnly({ ...session, findings: [] }, session), false);

@@ -9,7 +9,7 @@ import type { PlanRequest } from '../../../src/core/spec/request';
 import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedule-file';
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../src/core/resolve/resolve';
-import type { StandingTimes } from '../../../src/core/slicing/solve';
+import type { IncumbentTimes } from '../../../src/core/slicing/solve';
 import { createPlanSessions, type PlanSessions } from '../../../src/extension/sessions/plan-sessions';
 import type { SessionHost } from '../../../src/extension/sessions/session-host';
 
@@ -46,7 +46,7 @@ export interface TestHost {
   readonly elasticRequests: ElasticRequest[];
   readonly bugs: unknown[];
   /** Tell the best so far of each of `requests`. */
-  readonly standings: readonly ((standing: StandingTimes) => void)[];
+  readonly incumbents: readonly ((incumbent: IncumbentTimes) => void)[];
   /** Lets the oldest waiting request finish. */
   readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;
 }
@@ -55,7 +55,7 @@ export function testHost(files: Readonly<Record<string, string>>, delayMs: numbe
   const stored = new Map(Object.entries(files).map(([name, text]) => [uri(name), text]));
   const requests: PlanRequest[] = [];
   const elasticRequests: ElasticRequest[] = [];
-  const standings: ((standing: StandingTimes) => void)[] = [];
+  const incumbents: ((incumbent: IncumbentTimes) => void)[] = [];
   const waiting: { request: PlanRequest; resolve: (plan: Plan) => void; reject: (error: unknown) => void }[] = [];
   const trials: PlanRequest[] = [];
   const bugs: unknown[] = [];
@@ -77,10 +77,10 @@ export function testHost(files: Readonly<Record<string, string>>, delayMs: numbe
           return makePlan(request);
         }),
       ),
-    plan: (request, { signal, onStanding }) =>
+    plan: (request, { signal, onIncumbent }) =>
       new Promise((resolve, reject) => {
         requests.push(request);
-        standings.push(onStanding);
+        incumbents.push(onIncumbent);
         waiting.push({ request, resolve, reject });
         signal.addEventListener('abort', () => reject(new CancelledError()));
       }),
@@ -101,7 +101,7 @@ export function testHost(files: Readonly<Record<string, string>>, delayMs: numbe
     requests,
     trials,
     elasticRequests,
-    standings,
+    incumbents,
     bugs,
     finish: async (how = (request) => makePlan(request)) => {
       while (waiting.length === 0) await nextTurn();

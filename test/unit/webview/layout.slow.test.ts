@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { type LayoutState, layoutAnswerOf, noLayoutState, withStanding } from '../../../src/protocol/layout';
+import { type LayoutState, layoutAnswerOf, noLayoutState, withUpdate } from '../../../src/protocol/layout';
 import { plansOf } from '../../../src/core/layout-search/plans';
 import { planContent } from '../../../webview/tabs/layout/content';
 import { initialLayoutSettings, pressedColumn, readLayoutSettings } from '../../../webview/tabs/layout/view-settings';
@@ -55,10 +55,10 @@ describe('found layouts', () => {
       error: { code: 'x', message: '', remedy: '', place: null, placeText: null },
     };
     const seen: string[] = [];
-    for (const standing of told) {
-      state = withStanding(state, standing, 'a');
+    for (const update of told) {
+      state = withUpdate(state, update, 'a');
       const { running, answer } = state;
-      seen.push(`${standing.kind}: ${answer === null ? 'no answer' : 'answer'}${(running?.change ?? null) === null ? '' : ', change'}`);
+      seen.push(`${update.kind}: ${answer === null ? 'no answer' : 'answer'}${(running?.change ?? null) === null ? '' : ', change'}`);
     }
     assert.equal(seen[0], 'searching: no answer');
     assert.ok(seen.includes('found: answer'));

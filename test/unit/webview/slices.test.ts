@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { standingText } from '../../../webview/shared/standing';
+import { incumbentText } from '../../../webview/shared/incumbent';
 import { cutCells, cutRows } from '../../../webview/tabs/slices/cuts';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { gpt, request } from '../../golden/requests';
@@ -39,8 +39,8 @@ describe('the slices tab', () => {
 
 describe('the best so far', () => {
   it('comes with its bound and gap', () => {
-    assert.equal(standingText({ latencyMs: 1620, lowerBoundMs: 1581 }), 'Best so far 1.62 s, at least 1.58 s (gap 2.41 %)');
-    assert.equal(standingText({ latencyMs: 1620, lowerBoundMs: 1620 }), 'Best so far 1.62 s, proved optimal');
-    assert.equal(standingText(null), '');
+    assert.equal(incumbentText({ latencyMs: 1620, lowerBoundMs: 1581 }), 'Best so far 1.62 s, at least 1.58 s (gap 2.41 %)');
+    assert.equal(incumbentText({ latencyMs: 1620, lowerBoundMs: 1620 }), 'Best so far 1.62 s, proved optimal');
+    assert.equal(incumbentText(null), '');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { PlanRequest } from '../../../src/core/spec/request';
-import type { SearchStanding } from '../../../src/core/layout-search/answer';
+import type { SearchUpdate } from '../../../src/core/layout-search/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { until } from '../../vscode/until';
 import { bundleWorker, type BundledWorker } from './bundle';
@@ -83,19 +83,19 @@ describe('planner client', () => {
     const told: unknown[] = [];
     await client.plan(titled('streams'), {
       onProgress: (fraction) => told.push(fraction),
-      onStanding: (standing) => told.push(standing),
+      onIncumbent: (update) => told.push(update),
     });
     assert.deepEqual(told, [0.25, { latencyMs: 3, lowerBoundMs: 2 }, 0.5]);
   });
 
   it('brings back what a search found, and how far it was', async () => {
     const problem = { request: titled('small'), fixed: new Set(['tensor' as const]) };
-    const told: SearchStanding[] = [];
+    const told: SearchUpdate[] = [];
     const asked = { tokenBudget: 1e9, improvements: true };
-    const result = await client.search(problem, { ...asked, onStanding: (standing) => told.push(standing) });
+    const result = await client.search(problem, { ...asked, onUpdate: (update) => told.push(update) });
     assert.deepEqual([result.request.title, result.tokenBudget, result.improvements], ['small', 1e9, true]);
     assert.deepEqual(
-      told.map((standing) => standing.kind === 'searching' && standing.lowerBoundMs),
+      told.map((update) => update.kind === 'searching' && update.lowerBoundMs),
       [2],
     );
   });

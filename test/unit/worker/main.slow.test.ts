@@ -14,7 +14,7 @@ import { findRemedies } from '../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../src/core/resolve/resolve';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/core/elastic/answer';
-import { answerSearch, type SearchStanding } from '../../../src/core/layout-search/answer';
+import { answerSearch, type SearchUpdate } from '../../../src/core/layout-search/answer';
 import { parseWorkerReply, type WorkerReply, type WorkerRequest } from '../../../src/protocol/worker';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { gpt, llama3, request } from '../../golden/requests';
@@ -39,8 +39,8 @@ function freezing() {
   return requestOf({ model: vitBase, epochs: 5, freezing: { kind: 'alpha', alpha: 0.01 }, microBatches: 'search', balance: 'time' });
 }
 
-/** In which standings of a search come. */
-const order: readonly SearchStanding['kind'][] = ['searching', 'found', 'helping'];
+/** In which updates of a search come. */
+const order: readonly SearchUpdate['kind'][] = ['searching', 'found', 'helping'];
 
 describe('planner worker', () => {
   let worker: BundledWorker;
@@ -111,14 +111,14 @@ describe('planner worker', () => {
   it('returns what a search finds and what would help, and tells how far it is', async () => {
     const problem = { request: small, fixed: new Set(['tensor' as const, 'recompute' as const]) };
     const asked = { tokenBudget: 1e9, improvements: true };
-    const told: SearchStanding[] = [];
-    const result = await client.search(problem, { ...asked, onStanding: (standing) => told.push(standing) });
+    const told: SearchUpdate[] = [];
+    const result = await client.search(problem, { ...asked, onUpdate: (update) => told.push(update) });
     assert.deepEqual(result, answerSearch(problem, asked));
     assert.ok(result.improvements.length > 1);
     const kinds = told.map(({ kind }) => kind);
     assert.deepEqual(kinds, [...kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b))); // prettier-ignore
     assert.deepEqual(new Set(kinds), new Set(order));
-    const helping = told.filter((standing) => standing.kind === 'helping');
+    const helping = told.filter((update) => update.kind === 'helping');
     assert.deepEqual(
       helping.map(({ index, count, improvements }) => [index, count, improvements.length]),
       result.improvements.map((_, index) => [index, result.improvements.length, index]),

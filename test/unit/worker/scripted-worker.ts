@@ -17,12 +17,12 @@ else
     elastic: (request) => ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
     search: ({ request }, asked, watching) => {
       const counts = { families: 2, considered: 1, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
-      watching?.onStanding?.({ kind: 'searching', best: null, lowerBoundMs: 2, phase: 'usual', counts });
+      watching?.onUpdate?.({ kind: 'searching', best: null, lowerBoundMs: 2, phase: 'usual', counts });
       return { request, best: {}, front: [], ...asked } as unknown as SearchResult;
     },
     compare: () => Promise.reject(new Error('not scripted')),
     schedule: () => ({ findings: [], drawn: null }),
-    plan: (request, { signal, onProgress, onStanding }): Plan => {
+    plan: (request, { signal, onProgress, onIncumbent }): Plan => {
       switch (request.title) {
         case 'heeds cancel':
           onProgress(0.25);
@@ -30,7 +30,7 @@ else
           throw new CancelledError();
         case 'streams':
           onProgress(0.25);
-          onStanding({ latencyMs: 3, lowerBoundMs: 2 });
+          onIncumbent({ latencyMs: 3, lowerBoundMs: 2 });
           onProgress(0.5);
           return planOf(request);
         case 'deaf':

@@ -145,7 +145,7 @@ function titleOf({ other }: PageComparison, answer: ComparisonAnswer | null): (H
 
 /** Why nothing, or one side alone, is drawn; empty where both are. */
 function undrawnText(answer: ComparisonAnswer): string {
-  if (answer.told.kind === 'times') return t('Measured times have no timeline: the predicted one stands alone.');
+  if (answer.reported.kind === 'times') return t('Measured times have no timeline: the predicted one stands alone.');
   const missing = (['a', 'b'] as const).filter((side) => answer[side].timeline === null);
   return missing.length === 0 ? '' : t('{0} has more operations than are drawn.', missing.map((side) => badges(answer)[side]).join(', '));
 }

@@ -7,8 +7,8 @@ import { t } from '../../base/strings';
 import type { SideId } from './view-settings';
 
 /** What the sides are called in tables and captions. */
-export function badges({ told }: Pick<ComparisonAnswer, 'told'>): Readonly<Record<SideId, string>> {
-  return told.kind === 'plan' ? { a: 'A', b: 'B' } : { a: t('Predicted'), b: t('Measured') };
+export function badges({ reported }: Pick<ComparisonAnswer, 'reported'>): Readonly<Record<SideId, string>> {
+  return reported.kind === 'plan' ? { a: 'A', b: 'B' } : { a: t('Predicted'), b: t('Measured') };
 }
 
 /** What a side is: its file, or its part in a search of layouts. */

@@ -39,17 +39,17 @@ export function sideOperations(answer: ComparisonAnswer | null, side: SideId): O
 }
 
 /** The stage to look at first: the straggler, else where measured and predicted part; null where two plans are compared. */
-export function tellingStage({ told }: ComparisonAnswer): number | null {
-  if (told.kind === 'plan') return null;
-  return told.straggler ?? (told.kind === 'trace' ? (told.firstLate?.stage ?? null) : null);
+export function tellingStage({ reported }: ComparisonAnswer): number | null {
+  if (reported.kind === 'plan') return null;
+  return reported.straggler ?? (reported.kind === 'trace' ? (reported.firstLate?.stage ?? null) : null);
 }
 
 /** The pass of a side at which a trace is first later than the error bar allows. */
 export function partingPass(answer: ComparisonAnswer, side: SideId): Operation | null {
-  const { told } = answer;
+  const { reported } = answer;
   const [predicted, measured] = [sideOperations(answer, 'a'), sideOperations(answer, 'b')];
-  if (told.kind !== 'trace' || told.firstLate === null || predicted === null || measured === null) return null;
-  const late = operationAt(measured, told.firstLate.row);
+  if (reported.kind !== 'trace' || reported.firstLate === null || predicted === null || measured === null) return null;
+  const late = operationAt(measured, reported.firstLate.row);
   return side === 'b' ? late : counterpartOf(late, measured, predicted);
 }
 

@@ -2,7 +2,7 @@ import type { PredictedMeasured } from '../../../src/core/compare/against-trace'
 import type { PlanComparison, PlanOutcome } from '../../../src/core/compare/plans';
 import { column, formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/core/format';
 import { verdictWord } from '../../../src/core/memory-model/verdict';
-import type { ComparisonAnswer, ToldComparison } from '../../../src/protocol/comparison';
+import type { ComparisonAnswer, ReportedComparison } from '../../../src/protocol/comparison';
 import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
@@ -14,22 +14,22 @@ const worthSaying = 0.002;
 
 /** What comes out, where the step goes, and what was asked for: of two plans. Of a measured run the step and the bubble. */
 export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
-  const { told } = answer;
+  const { reported } = answer;
   const names = badges(answer);
   const heads = [names.a, names.b];
-  if (told.kind !== 'plan') return [section(t('What comes out'), [...heads, t('Measured − predicted')], measuredRows(told))];
+  if (reported.kind !== 'plan') return [section(t('What comes out'), [...heads, t('Measured − predicted')], measuredRows(reported))];
   const apart = t('B − A');
   return [
-    section(t('What comes out'), [...heads, apart], outcomeRows(told)),
-    section(t('Where the step goes, on its busiest stage'), [...heads, apart], partRows(told), 'compared-parts'),
-    told.asked.length === 0
+    section(t('What comes out'), [...heads, apart], outcomeRows(reported)),
+    section(t('Where the step goes, on its busiest stage'), [...heads, apart], partRows(reported), 'compared-parts'),
+    reported.asked.length === 0
       ? h(
           'section',
           { class: 'compared-section' },
           h('h2', {}, t('Differences in the request')),
           h('p', { class: 'hint' }, t('None: both requests are the same.')),
         )
-      : section(t('Differences in the request'), heads, askedRows(told), 'compared-asked'),
+      : section(t('Differences in the request'), heads, askedRows(reported), 'compared-asked'),
   ];
 }
 
@@ -109,7 +109,7 @@ function askedRows({ asked }: PlanComparison): Row[] {
   });
 }
 
-function measuredRows(told: Exclude<ToldComparison, PlanComparison>): Row[] {
+function measuredRows(told: Exclude<ReportedComparison, PlanComparison>): Row[] {
   const row = (name: string, { predictedMs, measuredMs }: PredictedMeasured): Row => [
     name,
     column.duration(predictedMs),
@@ -139,12 +139,13 @@ function measuredRows(told: Exclude<ToldComparison, PlanComparison>): Row[] {
 
 /** Every stage on both sides; `onRow` looks at one. */
 export function stageTable(answer: ComparisonAnswer, marked: number | null, onRow: (stage: number) => void): TableContent | null {
-  const { told } = answer;
-  const of = told.kind === 'plan' ? planStages(told) : measuredStages(told);
+  const { reported } = answer;
+  const of = reported.kind === 'plan' ? planStages(reported) : measuredStages(reported);
   if (of.stages.length === 0) return null;
   const at = of.stages.indexOf(marked ?? -1);
   return {
-    caption: told.kind === 'plan' ? t('Busy time and peak memory of every stage') : t('Mean pass of every stage, predicted and measured'),
+    caption:
+      reported.kind === 'plan' ? t('Busy time and peak memory of every stage') : t('Mean pass of every stage, predicted and measured'),
     columns: of.columns,
     total: of.stages.length,
     rows: (page) => of.stages.slice(page.first, page.end).map((_, index) => of.cells(page.first + index)),
@@ -182,7 +183,7 @@ function planStages({ stages }: PlanComparison): StageRows {
   };
 }
 
-function measuredStages({ stages, straggler }: Exclude<ToldComparison, PlanComparison>): StageRows {
+function measuredStages({ stages, straggler }: Exclude<ReportedComparison, PlanComparison>): StageRows {
   const both = (times: PredictedMeasured | null): string[] =>
     times === null ? ['', ''] : [column.duration(times.predictedMs), column.duration(times.measuredMs)];
   return {
@@ -210,9 +211,9 @@ function measuredStages({ stages, straggler }: Exclude<ToldComparison, PlanCompa
 }
 
 /** From a pass to the one on a neighbouring stage that waits for it; null where a run does not tell. */
-export function transferTable({ told }: ComparisonAnswer): TableContent | null {
-  if (told.kind !== 'trace' || told.transfers.length === 0) return null;
-  const { transfers } = told;
+export function transferTable({ reported }: ComparisonAnswer): TableContent | null {
+  if (reported.kind !== 'trace' || reported.transfers.length === 0) return null;
+  const { transfers } = reported;
   return {
     caption: t('From the end of a pass to the one that waits for it, means'),
     columns: [{ title: t('Stages'), numeric: false }, numeric(t('Predicted')), numeric(t('Measured')), numeric(t('Waits'))],

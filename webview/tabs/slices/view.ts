@@ -3,7 +3,7 @@ import type { Candidate, Certificate } from '../../../src/core/planner/plan';
 import { fill, h, icon } from '../../base/dom';
 import { makePagedTable } from '../../base/paged-table';
 import { sentence } from '../../shared/sentence';
-import { isProved } from '../../shared/standing';
+import { isProved } from '../../shared/incumbent';
 import { t } from '../../base/strings';
 import { shownCandidate, type Store } from '../../base/store';
 import { place } from '../timeline/pane';

@@ -73,7 +73,7 @@ export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLaunche
 export function checkedNewLauncher(step: PlannedStep, format: NewFormat, read: LauncherReader): NewLauncher {
   const made = newLauncher(step.plan, format);
   const settings = settingsFor(step.plan, format);
-  requireAsPlanned(step, { launcher: read(made.fileName, made.text), format, settings: settings, gaps: made.gaps, before: null });
+  requireAsPlanned(step, { launcher: read(made.fileName, made.text), format, settings, gaps: made.gaps, before: null });
   return made;
 }
 
@@ -110,8 +110,8 @@ function narrowRecipe({ gemmPrecision }: LaunchSettings): string {
 
 function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
   const shardings: Readonly<Record<string, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };
-  const told = edits.filter(({ fact, value }) => fact !== 'precision' || value === plan.precision);
-  const given = settingsByPath(told, bridgeKeys, (fact, value) =>
+  const written = edits.filter(({ fact, value }) => fact !== 'precision' || value === plan.precision);
+  const given = settingsByPath(written, bridgeKeys, (fact, value) =>
     fact === 'precision'
       ? `${String(value)}${narrowRecipe(plan)}_mixed`
       : fact === 'zeroStage'

@@ -42,15 +42,15 @@ export interface Written {
  * @throws ExpectedError `export-unsound`, which names the first difference.
  */
 export function requireAsPlanned(step: PlannedStep, written: Written): void {
-  const { launcher, settings: settings, gaps } = written;
+  const { launcher, settings, gaps } = written;
   requireSound(written.before, launcher);
   if (gaps.some(({ what }) => what === otherModelWhat)) return;
   const unmet = settings.filter(({ isMet }) => !isMet(launcher.facts, launcher.text));
   const untold = unmet.find(({ what }) => !gaps.some((gap) => gap.what === what));
   if (untold !== undefined) throw unsound(launcher, `the plan says ${untold.what}, and the file does not`);
   const open = new Set(unmet.flatMap(saidBy));
-  const told = new Set<PlanSetting>((['schedule', ...settings.flatMap(saidBy)] as const).filter((said) => !open.has(said)));
-  requireSameStep(step, written, told);
+  const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(saidBy)] as const).filter((said) => !open.has(said)));
+  requireSameStep(step, written, carried);
 }
 
 /** How the remark begins that a file is of another model than the plan: nothing of the two can be compared then. */
@@ -71,16 +71,16 @@ function unsound({ place }: LauncherFile, difference: string, remedy = 'plan ano
   return new ExpectedError('export-unsound', `The file would not run as planned: ${difference}`, `${remedy}; nothing was written`, place);
 }
 
-function requireSameStep(step: PlannedStep, written: Written, told: ReadonlySet<PlanSetting>): void {
+function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlySet<PlanSetting>): void {
   const run = runOf(step.request, written.launcher);
   const [read, wanted] = [saidByFile(step, run, written.launcher), saidByStep(step)];
   for (const said of planSettings) {
-    if (!told.has(said) || JSON.stringify(read[said]) === JSON.stringify(wanted[said])) continue;
+    if (!carried.has(said) || JSON.stringify(read[said]) === JSON.stringify(wanted[said])) continue;
     throw unsound(written.launcher, `${words[said]} ${textOf(wanted[said])} in the plan and ${textOf(read[said])} in the file`);
   }
   const iterationMs = timeOf(
     step,
-    { ...wanted, ...Object.fromEntries([...told].map((said) => [said, read[said]])) },
+    { ...wanted, ...Object.fromEntries([...carried].map((said) => [said, read[said]])) },
     modelOf(written, run),
   );
   if (iterationMs === null || Math.abs(iterationMs - step.iterationMs) <= 1e-9 * step.iterationMs) return;

@@ -44,7 +44,7 @@ const deepseekV3: Family = {
     ...noBias,
   },
   always: llamaAlways,
-  unsaid: ['headDim'],
+  assumedFields: ['headDim'],
   extras: { ...latent, sharedExperts: 1, firstDenseLayers: 3 },
 };
 

@@ -83,7 +83,7 @@ export interface Family {
   };
   readonly always: Pick<WrittenModel, 'gatedMlp' | 'positions' | 'norm' | 'qkNorm'>;
   /** Fields whose default planning needs but neither the class's own documentation nor a config that omits them says. */
-  readonly unsaid?: readonly FamilyField[];
+  readonly assumedFields?: readonly FamilyField[];
   /** Present where `kind` is encoder-decoder. */
   readonly stacks?: FamilyStacks;
   readonly extras?: Readonly<Partial<Record<ExtraField, number>>>;

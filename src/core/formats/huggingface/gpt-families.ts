@@ -73,7 +73,7 @@ export const gptFamilies = {
   },
   gptj,
   codegen: { ...gptj, configClass: 'CodeGenConfig' },
-  gpt_bigcode: { ...gpt2, configClass: 'GPTBigCodeConfig', defaults: { ...gpt2.defaults, kvHeads: 1 }, unsaid: ['tiedEmbeddings'] },
+  gpt_bigcode: { ...gpt2, configClass: 'GPTBigCodeConfig', defaults: { ...gpt2.defaults, kvHeads: 1 }, assumedFields: ['tiedEmbeddings'] },
   gpt_neo: {
     configClass: 'GPTNeoConfig',
     keys: {
@@ -87,7 +87,7 @@ export const gptFamilies = {
     },
     defaults: { ...gpt2.defaults, layers: 24, hidden: 2048, heads: 16, maxPositions: 2048, qkvBias: false },
     always: gptAlways,
-    unsaid: ['tiedEmbeddings'],
+    assumedFields: ['tiedEmbeddings'],
     approximated: 'all layers with attention over the whole sequence, though every other one attends to a window',
   },
   falcon: {
@@ -117,7 +117,7 @@ export const gptFamilies = {
       ...noBias,
     },
     always: rotaryGptAlways,
-    unsaid: ['tiedEmbeddings'],
+    assumedFields: ['tiedEmbeddings'],
   },
   phi: {
     configClass: 'PhiConfig',
@@ -159,7 +159,7 @@ export const gptFamilies = {
     },
     always: gptAlways,
     traits: { unusedPositions: 2 },
-    unsaid: ['tiedEmbeddings'],
+    assumedFields: ['tiedEmbeddings'],
   },
   bloom: {
     configClass: 'BloomConfig',
@@ -183,7 +183,7 @@ export const gptFamilies = {
     },
     always: { ...gptAlways, positions: 'none' },
     traits: { embeddingNorm: true },
-    unsaid: ['tiedEmbeddings'],
+    assumedFields: ['tiedEmbeddings'],
   },
   mpt: {
     configClass: 'MptConfig',
@@ -208,7 +208,7 @@ export const gptFamilies = {
     },
     always: gptAlways,
     traits: { normParameters: 1 },
-    unsaid: ['tiedEmbeddings'],
+    assumedFields: ['tiedEmbeddings'],
   },
   starcoder2: {
     configClass: 'Starcoder2Config',
@@ -226,7 +226,7 @@ export const gptFamilies = {
       ...allBias,
     },
     always: rotaryGptAlways,
-    unsaid: ['tiedEmbeddings'],
+    assumedFields: ['tiedEmbeddings'],
     window: { when: 'always', tokens: null },
   },
   nemotron: {

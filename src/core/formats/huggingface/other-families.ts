@@ -16,7 +16,7 @@ const bert: Family = {
     ...allBias,
   },
   always: gptAlways,
-  unsaid: ['tiedEmbeddings'],
+  assumedFields: ['tiedEmbeddings'],
 };
 
 const roberta: Family = { ...bert, configClass: 'RobertaConfig', defaults: { ...bert.defaults, vocab: 50265 } };
@@ -73,7 +73,7 @@ const bart: Family = {
     ...allBias,
   },
   always: gptAlways,
-  unsaid: ['tiedEmbeddings'],
+  assumedFields: ['tiedEmbeddings'],
   traits: { unusedPositions: 2, embeddingNorm: true },
   stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: false },
 };
@@ -126,7 +126,7 @@ export const otherFamilies = {
       qkvBias: ['qkv_bias'],
     },
     defaults: { ...bert.defaults, vocab: 0, maxPositions: null, tiedEmbeddings: false },
-    unsaid: ['tiedEmbeddings', 'vocab'],
+    assumedFields: ['tiedEmbeddings', 'vocab'],
   },
   t5,
   mt5: {

@@ -37,8 +37,8 @@ export function readFacts(source: Source, model: LocatedFields<WrittenModel>, st
 }
 
 /** Fields of a model whose value planning takes from outside the config and its class. */
-export function unsaidOf({ family }: Source, model: LocatedFields<WrittenModel>): readonly (FactName & keyof WrittenModel)[] {
-  return (family.unsaid ?? []).filter(
+export function assumedFieldsOf({ family }: Source, model: LocatedFields<WrittenModel>): readonly (FactName & keyof WrittenModel)[] {
+  return (family.assumedFields ?? []).filter(
     (field): field is typeof field & FactName =>
       model[field].source.kind === 'default' && (modelFacts as readonly string[]).includes(field),
   );
@@ -49,11 +49,11 @@ function factOf<T>({ value, source }: Located<T>): Fact<T> {
 }
 
 function modelOf(source: Source, model: LocatedFields<WrittenModel>): Found {
-  const unsaid = unsaidOf(source, model);
+  const assumedFields = assumedFieldsOf(source, model);
   return Object.fromEntries(
     modelFacts.flatMap((name) => {
       const field: Located<unknown> = model[name];
-      return field.value === null || unsaid.includes(name) ? [] : [[name, field]];
+      return field.value === null || assumedFields.includes(name) ? [] : [[name, field]];
     }),
   );
 }

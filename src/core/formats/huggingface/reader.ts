@@ -3,7 +3,7 @@ import { completeFamily } from '../families';
 import type { Facts, LauncherFile } from '../facts';
 import { readEncoder } from './encoder';
 import { findModel } from './find-model';
-import { readFacts, unsaidOf } from './read-facts';
+import { readFacts, assumedFieldsOf } from './read-facts';
 import { remarksOn, unplannedOf } from './remarks';
 import { familyTraits, readSizes } from './sizes';
 import { readState } from './ssm';
@@ -43,7 +43,7 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
       state === null ? null : { state: state.state, isSingleSublayer: found.family.state?.isSingleSublayer === true },
     ),
     facts,
-    unsaid: unsaidOf(found, model),
+    assumedFields: assumedFieldsOf(found, model),
     ...(unplanned === null ? {} : { unplanned }),
     ...(encoder === null ? {} : { encoder }),
     remarks,
@@ -51,12 +51,12 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
 }
 
 /** What it says of the model alone. */
-export function describedBy({ model, traits, facts, unsaid, unplanned, encoder }: HuggingFaceModel): RunModel {
+export function describedBy({ model, traits, facts, assumedFields, unplanned, encoder }: HuggingFaceModel): RunModel {
   return {
     model,
     traits,
     facts,
-    ...(unsaid === undefined ? {} : { unsaid }),
+    ...(assumedFields === undefined ? {} : { assumedFields }),
     ...(unplanned === undefined ? {} : { unplanned }),
     ...(encoder === undefined ? {} : { encoder }),
   };

@@ -32,7 +32,7 @@ const mamba: Family = {
   keys: bareKeys,
   defaults: { ...attentionFree, layers: 32, hidden: 768, vocab: 50280, ...tied },
   always: { ...unpositioned, gatedMlp: false },
-  unsaid: ['heads', 'kvHeads', 'headDim', 'ffn'],
+  assumedFields: ['heads', 'kvHeads', 'headDim', 'ffn'],
   state: { ...mambaState, isSingleSublayer: true },
 };
 

@@ -5,7 +5,7 @@ import { slicedSpecs } from '../../../../src/core/planner/sliced';
 import { slicingCost } from '../../../../src/core/planner/slicing-cost';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { latencyOf } from '../../../../src/core/slicing/problem';
-import { solveSlicing, type StandingTimes } from '../../../../src/core/slicing/solve';
+import { solveSlicing, type IncumbentTimes } from '../../../../src/core/slicing/solve';
 import { gpt, llama3, request } from '../../../golden/requests';
 
 function long(sequenceLength: number, unit: number, globalBatch: number, layers = 8): PlanRequest {
@@ -20,8 +20,8 @@ function long(sequenceLength: number, unit: number, globalBatch: number, layers 
   return { ...wanted, slicing: { ...wanted.slicing, unit } };
 }
 
-function solved(wanted: PlanRequest, onStanding?: (standing: StandingTimes) => void) {
-  const [spec] = slicedSpecs(wanted, pipelineOf(wanted), wanted.training.globalBatch, { onStanding });
+function solved(wanted: PlanRequest, onIncumbent?: (incumbent: IncumbentTimes) => void) {
+  const [spec] = slicedSpecs(wanted, pipelineOf(wanted), wanted.training.globalBatch, { onIncumbent });
   assert.ok(spec?.certificate);
   return { scheme: spec.scheme, certificate: spec.certificate };
 }
@@ -116,10 +116,10 @@ describe('slices of a plan', () => {
   });
 
   it('say how good they are while they are solved for', () => {
-    const standings: StandingTimes[] = [];
-    const { certificate } = solved(long(32768, 64, 1), (standing) => standings.push(standing));
-    assert.ok(standings.length > 1);
-    for (const { latencyMs, lowerBoundMs } of standings) {
+    const incumbents: IncumbentTimes[] = [];
+    const { certificate } = solved(long(32768, 64, 1), (incumbent) => incumbents.push(incumbent));
+    assert.ok(incumbents.length > 1);
+    for (const { latencyMs, lowerBoundMs } of incumbents) {
       assert.ok(lowerBoundMs <= certificate.optimumMs * (1 + 1e-9));
       assert.ok(latencyMs >= certificate.optimumMs * (1 - 1e-9));
     }

@@ -3,7 +3,7 @@ import { CancelledError } from '../../../../src/core/errors';
 import { uniformLengths } from '../../../../src/core/slicing/baselines';
 import { bruteForce } from '../../../property/brute-force';
 import { latencyOf, type SlicingProblem } from '../../../../src/core/slicing/problem';
-import { solveSlicing, type Standing } from '../../../../src/core/slicing/solve';
+import { solveSlicing, type Incumbent } from '../../../../src/core/slicing/solve';
 
 /** Flat up to 256 tokens, then linear, with a little attention: the shape of TeraPipe's Fig. 3. */
 const kneeCost: SlicingProblem['cost'] = (batch, tokens, context) =>
@@ -141,16 +141,16 @@ describe('solveSlicing', () => {
   });
 
   it('streams the best so far with a bound that closes', () => {
-    const standings: Standing[] = [];
+    const incumbents: Incumbent[] = [];
     const problem: SlicingProblem = { batch: 2, tokens: 2048, unit: 8, stages: 48, cost: kneeCost };
-    const { latencyMs } = solveSlicing(problem, { onStanding: (standing) => standings.push(standing) });
-    assert.ok(standings.length > 3);
-    for (const standing of standings) {
-      assert.ok(standing.lowerBoundMs <= latencyMs * (1 + 1e-9) && latencyMs <= standing.latencyMs * (1 + 1e-9));
-      const simulatedMs = latencyOf(standing.scheme, problem.stages, kneeCost).latencyMs;
-      assert.ok(Math.abs(standing.latencyMs - simulatedMs) <= 1e-9 * simulatedMs);
+    const { latencyMs } = solveSlicing(problem, { onIncumbent: (incumbent) => incumbents.push(incumbent) });
+    assert.ok(incumbents.length > 3);
+    for (const incumbent of incumbents) {
+      assert.ok(incumbent.lowerBoundMs <= latencyMs * (1 + 1e-9) && latencyMs <= incumbent.latencyMs * (1 + 1e-9));
+      const simulatedMs = latencyOf(incumbent.scheme, problem.stages, kneeCost).latencyMs;
+      assert.ok(Math.abs(incumbent.latencyMs - simulatedMs) <= 1e-9 * simulatedMs);
     }
-    const gaps = standings.map((standing) => standing.latencyMs - standing.lowerBoundMs);
+    const gaps = incumbents.map((incumbent) => incumbent.latencyMs - incumbent.lowerBoundMs);
     assert.ok((gaps.at(-1) ?? NaN) <= 1e-9 * latencyMs && (gaps[0] ?? NaN) > 0);
   });
 

@@ -70,7 +70,7 @@ function comparedHost(): ComparedHost {
       if (best.current === null) return Promise.reject(new ExpectedError('no-fit', 'Nothing fits', 'use more GPUs'));
       return Promise.resolve(best.current);
     },
-    bestStanding: () => (best.current === null ? null : { answer: best.current.answer, staleEdits: best.staleEdits }),
+    bestAnswer: () => (best.current === null ? null : { answer: best.current.answer, staleEdits: best.staleEdits }),
     onDidChangeBest: (listener) => {
       tellBest = listener;
       return { dispose: () => undefined };
@@ -193,7 +193,7 @@ describe('comparisons', () => {
     assert.deepEqual(comparisons.stateOf(own)?.running, { fraction: 0.5 });
     await reading.finish();
     const { answer } = comparisons.stateOf(own)!;
-    assert.deepEqual([answer?.told.kind, answer?.a.role, answer?.b.role, answer?.b.lengthMs], ['times', 'config', 'measured', 5]);
+    assert.deepEqual([answer?.reported.kind, answer?.a.role, answer?.b.role, answer?.b.lengthMs], ['times', 'config', 'measured', 5]);
     const again = comparisons.again(own);
     const second = await nth(started, 1);
     comparisons.cancel(own);

@@ -61,19 +61,19 @@ describe('plan sessions', () => {
   });
 
   it('tell the best so far while planning, and no longer', async () => {
-    const { sessions, finish, requests, standings, files } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
-    const standing = { latencyMs: 3, lowerBoundMs: 2 };
+    const { sessions, finish, requests, incumbents, files } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const incumbent = { latencyMs: 3, lowerBoundMs: 2 };
     const planned = sessions.ensure(run, 'terapipe');
     while (requests.length < 1) await nextTurn();
-    standings[0]?.(standing);
-    assert.deepEqual(sessions.get(run)?.standing, standing);
+    incumbents[0]?.(incumbent);
+    assert.deepEqual(sessions.get(run)?.incumbent, incumbent);
     await finish();
-    assert.equal((await planned).standing, null);
+    assert.equal((await planned).incumbent, null);
     files.set(run, smallRun({ training: { sequenceLength: 128, globalBatch: 4 } }));
     sessions.changed(run);
     while (requests.length < 2) await nextTurn();
-    standings[0]?.(standing);
-    assert.equal(sessions.get(run)?.standing, null);
+    incumbents[0]?.(incumbent);
+    assert.equal(sessions.get(run)?.incumbent, null);
     await finish();
   });
 
