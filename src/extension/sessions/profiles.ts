@@ -49,28 +49,10 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
   const errors = new Map<string, ExpectedError>();
   let running: Running | null = null;
 
-  function folderOf(config: string): string {
-    const uri = vscode.Uri.parse(config);
-    if (uri.scheme !== 'file')
-      throw new ExpectedError(
-        'profile-not-local',
-        'Profiles need a config on the disk of this machine',
-        'open the folder itself, or profile on a terminal',
-      );
-    return profilesFolder(uri.fsPath, vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath);
-  }
-
-  async function readAll(config: string): Promise<readonly NamedProfile[]> {
-    if (vscode.Uri.parse(config).scheme !== 'file') return [];
-    const { found, broken } = await readProfiles(folderOf(config));
-    for (const { code, message, place } of broken) log.warn(`${place?.file ?? 'profile'}: ${code}: ${message}`);
-    return found.map(({ file, profile }) => ({ file: vscode.Uri.file(file).toString(), profile }));
-  }
-
   function found(config: string): Promise<readonly NamedProfile[]> {
     let reading = read.get(config);
     if (reading === undefined) {
-      reading = readAll(config).then((profiles) => {
+      reading = readAll(config, log).then((profiles) => {
         // An older, slower reading must not undo a newer one.
         if (read.get(config) !== reading) return profiles;
         known.set(config, profiles);
@@ -154,23 +136,50 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
       const profiles = known.get(config);
       if (profiles === undefined) return null;
       const request = sessions().get(config)?.plan?.request ?? null;
-      const error = errors.get(config);
       const progress = running?.config === config ? running.progress : null;
-      return {
-        known: [...profiles]
-          .sort((a, b) => b.profile.measuredAt.localeCompare(a.profile.measuredAt))
-          .map(({ file, profile }) => ({
-            file,
-            profile,
-            name: displayPath(file),
-            refusal: request === null ? null : profileMismatch(profile, request),
-          })),
-        used: request?.profile?.file ?? null,
-        running: progress,
-        error:
-          error === undefined ? null : { code: error.code, message: error.message, remedy: error.remedy, place: null, placeText: null },
-      };
+      return profileState(profiles, request, progress, errors.get(config));
     },
+  };
+}
+
+/** @throws ExpectedError `profile-not-local` */
+function folderOf(config: string): string {
+  const uri = vscode.Uri.parse(config);
+  if (uri.scheme !== 'file')
+    throw new ExpectedError(
+      'profile-not-local',
+      'Profiles need a config on the disk of this machine',
+      'open the folder itself, or profile on a terminal',
+    );
+  return profilesFolder(uri.fsPath, vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath);
+}
+
+async function readAll(config: string, log: vscode.LogOutputChannel): Promise<readonly NamedProfile[]> {
+  if (vscode.Uri.parse(config).scheme !== 'file') return [];
+  const { found, broken } = await readProfiles(folderOf(config));
+  for (const { code, message, place } of broken) log.warn(`${place?.file ?? 'profile'}: ${code}: ${message}`);
+  return found.map(({ file, profile }) => ({ file: vscode.Uri.file(file).toString(), profile }));
+}
+
+/** The newest profile first, each with why it is not used for the request. */
+function profileState(
+  profiles: readonly NamedProfile[],
+  request: PlanRequest | null,
+  running: MeasureProgress | null,
+  error: ExpectedError | undefined,
+): ProfileState {
+  return {
+    known: [...profiles]
+      .sort((a, b) => b.profile.measuredAt.localeCompare(a.profile.measuredAt))
+      .map(({ file, profile }) => ({
+        file,
+        profile,
+        name: displayPath(file),
+        refusal: request === null ? null : profileMismatch(profile, request),
+      })),
+    used: request?.profile?.file ?? null,
+    running,
+    error: error === undefined ? null : { code: error.code, message: error.message, remedy: error.remedy, place: null, placeText: null },
   };
 }
 

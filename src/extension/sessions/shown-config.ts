@@ -52,33 +52,8 @@ export function createShownConfig(
     return shown !== null && (sessions.get(shown)?.plan ?? null) !== null;
   }
 
-  async function configOf(uri: vscode.Uri): Promise<string | null> {
-    const config = await lookAt(uri);
-    const known = configFormatOf(sessions.get(uri.toString()));
-    const format = config?.format ?? known ?? (nameOf(uri) === planFile ? 'terapipe' : null);
-    if (format === null) return null;
-    const owner = format === 'huggingface' ? await ownerOf(uri) : null;
-    if (owner !== null) return owner;
-    void sessions.ensure(uri.toString(), format).catch(onError);
-    return uri.toString();
-  }
-
-  async function scheduleOf(uri: vscode.Uri): Promise<string | null> {
-    const file = uri.toString();
-    if (sessions.get(file)?.format !== 'pytorch-schedule' && !(await isScheduleFile(uri))) return null;
-    void sessions.ensure(file, 'pytorch-schedule').catch(onError);
-    return file;
-  }
-
-  /** The `terapipe.json` in the same folder, when it draws from the file. */
-  async function ownerOf(uri: vscode.Uri): Promise<string | null> {
-    const beside = vscode.Uri.joinPath(uri, '..', planFile);
-    const config = await lookAt(beside);
-    if (config === null) return null;
-    void sessions.ensure(config.file, config.format).catch(onError);
-    await whenRead(sessions, config.file);
-    return sessions.reads(config.file).has(uri.toString()) ? config.file : null;
-  }
+  const configOf = (uri: vscode.Uri): Promise<string | null> => configAt(uri, sessions, onError);
+  const scheduleOf = (uri: vscode.Uri): Promise<string | null> => scheduleAt(uri, sessions, onError);
 
   async function follow(editor: vscode.TextEditor | undefined): Promise<void> {
     turn += 1;
@@ -99,15 +74,9 @@ export function createShownConfig(
     if (shown !== null) return;
     const last = state.get<unknown>(memory);
     const remembered = typeof last === 'string' ? await configOf(vscode.Uri.parse(last)).catch(() => null) : null;
-    const first = remembered ?? (await firstFound()) ?? null;
+    const first = remembered ?? (await firstFound(log)) ?? null;
     const file = first === null ? null : await configOf(vscode.Uri.parse(first));
     if (file !== null && context.get('terapipe.isConfig') !== true) show(file);
-  }
-
-  /** A launcher may have nothing to plan: other configs come first. */
-  async function firstFound(): Promise<string | undefined> {
-    const found = await findConfigs(log);
-    return (found.find(({ format }) => !isLauncher(format)) ?? found[0])?.file;
   }
 
   /** A document that becomes a config while it is typed or pasted. */
@@ -162,6 +131,42 @@ function isCandidate(uri: vscode.Uri): boolean {
 /** Format of a session's config; null when it is of a schedule, or there is none. */
 export function configFormatOf(state: SessionState | undefined): ConfigFormat | null {
   return state === undefined || state.format === 'pytorch-schedule' ? null : state.format;
+}
+
+/** The config whose run the file at `uri` belongs to, its session started; null when it is no config. */
+async function configAt(uri: vscode.Uri, sessions: PlanSessions, onError: (error: unknown) => void): Promise<string | null> {
+  const config = await lookAt(uri);
+  const known = configFormatOf(sessions.get(uri.toString()));
+  const format = config?.format ?? known ?? (nameOf(uri) === planFile ? 'terapipe' : null);
+  if (format === null) return null;
+  const planBeside = format === 'huggingface' ? await planThatNames(uri, sessions, onError) : null;
+  if (planBeside !== null) return planBeside;
+  void sessions.ensure(uri.toString(), format).catch(onError);
+  return uri.toString();
+}
+
+/** The file at `uri` as a schedule in PyTorch's CSV, its session started; null when it is none. */
+async function scheduleAt(uri: vscode.Uri, sessions: PlanSessions, onError: (error: unknown) => void): Promise<string | null> {
+  const file = uri.toString();
+  if (sessions.get(file)?.format !== 'pytorch-schedule' && !(await isScheduleFile(uri))) return null;
+  void sessions.ensure(file, 'pytorch-schedule').catch(onError);
+  return file;
+}
+
+/** The `terapipe.json` in the same folder, when it names the file. */
+async function planThatNames(uri: vscode.Uri, sessions: PlanSessions, onError: (error: unknown) => void): Promise<string | null> {
+  const beside = vscode.Uri.joinPath(uri, '..', planFile);
+  const config = await lookAt(beside);
+  if (config === null) return null;
+  void sessions.ensure(config.file, config.format).catch(onError);
+  await whenRead(sessions, config.file);
+  return sessions.reads(config.file).has(uri.toString()) ? config.file : null;
+}
+
+/** The first config of the workspace. A launcher may have nothing to plan: other configs come first. */
+async function firstFound(log: vscode.LogOutputChannel): Promise<string | undefined> {
+  const found = await findConfigs(log);
+  return (found.find(({ format }) => !isLauncher(format)) ?? found[0])?.file;
 }
 
 /** Resolves once the session's files were read, well or not; planning goes on. */
