@@ -10,7 +10,7 @@ import { bestFirst, keptSizes, planningAnyway, scheduleKey, sizesKey } from '../
 import { familiesOf } from '../../src/core/layout-search/space';
 import { searchKeys, type SearchKey, type SearchProblem } from '../../src/core/layout-search/search-problem';
 import { workFor } from '../../src/core/schedules/zero-bubble/plan';
-import { runsStacks } from '../../src/core/planner/stack-rules';
+import { runsStacks } from '../../src/core/planner/refusals';
 import { namedSchedules } from '../../src/core/spec/schedule-names';
 import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
 import { modelOf, whisper } from '../unit/core/planner/stacks';

@@ -90,7 +90,7 @@ function leastStageBytes({ model }: PlanRequest, family: Family, known: Known): 
   let [meanAlways, meanSaved, stage] = [0, 0, Infinity];
   known.kinds.forEach(({ layers, none, one, all, more }, kind) => {
     const last = known.staticBytes(family, more) - known.staticBytes(family, all);
-    // layers recomputed groupSize share the input that they keep
+    // layers recomputed together share the input that they keep
     const kept = (known.savedBytes(family, one) - known.savedBytes(family, none)) / (family.training.recomputeGroup ?? 1);
     stage = Math.min(stage, known.staticBytes(family, one) - last);
     meanAlways += (layers / model.layers) * last;

@@ -46,7 +46,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
   const pipeline = (point: SearchPoint): Pipeline =>
     pipelineFrom({
       inputs: inputsOf(request, point),
-      chunkContents: shapesOf(known, point).stages,
+      stageContents: shapesOf(known, point).stages,
       stageLayers: point.stageLayers,
       costOf: (_, contents, share) => known.cost(point, known.same(contents), isTable ? share : 1),
       measured: isTable,

@@ -3,7 +3,7 @@ import { defaultUnit, type PlanRequest } from '../spec/request';
 import { namedSchedules, plannedSchedules, type ScheduleName } from '../spec/schedule-names';
 import { maximumPlannedOperations } from '../planner/candidates';
 import { fewestLayers, kindFor, runsVirtualStages, type NamedKind } from '../partition/scheduling';
-import { runsStacks } from '../planner/stack-rules';
+import { runsStacks } from '../planner/refusals';
 import { canCut, fixedCut } from './cuts';
 import type { Sizes } from './sizes';
 import type { SearchProblem } from './search-problem';

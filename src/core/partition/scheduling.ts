@@ -54,7 +54,7 @@ export interface Chunks {
   readonly stageOfChunk: Uint32Array;
   /** Of each chunk, in the order of the model. */
   readonly chunkContents: readonly StageContents[];
-  /** Of each stage: all its chunks groupSize. */
+  /** Of each stage: all its chunks together. */
   readonly stageContents: readonly StageContents[];
 }
 

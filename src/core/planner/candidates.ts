@@ -8,23 +8,36 @@ import type { CandidateSpec } from './predict';
 import type { PlanRequest } from '../spec/request';
 import { kindFor, operationCount, runsVirtualStages } from '../partition/scheduling';
 import { slicedSpecs, type SlicingListener } from './sliced';
-import { runsStacks } from './stack-rules';
+import { maximumOperations, maximumUnits, runsStacks } from './refusals';
 
-/** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
-export const maximumOperations = 7_000_000;
-/** The same of more pieces (micro-batches, or slices of them): each is an object in every candidate, so that two million on two stages took 2 GB where seven million operations of few pieces take less than one. */
-export const maximumUnits = 100_000;
 /** Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual ones. */
 const maximumOtherOperations = 100_000;
 /** The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as simulating. */
 export const maximumPlannedOperations = 1_000;
+
+/** The ways to run a request that are predicted, and the schedules that were left out because they take too long to plan or simulate. */
+export interface CandidateSpecs {
+  readonly specs: readonly CandidateSpec[];
+  readonly skipped: readonly ScheduleName[];
+}
+
+/**
+ * The usual ways to run a request (`usualSpecs`), and every other schedule of the registry.
+ *
+ * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
+ */
+export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpecs {
+  const usual = usualSpecs(request, pipeline, listener);
+  const { specs, skipped } = otherSpecs(request, usual);
+  return { specs: [...usual, ...specs], skipped };
+}
 
 /**
  * The usual ways to run a request: slices as given, TeraPipe's three, 1F1B (interleaved over virtual stages) and GPipe, as far as they fit the layout and the most operations.
  *
  * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
  */
-export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpec[] {
+function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpec[] {
   const { training, layout, slicing } = request;
   const batch = training.globalBatch / layout.data;
   const { sequenceLength } = training;
@@ -71,18 +84,12 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
     );
 }
 
-/** Schedules beyond the usual, and those that were left out because they take too long to plan or simulate. */
-export interface OtherSpecs {
-  readonly specs: readonly CandidateSpec[];
-  readonly skipped: readonly ScheduleName[];
-}
-
 /**
  * Every other schedule of the registry: of whole micro-batches, and Seq1F1B of the slices given or solved for. Those that are asked for are there whatever they cost.
  *
- * @param usual what `candidateSpecs` made.
+ * @param usual what `usualSpecs` made.
  */
-export function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, usual: readonly CandidateSpec[]): OtherSpecs {
+function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, usual: readonly CandidateSpec[]): CandidateSpecs {
   const solved = usual.find(({ id }) => id === 'given' || id === 'terapipe')?.scheme ?? null;
   const sliced = slicing.scheme ?? solved;
   const microBatches = usual.find(({ id }) => id === '1f1b')?.scheme ?? null;

@@ -26,58 +26,53 @@ export interface PipelineChunks extends Chunks {
   readonly costs: readonly SliceCost[];
 }
 
-/** The stages of a request: what every candidate of it shares. */
-export interface Pipeline {
-  readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
-  readonly stages: readonly Stage[];
-  /** The inputs of `stages` that differ: one for each kind of node. */
-  readonly nodeKinds: readonly CostInputs[];
-  readonly gpuMemory: GpuMemory;
-  /** Times come from a table that already holds the transfers. */
-  readonly measured: boolean;
-  /** Worked out once for a schedule. @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks. */
-  readonly chunksOf: (schedule: ScheduleName) => PipelineChunks;
-}
-
 /** What a pipeline is made of. */
 export interface PipelineParts {
-  readonly inputs: Pipeline['inputs'];
-  /** What each stage holds. */
-  readonly chunkContents: readonly StageContents[];
+  readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
+  /** Of each stage. */
+  readonly stageContents: readonly StageContents[];
   /** Layers of each stage, or of each chunk, where they are decided; null: as equal as the schedule's chunks allow. */
   readonly stageLayers: readonly number[] | null;
   /** The cost of a part of a stage; parts of one shape share a function. `share` is how many times the layers of a stage on average it has. */
   readonly costOf: (inputs: CostInputs, contents: StageContents, share: number) => SliceCost;
+  /** Times come from a table that already holds the transfers. */
   readonly measured: boolean;
 }
 
+/** The stages of a request: what every candidate of it shares. */
+export interface Pipeline extends Omit<PipelineParts, 'stageContents'> {
+  readonly stages: readonly Stage[];
+  /** The inputs of `stages` that differ: one for each kind of node. */
+  readonly nodeKinds: readonly CostInputs[];
+  readonly gpuMemory: GpuMemory;
+  /** What `chunksOn` made, by schedule. */
+  readonly chunks: Map<ScheduleName, PipelineChunks>;
+}
+
 /** The pipeline of some parts. */
-export function pipelineFrom({ inputs, chunkContents, stageLayers, costOf, measured }: PipelineParts): Pipeline {
-  const { cluster, layout } = inputs;
+export function pipelineFrom({ stageContents, ...parts }: PipelineParts): Pipeline {
+  const { inputs, costOf } = parts;
   const stageInputs = stageInputsOf(inputs);
-  const costOn = (stage: number, contents: StageContents): SliceCost =>
-    costOf(stageInputs[stage] ?? inputs, contents, shareOf(inputs, contents));
-  const known = new Map<ScheduleName, PipelineChunks>();
-  return {
-    inputs,
-    stages: chunkContents.map((contents, stage) => ({
-      inputs: stageInputs[stage] ?? inputs,
-      contents,
-      cost: costOn(stage, contents),
-    })),
-    nodeKinds: [...new Set(stageInputs)],
-    gpuMemory: gpuMemoryOf(cluster, layout),
-    measured,
-    chunksOf: (schedule) => {
-      let made = known.get(schedule);
-      if (made === undefined) {
-        const chunks = chunksOf(inputs, kindFor(schedule, layout), stageLayers);
-        made = { ...chunks, costs: chunks.chunkContents.map((contents, chunk) => costOn(chunks.stageOfChunk[chunk] ?? 0, contents)) };
-        known.set(schedule, made);
-      }
-      return made;
-    },
-  };
+  const stages = stageContents.map((contents, stage): Stage => {
+    const own = stageInputs[stage] ?? inputs;
+    return { inputs: own, contents, cost: costOf(own, contents, shareOf(inputs, contents)) };
+  });
+  const gpuMemory = gpuMemoryOf(inputs.cluster, inputs.layout);
+  return { ...parts, stages, nodeKinds: [...new Set(stageInputs)], gpuMemory, chunks: new Map() };
+}
+
+/** The layers as the chunks of a schedule hold them, worked out once. @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks. */
+export function chunksOn({ inputs, stages, stageLayers, costOf, chunks: known }: Pipeline, schedule: ScheduleName): PipelineChunks {
+  const found = known.get(schedule);
+  if (found !== undefined) return found;
+  const chunks = chunksOf(inputs, kindFor(schedule, inputs.layout), stageLayers);
+  const costs = chunks.chunkContents.map((contents, chunk) => {
+    const own = stages[chunks.stageOfChunk[chunk] ?? 0]?.inputs ?? inputs;
+    return costOf(own, contents, shareOf(inputs, contents));
+  });
+  const made = { ...chunks, costs };
+  known.set(schedule, made);
+  return made;
 }
 
 /** The stages of a request with their costs. */
@@ -85,7 +80,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const { model, training, layout, cluster, constants, costTable } = request;
   const inputs = { model, training, layout, cluster, constants };
   const stageLayers = layout.stageLayers ?? null;
-  const chunkContents =
+  const stageContents =
     stageLayers === null
       ? cutContents(usualCut(model, training, layout.pipeline), model)
       : chunksOf(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers).stageContents;
@@ -98,7 +93,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
     if (cost === undefined) ofKind.set(key, (cost = partCosts(request, own)(contents, share)));
     return cost;
   };
-  return pipelineFrom({ inputs, chunkContents, stageLayers, costOf, measured: costTable !== null });
+  return pipelineFrom({ inputs, stageContents, stageLayers, costOf, measured: costTable !== null });
 }
 
 /**

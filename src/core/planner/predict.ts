@@ -1,7 +1,7 @@
 import { gradientExchange, optimizerTime, type BesideExchange } from '../time-model/stage-time';
 import { linearPeak } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
-import { throwIfCancelled, type CancelSignal } from '../errors';
+import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { countMemory } from '../memory-model/count';
 import { fitsMemory } from '../memory-model/verdict';
 import type { StageContents } from '../memory-model/layer-tensors';
@@ -14,8 +14,9 @@ import { simulate, wholeBackward } from '../schedules/simulate/simulate';
 import type { Durations, Transfers } from '../schedules/simulate/transfers';
 import type { Scheme } from '../spec/scheme';
 import type { Candidate, CandidateId, Certificate } from './plan';
-import { orderOf } from '../partition/scheduling';
-import type { Pipeline, PipelineChunks, Stage } from './pipeline';
+import { kindFor, operationCount, orderOf, unitCount } from '../partition/scheduling';
+import { maximumOperations, maximumUnits } from './refusals';
+import { chunksOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../spec/request';
 import { slowestSendMs, transfersOf } from './transfers';
 
@@ -48,6 +49,38 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec, signal?: Cancel
   };
 }
 
+/** A way to run the step, and what it takes: the error where its schedule cannot run, null where it has too many operations. */
+export interface Outcome {
+  readonly spec: CandidateSpec;
+  readonly outcome: Candidate | ExpectedError | null;
+}
+
+/** Predicts all of several candidates. @throws CancelledError. */
+export function predictAll(
+  pipeline: Pipeline,
+  specs: readonly CandidateSpec[],
+  { signal, onProgress }: { readonly signal?: CancelSignal | undefined; readonly onProgress?: (fraction: number) => void },
+): readonly Outcome[] {
+  return specs.map((spec, index) => {
+    throwIfCancelled(signal);
+    const outcome = outcomeOf(pipeline, spec, signal);
+    onProgress?.((index + 1) / specs.length);
+    return { spec, outcome };
+  });
+}
+
+function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Outcome['outcome'] {
+  const { layout } = pipeline.inputs;
+  if (unitCount(spec.scheme) > maximumUnits) return null;
+  if (operationCount(kindFor(spec.schedule, layout), layout, spec.scheme) > maximumOperations) return null;
+  try {
+    return predict(pipeline, spec, signal);
+  } catch (error) {
+    if (error instanceof ExpectedError && error.code === 'schedule-unmet') return error;
+    throw error;
+  }
+}
+
 /** The numbers of `predict` alone, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
 export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Measured {
   return simulated(pipeline, spec, signal).measured;
@@ -61,7 +94,7 @@ interface Simulated {
 }
 
 function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Simulated {
-  const chunks = pipeline.chunksOf(spec.schedule);
+  const chunks = chunksOn(pipeline, spec.schedule);
   const { kind, chunkContents } = chunks;
   const timesOf = (first: WorkUnit): PassTimes => passTimes(pipeline, chunks, first);
   const schedule = orderOf(chunks, spec.scheme, pipeline.gpuMemory, { signal, timesOf });
@@ -132,7 +165,7 @@ function besideExchange({ stages, stageOfChunk, kind, chunk, startMs, endMs, mak
   });
 }
 
-/** Peak of all GPUs groupSize, FLOP per second. */
+/** Peak of all GPUs together, FLOP per second. */
 function peakFlopsOf({ inputs, stages, nodeKinds }: Pipeline): number {
   const { tensor, data, context } = inputs.layout;
   return nodeKinds.reduce((sum, own) => {
@@ -169,7 +202,7 @@ function durationsOf({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]
   return { forwardMs, backwardInputMs, backwardWeightMs };
 }
 
-/** What planners plan with: the first unit's times, on each stage all its chunks groupSize. */
+/** What planners plan with: the first unit's times, on each stage all its chunks together. */
 function passTimes(pipeline: Pipeline, chunks: PipelineChunks, first: WorkUnit): PassTimes {
   const durations = durationsOf(chunks, [first]);
   const sumOf = (ms: Float64Array): Float64Array => {

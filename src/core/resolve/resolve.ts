@@ -35,7 +35,7 @@ import {
 } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
 import { mixedLayout } from '../partition/mixed-layout';
-import { requireStacks, requireStacksOf } from '../planner/stack-rules';
+import { requireStacks, requireStacksOf } from '../planner/refusals';
 
 /**
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by the first that fits memory.

@@ -1,11 +1,78 @@
+import { plural, formatCount } from '../format';
+import { kindFor, runsVirtualStages } from '../partition/scheduling';
+import { requireCut } from '../partition/stages';
+import { askedSchedule } from './choose';
 import { scheduleKind } from '../schedules/registry';
 import type { Run } from '../formats/run';
 import { ExpectedError } from '../errors';
-import { formatCount } from '../format';
 import type { Located, Place } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
+
+/** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
+export const maximumOperations = 7_000_000;
+/** The same of more pieces (micro-batches, or slices of them): each is an object in every candidate, so that two million on two stages took 2 GB where seven million operations of few pieces take less than one. */
+export const maximumUnits = 100_000;
+
+/**
+ * Refuses a request that no schedule can run, before anything is made for it.
+ * @throws ExpectedError `plan-encoder-decoder`, `plan-virtual-stages`, `plan-stage-layers`, `plan-more-stages-than-layers`, `plan-batch-not-divisible`, `plan-too-large`.
+ */
+export function requireRunnable(request: PlanRequest): void {
+  const { model, training, layout } = request;
+  requireStacks(request);
+  const asked = askedSchedule(request);
+  if (asked !== null && !runsVirtualStages(kindFor(asked, layout), layout.virtualStages))
+    throw virtualStagesError(asked, layout.virtualStages);
+  requireCut(layout, model);
+  if (layout.pipeline > model.layers)
+    throw new ExpectedError(
+      'plan-more-stages-than-layers',
+      `${plural(layout.pipeline, 'stage')} for ${plural(model.layers, 'layer')} leaves stages empty`,
+      `use at most ${formatCount(model.layers)} stages`,
+    );
+  if (training.globalBatch % layout.data !== 0)
+    throw new ExpectedError(
+      'plan-batch-not-divisible',
+      `A global batch of ${formatCount(training.globalBatch)} cannot be split over ${plural(layout.data, 'replica')}`,
+      `use a multiple of ${formatCount(layout.data)}`,
+    );
+  requireCountable(request);
+}
+
+function virtualStagesError(asked: ScheduleName, virtualStages: number): ExpectedError {
+  const { chunksPerStage: chunks } = scheduleKind(asked);
+  return new ExpectedError(
+    'plan-virtual-stages',
+    `${asked} cannot run ${plural(virtualStages, 'virtual stage')} on each stage`,
+    `set layout.virtualStages to ${chunks}, or schedule to "1F1B"`,
+  );
+}
+
+/** Why no candidate is left. */
+export function nothingToPlan({ training, layout }: PlanRequest): ExpectedError {
+  const batch = training.globalBatch / layout.data;
+  if (batch % training.microBatch !== 0)
+    return new ExpectedError(
+      'plan-batch-not-divisible',
+      `${plural(batch, 'sequence')} on each replica cannot be split in micro-batches of ${formatCount(training.microBatch)}`,
+      `use a global batch that is a multiple of ${formatCount(layout.data * training.microBatch)}`,
+    );
+  return tooLarge();
+}
+
+/** Refuses a step of too many operations however it is run, before anything is made for each of them. */
+function requireCountable({ training, layout, slicing }: PlanRequest): void {
+  const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
+  const units = slicing.scheme === null ? microBatches : Math.min(microBatches, slicing.scheme.length);
+  if (units > maximumUnits) throw tooLarge(plural(maximumUnits, 'micro-batch', 'micro-batches'));
+  if (2 * units * layout.pipeline * layout.virtualStages > maximumOperations) throw tooLarge();
+}
+
+function tooLarge(most = `${formatCount(maximumOperations)} operations`): ExpectedError {
+  return new ExpectedError('plan-too-large', `The step has more than ${most}`, 'raise training.microBatch or lower training.globalBatch');
+}
 
 /**
  * Whether a schedule runs encoder-decoder models: whole sequences, one chunk a stage. Every token of the source attends to all others, so that it cannot be cut; and launchers refuse to interleave such a model (Megatron-LM:
