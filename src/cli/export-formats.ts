@@ -1,7 +1,7 @@
 import type { LauncherReader } from '../core/formats/facts';
 import { candidateTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
-import type { EditableFormat } from '../core/export/launchers/editable-format';
+import type { EditableFormat } from '../core/export/launchers/editors';
 import { type Remark, stepOf } from '../core/export/launchers/launch-settings';
 import { checkedNewLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
 import { timelineSvg } from '../core/export/svg';

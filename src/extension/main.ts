@@ -22,6 +22,7 @@ import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';
 import { reportBug, runCommand } from './commands/run-command';
 import { registerScheduleView } from './views/schedule-view';
+import { configEndings } from '../core/load/readers';
 import { limitSessions } from './sessions/session-limit';
 import { affectsPlans, planDefaults, planDelayMs, searchesLayouts } from './platform/settings';
 import { shellReader } from './platform/shell-reader';
@@ -35,7 +36,7 @@ import { createTimelinePanels, type TimelinePanels } from './views/timeline-pane
 const selector: readonly vscode.DocumentFilter[] = [
   ...['json', 'jsonc', 'yaml', 'toml', 'shellscript'].map((language) => ({ language })),
   // Where no extension knows the language.
-  { pattern: '**/*.{toml,slurm,sbatch}' },
+  { pattern: `**/*.{${configEndings.join(',')}}` },
 ];
 
 /** Files that may be schedules in PyTorch's CSV: where no extension knows the ending, VS Code knows their first line. */

@@ -6,7 +6,7 @@ import { readDeepSpeed } from '../../src/core/formats/deepspeed/reader';
 import type { LauncherReader } from '../../src/core/formats/facts';
 import { loadRun } from '../load-run';
 import { readTorchTitan } from '../../src/core/formats/torchtitan/reader';
-import { yamlReaders } from '../../src/core/formats/yaml';
+import { yamlReaders } from '../unit/core/formats/yaml/yaml-readers';
 import { ExpectedError } from '../../src/core/errors';
 import { editLauncher } from '../../src/core/export/launchers/edit-launcher';
 import { stepOf, type PlannedStep } from '../../src/core/export/launchers/launch-settings';

@@ -8,7 +8,8 @@ import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { requestOf } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';
 import { settingAt } from '../rules/settings';
-import { requireEdited, writtenInto, isEditable, type EditedLauncher } from './launchers/edit-launcher';
+import { requireEdited, writtenInto, type EditedLauncher } from './launchers/edit-launcher';
+import { isEditable } from './launchers/editors';
 import { launchSettingsOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
 
 /** A config changed to a layout that a search found. */

@@ -8,6 +8,7 @@ import { namedSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from './hybrid';
 import { completeInline } from './terapipe/inline-model';
+import { launcherTraitsOf } from './registry';
 import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Run, RunModel } from './run';
 import type { Given, TrainingGiven } from './given';
@@ -215,7 +216,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
 /** Further tokens are predicted where a launcher says so; a recipe of Megatron-Bridge may say it in Python. */
 function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<TrainingGiven>, 'mtpLayers'> {
   if (mtpLayers !== undefined) return { mtpLayers: from(mtpLayers, mtpLayers.value) };
-  if (format === 'megatron-bridge') return {};
+  if (launcherTraitsOf(format).leavesOpen) return {};
   return {
     mtpLayers: byDefault(0, 'this launcher trains multi-token prediction only when it is set'),
   };
@@ -226,8 +227,9 @@ function batchPerReplicaOf(
   { localBatch, microBatch, gradientAccumulation }: Facts,
   format: LauncherFile['format'],
 ): Pick<Run, 'batchPerReplica'> {
-  if (format === 'torchtitan') return localBatch === undefined ? {} : { batchPerReplica: from(localBatch, localBatch.value) };
-  if ((format !== 'deepspeed' && format !== 'gpt-neox') || microBatch === undefined) return {};
+  const { batchOfReplica } = launcherTraitsOf(format);
+  if (batchOfReplica === 'local') return localBatch === undefined ? {} : { batchPerReplica: from(localBatch, localBatch.value) };
+  if (batchOfReplica === null || microBatch === undefined) return {};
   return { batchPerReplica: from(microBatch, microBatch.value * (gradientAccumulation?.value ?? 1)) };
 }
 
@@ -243,8 +245,8 @@ function offloadOf(
 
 /** Formats of frameworks that keep and shard otherwise than Megatron-LM. */
 function runtimeOfFormat(format: LauncherFile['format']): Given<TrainingSpec> {
-  const runtime = format === 'torchtitan' ? 'torchtitan' : format === 'deepspeed' || format === 'gpt-neox' ? 'deepspeed' : null;
-  return runtime === null ? {} : { runtime: byDefault(runtime, 'the framework of this file') };
+  const { runtime } = launcherTraitsOf(format);
+  return runtime === 'megatron' ? {} : { runtime: byDefault(runtime, 'the framework of this file') };
 }
 
 /** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less. */

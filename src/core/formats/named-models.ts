@@ -3,8 +3,7 @@ import type { Located } from '../spec/located';
 import { quoted } from '../text';
 import type { Fact, LauncherFile } from './facts';
 import { readHuggingFace, type HuggingFaceModel } from './huggingface/reader';
-import { flavorConfig } from './torchtitan/flavors';
-import { bridgeClassConfig } from './megatron-bridge/bridge-classes';
+import { isLauncher, launchers } from './registry';
 
 /** A model whose sizes are in no file: the launcher names it, and its code holds them. */
 export interface NamedModel {
@@ -16,19 +15,13 @@ export interface NamedModel {
 
 /** The model that a launcher names by a flavour or class of its own; null where it names none, or one that is not known here. */
 export function namedModelOf({ format, facts }: LauncherFile): NamedModel | null {
-  const { flavor, modelType } = facts;
+  const { flavor } = facts;
   if (flavor?.source.kind !== 'file') return null;
-  const name = format === 'torchtitan' && modelType !== undefined ? `${modelType.value} ${flavor.value}` : flavor.value;
-  const text =
-    format === 'torchtitan'
-      ? flavorConfig(modelType?.value ?? '', flavor.value)
-      : format === 'megatron-bridge'
-        ? bridgeClassConfig(flavor.value)
-        : null;
-  if (text === null) return null;
-  const launcher = format === 'torchtitan' ? 'TorchTitan' : 'Megatron-Bridge';
+  const model = isLauncher(format) ? launchers[format].modelNamed?.(flavor.value, facts) : undefined;
+  if (model === undefined || model.config === null) return null;
+  const { name, launcher } = model;
   return {
-    config: defaulted(readHuggingFace('', text), `${name} of ${launcher}`),
+    config: defaulted(readHuggingFace('', model.config), `${name} of ${launcher}`),
     remark: {
       code: 'sizes-of-launcher',
       severity: 'information',

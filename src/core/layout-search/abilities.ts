@@ -1,5 +1,6 @@
 import type { Run } from '../formats/run';
 import type { ConfigFormat } from '../formats/config-format';
+import { isLauncher, launchers } from '../formats/registry';
 import type { Runtime } from '../spec/runtime';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { SearchKey } from './search-problem';
@@ -22,24 +23,16 @@ const torchtitan: Abilities = {
   kept: ['contextExchange', 'sequenceParallel', 'zeroStage'],
 };
 
-/** By the format of a file. Sources: the rules of `launch/` and what `export/launchers` can write. */
-export const abilities: Readonly<Record<ConfigFormat, Abilities>> = {
-  huggingface: anything,
-  terapipe: anything,
-  onnx: anything,
-  'megatron-shell': megatron,
-  'megatron-yaml': megatron,
-  nemo: megatron,
-  'megatron-bridge': megatron,
-  torchtitan,
-  deepspeed,
-  'gpt-neox': deepspeed,
-};
-
+/** By the runtime of a launcher. Sources: the rules about launchers and what `export/launchers` can write. */
 const ofRuntime: Readonly<Record<Runtime, Abilities>> = { megatron, torchtitan, deepspeed };
+
+/** What files of a format can be told; anything where no launcher has a say. */
+export function abilitiesOfFormat(format: ConfigFormat): Abilities {
+  return isLauncher(format) ? ofRuntime[launchers[format].traits.runtime] : anything;
+}
 
 /** What the launcher of a run can do, or the runtime that its files name where they are of no launcher. */
 export function abilitiesOf({ format, training: { runtime } }: Pick<Run, 'format' | 'training'>): Abilities {
-  const ofFormat = abilities[format];
+  const ofFormat = abilitiesOfFormat(format);
   return ofFormat !== anything || runtime?.value === undefined ? ofFormat : ofRuntime[runtime.value];
 }

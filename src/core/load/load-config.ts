@@ -6,6 +6,7 @@ import { megatronDefaults } from '../formats/megatron/megatron-defaults';
 import { runOfLauncher } from '../formats/launcher-run';
 import { titleOf } from '../formats/title';
 import { namedModelOf } from '../formats/named-models';
+import { isLauncher, launcherTraitsOf } from '../formats/registry';
 import type { ReadReferenced, Run } from '../formats/run';
 import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
 import { crossFindings } from '../rules/launchers/cross-findings';
@@ -13,7 +14,7 @@ import { launchFindings } from '../rules/launch-findings';
 import { scheduleCsvFindings } from '../rules/launchers/schedule-csv';
 import { startOf } from '../formats/json-document';
 import { loadTerapipe } from './load-terapipe';
-import { isLauncher, readerOf, recognise, recogniseNamedConfig, unknownFormat } from './readers';
+import { readerOf, recognise, recogniseNamedConfig, unknownFormat } from './readers';
 import { withStageLayers } from '../rules/launchers/stage-layers';
 
 /** How the terminal or VS Code reads further files. */
@@ -149,7 +150,7 @@ function sizesElsewhere({ place, remarks }: LauncherFile, { message }: ExpectedE
 
 /** With what Megatron's arguments default to, so that a run is planned as it would be launched. */
 function asLaunched(launcher: LauncherFile): LauncherFile {
-  if (launcher.format !== 'megatron-shell' && launcher.format !== 'megatron-yaml') return launcher;
+  if (!launcherTraitsOf(launcher.format).takesMegatronArguments) return launcher;
   return { ...launcher, facts: { ...megatronDefaults(launcher.facts), ...launcher.facts } };
 }
 

@@ -1,71 +1,62 @@
 import { configError } from '../formats/errors';
 import { parseDocument, placeOf, startOf, topLevelKeys } from '../formats/json-document';
-import { isDeepSpeed } from '../formats/deepspeed/recognise';
-import { readDeepSpeed } from '../formats/deepspeed/reader';
 import type { LauncherReader } from '../formats/facts';
 import { rootKeys } from '../formats/terapipe/terapipe';
 import type { LauncherFormat, ConfigFormat } from '../formats/config-format';
-import { isMegatronShell, mentionsMegatron } from '../formats/shell/recognise';
-import { isTorchTitan } from '../formats/torchtitan/recognise';
-import { readTorchTitan } from '../formats/torchtitan/reader';
-import { recogniseYaml, yamlReaders } from '../formats/yaml';
+import { glanceAt, type Launcher } from '../formats/launcher';
+import { launcherFormats, launchers } from '../formats/registry';
+import { orList } from '../text';
 
 type JsonFormat = 'huggingface' | 'terapipe';
 
-const shellEnding = /\.(sh|bash|slurm|sbatch|args)$/i;
+export { isLauncher } from '../formats/registry';
 
-/** Endings of the files that are looked at, and what each may hold. A file without one of them is none of ours. */
-const endings: readonly { readonly pattern: RegExp; readonly sniff: (file: string, text: string) => ConfigFormat | null }[] = [
-  {
-    pattern: /\.jsonc?$/i,
-    sniff: (file, text) => recognise(file, text) ?? (isDeepSpeed(topLevelKeys(text)) || isDeepSpeed(text) ? 'deepspeed' : null),
-  },
-  { pattern: /\.ya?ml$/i, sniff: (_, text) => recogniseYaml(text) },
-  { pattern: /\.toml$/i, sniff: (_, text) => (isTorchTitan(text) ? 'torchtitan' : null) },
-  { pattern: shellEnding, sniff: (_, text) => (isMegatronShell(text) ? 'megatron-shell' : null) },
-];
+/** Endings of model configs and terapipe.json. */
+const jsonEndings = ['json', 'jsonc'];
 
 /** Endings of config and launcher files, for globs. */
-export const configEndings = ['json', 'jsonc', 'yaml', 'yml', 'toml', 'sh', 'bash', 'slurm', 'sbatch'] as const;
+export const configEndings: readonly string[] = [
+  ...new Set([...jsonEndings, ...launcherFormats.flatMap((format) => launchers[format].endings)]),
+];
 
 /** Which format a file is, by its ending and then its content, with a scan and no parse; null for anything else. */
 export function recogniseConfig(file: string, text: string): ConfigFormat | null {
-  return endings.find(({ pattern }) => pattern.test(file))?.sniff(file, text) ?? null;
+  const ending = endingOf(file);
+  return (jsonEndings.includes(ending) ? recognise(file, text) : null) ?? launcherOf(text, (launcher) => hasEnding(launcher, ending));
 }
 
 /** As `recogniseConfig`, for a file that the user named, whatever its ending. */
 export function recogniseNamedConfig(file: string, text: string): ConfigFormat | null {
-  const isScript = shellEnding.test(file);
-  const known = recogniseConfig(file, text) ?? (isScript ? (mentionsMegatron(text) ? 'megatron-shell' : null) : recogniseNamed(file, text));
-  if (known !== null || endings.some(({ pattern }) => pattern.test(file))) return known;
-  return endings.map(({ sniff }) => sniff(file, text)).find((format) => format !== null) ?? null;
+  const ending = endingOf(file);
+  const known = recogniseConfig(file, text);
+  if (known !== null) return known;
+  const named = launcherFormats.filter((format) => launchers[format].isItsNamed !== undefined && hasEnding(launchers[format], ending));
+  if (named.length > 0) return named.find((format) => launchers[format].isItsNamed?.(text) === true) ?? null;
+  return recogniseNamed(file, text) ?? (hasLauncherEnding(file) ? null : launcherOf(text, () => true));
 }
 
 /** Whether a file's ending is one that is looked at. */
 export function hasLauncherEnding(file: string): boolean {
-  return endings.some(({ pattern }) => pattern.test(file));
+  const ending = endingOf(file);
+  return jsonEndings.includes(ending) || launcherFormats.some((format) => hasEnding(launchers[format], ending));
 }
 
-/** Whether a format is one of launchers' files. */
-export function isLauncher(format: ConfigFormat): format is LauncherFormat {
-  return format !== 'huggingface' && format !== 'terapipe' && format !== 'onnx';
+function hasEnding({ endings, namedEndings = [] }: Launcher, ending: string): boolean {
+  return endings.includes(ending) || namedEndings.includes(ending);
 }
 
-/** The reader of a format. Shell needs a parser that the face loads, when it is needed. */
+function endingOf(file: string): string {
+  return (/\.([^./\\]+)$/.exec(file)?.[1] ?? '').toLowerCase();
+}
+
+function launcherOf(text: string, isLooked: (launcher: Launcher) => boolean): LauncherFormat | null {
+  const glance = glanceAt(text);
+  return launcherFormats.find((format) => isLooked(launchers[format]) && launchers[format].isIts(glance)) ?? null;
+}
+
+/** The reader of a format. Shell needs a parser that the terminal or VS Code loads, when it is needed. */
 export async function readerOf(format: LauncherFormat, shell: () => Promise<LauncherReader>): Promise<LauncherReader> {
-  switch (format) {
-    case 'megatron-shell':
-      return shell();
-    case 'torchtitan':
-      return readTorchTitan;
-    case 'deepspeed':
-      return readDeepSpeed;
-    case 'megatron-yaml':
-    case 'nemo':
-    case 'megatron-bridge':
-    case 'gpt-neox':
-      return yamlReaders[format];
-  }
+  return launchers[format].read ?? shell();
 }
 
 /**
@@ -106,7 +97,7 @@ export function unknownFormat(file: string, text: string): Error {
     return configError(
       'config-unknown-format',
       'This is no launcher that TeraPipe reads',
-      'name a Megatron-LM script or YAML, a NeMo, Megatron-Bridge or GPT-NeoX YAML, a TorchTitan TOML, or a DeepSpeed JSON',
+      `name ${orList(launcherFormats.map((format) => launchers[format].file))}`,
       startOf(file),
     );
   return unknownModel(file, text);

@@ -9,7 +9,7 @@ import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import { divisorsOf, greatestDivisor } from '../numbers';
 import type { ScheduleName } from '../spec/schedule-names';
-import { abilities } from '../layout-search/abilities';
+import { abilitiesOfFormat } from '../layout-search/abilities';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import { memoryOf } from '../partition/scheduling';
 import { usualCut } from '../partition/stages';
@@ -135,7 +135,7 @@ function fasterLayout(first: JudgedLayout, layouts: readonly Layout[], judge: Ju
   const { pipeline } = first.layout;
   const isUsual = (layout: Layout): boolean =>
     layout.pipeline <= Math.max(pipeline, mostUsualStages) &&
-    (abilities[given.format].schedules === null || model.layers % pipeline > 0 || model.layers % layout.pipeline === 0);
+    (abilitiesOfFormat(given.format).schedules === null || model.layers % pipeline > 0 || model.layers % layout.pipeline === 0);
   const firstMs = judge.estimate(first.layout).sequenceMs;
   const faster = layouts
     .filter((layout) => layout !== first.layout && isUsual(layout))
@@ -298,7 +298,7 @@ function expertSizes(
 
 /** A launcher's file decides by what it leaves out, and whole sizes do. */
 function areExpertsDecided({ layout, format }: LayoutGiven): boolean {
-  return abilities[format].schedules !== null || (layout.tensor !== undefined && layout.pipeline !== undefined);
+  return abilitiesOfFormat(format).schedules !== null || (layout.tensor !== undefined && layout.pipeline !== undefined);
 }
 
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;

@@ -1,6 +1,6 @@
 import type { FactName, FactValues, Facts } from '../formats/facts';
 import type { ConfigFormat } from '../formats/config-format';
-import { launcherTraits } from './launchers/formats';
+import { launcherTraitsOf } from '../formats/registry';
 
 /** No run has more of anything counted here; larger values are unknown to every rule. */
 const maximumCount = 1e9;
@@ -23,7 +23,7 @@ export function countOrZeroOf(facts: Facts, name: CountName): number | null {
 /** A parallel size: as given, or the launcher's default of 1; null when a recipe that is not read decides. */
 export function sizeOf(facts: Facts, format: ConfigFormat, name: SizeName): number | null {
   if (facts[name] !== undefined) return countOf(facts, name);
-  return launcherTraits[format].silentSizesAreOne ? 1 : null;
+  return launcherTraitsOf(format).leavesOpen ? null : 1;
 }
 
 /** GPUs of one replica: tensor x pipeline x context. */
@@ -62,7 +62,7 @@ export function batchStepOf(facts: Facts, format: ConfigFormat): number | null {
  */
 export function microBatchesOf(facts: Facts, format: ConfigFormat): number | null {
   if (facts.microBatches !== undefined) return countOf(facts, 'microBatches');
-  if (format === 'torchtitan') return quotient(countOf(facts, 'localBatch'), countOf(facts, 'microBatch'));
+  if (launcherTraitsOf(format).batchOfReplica === 'local') return quotient(countOf(facts, 'localBatch'), countOf(facts, 'microBatch'));
   if (facts.gradientAccumulation !== undefined) return countOf(facts, 'gradientAccumulation');
   return quotient(countOf(facts, 'globalBatch'), batchStepOf(facts, format));
 }
@@ -86,7 +86,7 @@ function dealsEvenly(facts: Facts): boolean {
 /** Virtual stages on each GPU: as given, or from the layers of one; 1 without any setting for them. Null when settings do not say. */
 export function virtualStagesOf(facts: Facts, format: ConfigFormat): number | null {
   if (facts.virtualStages !== undefined) return countOf(facts, 'virtualStages');
-  if (format === 'torchtitan') return titanStagesPerRankOf(facts);
+  if (launcherTraitsOf(format).countsEndsAsLayers) return titanStagesPerRankOf(facts);
   if (facts.pipelineLayout !== undefined) return null;
   if (facts.layersPerVirtualStage === undefined) return 1;
   return quotient(layersPerStageOf(facts, format), countOf(facts, 'layersPerVirtualStage'));

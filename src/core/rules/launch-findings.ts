@@ -3,7 +3,7 @@ import { mostSevereFirst, type Finding, type Severity } from '../findings';
 import type { Place } from '../spec/located';
 import { rules } from './table';
 import { viewOfLauncher, type ConfigView, type ViewFacts } from './view';
-import { isPlannedAlone } from './launchers/formats';
+import { isPlannedAlone } from './formats';
 import { fixesFor, type TextOf } from './fixes';
 import { viewAfter, type Change, type Issue, type Rule } from './rule';
 

@@ -3,7 +3,7 @@ import type { ConfigFormat } from '../../core/formats/config-format';
 import { modelSpecOf } from '../../core/formats/written-model';
 import { plural } from '../../core/format';
 import { dataOf, microBatchesOf, modelGpusOf, product, sizeOf, worldOf } from '../../core/rules/derived';
-import { megatronFormats } from '../../core/rules/launchers/formats';
+import { megatronFormats } from '../../core/rules/formats';
 import type { TextRange } from '../../core/spec/located';
 import { parameterCount } from '../../core/model/parameters';
 import type { SessionState } from '../sessions/session-state';

@@ -1,5 +1,6 @@
 import type { FactName, Facts } from '../../formats/facts';
 import type { LauncherFormat } from '../../formats/config-format';
+import { launcherTraitsOf } from '../../formats/registry';
 import type { NarrowFormat } from '../../spec/number-formats';
 import { formatNumber } from '../../format';
 import type { countOf } from '../../rules/derived';
@@ -131,5 +132,5 @@ export const because = { never } as const;
 
 /** Launchers whose missing parallel sizes are 1; a Megatron-Bridge file leaves them to a recipe in Python. */
 export function silentSize(format: LauncherFormat): number | null {
-  return format === 'megatron-bridge' ? null : 1;
+  return launcherTraitsOf(format).leavesOpen ? null : 1;
 }

@@ -1,21 +1,13 @@
-import type { EditableFormat } from './editable-format';
+import { editors, type EditableFormat } from './editors';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../formats/facts';
-import type { LauncherFormat } from '../../formats/config-format';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
 import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
-import { deepspeedSettings } from './deepspeed-settings';
 import type { LaunchSettings, PlannedStep, Remark } from './launch-settings';
-import { jsonSyntax } from './json-syntax';
-import { megatronSettings } from './megatron-settings';
 import { otherModelWhat, requireAsPlanned, saidBy } from './planned-again';
-import { shellSyntax } from './shell-syntax';
 import type { Syntax } from './syntax';
-import { titanSettings } from './titan-settings';
-import { tomlSyntax } from './toml-syntax';
 import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from './desired-setting';
-import { yamlSyntax } from './yaml-syntax';
 
 /** A launcher's file changed to what a plan says. */
 export interface EditedLauncher {
@@ -33,11 +25,6 @@ export interface EditedLauncher {
   readonly alongside: readonly string[];
 }
 
-/** Whether files of a format can be edited to what a plan says. */
-export function isEditable(format: LauncherFormat): format is EditableFormat {
-  return format !== 'gpt-neox';
-}
-
 /** The same syntax, which looks for open settings once in each text. */
 function remembering({ open, edit }: Syntax): Syntax {
   const found = new WeakMap<LauncherFile, ReadonlyMap<FactName, string>>();
@@ -51,25 +38,13 @@ function remembering({ open, edit }: Syntax): Syntax {
   };
 }
 
-/** The settings that a file of a format should have for a plan. */
-export function settingsFor(plan: LaunchSettings, format: EditableFormat): readonly DesiredSetting[] {
-  if (format === 'torchtitan') return titanSettings(plan);
-  return format === 'deepspeed' ? deepspeedSettings(plan) : megatronSettings(plan, format);
-}
-
 /** Only the settings that carry `only`, where that is given. */
 function settingsAbout(
   plan: LaunchSettings,
   format: EditableFormat,
   only: ReadonlySet<PlanSetting> | undefined,
 ): readonly DesiredSetting[] {
-  return settingsFor(plan, format).filter((setting) => only === undefined || saidBy(setting).some((said) => only.has(said)));
-}
-
-function syntaxOf(format: EditableFormat): Syntax {
-  if (format === 'megatron-shell') return shellSyntax;
-  if (format === 'torchtitan') return tomlSyntax;
-  return format === 'deepspeed' ? jsonSyntax : yamlSyntax(format);
+  return editors[format].settings(plan).filter((setting) => only === undefined || saidBy(setting).some((said) => only.has(said)));
 }
 
 /**
@@ -109,7 +84,7 @@ export function writtenInto(
   read: LauncherReader,
   only?: ReadonlySet<PlanSetting>,
 ): EditedLauncher {
-  const syntax = remembering(syntaxOf(format));
+  const syntax = remembering(editors[format].syntax);
   const settings = settingsAbout(plan, format, only);
   const [set, kept, gaps]: [string[], string[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
   const met: DesiredSetting[] = [];

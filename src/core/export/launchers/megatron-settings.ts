@@ -5,7 +5,9 @@ import { formatCount, plural } from '../../format';
 import { countOf, worldOf } from '../../rules/derived';
 import { gpusOf, type LaunchSettings } from './launch-settings';
 import { megatronStages } from '../../rules/launchers/stage-layers';
+import { launcherTraitsOf } from '../../formats/registry';
 import { sum } from '../../numbers';
+import type { NarrowFormat } from '../../spec/number-formats';
 import { hybridLetters } from './megatron-model';
 import { isSame, patternOf } from './stage-layers';
 import {
@@ -26,6 +28,29 @@ import {
 /** The formats of Megatron-LM and of what runs on Megatron Core. */
 export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
 
+/** In what the files of one format are told of the same things otherwise than the others. */
+interface Dialect {
+  /** Formats of GEMMs that a new file names. */
+  readonly narrow: readonly NarrowFormat[];
+  /** Bars may cut the pattern of a hybrid into stages. */
+  readonly barsInPattern: boolean;
+  /** Virtual stages are told by their number, in every version. */
+  readonly countsVirtualStages: boolean;
+  /** The number of offloaded layers switches the offload on. */
+  readonly offloadsByNumber: boolean;
+  /** The number of nodes has a place in every file. */
+  readonly saysNodes: boolean;
+}
+
+const plain: Dialect = { narrow: [], barsInPattern: true, countsVirtualStages: false, offloadsByNumber: false, saysNodes: false };
+
+const dialects: Readonly<Record<MegatronFormat, Dialect>> = {
+  'megatron-shell': { ...plain, narrow: ['fp8'], offloadsByNumber: true },
+  'megatron-yaml': plain,
+  nemo: { ...plain, barsInPattern: false, countsVirtualStages: true, saysNodes: true },
+  'megatron-bridge': { ...plain, narrow: ['fp8', 'nvfp4'], countsVirtualStages: true },
+};
+
 /** What a file of Megatron-LM, NeMo or Megatron-Bridge should say of a plan; sizes first, what hangs on them after. */
 export function megatronSettings(plan: LaunchSettings, format: MegatronFormat): readonly DesiredSetting[] {
   const silent = silentSize(format);
@@ -43,18 +68,14 @@ export function megatronSettings(plan: LaunchSettings, format: MegatronFormat): 
     countSetting('micro-batch size', 'microBatch', plan.microBatch, null),
     countSetting('global batch size', 'globalBatch', plan.globalBatch, null),
     precisionSetting(plan, format),
-    ...narrowFormatSettings(
-      plan.gemmPrecision,
-      format === 'megatron-shell' ? ['fp8'] : format === 'megatron-bridge' ? ['fp8', 'nvfp4'] : [],
-      'set the format and its recipe yourself',
-    ),
+    ...narrowFormatSettings(plan.gemmPrecision, dialects[format].narrow, 'set the format and its recipe yourself'),
     ...overlapSettings(plan),
     shardingSetting(plan, format),
     switchSetting(
       'sequence parallelism',
       'sequenceParallel',
       plan.sequenceParallel,
-      format === 'megatron-bridge' ? null : false,
+      launcherTraitsOf(format).leavesOpen ? null : false,
       () => plan.tensor > 1,
     ),
     recomputeSetting(plan),
@@ -115,8 +136,7 @@ function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: 
     { fact: 'embeddingAsLayer', value: each - first === 1 },
     { fact: 'lossAsLayer', value: each - last === 1 },
   ];
-  const light =
-    [each - first, each - last].every((less) => less === 0 || less === 1) && format.startsWith('megatron-') && format !== 'megatron-bridge';
+  const light = [each - first, each - last].every((less) => less === 0 || less === 1) && launcherTraitsOf(format).takesMegatronArguments;
   return [
     ...(isLevel && virtualStages === 1 && pipeline > 1 ? [[...removed('embeddingAsLayer', 'lossAsLayer'), ...virtual, ...ends]] : []),
     ...(isLevel && light ? [[...removed('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
@@ -159,7 +179,7 @@ function hybridAlternatives(
   return [
     ...(virtualStages === 1 && new Set(stageLayers).size === 1 ? [plain] : []),
     ...(virtualStages === 1 && pipeline > 1 && new Set(middle).size <= 1 ? [ends] : []),
-    ...(isOld || format === 'nemo'
+    ...(isOld || !dialects[format].barsInPattern
       ? []
       : [[...others, ...removed('firstStageLayers', 'lastStageLayers'), { fact: 'hybridPattern', value: barred + prediction } as const]]),
   ];
@@ -168,7 +188,7 @@ function hybridAlternatives(
 /** Virtual stages in the words that the file has for them already; else, for Megatron-LM, in those that all its versions know. */
 function virtualStageEdits(virtualStages: number, layersOfOne: number, format: MegatronFormat, facts: Facts): readonly SettingEdit[] {
   if (virtualStages === 1) return removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout');
-  const counts = isGiven(facts, 'virtualStages') || format === 'nemo' || format === 'megatron-bridge';
+  const counts = isGiven(facts, 'virtualStages') || dialects[format].countsVirtualStages;
   return [
     ...removed(counts ? 'layersPerVirtualStage' : 'virtualStages', 'pipelineLayout'),
     counts ? { fact: 'virtualStages', value: virtualStages } : { fact: 'layersPerVirtualStage', value: layersOfOne },
@@ -191,7 +211,8 @@ function positionsSetting({ sequenceLength }: LaunchSettings): DesiredSetting {
 }
 
 function precisionSetting({ precision }: LaunchSettings, format: MegatronFormat): DesiredSetting {
-  const silent = format === 'megatron-bridge' ? null : 'fp32';
+  const isOpen = launcherTraitsOf(format).leavesOpen;
+  const silent = isOpen ? null : 'fp32';
   return {
     what: `precision ${precision}`,
     facts: ['precision', 'secondPrecision'],
@@ -202,26 +223,25 @@ function precisionSetting({ precision }: LaunchSettings, format: MegatronFormat)
       return facts.secondPrecision === undefined && (beside ?? silent) === precision;
     },
     alternatives: () =>
-      format === 'megatron-bridge' && precision === 'fp32'
-        ? []
-        : [[{ fact: 'precision', value: precision === 'fp32' ? undefined : precision }]],
-    because: format === 'megatron-bridge' ? 'the recipe in Python decides' : because.never,
+      isOpen && precision === 'fp32' ? [] : [[{ fact: 'precision', value: precision === 'fp32' ? undefined : precision }]],
+    because: isOpen ? 'the recipe in Python decides' : because.never,
   };
 }
 
 function shardingSetting({ zeroStage }: LaunchSettings, format: MegatronFormat): DesiredSetting {
-  const hasStages = (facts: Facts): boolean => isGiven(facts, 'zeroStage') || format === 'megatron-bridge';
+  const isOpen = launcherTraitsOf(format).leavesOpen;
+  const hasStages = (facts: Facts): boolean => isGiven(facts, 'zeroStage') || isOpen;
   const stageOf = ({ zeroStage: stage, distributedOptimizer: distributed }: Facts): number | null =>
-    stage?.value ?? (distributed === undefined ? (format === 'megatron-bridge' ? null : 0) : distributed.value ? 1 : 0);
+    stage?.value ?? (distributed === undefined ? (isOpen ? null : 0) : distributed.value ? 1 : 0);
   return {
     what: zeroStage === 0 ? 'optimizer not sharded (ZeRO 0)' : `ZeRO ${zeroStage}${zeroStage === 1 ? ' (distributed optimizer)' : ''}`,
     facts: ['zeroStage', 'distributedOptimizer'],
     isMet: (facts) => stageOf(facts) === zeroStage,
     alternatives: (facts) => {
-      if (format !== 'megatron-bridge' && isGiven(facts, 'zeroStage')) return [[{ fact: 'zeroStage', value: zeroStage }]];
+      if (!isOpen && isGiven(facts, 'zeroStage')) return [[{ fact: 'zeroStage', value: zeroStage }]];
       const distributed: SettingEdit = { fact: 'distributedOptimizer', value: zeroStage > 0 };
       if (zeroStage < 2) return [hasStages(facts) ? [{ fact: 'zeroStage' }, distributed] : [distributed]];
-      return format === 'megatron-bridge' ? [[distributed, { fact: 'zeroStage', value: zeroStage }]] : [];
+      return isOpen ? [[distributed, { fact: 'zeroStage', value: zeroStage }]] : [];
     },
     because: 'Megatron-LM shards the optimizer alone (ZeRO 1); its own FSDP is another runtime than the plan counted',
   };
@@ -292,7 +312,7 @@ function activationOffloadSettings(
       alternatives: () => {
         if (offloadLayers === 0) return [removed('cpuOffloading', 'offloadLayers')];
         const layers: SettingEdit = { fact: 'offloadLayers', value: offloadLayers };
-        return format === 'megatron-shell' ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
+        return dialects[format].offloadsByNumber ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
       },
       because: because.never,
     },
@@ -335,7 +355,7 @@ function gpusSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetti
         { fact: 'nodes', value: nodes },
         { fact: 'gpusPerNode', value: gpusPerNode },
       ];
-      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || format === 'nemo';
+      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || dialects[format].saysNodes;
       if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
       return isThere && nodes * gpusPerNode === gpus ? [sizes] : [];
     },

@@ -6,7 +6,8 @@ import { isLauncher } from '../../load/readers';
 import { memoryFindings } from '../../rules/plan/memory-findings';
 import type { Plan } from '../../planner/plan';
 import type { Remedy } from '../../rules/plan/remedies';
-import { isEditable, requireEdited, writtenInto } from './edit-launcher';
+import { requireEdited, writtenInto } from './edit-launcher';
+import { isEditable } from './editors';
 import { stepOf } from './launch-settings';
 import type { PlanSetting } from './desired-setting';
 

@@ -1,7 +1,7 @@
 import type { FactName, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
 import { plural } from '../../format';
-import { settingsFor } from './edit-launcher';
+import { editors } from './editors';
 import { headerLines, type LaunchSettings, type PlannedStep, type Remark } from './launch-settings';
 import { requireAsPlanned } from './planned-again';
 import { bridgeKeys, deepspeedKeys, megatronFlags, titanKeys, type KeyNames } from './key-names';
@@ -22,16 +22,18 @@ export interface NewLauncher {
   readonly gaps: readonly Remark[];
 }
 
-const writers: Readonly<
-  Record<
-    NewFormat,
-    { readonly fileName: string; readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]) => string }
-  >
-> = {
-  'megatron-shell': { fileName: 'train.sh', write: megatronScript },
-  'megatron-bridge': { fileName: 'overrides.yaml', write: bridgeYaml },
-  torchtitan: { fileName: 'train.toml', write: titanToml },
-  deepspeed: { fileName: 'ds_config.json', write: deepspeedJson },
+interface Writer {
+  readonly fileName: string;
+  /** Where each setting stands; what has no entry cannot be said. */
+  readonly keys: KeyNames;
+  readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]) => string;
+}
+
+const writers: Readonly<Record<NewFormat, Writer>> = {
+  'megatron-shell': { fileName: 'train.sh', keys: megatronFlags, write: megatronScript },
+  'megatron-bridge': { fileName: 'overrides.yaml', keys: bridgeKeys, write: bridgeYaml },
+  torchtitan: { fileName: 'train.toml', keys: titanKeys, write: titanToml },
+  deepspeed: { fileName: 'ds_config.json', keys: deepspeedKeys, write: deepspeedJson },
 };
 
 /** Sizes are written though they are what the launcher takes anyway, for whoever reads them; these are not: older versions do not know them. */
@@ -48,7 +50,7 @@ export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLaunche
       'New launcher files are written for decoders, and this model has an encoder too',
       'edit the file that launches it (--into FILE), or export the plan as a page (--to html)',
     );
-  const settings = settingsFor(plan, format);
+  const settings = editors[format].settings(plan);
   const { fileName, write } = writers[format];
   const edits = settings
     .filter(({ facts, isMet }) => !isMet(newFile, '') || !facts.some((fact) => leftOut.includes(fact)))
@@ -72,25 +74,18 @@ export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLaunche
  */
 export function checkedNewLauncher(step: PlannedStep, format: NewFormat, read: LauncherReader): NewLauncher {
   const made = newLauncher(step.plan, format);
-  const settings = settingsFor(step.plan, format);
+  const settings = editors[format].settings(step.plan);
   requireAsPlanned(step, { launcher: read(made.fileName, made.text), format, settings, gaps: made.gaps, before: null });
   return made;
 }
 
 /** The first way for which the format has words; null: there is none. */
 function alternativeOf({ alternatives: ways }: DesiredSetting, format: NewFormat): Alternative | null {
-  const known = keyNames[format];
+  const { keys } = writers[format];
   const isSpelled = ({ fact, value }: SettingEdit): boolean =>
-    value === undefined || value === false || fact === 'precision' || fact in known;
+    value === undefined || value === false || fact === 'precision' || fact in keys;
   return ways(newFile).find((alternative) => alternative.every(isSpelled)) ?? null;
 }
-
-const keyNames: Readonly<Record<NewFormat, KeyNames>> = {
-  'megatron-shell': megatronFlags,
-  'megatron-bridge': bridgeKeys,
-  torchtitan: titanKeys,
-  deepspeed: deepspeedKeys,
-};
 
 function settingsByPath(
   edits: readonly SettingEdit[],

@@ -2,6 +2,7 @@ import type { FactName, Facts, LauncherFile } from '../../formats/facts';
 import { completeInline } from '../../formats/terapipe/inline-model';
 import { runOfLauncher } from '../../formats/launcher-run';
 import type { Run } from '../../formats/run';
+import { launcherTraitsOf } from '../../formats/registry';
 import { megatronDefaults } from '../../formats/megatron/megatron-defaults';
 import { trainedModelOf } from '../../formats/written-model';
 import { ExpectedError } from '../../errors';
@@ -17,7 +18,7 @@ import type { PlanRequest, TrainingSpec } from '../../spec/request';
 import { kindFor, operationCount } from '../../partition/scheduling';
 import { usualCut } from '../../partition/stages';
 import type { ScheduleName } from '../../spec/schedule-names';
-import type { EditableFormat } from './editable-format';
+import type { EditableFormat } from './editors';
 import type { PlannedStep, Remark } from './launch-settings';
 import { planSettings, type PlanSetting, type DesiredSetting } from './desired-setting';
 
@@ -185,7 +186,7 @@ function saidByStep({ request: { model, training, layout }, schedule }: Pick<Pla
 
 /** The run of a file, read as if it had been opened beside the model's config. */
 function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
-  const isMegatron = launcher.format === 'megatron-shell' || launcher.format === 'megatron-yaml';
+  const isMegatron = launcherTraitsOf(launcher.format).takesMegatronArguments;
   const launched = isMegatron ? { ...launcher, facts: { ...megatronDefaults(launcher.facts), ...launcher.facts } } : launcher;
   const given = (value: number): Located<number> => ({ value, source: { kind: 'default', because: 'the model of the plan' } });
   const { layers, hidden, heads } = model;
@@ -196,7 +197,7 @@ function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
 /** What the file says in the words of `Said`, what it leaves out as its launcher takes it. */
 function saidByFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile): SaidValues {
   const { model } = step.request;
-  const isTitan = format === 'torchtitan';
+  const isTitan = launcherTraitsOf(format).runtime === 'torchtitan';
   const { value: tensor } = run.layout.tensor ?? { value: 1 };
   const { value: pipeline } = run.layout.pipeline ?? { value: 1 };
   const { training } = run;

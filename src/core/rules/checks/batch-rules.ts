@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { batchStepOf, countOf, dataOf } from '../derived';
-import { isPlannedAlone, megatronAndRuns, megatronLmFormats } from '../launchers/formats';
+import { isPlannedAlone, megatronAndRuns, megatronLmFormats } from '../formats';
 import { listed, many, multiplesNear, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** How a global batch is divided. */

@@ -1,12 +1,9 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
-import type { LauncherFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { countOf, countOrZeroOf, dataOf, product, quotient, sizeOf } from '../derived';
-import { isPlannedAlone, runFormats } from '../launchers/formats';
+import { deepspeedFormats, isPlannedAlone, runFormats } from '../formats';
 import { listed, many, remove, setTo, type Change, type Issue, type Rule } from '../rule';
-
-const deepspeedFormats: readonly LauncherFormat[] = ['deepspeed', 'gpt-neox'];
 
 /** What DeepSpeed's engine checks, or should. */
 export const deepspeedRules: readonly Rule[] = [

@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, product, sizeOf, worldOf } from '../derived';
-import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../launchers/formats';
+import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { largerWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 

@@ -4,7 +4,7 @@ import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from '../derived';
-import { megatronAndRuns, megatronFormats } from '../launchers/formats';
+import { megatronAndRuns, megatronFormats } from '../formats';
 import { dividesState, fitsTensor, stateOf } from './sizes';
 import { greatestCommonDivisor, isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 

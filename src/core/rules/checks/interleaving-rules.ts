@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf, virtualStagesOf } from '../derived';
-import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats } from '../launchers/formats';
+import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats } from '../formats';
 import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';
 
 /** Interleaved 1F1B: several virtual stages on each GPU. */

@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, product, sizeOf, worldOf } from '../derived';
-import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../launchers/formats';
+import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
 import { fitsWorld, largerWorld } from './sizes';
 

@@ -1,12 +1,13 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
+import { launcherTraitsOf } from '../../formats/registry';
 import { formatCount, formatNumber } from '../../format';
 import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';
 import type { ModelSpec } from '../../spec/model';
 import { divisorsOf } from '../../numbers';
 import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from '../derived';
-import { megatronFormats, withTorchtitan } from '../launchers/formats';
+import { megatronFormats, withTorchtitan } from '../formats';
 import { fitsWorld } from './sizes';
 import { many, setTo, type Change, type Issue, type Rule } from '../rule';
 
@@ -60,7 +61,7 @@ function dealOf(
   stages: number,
 ): { readonly end: number; readonly middle: number } | null {
   if (facts.pipelineLayout !== undefined) return null;
-  if (format === 'torchtitan') {
+  if (launcherTraitsOf(format).countsEndsAsLayers) {
     const middle = (titanLayersOf(facts) ?? layers) / stages;
     return {
       middle,

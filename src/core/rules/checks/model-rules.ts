@@ -3,7 +3,7 @@ import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { paddedVocab } from '../../model/parameters';
 import { countOf, paddedVocabOf, sizeOf, vocabStepOf } from '../derived';
-import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../launchers/formats';
+import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../formats';
 import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** Sizes of the model against each other, and how it is stored. */

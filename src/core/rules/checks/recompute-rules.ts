@@ -1,9 +1,10 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
+import { launcherTraitsOf } from '../../formats/registry';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from '../derived';
-import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats } from '../launchers/formats';
+import { isPlannedAlone, megatronAndRuns, megatronFormats } from '../formats';
 import { many, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** What is thrown away in the forward pass, or moved to the host. */
@@ -56,8 +57,8 @@ function granularity({ facts, format }: ConfigView): Issue | null {
   const method = wordOf(facts, 'recomputeMethod');
   const layers = countOf(facts, 'recomputeLayers');
   if (mode === 'selective') return selective(method, layers, format);
-  if (mode === 'full') return method === null && format !== 'megatron-bridge' ? fullWithoutMethod() : null;
-  if (mode !== null || (method === null && layers === null) || format === 'megatron-bridge') return null;
+  if (mode === 'full') return method === null && !launcherTraitsOf(format).leavesOpen ? fullWithoutMethod() : null;
+  if (mode !== null || (method === null && layers === null) || launcherTraitsOf(format).leavesOpen) return null;
   return withoutGranularity(facts);
 }
 
@@ -75,7 +76,7 @@ function selective(method: string | null, layers: number | null, format: ConfigF
       remedy: 'remove the method, or recompute full layers',
       changes: layers === null ? [...remove('recomputeMethod'), ...setTo('recomputeGranularity', ['full'])] : remove('recomputeMethod', 'recomputeLayers'), // prettier-ignore
     };
-  if (layers === null || format === 'nemo') return null;
+  if (layers === null || launcherTraitsOf(format).ignoresIdleRecompute) return null;
   return {
     at: ['recomputeLayers', 'recomputeGranularity'],
     message: `Selective recompute takes no number of layers, and ${many(layers, 'layer')} are given`,
@@ -119,7 +120,7 @@ function selectiveWithFlash({ facts }: ConfigView): Issue | null {
 function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (!offloads(facts) || stages === null || stages === 1) return null;
-  const alternative = megatronLmFormats.some((name) => name === format) ? 'offload activations module by module (--fine-grained-activation-offloading)' : 'offload activations module by module'; // prettier-ignore
+  const alternative = launcherTraitsOf(format).takesMegatronArguments ? 'offload activations module by module (--fine-grained-activation-offloading)' : 'offload activations module by module'; // prettier-ignore
   return {
     at: ['cpuOffloading', 'pipeline'],
     message: `Offloading whole layers to the host works on 1 pipeline stage, and there are ${many(stages, 'stage')}`,

@@ -4,7 +4,7 @@ import { greatestDivisor, sum } from '../../numbers';
 import { kindFor, runsVirtualStages } from '../../partition/scheduling';
 import { namedSchedules } from '../../spec/schedule-names';
 import { countOf, dataOf } from '../derived';
-import { runFormats } from '../launchers/formats';
+import { runFormats } from '../formats';
 import { many, setTo, type Issue, type Rule } from '../rule';
 
 /** What a terapipe.json alone can say: its schedule, its slices, its GPU. */

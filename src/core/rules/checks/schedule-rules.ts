@@ -1,10 +1,11 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
+import { launcherTraitsOf } from '../../formats/registry';
 import { formatNumber, formatPercent } from '../../format';
 import { batchStepOf, bubbleOf, countOf, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from '../derived';
 import { scheduleKinds } from '../../schedules/registry';
-import { isPlannedAlone, megatronFormats, runFormats, withTorchtitan } from '../launchers/formats';
+import { isPlannedAlone, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { isWritten, many, setTo, type Change, type Issue, type Rule } from '../rule';
 
 /** What the pipeline idles. */
@@ -70,7 +71,7 @@ function moreMicroBatches(
 ): { readonly remedy: string; readonly changes: readonly Change[] } {
   const micro = many(wanted, 'micro-batch', 'micro-batches');
   if (isWritten(facts, 'microBatches')) return { remedy: `use ${micro}`, changes: setTo('microBatches', [wanted]) };
-  if (format === 'torchtitan') {
+  if (launcherTraitsOf(format).batchOfReplica === 'local') {
     const size = countOf(facts, 'microBatch');
     const local = size === null || facts.localBatch === undefined ? null : wanted * size;
     return {

@@ -1,10 +1,11 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
+import { launcherTraitsOf } from '../../formats/registry';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, quotient, sizeOf } from '../derived';
-import { launcherTraits, megatronFormats, runFormats, withTorchtitan } from '../launchers/formats';
+import { megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { fitsWorld } from './sizes';
 import { isWritten, leastCommonMultiple, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
@@ -77,7 +78,7 @@ function sequenceParallelParts({ facts, format }: ConfigView): Issue | null {
 
 /** TorchTitan's tensor parallelism always divides the sequence between blocks. */
 function dividesSequence(facts: Facts, format: ConfigFormat): boolean {
-  return launcherTraits[format].alwaysDividesSequence || facts.sequenceParallel?.value === true;
+  return launcherTraitsOf(format).alwaysDividesSequence || facts.sequenceParallel?.value === true;
 }
 
 /** The next longer and the next shorter sequence that every division of this run accepts. */

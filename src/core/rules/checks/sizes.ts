@@ -1,11 +1,12 @@
 import type { ConfigFormat } from '../../formats/config-format';
 import type { FactName, Facts } from '../../formats/facts';
+import { launcherTraitsOf } from '../../formats/registry';
 import { formatNumber } from '../../format';
 import { isHybrid } from '../../formats/hybrid';
 import type { ModelTraits } from '../../formats/written-model';
 import { hasAttention } from '../../model/mixers';
 import { countOf, modelGpusOf, sizeOf, worldOf, type SizeName } from '../derived';
-import { launcherTraits, megatronAndRuns } from '../launchers/formats';
+import { megatronAndRuns } from '../formats';
 import { greatestCommonDivisor, many, setTo, type Change } from '../rule';
 import type { ConfigView } from '../view';
 
@@ -65,7 +66,7 @@ export function fitsTensor(view: ConfigView, tensor: number): boolean {
 export function dividesHeads({ facts, format, traits }: ConfigView, size: number): boolean {
   const keyValue = countOf(facts, 'kvHeads');
   if (!attends(traits)) return true;
-  const shared = keyValue === null || keyValue % size === 0 || (launcherTraits[format].repeatsKeyValueHeads && size % keyValue === 0);
+  const shared = keyValue === null || keyValue % size === 0 || (launcherTraitsOf(format).repeatsKeyValueHeads && size % keyValue === 0);
   return shared && (countOf(facts, 'heads') ?? 0) % size === 0 && (traits.stacks?.decoderHeads ?? 0) % size === 0;
 }
 

@@ -1,8 +1,9 @@
 import type { ConfigView } from '../view';
+import { launcherTraitsOf } from '../../formats/registry';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, sizeOf } from '../derived';
-import { isPlannedAlone, launcherTraits, megatronAndRuns, runFormats, withTorchtitan } from '../launchers/formats';
+import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 import { attends, dividesHeads, dividesWidth, fitsTensor, widthsOf } from './sizes';
 
@@ -63,7 +64,7 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   const tensor = sizeOf(facts, format, 'tensor');
   if (heads === null || tensor === null || heads % tensor === 0) return null;
   if (!attends(traits) || heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
-  const repeated = launcherTraits[format].repeatsKeyValueHeads && tensor % heads === 0;
+  const repeated = launcherTraitsOf(format).repeatsKeyValueHeads && tensor % heads === 0;
   const sizes = divisorsOf(heads).filter((size) => size <= tensor);
   const near = nearestFitting(sizes, tensor, (size) => fitsTensor(view, size)).slice(0, 1);
   const counted = many(heads, 'key/value head');

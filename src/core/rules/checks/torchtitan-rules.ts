@@ -2,6 +2,7 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import { formatNumber } from '../../format';
 import { quoted } from '../../text';
+import { torchtitanFormats } from '../formats';
 import { countOf, sizeOf, titanLayersOf, titanStagesOf, titanStagesPerRankOf } from '../derived';
 import { listed, many, setTo, type Issue, type Rule } from '../rule';
 
@@ -10,14 +11,14 @@ export const torchtitanRules: readonly Rule[] = [
   {
     code: 'tt-virtual-stages',
     severity: 'error',
-    formats: ['torchtitan'],
+    formats: torchtitanFormats,
     check: virtualStages,
     doc: 'TorchTitan: "Number of virtual stages must be divisible by pipeline parallel size". It cuts the layers (the embedding and the head counted as one each, unless the file says otherwise) into stages of the given number of layers, and deals the stages to the ranks.',
   },
   {
     code: 'tt-single-stage-schedule',
     severity: 'error',
-    formats: ['torchtitan'],
+    formats: torchtitanFormats,
     check: stagesOfSchedule,
     doc: 'TorchTitan: "Single stage schedule requires exactly 1 stage per rank". GPipe and 1F1B run one stage on each rank; Interleaved1F1B, LoopedBFS and the zero-bubble schedules at least two.',
   },

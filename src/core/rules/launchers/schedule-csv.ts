@@ -1,4 +1,5 @@
 import type { LauncherFile } from '../../formats/facts';
+import { launcherTraitsOf } from '../../formats/registry';
 import type { Finding } from '../../findings';
 import type { Place } from '../../spec/located';
 import { readScheduleCsv } from '../../schedules/pytorch-csv/read';
@@ -17,7 +18,7 @@ export interface CsvFile {
  */
 export function scheduleCsvFindings(launcher: LauncherFile, csv: CsvFile | null): Finding[] {
   const fact = launcher.facts.scheduleCsv;
-  if (launcher.format !== 'torchtitan' || fact === undefined) return [];
+  if (fact === undefined || launcherTraitsOf(launcher.format).runtime !== 'torchtitan') return [];
   const place = fact.source.kind === 'file' ? fact.source.place : launcher.place;
   if (csv === null) return [finding(place, `The schedule ${quoted(fact.value)} is not there`, 'create the file, or correct the path')];
   const { facts, format } = launcher;

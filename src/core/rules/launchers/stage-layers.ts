@@ -1,5 +1,6 @@
 import type { Fact, FactName, Facts, LauncherFile } from '../../formats/facts';
 import { hybridLayersOf } from '../../formats/hybrid';
+import { launcherTraitsOf } from '../../formats/registry';
 import type { Run } from '../../formats/run';
 import type { ConfigFormat } from '../../formats/config-format';
 import { sum } from '../../numbers';
@@ -137,7 +138,7 @@ const titanSettings = ['totalStages', 'layersPerStage', 'firstStageLessLayers', 
 
 /** The run with the cut that its launcher's settings make, and the virtual stages that follow from it; as it was where they say nothing of it, or what cannot be. */
 export function withStageLayers(run: Run, { facts, format, text }: Pick<LauncherFile, 'facts' | 'format' | 'text'>): Run {
-  const names: readonly FactName[] = format === 'torchtitan' ? titanSettings : megatronSettings;
+  const names: readonly FactName[] = launcherTraitsOf(format).countsEndsAsLayers ? titanSettings : megatronSettings;
   const said = names
     .map((name): Fact<unknown> | undefined => facts[name])
     .find(
@@ -146,7 +147,7 @@ export function withStageLayers(run: Run, { facts, format, text }: Pick<Launcher
   const pipeline = run.layout.pipeline?.value ?? 1;
   const layers = run.model.layers.value;
   if (said === undefined || pipeline === 1) return run;
-  const stages = format === 'torchtitan' ? titanCut(facts, text, layers) : megatronStages(facts, format, layers);
+  const stages = launcherTraitsOf(format).countsEndsAsLayers ? titanCut(facts, text, layers) : megatronStages(facts, format, layers);
   const virtual = (stages?.length ?? 0) / pipeline;
   if (stages === null || virtual < 1 || !Number.isInteger(virtual) || sum(stages) !== layers) return run;
   const { source } = said;

@@ -3,7 +3,7 @@ import { before, describe, it } from 'mocha';
 import type { LauncherReader } from '../../../../src/core/formats/facts';
 import { readDeepSpeed } from '../../../../src/core/formats/deepspeed/reader';
 import { readTorchTitan } from '../../../../src/core/formats/torchtitan/reader';
-import { yamlReaders } from '../../../../src/core/formats/yaml';
+import { yamlReaders } from '../formats/yaml/yaml-readers';
 import type { Fix } from '../../../../src/core/findings';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { shellReader } from '../formats/shell/shell-reader';

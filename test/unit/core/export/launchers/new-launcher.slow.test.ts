@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { readDeepSpeed } from '../../../../../src/core/formats/deepspeed/reader';
 import type { Facts, LauncherReader } from '../../../../../src/core/formats/facts';
 import { readTorchTitan } from '../../../../../src/core/formats/torchtitan/reader';
-import { yamlReaders } from '../../../../../src/core/formats/yaml';
+import { yamlReaders } from '../../formats/yaml/yaml-readers';
 import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
 import { completeInline } from '../../../../../src/core/formats/terapipe/inline-model';
 import { runOfLauncher } from '../../../../../src/core/formats/launcher-run';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Facts, LauncherFile } from '../../../../../src/core/formats/facts';
-import { recogniseYaml, yamlReaders } from '../../../../../src/core/formats/yaml';
+import { recogniseYaml, yamlReaders } from './yaml-readers';
 
 function read(text: string): LauncherFile {
   const format = recogniseYaml(text);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { recogniseYaml, yamlReaders } from '../../../../../src/core/formats/yaml';
+import { recogniseYaml, yamlReaders } from './yaml-readers';
 import { entryAt, parseYaml } from '../../../../../src/core/formats/yaml/yaml-document';
 import { traitFiles } from '../../../../fixtures/traits';
 

@@ -4,7 +4,7 @@ import { readTorchTitan } from '../../../../../src/core/formats/torchtitan/reade
 import type { FactValues } from '../../../../../src/core/formats/facts';
 import { completeInline } from '../../../../../src/core/formats/terapipe/inline-model';
 import { runOfLauncher } from '../../../../../src/core/formats/launcher-run';
-import { yamlReaders } from '../../../../../src/core/formats/yaml';
+import { yamlReaders } from '../../formats/yaml/yaml-readers';
 import type { LauncherFormat } from '../../../../../src/core/formats/config-format';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
 import { withStageLayers } from '../../../../../src/core/rules/launchers/stage-layers';

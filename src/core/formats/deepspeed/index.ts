@@ -1,0 +1,12 @@
+import { megatronTraits, type Launcher } from '../launcher';
+import { readDeepSpeed } from './reader';
+import { isDeepSpeed } from './recognise';
+
+/** DeepSpeed's engine; the model and its layout are a training script's. */
+export const deepspeed: Launcher = {
+  file: 'a DeepSpeed JSON',
+  endings: ['json', 'jsonc'],
+  isIts: ({ text, jsonKeys }) => isDeepSpeed(jsonKeys()) || isDeepSpeed(text),
+  read: readDeepSpeed,
+  traits: { ...megatronTraits, runtime: 'deepspeed', batchOfReplica: 'accumulated' },
+};

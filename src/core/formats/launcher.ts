@@ -1,0 +1,74 @@
+import type { Runtime } from '../spec/runtime';
+import type { Facts, LauncherReader } from './facts';
+import { topLevelKeys } from './json-document';
+import { yamlHead, type YamlHead } from './yaml/recognise';
+
+/** In what launchers differ, as data that shared code and rules read. */
+export interface LauncherTraits {
+  /** Whose habits a run has: what is kept, sharded and gathered, and which schedules run. */
+  readonly runtime: Runtime;
+  /** Its settings are arguments of Megatron-LM itself, which checks them and has a default for each. */
+  readonly takesMegatronArguments: boolean;
+  /** What a file leaves out is open: a recipe in Python decides it, or the planner. Otherwise parallel sizes are 1. */
+  readonly leavesOpen: boolean;
+  /** Fewer key/value heads than tensor-parallel ranks are repeated, not refused. */
+  readonly repeatsKeyValueHeads: boolean;
+  /** Tensor parallelism divides the sequence between blocks even when nobody asks. */
+  readonly alwaysDividesSequence: boolean;
+  /** Embedding and head count as layers where layers are dealt to stages. */
+  readonly countsEndsAsLayers: boolean;
+  /** Its configs may list settings of full recompute beside selective recompute, which ignores them. */
+  readonly ignoresIdleRecompute: boolean;
+  /** Sequences that one replica takes in a step where no global batch is given: a local batch, or as many micro-batches as it accumulates. */
+  readonly batchOfReplica: 'local' | 'accumulated' | null;
+}
+
+/** Of launchers that run Megatron-LM's training loop; those of others say in what they differ. */
+export const megatronTraits: LauncherTraits = {
+  runtime: 'megatron',
+  takesMegatronArguments: false,
+  leavesOpen: false,
+  repeatsKeyValueHeads: true,
+  alwaysDividesSequence: false,
+  countsEndsAsLayers: false,
+  ignoresIdleRecompute: false,
+  batchOfReplica: null,
+};
+
+/** A text before it is parsed: each scan runs when it is first asked for, and works on broken texts. */
+export interface Glance {
+  readonly text: string;
+  readonly jsonKeys: () => ReadonlySet<string>;
+  readonly yaml: () => YamlHead;
+}
+
+export function glanceAt(text: string): Glance {
+  let [keys, head]: [ReadonlySet<string> | null, YamlHead | null] = [null, null];
+  return { text, jsonKeys: () => (keys ??= topLevelKeys(text)), yaml: () => (head ??= yamlHead(text)) };
+}
+
+/** A model that a launcher's code holds under a name: the text of a config.json that says the same. */
+export interface ModelOfLauncher {
+  readonly name: string;
+  readonly launcher: string;
+  readonly config: string | null;
+}
+
+/** Everything that is known of one launcher's files: its folder exports one, `registry.ts` lists them. */
+export interface Launcher {
+  /** As a message offers it: `a TorchTitan TOML`. */
+  readonly file: string;
+  /** Endings of its files, without a dot. */
+  readonly endings: readonly string[];
+  /** Endings that count where a user names a file, and that no folder is searched for. */
+  readonly namedEndings?: readonly string[];
+  /** Whether a text is one of its files: a scan, no parse. */
+  readonly isIts: (glance: Glance) => boolean;
+  /** The same of a text that a user named, where less is enough. */
+  readonly isItsNamed?: (text: string) => boolean;
+  /** Null: its grammar is loaded by the terminal or VS Code when it is needed. */
+  readonly read: LauncherReader | null;
+  readonly traits: LauncherTraits;
+  /** The model that a flavour or class of its own means. */
+  readonly modelNamed?: (flavor: string, facts: Facts) => ModelOfLauncher;
+}

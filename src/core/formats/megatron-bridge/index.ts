@@ -1,0 +1,39 @@
+import { megatronTraits, type Launcher } from '../launcher';
+import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
+import { bridgeClassConfig } from './bridge-classes';
+import { readMegatronBridge } from './megatron-bridge';
+
+/** Overrides of a recipe of Megatron-Bridge, which is Python and decides what they leave out. */
+export const megatronBridge: Launcher = {
+  file: 'a Megatron-Bridge YAML',
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isMegatronBridge(yaml()),
+  read: readMegatronBridge,
+  traits: { ...megatronTraits, leavesOpen: true },
+  modelNamed: (flavor) => ({ name: flavor, launcher: 'Megatron-Bridge', config: bridgeClassConfig(flavor) }),
+};
+
+const bridgeSections = [
+  'train',
+  'ddp',
+  'dist',
+  'dataset',
+  'optimizer',
+  'scheduler',
+  'checkpoint',
+  'logger',
+  'mixed_precision',
+  'comm_overlap',
+];
+
+/** Overrides of a Megatron-Bridge recipe: Megatron Core's parallel sizes under `model`, or its batch sizes under `train`; no Lightning trainer. */
+function isMegatronBridge({ sections }: YamlHead): boolean {
+  if (sections.has('trainer')) return false;
+  const train = sections.get('train');
+  const trains =
+    train !== undefined &&
+    train.has('micro_batch_size') &&
+    train.has('global_batch_size') &&
+    hasAny(train, ['train_iters', 'train_samples']);
+  return trains || (hasAny(sections.get('model'), parallelSizes) && bridgeSections.some((name) => sections.has(name)));
+}

@@ -1,0 +1,32 @@
+import { megatronTraits, type Launcher, type LauncherTraits } from '../launcher';
+import { isMegatronShell, mentionsMegatron } from '../shell/recognise';
+import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
+import { readMegatronYaml } from './megatron-yaml';
+
+const traits: LauncherTraits = { ...megatronTraits, takesMegatronArguments: true };
+
+/** Scripts that launch Megatron-LM, and files of its arguments. */
+export const megatronShell: Launcher = {
+  file: 'a Megatron-LM script',
+  endings: ['sh', 'bash', 'slurm', 'sbatch'],
+  namedEndings: ['args'],
+  isIts: ({ text }) => isMegatronShell(text),
+  isItsNamed: mentionsMegatron,
+  read: null,
+  traits,
+};
+
+/** Megatron-LM's functional tests, and its `--yaml-cfg`. */
+export const megatronYaml: Launcher = {
+  file: 'a Megatron-LM YAML',
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isMegatronYaml(yaml()),
+  read: readMegatronYaml,
+  traits,
+};
+
+/** A functional test of Megatron-LM (`MODEL_ARGS` with flags), or its `--yaml-cfg`. */
+function isMegatronYaml({ sections }: YamlHead): boolean {
+  if ([...(sections.get('MODEL_ARGS') ?? [])].some((name) => name.startsWith('--'))) return true;
+  return sections.has('language_model') && hasAny(sections.get('model_parallel'), parallelSizes);
+}

@@ -1,0 +1,33 @@
+import { deepspeed } from './deepspeed';
+import type { ConfigFormat, LauncherFormat } from './config-format';
+import { megatronTraits, type Launcher, type LauncherTraits } from './launcher';
+import { megatronShell, megatronYaml } from './megatron';
+import { megatronBridge } from './megatron-bridge';
+import { nemo } from './nemo';
+import { gptNeox } from './neox';
+import { torchtitan } from './torchtitan';
+
+/** Every launcher, by the format of its files. One that might take the files of another comes after it. */
+export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
+  deepspeed,
+  'megatron-yaml': megatronYaml,
+  nemo,
+  'megatron-bridge': megatronBridge,
+  'gpt-neox': gptNeox,
+  torchtitan,
+  'megatron-shell': megatronShell,
+};
+
+export const launcherFormats = Object.keys(launchers) as readonly LauncherFormat[];
+
+/** Whether a format is one of launchers' files. */
+export function isLauncher(format: ConfigFormat): format is LauncherFormat {
+  return Object.hasOwn(launchers, format);
+}
+
+/** What is planned without a launcher is held to Megatron-LM's habits, and what it leaves out the planner chooses. */
+const plannedAlone: LauncherTraits = { ...megatronTraits, leavesOpen: true };
+
+export function launcherTraitsOf(format: ConfigFormat): LauncherTraits {
+  return isLauncher(format) ? launchers[format].traits : plannedAlone;
+}
