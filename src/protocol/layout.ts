@@ -1,3 +1,4 @@
+import type * as v from 'valibot';
 import { usablePeakBytes, verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
 import { lengthsText } from '../core/resolve/sequence-lengths';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
@@ -10,19 +11,15 @@ import type { SearchCounts, SearchProgress } from '../core/layout-search/search'
 import type { SearchKey } from '../core/layout-search/search-problem';
 import { layoutText, recomputeText, stageLayersText } from '../core/layout-search/labels';
 import type { PageError } from './page-error';
+import type { layoutPoint } from './page-schema';
 
 /*
  * The Layout view's part of the protocol. The host keeps the `SearchResult` with an id of its own for each, and the page gets `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that
  * into `plansOf(result)`; the host does nothing for an id that is not the one it sent last, or an index out of range.
  */
 
-/** A plan of one answer. */
-export interface LayoutPoint {
-  /** `LayoutAnswer.id`. */
-  readonly answer: string;
-  /** Into `LayoutAnswer.plans`. */
-  readonly index: number;
-}
+/** A plan of one answer: `LayoutAnswer.id`, and the index into `LayoutAnswer.plans`. */
+export type LayoutPoint = v.InferOutput<typeof layoutPoint>;
 
 /** A layout and what is predicted of it, in numbers and words. Times ms, memory of the worst stage in bytes. */
 export interface PageLayout {

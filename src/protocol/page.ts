@@ -1,4 +1,6 @@
+import type * as v from 'valibot';
 import type { PageError } from './page-error';
+import type { comparisonAct, controlChange, exportFormat, pageMessage } from './page-schema';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticPlan } from '../core/elastic/plan';
 import type { ElasticRequest } from '../core/elastic/request';
@@ -9,7 +11,7 @@ import type { Place } from '../core/spec/located';
 import type { SteppedSchedule } from '../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../core/slicing/solve';
 import type { PageComparison } from './comparison';
-import type { LayoutPoint, LayoutState } from './layout';
+import type { LayoutState } from './layout';
 
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
@@ -109,60 +111,8 @@ export type HostMessage =
   | { readonly type: 'update'; readonly fields: Partial<PageState> }
   | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null };
 
-/** Commands a page may ask for; the host refuses others. */
-export const pageCommands = [
-  'terapipe.openTimeline',
-  'terapipe.openElastic',
-  'terapipe.openSample',
-  'terapipe.createConfig',
-  'terapipe.chooseCluster',
-  'terapipe.exportPlan',
-  'terapipe.showLog',
-  'terapipe.plan',
-  'terapipe.profile',
-  'terapipe.cancelProfile',
-  'terapipe.importProfile',
-  'terapipe.searchLayout',
-  'terapipe.cancelSearch',
-  'terapipe.compareWith',
-] as const;
-
-/** What a page may do to its comparison. */
-export const comparisonActs = ['swap', 'again', 'cancel', 'close'] as const;
-export type ComparisonAct = (typeof comparisonActs)[number];
-export type PageCommand = (typeof pageCommands)[number];
-
-/** Controls of the tab's toolbar: written into terapipe.json by the host as an undoable edit. */
-export interface ControlChange {
-  readonly key: 'schedule' | 'training.recompute' | 'training.microBatch' | 'slicing.unit';
-  /** null removes the key: "chosen by the planner". */
-  readonly value: string | number | null;
-}
-
-/** Files that the host makes of a candidate: for PyTorch (passes alone, or with sends and receives) and for Perfetto. */
-export const exportFormats = ['pytorch-csv', 'pytorch-csv-comms', 'chrome-trace'] as const;
-export type ExportFormat = (typeof exportFormats)[number];
-
-/** Page to host. */
-export type PageMessage =
-  | { readonly type: 'ready' }
-  | { readonly type: 'command'; readonly command: PageCommand }
-  | { readonly type: 'reveal'; readonly place: Place }
-  | { readonly type: 'change'; readonly change: ControlChange }
-  | { readonly type: 'export'; readonly format: ExportFormat; readonly candidate: CandidateId }
-  | { readonly type: 'draw'; readonly candidates: readonly CandidateId[] }
-  /** Plan this layout whole and show it in the tab (`state` with `layout.opened`, then `show` the timeline); null: the config's own again. */
-  | { readonly type: 'openLayout'; readonly point: LayoutPoint | null }
-  /** Show this layout as a change of the config, before anything is written. */
-  | { readonly type: 'applyLayout'; readonly point: LayoutPoint }
-  /** Write this layout as a new launcher's file or flags; the host asks which. */
-  | { readonly type: 'exportLayout'; readonly point: LayoutPoint }
-  | { readonly type: 'comparison'; readonly act: ComparisonAct }
-  | { readonly type: 'openTab'; readonly tab: TabId; readonly candidate: CandidateId | null }
-  | {
-      readonly type: 'save';
-      readonly name: string;
-      readonly mime: 'image/svg+xml' | 'application/json' | 'text/tab-separated-values';
-      readonly text: string;
-    }
-  | { readonly type: 'log'; readonly level: 'error' | 'info'; readonly message: string };
+/** Page to host: what each says stands in `page-schema.ts`. */
+export type PageMessage = v.InferOutput<typeof pageMessage>;
+export type ComparisonAct = v.InferOutput<typeof comparisonAct>;
+export type ControlChange = v.InferOutput<typeof controlChange>;
+export type ExportFormat = v.InferOutput<typeof exportFormat>;

@@ -3,102 +3,78 @@ import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Run } from '../core/formats/run';
-import type { Place } from '../core/spec/located';
 import type { ResolveDefaults } from '../core/resolve/defaults';
 import type { Plan } from '../core/planner/plan';
 import type { Remedy } from '../core/rules/plan/remedies';
 import type { PlanRequest } from '../core/spec/request';
-import type { SearchAsked, SearchUpdate } from '../core/layout-search/answer';
+import type { SearchUpdate } from '../core/layout-search/answer';
 import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { NamedProfile } from '../core/spec/profile';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
-import type { IncumbentTimes } from '../core/slicing/solve';
 
-/** What a planner thread is started with. */
-export interface WorkerData {
-  /** One Int32: the id of the request to give up. A shared flag, since a thread that is solving reads no messages. */
-  readonly cancelFlag: SharedArrayBuffer;
+/*
+ * Each message is declared once, and its type taken from the declaration. Both ends are of one build of our own code: what each is started with, which message it is and its own fields are checked, and of
+ * plans, requests and answers, which may be megabytes, that they are such.
+ */
+
+/** A value of ours that crosses threads as it is. @param shape what tells it from others. */
+function ours<T>(shape: v.ObjectEntries): v.CustomSchema<T, undefined> {
+  const object = v.looseObject(shape);
+  return v.custom<T>((value) => v.is(object, value));
 }
+
+const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+const some = v.object({});
+const planRequest = ours<PlanRequest>({ model: some, training: some, layout: some });
+const plan = ours<Plan>({ chosen: v.string(), candidates: v.array(some) });
+const comparison = ours<Comparison>({ kind: v.picklist(['plan', 'trace', 'times']) });
+const update = ours<SearchUpdate>({ kind: v.picklist(['searching', 'found', 'helping']) });
+
+/** What `resolveRun` takes; `found` are profiles near the config. */
+const resolveAsked = v.object({
+  run: ours<Run>({ model: some, training: some, layout: some }),
+  defaults: ours<ResolveDefaults>({ gpu: v.string() }),
+  found: v.pipe(v.array(ours<NamedProfile>({ file: v.string(), profile: some })), v.readonly()),
+});
+export type ResolveAsked = v.InferOutput<typeof resolveAsked>;
 
 /** What a plan is compared with: another one, without its timelines, or the file of a measured run on this machine; `file` is its identity, in the places of errors. */
-export type Against =
-  { readonly kind: 'plan'; readonly plan: Plan } | { readonly kind: 'measured'; readonly path: string; readonly file: string };
-
-/** What `resolveRun` takes. */
-export interface ResolveAsked {
-  readonly run: Run;
-  readonly defaults: ResolveDefaults;
-  /** Profiles near the config. */
-  readonly found: readonly NamedProfile[];
-}
-
-/** Client to worker. One at a time: the next only after the last was answered. */
-export type WorkerRequest =
-  | { readonly type: 'plan'; readonly id: number; readonly request: PlanRequest }
-  | ({ readonly type: 'resolve'; readonly id: number } & ResolveAsked)
-  /** `plan`, without its timelines, is of `run` and does not fit. */
-  | ({ readonly type: 'remedies'; readonly id: number; readonly plan: Plan } & ResolveAsked)
-  | { readonly type: 'elastic'; readonly id: number; readonly request: ElasticRequest }
-  | ({ readonly type: 'search'; readonly id: number; readonly problem: SearchProblem } & SearchAsked)
-  | { readonly type: 'compare'; readonly id: number; readonly plan: Plan; readonly against: Against }
-  /** `text` is a schedule in PyTorch's CSV, which `file` and `name` name in findings and on screen. */
-  | { readonly type: 'schedule'; readonly id: number; readonly text: string; readonly file: string; readonly name: string };
-
-/** A failure as it crosses threads; `expected` ones keep code and remedy, the others are bugs and keep their stack. */
-export interface WorkerFailure {
-  readonly expected: boolean;
-  readonly code: string;
-  readonly message: string;
-  readonly remedy: string;
-  /** Where in which file, for expected ones that come from one. */
-  readonly place: Place | null;
-  readonly stack: string | null;
-}
-
-/** Worker to client. Any number of `progress`, with the best slices so far when they are what is new, or, of a search, `searching`; then one of the others. */
-export type WorkerReply =
-  | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly incumbent: IncumbentTimes | null }
-  | { readonly type: 'searching'; readonly id: number; readonly update: SearchUpdate }
-  | { readonly type: 'plan'; readonly id: number; readonly plan: Plan }
-  | { readonly type: 'resolve'; readonly id: number; readonly request: PlanRequest }
-  | { readonly type: 'remedies'; readonly id: number; readonly remedies: readonly Remedy[] }
-  | { readonly type: 'elastic'; readonly id: number; readonly answer: ElasticAnswer }
-  | { readonly type: 'search'; readonly id: number; readonly result: SearchResult }
-  | { readonly type: 'compare'; readonly id: number; readonly comparison: Comparison }
-  | { readonly type: 'schedule'; readonly id: number; readonly schedule: ScheduleFile }
-  | { readonly type: 'cancelled'; readonly id: number }
-  | { readonly type: 'error'; readonly id: number; readonly error: WorkerFailure };
-
-// Requests and plans come from our own code on the other side of a structured clone: their envelope is checked, not every number in them.
-const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
-const planRequest = v.custom<PlanRequest>((value) =>
-  v.is(v.looseObject({ model: v.object({}), training: v.object({}), layout: v.object({}) }), value),
-);
-const run = v.custom<Run>((value) => v.is(v.looseObject({ model: v.object({}), training: v.object({}), layout: v.object({}) }), value));
-const defaults = v.custom<ResolveDefaults>((value) => v.is(v.looseObject({ gpu: v.string() }), value));
-const profile = v.custom<NamedProfile>((value) => v.is(v.looseObject({ file: v.string(), profile: v.object({}) }), value));
-const resolveAsked = { run, defaults, found: v.array(profile) };
-const remedy = v.custom<Remedy>((value) =>
-  v.is(v.looseObject({ label: v.string(), sets: v.array(v.tuple([v.string(), v.unknown()])) }), value),
-);
-const plan = v.custom<Plan>((value) => v.is(v.looseObject({ chosen: v.string(), candidates: v.array(v.object({})) }), value));
-const elasticRequest = v.custom<ElasticRequest>((value) =>
-  v.is(v.looseObject({ model: v.object({}), cluster: v.object({}), freezing: v.object({}), epochs: v.number() }), value),
-);
-const answer = v.custom<ElasticAnswer>((value) =>
-  v.is(v.looseObject({ plan: v.object({}), spans: v.array(v.object({})), steps: v.array(v.object({})) }), value),
-);
-const problem = v.custom<SearchProblem>((value) => v.is(v.looseObject({ request: planRequest, fixed: v.instance(Set) }), value));
-const update = v.custom<SearchUpdate>((value) => v.is(v.looseObject({ kind: v.picklist(['searching', 'found', 'helping']) }), value));
-const result = v.custom<SearchResult>((value) => v.is(v.looseObject({ best: v.object({}), front: v.array(v.object({})) }), value));
-const comparison = v.custom<Comparison>((value) => v.is(v.looseObject({ kind: v.picklist(['plan', 'trace', 'times']) }), value));
-const schedule = v.custom<ScheduleFile>((value) => v.is(v.looseObject({ findings: v.array(v.object({})) }), value));
 const against = v.variant('kind', [
   v.object({ kind: v.literal('plan'), plan }),
   v.object({ kind: v.literal('measured'), path: v.string(), file: v.string() }),
 ]);
+export type Against = v.InferOutput<typeof against>;
 
+/** What a planner thread is started with. `cancelFlag` is one Int32: the id of the request to give up. A shared flag, since a thread that is solving reads no messages. */
+const workerData = v.object({ cancelFlag: v.instance(SharedArrayBuffer) });
+export type WorkerData = v.InferOutput<typeof workerData>;
+
+/** Client to worker. One at a time: the next only after the last was answered. */
+const workerRequest = v.variant('type', [
+  v.object({ type: v.literal('plan'), id, request: planRequest }),
+  v.object({ type: v.literal('resolve'), id, ...resolveAsked.entries }),
+  // `plan`, without its timelines, is of `run` and does not fit.
+  v.object({ type: v.literal('remedies'), id, plan, ...resolveAsked.entries }),
+  v.object({
+    type: v.literal('elastic'),
+    id,
+    request: ours<ElasticRequest>({ model: some, cluster: some, freezing: some, epochs: v.number() }),
+  }),
+  v.object({
+    type: v.literal('search'),
+    id,
+    problem: ours<SearchProblem>({ request: planRequest, fixed: v.instance(Set) }),
+    tokenBudget: v.nullable(v.number()),
+    improvements: v.boolean(),
+  }),
+  v.object({ type: v.literal('compare'), id, plan, against }),
+  // `text` is a schedule in PyTorch's CSV, which `file` and `name` name in findings and on screen.
+  v.object({ type: v.literal('schedule'), id, text: v.string(), file: v.string(), name: v.string() }),
+]);
+export type WorkerRequest = v.InferOutput<typeof workerRequest>;
+
+/** A failure as it crosses threads; `expected` ones keep code, remedy and the place in a file, where they come from one; the others are bugs and keep their stack. */
 const failure = v.object({
   expected: v.boolean(),
   code: v.string(),
@@ -107,17 +83,9 @@ const failure = v.object({
   place: v.nullable(v.object({ file: v.string(), range: v.object({ start: v.number(), end: v.number() }) })),
   stack: v.nullable(v.string()),
 });
+export type WorkerFailure = v.InferOutput<typeof failure>;
 
-const workerData = v.object({ cancelFlag: v.instance(SharedArrayBuffer) });
-const workerRequest = v.variant('type', [
-  v.object({ type: v.literal('plan'), id, request: planRequest }),
-  v.object({ type: v.literal('resolve'), id, ...resolveAsked }),
-  v.object({ type: v.literal('remedies'), id, plan, ...resolveAsked }),
-  v.object({ type: v.literal('elastic'), id, request: elasticRequest }),
-  v.object({ type: v.literal('search'), id, problem, tokenBudget: v.nullable(v.number()), improvements: v.boolean() }),
-  v.object({ type: v.literal('compare'), id, plan, against }),
-  v.object({ type: v.literal('schedule'), id, text: v.string(), file: v.string(), name: v.string() }),
-]);
+/** Worker to client. Any number of `progress`, with the best slices so far when they are what is new, or, of a search, `searching`; then one of the others. */
 const workerReply = v.variant('type', [
   v.object({
     type: v.literal('progress'),
@@ -128,18 +96,19 @@ const workerReply = v.variant('type', [
   v.object({ type: v.literal('searching'), id, update }),
   v.object({ type: v.literal('plan'), id, plan }),
   v.object({ type: v.literal('resolve'), id, request: planRequest }),
-  v.object({ type: v.literal('remedies'), id, remedies: v.array(remedy) }),
-  v.object({ type: v.literal('elastic'), id, answer }),
-  v.object({ type: v.literal('search'), id, result }),
-  v.object({ type: v.literal('compare'), id, comparison }),
-  v.object({ type: v.literal('schedule'), id, schedule }),
-  v.object({ type: v.literal('cancelled'), id }),
   v.object({
-    type: v.literal('error'),
+    type: v.literal('remedies'),
     id,
-    error: failure,
+    remedies: v.pipe(v.array(ours<Remedy>({ label: v.string(), sets: v.array(v.tuple([v.string(), v.unknown()])) })), v.readonly()),
   }),
+  v.object({ type: v.literal('elastic'), id, answer: ours<ElasticAnswer>({ plan: some, spans: v.array(some), steps: v.array(some) }) }),
+  v.object({ type: v.literal('search'), id, result: ours<SearchResult>({ best: some, front: v.array(some) }) }),
+  v.object({ type: v.literal('compare'), id, comparison }),
+  v.object({ type: v.literal('schedule'), id, schedule: ours<ScheduleFile>({ findings: v.array(some) }) }),
+  v.object({ type: v.literal('cancelled'), id }),
+  v.object({ type: v.literal('error'), id, error: failure }),
 ]);
+export type WorkerReply = v.InferOutput<typeof workerReply>;
 
 /** @throws ValiError when `value` is not what a planner thread is started with. */
 export function parseWorkerData(value: unknown): WorkerData {

@@ -6,7 +6,7 @@ import ts from 'typescript';
 import { errorLine, findingLine } from '../../src/cli/answer';
 import { gpuPresetNames } from '../../src/core/cluster/presets';
 import { ExpectedError } from '../../src/core/errors';
-import { pageCommands } from '../../src/protocol/page';
+import { pageCommands } from '../../src/protocol/page-schema';
 import { bundleFile, usedStrings } from './extension/localized-strings';
 
 interface MenuItem {

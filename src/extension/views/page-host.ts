@@ -12,7 +12,7 @@ import {
   type TabParts,
 } from '../../protocol/page';
 import { pageHtml } from './page-html';
-import { parsePageMessage } from './page-messages';
+import { parsePageMessage } from '../../protocol/page-schema';
 import { makePageSender } from './page-sender';
 import { differsInProgressOnly, pageFindingsOf, pageStateOf } from '../sessions/page-state';
 import type { SessionState } from '../sessions/session-state';

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../src/core/errors';
 import type { CandidateId } from '../../../src/core/planner/plan';
 import { pageHtml } from '../../../src/extension/views/page-html';
-import { parsePageMessage } from '../../../src/extension/views/page-messages';
+import { parsePageMessage } from '../../../src/protocol/page-schema';
 import { differsInProgressOnly, pageStateOf } from '../../../src/extension/sessions/page-state';
 import { smallModel, smallRun, testHost, uri } from './test-host';
 
@@ -63,6 +63,7 @@ describe('page messages', () => {
       { type: 'change', change: { key: 'schedule', value: Number.NaN } },
       { type: 'draw', candidates: ['gpipe', 'fastest'] },
       { type: 'comparison', act: 'start' },
+      { type: 'openTab', tab: '../x', candidate: null },
       { type: 'save', name: '', mime: 'image/svg+xml', text: '' },
       { type: 'save', name: 'x', mime: 'text/html', text: '' },
     ])

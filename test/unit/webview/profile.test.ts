@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PartFit, TimeFit } from '../../../src/core/spec/profile';
-import { parsePageMessage } from '../../../src/extension/views/page-messages';
+import { parsePageMessage } from '../../../src/protocol/page-schema';
 import { noTabParts } from '../../../src/protocol/page';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
 import { errorAxis, rateAxis, shareOf, timeAxis, tokensAxis } from '../../../webview/base/chart/axis';

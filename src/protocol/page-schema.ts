@@ -1,0 +1,76 @@
+import * as v from 'valibot';
+import { candidateIds } from '../core/planner/plan';
+
+/*
+ * What a page may say to the host, declared once: `page.ts` takes its types from here. Pages run scripts of ours alone, but they show texts of others: what arrives is checked to the last field.
+ * A file of its own, since pages need only the types.
+ */
+
+/** Commands a page may ask for; the host refuses others. */
+export const pageCommands = [
+  'terapipe.openTimeline',
+  'terapipe.openElastic',
+  'terapipe.openSample',
+  'terapipe.createConfig',
+  'terapipe.chooseCluster',
+  'terapipe.exportPlan',
+  'terapipe.showLog',
+  'terapipe.plan',
+  'terapipe.profile',
+  'terapipe.cancelProfile',
+  'terapipe.importProfile',
+  'terapipe.searchLayout',
+  'terapipe.cancelSearch',
+  'terapipe.compareWith',
+] as const;
+
+const offset = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
+const place = v.object({ file: text(8192), range: v.object({ start: offset, end: offset }) });
+const candidate = v.picklist(candidateIds);
+
+/** A plan of one answer of a search: its id, and the index into its plans. */
+export const layoutPoint = v.object({ answer: text(200), index: offset });
+
+/** A control of the tab's toolbar: written into terapipe.json by the host as an undoable edit. Null removes the key: "chosen by the planner". */
+export const controlChange = v.object({
+  key: v.picklist(['schedule', 'training.recompute', 'training.microBatch', 'slicing.unit']),
+  value: v.union([text(200), v.pipe(v.number(), v.finite()), v.null()]),
+});
+
+/** Files that the host makes of a candidate: for PyTorch (passes alone, or with sends and receives) and for Perfetto. */
+export const exportFormat = v.picklist(['pytorch-csv', 'pytorch-csv-comms', 'chrome-trace']);
+
+/** What a page may do to its comparison. */
+export const comparisonAct = v.picklist(['swap', 'again', 'cancel', 'close']);
+
+export const pageMessage = v.variant('type', [
+  v.object({ type: v.literal('ready') }),
+  v.object({ type: v.literal('command'), command: v.picklist(pageCommands) }),
+  v.object({ type: v.literal('reveal'), place }),
+  v.object({ type: v.literal('change'), change: controlChange }),
+  v.object({ type: v.literal('export'), format: exportFormat, candidate }),
+  v.object({ type: v.literal('draw'), candidates: v.pipe(v.array(candidate), v.maxLength(2), v.readonly()) }),
+  // Plan this layout whole and show it in the tab (`state` with `layout.opened`, then `show` the timeline); null: the config's own again.
+  v.object({ type: v.literal('openLayout'), point: v.nullable(layoutPoint) }),
+  // Show this layout as a change of the config, before anything is written.
+  v.object({ type: v.literal('applyLayout'), point: layoutPoint }),
+  // Write this layout as a new launcher's file or flags; the host asks which.
+  v.object({ type: v.literal('exportLayout'), point: layoutPoint }),
+  v.object({ type: v.literal('comparison'), act: comparisonAct }),
+  // A tab by its folder in `webview/tabs`.
+  v.object({ type: v.literal('openTab'), tab: v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/)), candidate: v.nullable(candidate) }),
+  v.object({
+    type: v.literal('save'),
+    name: v.pipe(text(200), v.minLength(1)),
+    mime: v.picklist(['image/svg+xml', 'application/json', 'text/tab-separated-values']),
+    text: text(100_000_000),
+  }),
+  v.object({ type: v.literal('log'), level: v.picklist(['error', 'info']), message: text(10_000) }),
+]);
+
+/** A message from a page, or null for anything else. */
+export function parsePageMessage(value: unknown): v.InferOutput<typeof pageMessage> | null {
+  const result = v.safeParse(pageMessage, value);
+  return result.success ? result.output : null;
+}
