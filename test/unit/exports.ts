@@ -9,6 +9,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/rules/table#documentedCodes',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',
     'src/extension/language/fact-meanings#meanings',
+    'src/protocol/page-schema#pageCommands',
   ],
   'a limit, or what a page starts with: tests go to it without saying it again': [
     'src/core/formats/json-document#maximumConfigNodes',
