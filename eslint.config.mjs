@@ -18,7 +18,6 @@ const longFunctions = {
   'webview/tabs/compare/comparison.ts': 104,
   'webview/tabs/compare/lanes.ts': 139,
   'webview/tabs/layout/view.ts': 117,
-  'webview/tabs/timeline/view.ts': 222,
 };
 
 const linesPerFunction = (max) => ({ 'max-lines-per-function': ['error', { max, skipBlankLines: true, skipComments: true }] });

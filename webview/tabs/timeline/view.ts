@@ -1,26 +1,24 @@
 import { formatCount, formatPercent } from '../../../src/core/format';
-import type { StageMemory } from '../../../src/core/memory-model/profile';
 import { h, icon } from '../../base/dom';
-import { ease } from '../../base/frame';
 import { makeMemoryLane } from '../memory/lane';
-import { worstStage } from '../memory/summary';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { comparedDrawn, isWithheld, shownCandidate, shownDrawn, type Change, type Drawn, type Store } from '../../base/store';
+import { isWithheld, shownCandidate, type Change, type Drawn, type Store } from '../../base/store';
 import { isControl, takesLetters } from '../../base/ui';
 import type { ViewState } from '../../base/view-state';
+import { timelineCommands, type TimelineCommands } from './commands';
 import { criticalPath } from './dependencies';
 import { makeFindBar } from './find-bar';
 import { wirePointer } from './input';
-import { readKey, type KeyAction } from './keys';
+import { readKey } from './keys';
 import { makeMinimap } from './minimap';
-import { operationAt, type Operation, type Operations } from '../../base/operations';
+import type { Operation, Operations } from '../../base/operations';
 import { makePane, type Pane, type PaneProps, type Pointer } from './pane';
 import { makeOperationTable } from './table';
 import { gutters } from './draw-frame';
-import { edgeOf, movedBy, stepFrom } from './navigate';
-import { between, clamp, fitAll, fitOperation, fitRange, panTime, reveal, timeAt, type Extent, type Viewport } from '../../base/viewport';
-import { idleAt, kindName, placeText, spoken, stageText, timeText, unitText, waitText } from './labels';
+import { clamp, panTime, timeAt, type Extent, type Viewport } from '../../base/viewport';
+import { idleAt, kindName, placeText, stageText, timeText, unitText, waitText } from './labels';
+import { shownTimeline, type ShownTimeline } from './shown';
 
 /** The timeline of the shown candidate, of the one it is compared with, and the memory under it. */
 export interface TimelineView {
@@ -33,235 +31,191 @@ export interface TimelineView {
   readonly type: (event: KeyboardEvent) => void;
 }
 
-const zoomToFitMs = 120;
-
 /** Makes the view; `onHelp` opens the list of keys, `ofFile` says that it is of a schedule file. */
 export function makeTimelineView(store: Store, onHelp: () => void, ofFile = false): TimelineView {
-  const shown = (): Drawn | null => shownDrawn(store.state(), store.view());
-  const compared = (): Drawn | null => comparedDrawn(store.state(), store.view());
-  const operations = (): Operations | null => shown()?.operations ?? null;
-  const others = (): Operations | null => compared()?.operations ?? null;
-  const durationMs = (): number => Math.max(operations()?.timeline.makespanMs ?? 0, others()?.timeline.makespanMs ?? 0, Number.MIN_VALUE);
-  const viewportOf = (extent: Extent): Viewport => mapped(store.view().viewport, (viewport) => clamp(viewport, extent)) ?? fitAll(extent);
-  let stopEase = (): void => undefined;
-  const show = (viewport: Viewport | null): void => {
-    stopEase();
-    store.setView({ viewport });
-  };
-  const easeTo = (target: Viewport | null): void => {
-    stopEase();
-    const from = viewportOf(pane.extent());
-    const to = target ?? fitAll(pane.extent());
-    stopEase = ease(zoomToFitMs, (fraction) => store.setView({ viewport: fraction >= 1 ? target : between(from, to, fraction) }));
-  };
-
-  const path = cachedPath();
-  const props = (of: () => Operations | null, isMain: boolean): PaneProps => ({
-    operations: of,
-    durationMs,
-    viewport: viewportOf,
-    selection: () => (isMain ? store.view().selection : null),
-    stage: () => markedStage(),
-    criticalPath: () => (store.view().criticalPath ? mapped(of(), path) : null),
-    tooltip: (pointer, extent) => tooltipLines(of(), pointer, viewportOf(extent), extent),
-  });
-  const pane = makePane(props(operations, true));
-  const otherPane = makePane(props(others, false));
-  const memoryStage = (): StageMemory | null => {
-    const profile = shown()?.memory ?? null;
-    if (profile === null) return null;
-    return profile.stages.find(({ stage }) => stage === store.view().stage) ?? worstStage(profile);
-  };
-  const markedStage = (): number | null => {
-    const stage = memoryStage()?.stage ?? store.view().stage;
-    return stage === null || stage >= (operations()?.stages ?? 0) ? null : stage;
-  };
-  const lane = makeMemoryLane({
-    viewport: () => viewportOf(pane.extent()),
-    shown: () => {
-      const [profile, stage, of] = [shown()?.memory ?? null, memoryStage(), operations()];
-      return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
-    },
-  });
-  const minimap = makeMinimap({
-    operations,
-    durationMs,
-    viewport: () => viewportOf(pane.extent()),
-    onWindow: (startMs, endMs) => {
-      const before = viewportOf(pane.extent());
-      const keepsWidth = Math.abs(endMs - startMs - (before.endMs - before.startMs)) < 1e-9 * durationMs();
-      const extent = pane.extent();
-      show(keepsWidth ? panTime(before, startMs - before.startMs, extent) : clamp({ ...before, startMs, endMs }, extent));
-    },
-  });
-
+  const timeline = shownTimeline(store);
+  const { operations, comparedOperations } = timeline;
+  const pane = makePane(paneProps(store, timeline, operations, true));
+  const otherPane = makePane(paneProps(store, timeline, comparedOperations, false));
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
-  const pick = (operation: Operation | null, stage: number | null): void => {
-    const selection = mapped(
-      operation,
-      (found) => ({ type: 'operation', chunk: found.chunk, kind: found.kind, unit: found.unitIndex }) as const,
-    );
-    store.setView({ selection, stage: operation?.stage ?? stage ?? store.view().stage });
-  };
-  const goTo = (operation: Operation | null): void => {
-    const of = operations();
-    if (operation === null || of === null) return;
-    const viewport = reveal(viewportOf(pane.extent()), operation.stage, operation.startMs, operation.endMs, pane.extent());
-    if (store.view().viewport !== null) show(viewport);
-    pick(operation, null);
-    live.textContent = spoken(of, operation);
-  };
-  const selected = (): Operation | null => {
-    const selection = store.view().selection;
-    const of = operations();
-    if (selection?.type !== 'operation' || of === null) return null;
-    const row = of.rowOf(selection.chunk, selection.kind, selection.unit);
-    return row < 0 ? null : operationAt(of, row);
-  };
-  const zoomTo = (operation: Operation): void => {
-    pick(operation, null);
-    easeTo(fitOperation(viewportOf(pane.extent()), operation.stage, operation.startMs, operation.endMs, pane.extent()));
-  };
-  const rangeViewport = ({ startMs, endMs }: { readonly startMs: number; readonly endMs: number }): Viewport =>
-    fitRange(viewportOf(pane.extent()), startMs, endMs, pane.extent());
+  const commands = timelineCommands(store, timeline, {
+    extent: pane.extent,
+    onHelp,
+    openFind: () => findBar.open(),
+    say: (text) => (live.textContent = text),
+  });
   const findBar = makeFindBar({
     operations,
     ofFile,
-    after: () => selected()?.row ?? -1,
-    found: goTo,
+    after: () => timeline.selected()?.row ?? -1,
+    found: commands.goTo,
     left: () => lanes.focus(),
   });
-  const move = (action: KeyAction): void => {
-    const extent = pane.extent();
-    const viewport = viewportOf(extent);
-    const operation = selected();
-    const of = operations();
-    const stage = operation?.stage ?? markedStage() ?? 0;
-    const moved = movedBy(action, viewport, extent, mapped(operation, middleOf));
-    if (moved !== null) show(moved);
-    else if (action.do === 'step' && of !== null) goTo(operation === null ? edgeOf(of, stage, 'first') : stepFrom(of, operation, action));
-    else if (action.do === 'edge' && of !== null) goTo(edgeOf(of, stage, action.end));
-  };
-  const act = (action: KeyAction): void => {
-    const { selection, criticalPath: outlined, viewport } = store.view();
-    switch (action.do) {
-      case 'fitSelection': {
-        const operation = selected();
-        if (operation !== null) zoomTo(operation);
-        else if (selection?.type === 'range') easeTo(rangeViewport(selection));
-        else easeTo(null);
-        break;
-      }
-      case 'fitAll':
-        easeTo(null);
-        break;
-      case 'criticalPath':
-        store.setView({ criticalPath: !outlined });
-        break;
-      case 'find':
-        findBar.open();
-        break;
-      case 'help':
-        onHelp();
-        break;
-      case 'back':
-        if (selection !== null) store.setView({ selection: null });
-        else if (viewport !== null) easeTo(null);
-        break;
-      case 'zoom':
-      case 'zoomRows':
-      case 'pan':
-      case 'scroll':
-      case 'step':
-      case 'edge':
-        move(action);
-    }
-  };
   const lanes = h('div', { class: 'lanes-region', role: 'application', tabindex: 0 }, pane.element, otherPane.element);
-  // Keys work at once in a tab that opens; what has the focus elsewhere, in the page or in VS Code, keeps it.
-  const takeFocus = (): void => {
-    if (document.hasFocus() && document.activeElement === document.body && !body.hidden) lanes.focus({ preventScroll: true });
-  };
-  window.addEventListener('focus', takeFocus);
   const press = (event: KeyboardEvent): void => {
     const action = readKey(event);
     if (action === null) return;
     event.preventDefault();
     event.stopPropagation();
-    act(action);
+    commands.act(action);
   };
   lanes.addEventListener('keydown', (event) => {
     if (!isControl(event.target)) press(event);
   });
-  const actions = (of: () => Operations | null, own: Pane, isMain: boolean): Parameters<typeof wirePointer>[1] => ({
-    operations: of,
-    viewport: () => viewportOf(own.extent()),
-    show,
+  const focus = (): void => lanes.focus({ preventScroll: true });
+  wirePointer(pane, pointerActions({ store, timeline, commands, focus, pane, isMain: true }));
+  wirePointer(otherPane, pointerActions({ store, timeline, commands, focus, pane: otherPane, isMain: false }));
+
+  const parts: Parts = {
+    lanes,
+    pane,
+    otherPane,
+    lane: makeMemoryLane({
+      viewport: () => timeline.viewport(pane.extent()),
+      shown: () => {
+        const [profile, stage, of] = [timeline.drawn()?.memory ?? null, timeline.memoryStage(), operations()];
+        return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
+      },
+    }),
+    minimap: makeMinimap({
+      operations,
+      durationMs: timeline.durationMs,
+      viewport: () => timeline.viewport(pane.extent()),
+      onWindow: (startMs, endMs) => commands.show(windowAt(startMs, endMs, timeline, pane.extent())),
+    }),
+    table: makeOperationTable({
+      operations,
+      stage: () => timeline.markedStage() ?? 0,
+      selected: () => timeline.selected()?.row ?? null,
+      pick: commands.goTo,
+    }),
+    missing: h('div', { class: 'placeholder' }),
+  };
+  const body = h('div', { class: 'timeline-body' }, parts.minimap.element, lanes, parts.lane.element);
+  // Keys work at once in a tab that opens; what has the focus elsewhere, in the page or in VS Code, keeps it.
+  const takeFocus = (): void => {
+    if (document.hasFocus() && document.activeElement === document.body && !body.hidden) focus();
+  };
+  window.addEventListener('focus', takeFocus);
+  return {
+    element: h('div', { class: 'timeline-view' }, findBar.element, body, parts.missing, parts.table.element, live),
+    update: (change) => {
+      const drawn = timeline.drawn();
+      const of = operations();
+      body.hidden = of === null;
+      parts.missing.hidden = of !== null || drawn === null;
+      if (drawn === null) return;
+      if (of === null) showMissing(store, parts);
+      else if (showDrawn(store, timeline, parts, { drawn, of }, change)) takeFocus();
+    },
+    fitAll: () => commands.easeTo(null),
+    openFind: findBar.open,
+    type: (event) => {
+      if (event.key.length === 1 && !takesLetters(event.target) && operations() !== null) press(event);
+    },
+  };
+}
+
+/** What the view draws anew when something changes. */
+interface Parts {
+  readonly lanes: HTMLElement;
+  readonly pane: ReturnType<typeof makePane>;
+  readonly otherPane: ReturnType<typeof makePane>;
+  readonly lane: ReturnType<typeof makeMemoryLane>;
+  readonly minimap: ReturnType<typeof makeMinimap>;
+  readonly table: ReturnType<typeof makeOperationTable>;
+  readonly missing: HTMLElement;
+}
+
+function showMissing(store: Store, { missing, table }: Parts): void {
+  const { plan } = store.state();
+  const comes = plan !== null && isWithheld(store.state(), shownCandidate(plan, store.view()).id);
+  const why = t('This plan has more operations than are drawn. Its numbers, memory and slices are in the other tabs.');
+  missing.replaceChildren(icon('information'), h('p', {}, comes ? t('Fetching its operations') : why));
+  table.element.hidden = true;
+}
+
+/** Draws what differs from before; true when another timeline is shown. */
+function showDrawn(
+  store: Store,
+  timeline: ShownTimeline,
+  { lanes, pane, otherPane, lane, minimap, table }: Parts,
+  { drawn, of }: { readonly drawn: Drawn; readonly of: Operations },
+  change: Change | null,
+): boolean {
+  const view = store.view();
+  const before = change?.before ?? null;
+  const differs = (...keys: readonly (keyof ViewState)[]): boolean => before === null || keys.some((key) => before[key] !== view[key]);
+  const isNew = change === null || change.state || differs('candidate', 'compareWith');
+  if (isNew) {
+    const other = timeline.compared();
+    lanes.setAttribute('aria-label', regionLabel(drawn, of));
+    otherPane.element.hidden = timeline.comparedOperations() === null;
+    pane.setCaption(other === null ? '' : captionOf(drawn));
+    if (other !== null) otherPane.setCaption(captionOf(other));
+  }
+  if (isNew || differs('viewport', 'criticalPath', 'stage')) {
+    pane.redraw();
+    if (!otherPane.element.hidden) otherPane.redraw();
+    lanes.style.maxHeight = `${pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx())}px`;
+    lane.redraw();
+  } else if (differs('selection')) pane.redrawOverlay();
+  if (isNew) minimap.redraw();
+  else if (differs('viewport')) minimap.moveWindow();
+  table.element.hidden = !view.table;
+  if (view.table) table.update();
+  return isNew;
+}
+
+function paneProps(store: Store, timeline: ShownTimeline, operations: () => Operations | null, isMain: boolean): PaneProps {
+  const path = cachedPath();
+  return {
+    operations,
+    durationMs: timeline.durationMs,
+    viewport: timeline.viewport,
+    selection: () => (isMain ? store.view().selection : null),
+    stage: timeline.markedStage,
+    criticalPath: () => {
+      const of = operations();
+      return store.view().criticalPath && of !== null ? path(of) : null;
+    },
+    tooltip: (pointer, extent) => tooltipLines(operations(), pointer, timeline.viewport(extent), extent),
+  };
+}
+
+interface PointedPane {
+  readonly store: Store;
+  readonly timeline: ShownTimeline;
+  readonly commands: TimelineCommands;
+  readonly focus: () => void;
+  readonly pane: Pane;
+  /** Not that of the plan that is compared: nothing is selected there. */
+  readonly isMain: boolean;
+}
+
+function pointerActions({ store, timeline, commands, focus, pane, isMain }: PointedPane): Parameters<typeof wirePointer>[1] {
+  return {
+    operations: isMain ? timeline.operations : timeline.comparedOperations,
+    viewport: () => timeline.viewport(pane.extent()),
+    show: commands.show,
     pick: (operation, stage) => {
-      lanes.focus({ preventScroll: true });
-      pick(isMain ? operation : null, stage);
+      focus();
+      timeline.select(isMain ? operation : null, stage);
     },
     pickRange: (startMs, endMs, firstStage, lastStage) => {
       if (isMain) store.setView({ selection: { type: 'range', startMs, endMs, firstStage, lastStage } });
     },
     zoomTo: (operation) => {
-      if (isMain) zoomTo(operation);
+      if (isMain) commands.zoomTo(operation);
     },
-  });
-  wirePointer(pane, actions(operations, pane, true));
-  wirePointer(otherPane, actions(others, otherPane, false));
-
-  const table = makeOperationTable({
-    operations,
-    stage: () => markedStage() ?? 0,
-    selected: () => selected()?.row ?? null,
-    pick: goTo,
-  });
-  const missing = h('div', { class: 'placeholder' });
-  const body = h('div', { class: 'timeline-body' }, minimap.element, lanes, lane.element);
-  const element = h('div', { class: 'timeline-view' }, findBar.element, body, missing, table.element, live);
-
-  const update = (change: Change | null): void => {
-    const drawn = shown();
-    const of = operations();
-    body.hidden = of === null;
-    missing.hidden = of !== null || drawn === null;
-    if (drawn === null) return;
-    if (of === null) {
-      const { plan } = store.state();
-      const comes = plan !== null && isWithheld(store.state(), shownCandidate(plan, store.view()).id);
-      const why = t('This plan has more operations than are drawn. Its numbers, memory and slices are in the other tabs.');
-      missing.replaceChildren(icon('information'), h('p', {}, comes ? t('Fetching its operations') : why));
-      table.element.hidden = true;
-      return;
-    }
-    const view = store.view();
-    const before = change?.before ?? null;
-    const differs = (...keys: readonly (keyof ViewState)[]): boolean => before === null || keys.some((key) => before[key] !== view[key]);
-    const isNew = change === null || change.state || differs('candidate', 'compareWith');
-    if (isNew) takeFocus();
-    if (isNew) {
-      const other = compared();
-      lanes.setAttribute('aria-label', regionLabel(drawn, of));
-      otherPane.element.hidden = others() === null;
-      pane.setCaption(other === null ? '' : captionOf(drawn));
-      if (other !== null) otherPane.setCaption(captionOf(other));
-    }
-    if (isNew || differs('viewport', 'criticalPath', 'stage')) {
-      pane.redraw();
-      if (!otherPane.element.hidden) otherPane.redraw();
-      lanes.style.maxHeight = `${pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx())}px`;
-      lane.redraw();
-    } else if (differs('selection')) pane.redrawOverlay();
-    if (isNew) minimap.redraw();
-    else if (differs('viewport')) minimap.moveWindow();
-    table.element.hidden = !view.table;
-    if (view.table) table.update();
   };
-  const type = (event: KeyboardEvent): void => {
-    if (event.key.length === 1 && !takesLetters(event.target) && operations() !== null) press(event);
-  };
-  return { element, update, fitAll: () => easeTo(null), openFind: findBar.open, type };
+}
+
+/** The viewport whose window was drawn or moved in the minimap. */
+function windowAt(startMs: number, endMs: number, { viewport, durationMs }: ShownTimeline, extent: Extent): Viewport {
+  const before = viewport(extent);
+  const keepsWidth = Math.abs(endMs - startMs - (before.endMs - before.startMs)) < 1e-9 * durationMs();
+  return keepsWidth ? panTime(before, startMs - before.startMs, extent) : clamp({ ...before, startMs, endMs }, extent);
 }
 
 function tooltipLines(operations: Operations | null, pointer: Pointer, viewport: Viewport, extent: Extent): (string | null)[] {
@@ -318,12 +272,4 @@ function cachedPath(): (operations: Operations) => Uint32Array {
     known.set(operations, path);
     return path;
   };
-}
-
-function middleOf({ startMs, endMs }: Operation): number {
-  return (startMs + endMs) / 2;
-}
-
-function mapped<A, B>(value: A | null, map: (value: A) => B): B | null {
-  return value === null ? null : map(value);
 }

@@ -1,0 +1,65 @@
+import type { StageMemory } from '../../../src/core/memory-model/profile';
+import { operationAt, type Operation, type Operations } from '../../base/operations';
+import { comparedDrawn, shownDrawn, type Drawn, type Store } from '../../base/store';
+import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
+import { worstStage } from '../memory/summary';
+
+/** What the timeline shows of the page's state. */
+export interface ShownTimeline {
+  readonly drawn: () => Drawn | null;
+  readonly compared: () => Drawn | null;
+  readonly operations: () => Operations | null;
+  readonly comparedOperations: () => Operations | null;
+  /** Of the longer of the two. */
+  readonly durationMs: () => number;
+  readonly viewport: (extent: Extent) => Viewport;
+  /** The memory of the stage that is picked, else of the fullest. */
+  readonly memoryStage: () => StageMemory | null;
+  /** The stage whose memory is shown, or that is picked; null where the timeline has no such row. */
+  readonly markedStage: () => number | null;
+  readonly selected: () => Operation | null;
+  /** Selects an operation, or none and a stage. */
+  readonly select: (operation: Operation | null, stage: number | null) => void;
+}
+
+export function shownTimeline(store: Store): ShownTimeline {
+  const drawn = (): Drawn | null => shownDrawn(store.state(), store.view());
+  const compared = (): Drawn | null => comparedDrawn(store.state(), store.view());
+  const operations = (): Operations | null => drawn()?.operations ?? null;
+  const comparedOperations = (): Operations | null => compared()?.operations ?? null;
+  const memoryStage = (): StageMemory | null => {
+    const profile = drawn()?.memory ?? null;
+    if (profile === null) return null;
+    return profile.stages.find(({ stage }) => stage === store.view().stage) ?? worstStage(profile);
+  };
+  return {
+    drawn,
+    compared,
+    operations,
+    comparedOperations,
+    durationMs: () => Math.max(operations()?.timeline.makespanMs ?? 0, comparedOperations()?.timeline.makespanMs ?? 0, Number.MIN_VALUE),
+    viewport: (extent) => {
+      const { viewport } = store.view();
+      return viewport === null ? fitAll(extent) : clamp(viewport, extent);
+    },
+    memoryStage,
+    markedStage: () => {
+      const stage = memoryStage()?.stage ?? store.view().stage;
+      return stage === null || stage >= (operations()?.stages ?? 0) ? null : stage;
+    },
+    selected: () => {
+      const { selection } = store.view();
+      const of = operations();
+      if (selection?.type !== 'operation' || of === null) return null;
+      const row = of.rowOf(selection.chunk, selection.kind, selection.unit);
+      return row < 0 ? null : operationAt(of, row);
+    },
+    select: (operation, stage) => {
+      const selection =
+        operation === null
+          ? null
+          : ({ type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } as const);
+      store.setView({ selection, stage: operation?.stage ?? stage ?? store.view().stage });
+    },
+  };
+}
