@@ -1,4 +1,5 @@
 import { planJson } from '../../core/export/plan-json';
+import type { Finding } from '../../core/findings';
 import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory-model/profile';
@@ -23,12 +24,12 @@ export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
   const printed = findings.map((finding) => printedFinding(finding, texts));
   return {
     json: { ...planJson(plan), findings: printed },
-    text: [planText(plan, chosen), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
+    text: [planText(plan, chosen, findings), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
     exitCode: exitCodeFor(findings, chosen.fits),
   };
 }
 
-function planText(plan: Plan, chosen: Candidate): string {
+function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): string {
   const { request, cost, parameters } = plan;
   const { cluster, layout, model, training } = request;
   const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
@@ -47,6 +48,7 @@ function planText(plan: Plan, chosen: Candidate): string {
   const limits = limitedBy(plan.limits);
   const further = furtherParameters(model);
   const facts = [
+    ...startsLine(findings),
     ['step', `${formatDuration(chosen.iterationMs)}, ±${formatNumber(cost.errorPercent)} %`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
     ...calibrationLines(plan),
@@ -116,6 +118,12 @@ function placementLines({ cluster, layout }: Plan['request']): string[][] {
 }
 
 /** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */
+/** A step whose files a launcher refuses is planned all the same, so that one sees what it would take; that it does not start is said first. */
+function startsLine(findings: readonly Finding[]): [string, string][] {
+  const errors = findings.filter(({ code, severity }) => severity === 'error' && code !== 'memory-over-capacity').length;
+  return errors === 0 ? [] : [['starts', `not as written: ${plural(errors, 'error')}, below; times are of this layout once it runs`]];
+}
+
 function bubbleText(rate: number, format = formatPercent): string {
   return rate > 0 && rate < 0.001 ? '< 0.1 %' : format(rate);
 }

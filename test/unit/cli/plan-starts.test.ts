@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { planAnswer } from '../../../src/cli/answers/plan';
+import { planRun } from '../../../src/cli/planned';
+import { loadConfig } from '../../../src/core/load/load-config';
+
+const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
+
+async function planned(file: string, text: string): Promise<{ readonly text: string; readonly exitCode: number }> {
+  const nothing = () => Promise.reject(new Error('no other file'));
+  const config = await loadConfig(file, text, { read: nothing, shell: nothing });
+  return planAnswer(planRun(config, defaults), new Map([[file, text]]));
+}
+
+const config = (virtualStages: number) =>
+  JSON.stringify({
+    model: { layers: 24, hidden: 256, heads: 4, vocab: 0 },
+    cluster: { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 8 },
+    training: { sequenceLength: 256, globalBatch: 16 },
+    layout: { tensor: 1, pipeline: 4, data: 2, virtualStages },
+    schedule: '1F1B',
+  });
+
+describe('terapipe plan of what a launcher refuses', () => {
+  it('says before its times that it does not start as written', async () => {
+    const refused = await planned('terapipe.json', config(4));
+    assert.match(refused.text, /\n {2}starts +not as written: 1 error, below; times are of this layout once it runs\n {2}step /);
+    assert.match(refused.text, /\[layers-virtual-stages\]$/);
+    assert.equal(refused.exitCode, 1);
+    const runs = await planned('terapipe.json', config(3));
+    assert.ok(!runs.text.includes('starts'), runs.text);
+    assert.equal(runs.exitCode, 0);
+  });
+});
