@@ -14,7 +14,7 @@ import { cutsFor } from '../../src/core/layout-search/cuts';
 import { evaluatorOf } from '../../src/core/layout-search/evaluate';
 import type { SearchPoint } from '../../src/core/layout-search/known';
 import { bestFirst } from '../../src/core/layout-search/search';
-import { familiesOf } from '../../src/core/layout-search/space';
+import { candidateGroups } from '../../src/core/layout-search/space';
 import { searchKeys, type SearchProblem } from '../../src/core/layout-search/search-problem';
 import { cutContents } from '../../src/core/partition/stages';
 import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
@@ -167,13 +167,13 @@ describe('hybrids of layers with a state', () => {
           fixed: new Set(searchKeys.filter((key) => !free.has(key))),
         };
         const evaluator = evaluatorOf(problem.request);
-        const points: SearchPoint[] = [...familiesOf(problem)].flatMap((family) =>
+        const points: SearchPoint[] = [...candidateGroups(problem)].flatMap((family) =>
           cutsFor(problem, family).map((stageLayers) => ({ ...family, stageLayers })),
         );
         const all = points.map((point) => {
           const predicted = evaluator.evaluate(point);
           assert.ok(typeof predicted === 'object');
-          for (const bound of [evaluator.familyBound(point), evaluator.pointBound(point)]) {
+          for (const bound of [evaluator.groupBound(point), evaluator.pointBound(point)]) {
             assert.ok(bound.iterationMs <= predicted.iterationMs, `time ${JSON.stringify(point)}`);
             assert.ok(bound.peakBytes <= predicted.peakBytes, `memory ${JSON.stringify(point)}`);
           }

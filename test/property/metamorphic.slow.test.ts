@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { peakBytesOf } from '../../src/core/planner/plan';
-import type { Measured } from '../../src/core/planner/predict';
+import type { Prediction } from '../../src/core/planner/predict';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn, type Drawn } from './random-runs';
 import { predictAll, relations, type Direction, type Relation } from './relations';
@@ -44,7 +44,7 @@ function holds(direction: Direction, before: number, after: number): boolean {
   return direction === 'any' || (direction === 'not more' ? !more : direction === 'not less' ? !less : !more && !less);
 }
 
-function broken({ time, throughput = 'any', memory }: Relation, before: Measured, after: Measured): string[] {
+function broken({ time, throughput = 'any', memory }: Relation, before: Prediction, after: Prediction): string[] {
   const compared = [
     ['step time', time, before.iterationMs, after.iterationMs],
     ['tokens per second', throughput, before.tokensPerSecond, after.tokensPerSecond],

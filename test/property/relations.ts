@@ -3,7 +3,7 @@ import type { ClusterSpec, GpuSpec, LinkSpec, Precision } from '../../src/core/s
 import { hostGBps } from '../../src/core/cluster/host-link';
 import type { ModelSpec } from '../../src/core/spec/model';
 import { pipelineOf } from '../../src/core/planner/pipeline';
-import { measure, type CandidateSpec, type Measured } from '../../src/core/planner/predict';
+import { measure, type CandidateSpec, type Prediction } from '../../src/core/planner/predict';
 import { usualCut } from '../../src/core/partition/stages';
 import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
 import { uniformScheme } from '../../src/core/slicing/baselines';
@@ -27,7 +27,7 @@ export interface Relation {
 
 export interface Exception {
   readonly why: string;
-  readonly of: (request: PlanRequest, way: Pick<Measured, 'schedule' | 'chunksPerStage'>) => boolean;
+  readonly of: (request: PlanRequest, way: Pick<Prediction, 'schedule' | 'chunksPerStage'>) => boolean;
 }
 
 export type Direction = 'not more' | 'not less' | 'same' | 'any';
@@ -241,9 +241,9 @@ export function fixedSpecs({ training, layout, slicing }: PlanRequest): Candidat
 }
 
 /** What each of them takes; those left out that cannot run. */
-export function predictAll(request: PlanRequest): Map<string, Measured> {
+export function predictAll(request: PlanRequest): Map<string, Prediction> {
   const pipeline = pipelineOf(request);
-  const all = new Map<string, Measured>();
+  const all = new Map<string, Prediction>();
   for (const spec of fixedSpecs(request)) {
     try {
       all.set(spec.name, measure(pipeline, spec));

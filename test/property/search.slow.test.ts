@@ -7,7 +7,7 @@ import { cutsFor } from '../../src/core/layout-search/cuts';
 import { evaluatorOf, type Evaluator, type Predicted } from '../../src/core/layout-search/evaluate';
 import type { SearchPoint } from '../../src/core/layout-search/known';
 import { bestFirst, keptSizes, planningAnyway, scheduleKey, sizesKey } from '../../src/core/layout-search/search';
-import { familiesOf } from '../../src/core/layout-search/space';
+import { candidateGroups } from '../../src/core/layout-search/space';
 import { searchKeys, type SearchKey, type SearchProblem } from '../../src/core/layout-search/search-problem';
 import { workFor } from '../../src/core/schedules/zero-bubble/plan';
 import { runsStacks } from '../../src/core/planner/refusals';
@@ -90,7 +90,7 @@ const problem = fc
   );
 
 function pointsOf(problem: SearchProblem): SearchPoint[] {
-  return [...familiesOf(problem)].flatMap((family) => cutsFor(problem, family).map((stageLayers) => ({ ...family, stageLayers })));
+  return [...candidateGroups(problem)].flatMap((family) => cutsFor(problem, family).map((stageLayers) => ({ ...family, stageLayers })));
 }
 
 /** With more keys fixed until the space is small enough to look at every point. */
@@ -121,7 +121,7 @@ function predictAll(problem: SearchProblem, evaluator: Evaluator): Predicted[] {
       return [];
     }
     assert.ok(predicted !== 'too-large');
-    for (const bound of [evaluator.familyBound(point), evaluator.pointBound(point)]) {
+    for (const bound of [evaluator.groupBound(point), evaluator.pointBound(point)]) {
       const where = JSON.stringify({ ...point, bound, predicted });
       assert.ok(bound.iterationMs <= predicted.iterationMs, `time of ${where}`);
       assert.ok(bound.peakBytes <= predicted.peakBytes, `memory of ${where}`);
@@ -160,7 +160,7 @@ describe('best-first search', () => {
     fc.assert(
       fc.property(problem, (drawn) => {
         const problem = small(drawn);
-        fc.pre(!familiesOf(problem).next().done);
+        fc.pre(!candidateGroups(problem).next().done);
         const evaluator = evaluatorOf(problem.request);
         const all = predictAll(problem, evaluator);
         const fitting = all.filter(({ fits }) => fits);

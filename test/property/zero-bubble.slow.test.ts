@@ -5,7 +5,7 @@ import { generateSchedule } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule } from '../../src/core/schedules/schedule';
 import { boundMs } from '../../src/core/schedules/zero-bubble/bound';
 import { improve } from '../../src/core/schedules/zero-bubble/improve';
-import { fits, pipelineOf, wordsOf, type Pipeline } from '../../src/core/schedules/zero-bubble/pipeline';
+import { fits, pipelineOf, ordersOf, type Pipeline } from '../../src/core/schedules/zero-bubble/pipeline';
 import { plannedOrder } from '../../src/core/schedules/zero-bubble/planned';
 import { measure, measureTails, timesOf } from '../../src/core/schedules/zero-bubble/times';
 import { queueOf, update } from '../../src/core/schedules/zero-bubble/update';
@@ -62,7 +62,7 @@ function splitOneForwardOneBackward(problem: ScheduleProblem): Schedule {
 
 function wordsPlanned({ name, problem }: Drawn): { readonly pipeline: Pipeline; readonly words: Uint8Array } {
   const pipeline = pipelineOf(problem, slotsOf(name));
-  return { pipeline, words: wordsOf(pipeline, plannedOrder(problem, slotsOf(name))) };
+  return { pipeline, words: ordersOf(pipeline, plannedOrder(problem, slotsOf(name))) };
 }
 
 function close(actual: number, expected: number, what: string): void {
@@ -127,7 +127,7 @@ describe('the search for zero-bubble orders', () => {
         letters.splice(to, 0, ...letters.splice(from, 1));
         const after = Uint8Array.from(letters);
         const wanted = timesOf(pipeline);
-        const runs = fits(pipeline, after, stage, new Int32Array(pipeline.letters)) && measure(pipeline, after, wanted) < Infinity;
+        const runs = fits(pipeline, after, stage, new Int32Array(pipeline.operationCount)) && measure(pipeline, after, wanted) < Infinity;
         if (!runs) return;
         measureTails(pipeline, after, wanted);
         const timed = update(pipeline, after, times, queueOf(pipeline), Math.min(from, to), Math.max(from, to));
@@ -145,15 +145,15 @@ describe('the search for zero-bubble orders', () => {
     fc.assert(
       fc.property(drawn, ({ problem }) => {
         const pipeline = pipelineOf({ ...problem, chunksPerStage: 1 }, 1);
-        const start = wordsOf(pipeline, (stage, emit) => {
+        const start = ordersOf(pipeline, (stage, emit) => {
           for (const kind of [operationKind.forward, operationKind.backwardInput, operationKind.backwardWeight])
             for (let unit = 0; unit < problem.microBatches; unit++) emit(kind, stage, unit);
         });
         const unlimited = { ...pipeline, limit: Infinity };
         const spanMs = measure(unlimited, start, timesOf(unlimited));
-        const better = improve(unlimited, { words: start, spanMs }, { work: 50_000, enoughMs: 0, toleranceMs: 1, seed: 1 });
+        const better = improve(unlimited, { orders: start, spanMs }, { work: 50_000, enoughMs: 0, toleranceMs: 1, seed: 1 });
         assert.ok(better.spanMs <= spanMs);
-        close(measure(unlimited, better.words, timesOf(unlimited)), better.spanMs, 'span');
+        close(measure(unlimited, better.orders, timesOf(unlimited)), better.spanMs, 'span');
       }),
       { seed: seed + 4, numRuns: cases(20, 300) },
     );

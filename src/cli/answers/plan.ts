@@ -5,7 +5,7 @@ import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory-model/profile';
 import { usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
-import { furtherParameters } from '../../core/model/multi-token-prediction';
+import { mtpParameters } from '../../core/model/multi-token-prediction';
 import { lengthsText } from '../../core/resolve/sequence-lengths';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
 import { isTie } from '../../core/planner/reasons';
@@ -46,7 +46,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
   ] as const;
   const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
   const limits = limitedBy(plan.limits);
-  const further = furtherParameters(model);
+  const further = mtpParameters(model);
   const facts = [
     ...startsLine(findings),
     ['step', `${formatDuration(chosen.iterationMs)}, ±${formatNumber(cost.errorPercent)} %`],

@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
-import type { AskedDifference } from './request-diff';
+import type { RequestDifference } from './request-diff';
 import type { PartDifference, PlanComparison, PlanOutcome } from './plans';
 
 /** Parts that differ by less than this share of the longer step are not worth a word. */
@@ -89,7 +89,7 @@ const keyNames: Readonly<Record<string, readonly [one: string, many: string, of:
   'layout.data': ['replica', 'replicas', ''],
 };
 
-function causeOf({ part, aMs, bMs }: PartDifference, asked: readonly AskedDifference[]): string | null {
+function causeOf({ part, aMs, bMs }: PartDifference, asked: readonly RequestDifference[]): string | null {
   const found = causes[part]
     .map((cause) => {
       const key = cause.replace(/^[+-]/, '');

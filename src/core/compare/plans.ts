@@ -3,7 +3,7 @@ import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/pla
 import { pipelineOf } from '../planner/pipeline';
 import { sequenceTokens } from '../spec/request';
 import { stepPartNames, stepParts, stepPartsOf, type StepPart } from '../planner/step-parts';
-import { askedDifferences, type AskedDifference } from './request-diff';
+import { requestDifferences, type RequestDifference } from './request-diff';
 
 /** What a plan comes to. */
 export interface PlanOutcome {
@@ -48,7 +48,7 @@ export interface PlanComparison {
   /** The plans are closer than the wider of their error bars. */
   readonly tie: boolean;
   readonly errorPercent: number;
-  readonly asked: readonly AskedDifference[];
+  readonly asked: readonly RequestDifference[];
   /** They add up to the steps. */
   readonly parts: readonly PartDifference[];
   readonly stages: readonly StageDifference[];
@@ -66,7 +66,7 @@ export function comparePlans(a: Plan, b: Plan, names: { readonly a: string; read
     speedup,
     errorPercent,
     tie: Math.max(speedup, 1 / speedup) <= 1 + errorPercent / 100,
-    asked: askedDifferences(a, b, ofA, ofB),
+    asked: requestDifferences(a, b, ofA, ofB),
     parts: partsOf(a, b, ofA, ofB),
     stages: stagesOf(ofA, ofB),
   };

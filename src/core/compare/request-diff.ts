@@ -3,7 +3,7 @@ import type { Candidate, Plan } from '../planner/plan';
 import { evenStageContents } from '../partition/stages';
 
 /** One thing that two plans were asked for, or chose, differently. */
-export interface AskedDifference {
+export interface RequestDifference {
   /** As in terapipe.json (`training.recompute`), or `slices`, `microBatches`, `chunksPerStage` of what was chosen. */
   readonly key: string;
   readonly a: string;
@@ -11,8 +11,8 @@ export interface AskedDifference {
 }
 
 /** What differs between two plans in model, cluster, training, layout, schedule and slicing, as planned. Of a cluster of one kind against one of several the figures are not told one by one. */
-export function askedDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): AskedDifference[] {
-  const [left, right] = [askedOf(a, ofA), askedOf(b, ofB)];
+export function requestDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): RequestDifference[] {
+  const [left, right] = [requestValues(a, ofA), requestValues(b, ofB)];
   const isOneMixed = (a.request.cluster.groups === undefined) !== (b.request.cluster.groups === undefined);
   return [...new Set([...left.keys(), ...right.keys()])]
     .filter((key) => !isOneMixed || !key.startsWith('cluster.') || key === 'cluster.gpu')
@@ -23,7 +23,7 @@ export function askedDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidat
 /** Where figures come from is no difference of its own. */
 const untold = /^cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)$/u;
 
-function askedOf({ request }: Plan, candidate: Candidate): Map<string, string> {
+function requestValues({ request }: Plan, candidate: Candidate): Map<string, string> {
   const { model, cluster, training, layout, constants, calibration, profile } = request;
   const found = new Map<string, string>();
   add(found, 'model', model);

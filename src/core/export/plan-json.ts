@@ -1,7 +1,7 @@
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import type { NamedProfile } from '../spec/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
-import { furtherParameters } from '../model/multi-token-prediction';
+import { mtpParameters } from '../model/multi-token-prediction';
 import { isTie } from '../planner/reasons';
 
 /** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
@@ -88,7 +88,8 @@ export function planJson(plan: Plan): PlanJson {
       assumptions: request.assumptions,
       certificate: chosen.certificate,
       parameters,
-      furtherParameters: furtherParameters(request.model),
+      mtpParameters: mtpParameters(request.model),
+      furtherParameters: mtpParameters(request.model),
       model: request.model,
       training: request.training,
       cluster: request.cluster,

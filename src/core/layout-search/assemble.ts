@@ -6,12 +6,12 @@ import { provenanceOf } from '../planner/explain';
 import { makePlan } from '../planner/make-plan';
 import { chosenOf } from '../planner/plan';
 import { verdictOf } from '../memory-model/verdict';
-import type { Measured } from '../planner/predict';
+import type { Prediction } from '../planner/predict';
 import { slicingCost } from '../planner/slicing-cost';
 import { stepPartsOf, type StepPart } from '../planner/step-parts';
 import { bestPerSchedule } from '../planner/choose';
 import { cutsFor } from './cuts';
-import { evaluatorOf, familyName, type Evaluator } from './evaluate';
+import { evaluatorOf, groupName, type Evaluator } from './evaluate';
 import { microBatchesOf, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
 import { heldToMeasured, measuredChoices } from './measured';
@@ -69,7 +69,7 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     measured: measuredOf(asked),
     best,
     launched: own[0] === undefined || !isLaunched(problem) ? null : tied(own[0]),
-    front: frontOf([...(best.fits ? [best] : []), ...found.front.map(({ point }) => tied(details.plan(point)))]),
+    front: paretoFrontOf([...(best.fits ? [best] : []), ...found.front.map(({ point }) => tied(details.plan(point)))]),
     perSchedule: perSchedule.map(tied).sort((a, b) => a.iterationMs - b.iterationMs),
     runnersUp: runnersUp(found, best, (point) => tied(details.plan(point))),
     notFitting: notFitting(problem, found.excluded, best, evaluator),
@@ -102,7 +102,7 @@ function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSig
 }
 
 /** Fastest first, none both slower and larger than another. */
-function frontOf(plans: readonly FoundPlan[]): FoundPlan[] {
+function paretoFrontOf(plans: readonly FoundPlan[]): FoundPlan[] {
   let least = Infinity;
   return plans
     .toSorted((a, b) => a.iterationMs - b.iterationMs || a.peakBytes - b.peakBytes)
@@ -138,12 +138,12 @@ function closest(problem: SearchProblem, { signal }: SearchOptions): { readonly 
 export interface Describer {
   readonly plan: (point: SearchPoint, scheme?: Scheme) => FoundPlan;
   /** A point that is predicted already. */
-  readonly found: (point: SearchPoint, candidate: Measured) => FoundPlan;
+  readonly found: (point: SearchPoint, candidate: Prediction) => FoundPlan;
 }
 
 /** Points with all their numbers. */
 export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null, signal?: CancelSignal): Describer {
-  const found = (point: SearchPoint, candidate: Measured): FoundPlan => {
+  const found = (point: SearchPoint, candidate: Prediction): FoundPlan => {
     const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
     const verdict = verdictOf(candidate.memory);
     const { tensor, pipeline, data, context } = point.layout;
@@ -174,7 +174,7 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
 }
 
 /** What the step of a candidate goes to on its busiest stage. */
-function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Measured): Record<StepPart, number> {
+function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Prediction): Record<StepPart, number> {
   const { costTable, profile } = problem.request;
   const measured = costTable !== null ? 'with sends' : profile !== null ? 'without sends' : false;
   return stepPartsOf(evaluator.pipeline(point).stages, candidate, measured);
@@ -225,9 +225,9 @@ function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchP
 /** The fastest that memory rules out, one for each sizes of parallel groups, by the bound of its best cut. */
 function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best: FoundPlan, evaluator: Evaluator): NotFitting[] {
   return excluded
-    .flatMap(({ family }) => {
-      const [first] = cutsFor(problem, family)
-        .map((stageLayers) => ({ ...family, stageLayers }))
+    .flatMap(({ group }) => {
+      const [first] = cutsFor(problem, group)
+        .map((stageLayers) => ({ ...group, stageLayers }))
         .map((point) => ({ point, bound: evaluator.pointBound(point) }))
         // far too large ones have no time
         .filter(({ bound }) => bound.iterationMs > 0)
@@ -236,13 +236,13 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       const { point, bound } = first;
       // where the bound alone would fit, what it was ruled out by
       const peakBytes = bound.peakBytes > evaluator.usableBytes ? bound.peakBytes : peakOf(evaluator.evaluate(point));
-      return peakBytes > evaluator.usableBytes ? [{ family, bound: { ...bound, peakBytes } }] : [];
+      return peakBytes > evaluator.usableBytes ? [{ family: group, bound: { ...bound, peakBytes } }] : [];
     })
     .filter(({ bound }) => bound.iterationMs < best.iterationMs)
     .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs)
     .slice(0, namedNotFitting)
-    .map(({ family, bound }) => ({
-      layout: `${layoutText(family)}, ${familyName(family)}`,
+    .map(({ family: group, bound }) => ({
+      layout: `${layoutText(group)}, ${groupName(group)}`,
       iterationMs: bound.iterationMs,
       peakBytes: bound.peakBytes,
       why: whyTooLarge(bound, evaluator.usableBytes, best),

@@ -51,7 +51,7 @@ export interface Costed {
 }
 
 /** Points of which none is both slower and larger than another, by ascending time. */
-export interface Front<T extends Costed> {
+export interface ParetoFront<T extends Costed> {
   readonly entries: () => readonly T[];
   /** Takes a point in unless an earlier one is as fast and as small, and drops those that are no better than it. */
   readonly add: (point: T) => void;
@@ -59,7 +59,7 @@ export interface Front<T extends Costed> {
   readonly dominates: (point: Costed) => boolean;
 }
 
-export function paretoFront<T extends Costed>(): Front<T> {
+export function paretoFront<T extends Costed>(): ParetoFront<T> {
   const entries: T[] = [];
   /** Index of the first entry that is slower. */
   const after = (ms: number): number => {

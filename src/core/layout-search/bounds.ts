@@ -5,7 +5,7 @@ import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/pipeline';
 import type { PlanRequest } from '../spec/request';
 import { kindFor } from '../partition/scheduling';
-import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedFamily, type Known, type SearchPoint } from './known'; // prettier-ignore
+import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type Known, type SearchPoint } from './known'; // prettier-ignore
 import {
   anyOrderBound,
   orderBound,
@@ -18,7 +18,7 @@ import {
   type StageOrder,
 } from './order-bounds';
 import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, slicedBound, slicesAhead, type StageTimes } from './pipeline-bounds'; // prettier-ignore
-import type { Family } from './family';
+import type { CandidateGroup } from './candidate-group';
 
 /** What no cut of a family, or no run of a point, goes below. */
 export interface Bound {
@@ -28,8 +28,8 @@ export interface Bound {
 
 export interface Bounds {
   /** What no cut goes below of what is always there, bytes. */
-  readonly heldBytes: (family: KeyedFamily) => number;
-  readonly familyBound: (family: Family) => Bound;
+  readonly heldBytes: (group: KeyedGroup) => number;
+  readonly groupBound: (group: CandidateGroup) => Bound;
   readonly pointBound: (point: SearchPoint) => Bound;
 }
 
@@ -46,8 +46,8 @@ export function boundsOf(request: PlanRequest, known: Known = knownOf(request)):
     peakBytes: peakBytes * (1 - rounding),
   });
   return {
-    heldBytes: (family) => leastHeldBytes(request, family, known) * (1 - rounding),
-    familyBound: (family) => lowered(familyBound(inputs, family)),
+    heldBytes: (group) => leastHeldBytes(request, group, known) * (1 - rounding),
+    groupBound: (group) => lowered(groupBound(inputs, group)),
     pointBound: (point) => lowered(pointBound(inputs, point)),
   };
 }
@@ -59,20 +59,20 @@ interface BoundInputs {
 }
 
 /** Slices that the request gives are bounded by nothing: there is but one such family for each layout. */
-function isGiven({ slicing }: PlanRequest, { schedule }: Family): boolean {
+function isGiven({ slicing }: PlanRequest, { schedule }: CandidateGroup): boolean {
   return slicing.scheme !== null && scheduleKind(schedule).sliced;
 }
 
 /** Of any cut: see `anyCutBound` and `leastStageBytes`. */
-function familyBound({ request, known }: BoundInputs, family: Family): Bound {
-  if (isGiven(request, family)) return { iterationMs: 0, peakBytes: 0 };
-  const peakBytes = leastStageBytes(request, family, known);
+function groupBound({ request, known }: BoundInputs, group: CandidateGroup): Bound {
+  if (isGiven(request, group)) return { iterationMs: 0, peakBytes: 0 };
+  const peakBytes = leastStageBytes(request, group, known);
   if (isFarTooLarge(request, peakBytes)) return { iterationMs: 0, peakBytes };
-  const { schedule, slices, layout } = family;
+  const { schedule, slices, layout } = group;
   const isWhole = slices === 1 && layout.virtualStages === 1;
   const order = isWhole && schedule === '1F1B' ? '1F1B' : isWhole && (schedule === 'GPipe' || schedule === 'TeraPipe') ? 'drained' : 'any';
-  const pipelineMs = anyCutBound(known.sumMs(family), layout.pipeline, microBatchesOf(family), order);
-  return { iterationMs: pipelineMs + known.afterwardsMs(family), peakBytes };
+  const pipelineMs = anyCutBound(known.sumMs(group), layout.pipeline, microBatchesOf(group), order);
+  return { iterationMs: pipelineMs + known.afterwardsMs(group), peakBytes };
 }
 
 /** Nobody asks how fast such a layout would be: it costs less not to know. */
@@ -85,21 +85,21 @@ function isFarTooLarge({ cluster }: PlanRequest, peakBytes: number): boolean {
  * g_s and summed over the stages, C - K is at least the sum over all layers of the smallest g_s (A_k + a_k w_s), over the sum of all g_s; here g_s = 1 / (A + a w_s) of the mean layer, which makes it tight for
  * layers all alike. The smallest is at one of the ends, as the quotient rises or falls with w_s. Static bytes may grow less than linearly with the layers: A_k is what the last layer adds.
  */
-function leastStageBytes({ model }: PlanRequest, family: Family, known: Known): number {
+function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: Known): number {
   const [always, saved] = [new Float64Array(known.kinds.length), new Float64Array(known.kinds.length)];
   let [meanAlways, meanSaved, stage] = [0, 0, Infinity];
   known.kinds.forEach(({ layers, none, one, all, more }, kind) => {
-    const last = known.staticBytes(family, more) - known.staticBytes(family, all);
+    const last = known.staticBytes(group, more) - known.staticBytes(group, all);
     // layers recomputed together share the input that they keep
-    const kept = (known.savedBytes(family, one) - known.savedBytes(family, none)) / (family.training.recomputeGroup ?? 1);
-    stage = Math.min(stage, known.staticBytes(family, one) - last);
+    const kept = (known.savedBytes(group, one) - known.savedBytes(group, none)) / (group.training.recomputeGroup ?? 1);
+    stage = Math.min(stage, known.staticBytes(group, one) - last);
     meanAlways += (layers / model.layers) * last;
     meanSaved += (layers / model.layers) * kept;
     always[kind] = last;
     saved[kind] = kept;
   });
-  const { pipeline } = family.layout;
-  const flying = (at: number): number => inFlight(family, at);
+  const { pipeline } = group.layout;
+  const flying = (at: number): number => inFlight(group, at);
   const [most, fewest] = [flying(0), flying(pipeline - 1)];
   let weights = most === fewest ? pipeline / (meanAlways + meanSaved * most) : 0;
   if (most !== fewest) for (let at = 0; at < pipeline; at++) weights += 1 / (meanAlways + meanSaved * flying(at));
@@ -112,25 +112,25 @@ function leastStageBytes({ model }: PlanRequest, family: Family, known: Known): 
 }
 
 /** The same of static bytes alone: the mean of the stages. */
-function leastHeldBytes({ model }: PlanRequest, family: KeyedFamily, known: Known): number {
+function leastHeldBytes({ model }: PlanRequest, group: KeyedGroup, known: Known): number {
   let sum = 0;
   let least = Infinity;
   for (const { layers, one, all, more } of known.kinds) {
-    const always = known.staticBytes(family, more) - known.staticBytes(family, all);
+    const always = known.staticBytes(group, more) - known.staticBytes(group, all);
     sum += layers * always;
-    least = Math.min(least, known.staticBytes(family, one) - always);
+    least = Math.min(least, known.staticBytes(group, one) - always);
   }
-  return Math.max(0, model.layers > 0 ? least : 0) + sum / family.layout.pipeline;
+  return Math.max(0, model.layers > 0 ? least : 0) + sum / group.layout.pipeline;
 }
 
 /**
  * Micro-batches of which a stage holds everything saved at one time, at least; it rises or falls with the stage. By the schedules' orders: interleaving, with or without a split backward, has done as many forwards of its last
  * chunks as plain 1F1B before its first backward (arXiv 2205.05198, section 4.2.1), a V s + 1 of its second ones; planned orders hold what memory allows, one or more.
  */
-function inFlight(family: Family, stage: number): number {
-  const { schedule, layout, slices } = family;
+function inFlight(group: CandidateGroup, stage: number): number {
+  const { schedule, layout, slices } = group;
   const { pipeline } = layout;
-  const count = microBatchesOf(family);
+  const count = microBatchesOf(group);
   switch (schedule) {
     case '1F1B':
     case 'Interleaved1F1B':
@@ -241,37 +241,43 @@ function summedByStage(chunks: readonly ChunkTimes[], { stages, stageOfChunk }: 
 /** Of the first, second and last stage: what is always there and the micro-batches in flight, chunk by chunk where the order tells. */
 function peakBound(
   request: PlanRequest,
-  family: Family,
+  group: CandidateGroup,
   { chunks, stageOfChunk, stages }: CutShapes,
   known: Known,
   orders: Orders | null,
 ): number {
-  const isUnknown = isGiven(request, family);
+  const isUnknown = isGiven(request, group);
   let peak = 0;
-  for (const stage of new Set([0, 1, family.layout.pipeline - 1])) {
+  for (const stage of new Set([0, 1, group.layout.pipeline - 1])) {
     const shape = stages[stage];
     if (shape === undefined) continue;
     const own = isUnknown ? [] : chunks.filter((_, index) => stageOfChunk[index] === stage);
-    const held = heldBytes(family, stage, own, known, orders?.byStage.get(stage));
-    peak = Math.max(peak, known.staticBytes(family, shape) + held);
+    const held = heldBytes(group, stage, own, known, orders?.byStage.get(stage));
+    peak = Math.max(peak, known.staticBytes(group, shape) + held);
   }
   return peak;
 }
 
 /** Of what micro-batches hold on a stage with chunks `own`. */
-function heldBytes(family: Family, stage: number, own: readonly StageContents[], known: Known, order: StageOrder | undefined): number {
-  const saved = own.map((chunk) => known.savedBytes(family, chunk));
+function heldBytes(
+  group: CandidateGroup,
+  stage: number,
+  own: readonly StageContents[],
+  known: Known,
+  order: StageOrder | undefined,
+): number {
+  const saved = own.map((chunk) => known.savedBytes(group, chunk));
   if (order !== undefined) {
-    const kept = own.map((chunk) => known.keptBytes(family, chunk));
+    const kept = own.map((chunk) => known.keptBytes(group, chunk));
     const bytes = ({ alive, waiting }: Held): number =>
       own.reduce((sum, _, place) => sum + (alive[place] ?? 0) * (saved[place] ?? 0) + (waiting[place] ?? 0) * (kept[place] ?? 0), 0);
     return Math.max(...order.held.map(bytes));
   }
   const [only] = own;
-  if (family.schedule === 'Seq1F1B' && only !== undefined) {
-    const ahead = slicesAhead(family.layout.pipeline, stage, family.slices, microBatchesOf(family));
-    const [whole, slices] = [Math.floor(ahead / family.slices), known.savedSlices(family, only)];
-    return whole * (saved[0] ?? 0) + (slices[ahead - whole * family.slices] ?? 0);
+  if (group.schedule === 'Seq1F1B' && only !== undefined) {
+    const ahead = slicesAhead(group.layout.pipeline, stage, group.slices, microBatchesOf(group));
+    const [whole, slices] = [Math.floor(ahead / group.slices), known.savedSlices(group, only)];
+    return whole * (saved[0] ?? 0) + (slices[ahead - whole * group.slices] ?? 0);
   }
-  return inFlight(family, stage) * saved.reduce((sum, bytes) => sum + bytes, 0);
+  return inFlight(group, stage) * saved.reduce((sum, bytes) => sum + bytes, 0);
 }

@@ -3,7 +3,7 @@ import { kindFor } from '../partition/scheduling';
 import { stackCuts } from '../partition/stack-cut';
 import { evenStageContents } from '../partition/stages';
 import { balancedCut } from './balanced-cut';
-import type { Family } from './family';
+import type { CandidateGroup } from './candidate-group';
 import type { SearchProblem } from './search-problem';
 
 /** Layers of each stage, in order. */
@@ -23,7 +23,7 @@ export function fixedCut({ request, fixed }: SearchProblem): StageLayers | null 
  * The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts` and, where some layers have a state, the one that is balanced by what each layer takes; where there is none of these, chunk by
  * chunk as equal as can be. Of an encoder-decoder model all of `stackCuts`.
  */
-export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Family, 'layout' | 'schedule'>): readonly StageLayers[] {
+export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<CandidateGroup, 'layout' | 'schedule'>): readonly StageLayers[] {
   const { pipeline, virtualStages } = layout;
   const decided = fixedCut(problem);
   if (decided?.length === pipeline * virtualStages) return [decided];

@@ -4,12 +4,12 @@ import { usablePeakBytes } from '../memory-model/verdict';
 import type { Scheme } from '../spec/scheme';
 import { peakBytesOf } from '../planner/plan';
 import { pipelineFrom, type Pipeline } from '../planner/pipeline';
-import { measure, type Measured } from '../planner/predict';
+import { measure, type Prediction } from '../planner/predict';
 import type { PlanRequest } from '../spec/request';
 import { kindFor, operationCount } from '../partition/scheduling';
 import { boundsOf, type Bounds } from './bounds';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
-import type { Family } from './family';
+import type { CandidateGroup } from './candidate-group';
 
 /*
  * The one place where the search meets the rest of the planner: what a layout takes by `predict`, and what it takes at least. Every bound must stay below what `predict` says, and a property
@@ -30,7 +30,7 @@ export interface Evaluator extends Bounds {
   /** `too-large` when it would take too many operations to simulate, `unmet` when no order of the schedule fits in the memory there is. @throws CancelledError. */
   readonly evaluate: (point: SearchPoint, signal?: CancelSignal) => Predicted | 'too-large' | 'unmet';
   /** The same with its parts; a point evaluated before is not simulated again. @throws ExpectedError `schedule-unmet`; CancelledError. */
-  readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Measured;
+  readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Prediction;
   readonly pipeline: (point: SearchPoint) => Pipeline;
   /** Peak that still fits. */
   readonly usableBytes: number;
@@ -51,11 +51,11 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
       costOf: (_, contents, share) => known.cost(point, known.same(contents), isTable ? share : 1),
       measured: isTable,
     });
-  const measured = new WeakMap<SearchPoint, Measured>();
-  const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Measured => {
+  const measured = new WeakMap<SearchPoint, Prediction>();
+  const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Prediction => {
     const { schedule } = point;
     const id = schedule === 'TeraPipe' ? 'uniform' : schedule === 'GPipe' ? 'gpipe' : schedule === '1F1B' ? '1f1b' : schedule;
-    return measure(pipeline(point), { id, name: familyName(point), schedule, scheme, certificate: null }, signal);
+    return measure(pipeline(point), { id, name: groupName(point), schedule, scheme, certificate: null }, signal);
   };
   const operations = ({ schedule, layout }: SearchPoint, scheme: Scheme): number =>
     operationCount(kindFor(schedule, layout), layout, scheme);
@@ -82,14 +82,14 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
 }
 
 /** What the schedule runs: micro-batches, each in equal token slices, or the slices that the request gives. */
-function schemeOf(request: PlanRequest, family: Family): Scheme {
-  if (request.slicing.scheme !== null && scheduleKind(family.schedule).sliced) return request.slicing.scheme;
-  const tokens = lengthsOf(request, family);
-  return Array.from({ length: microBatchesOf(family) }, () => ({ batch: family.training.microBatch, tokens }));
+function schemeOf(request: PlanRequest, group: CandidateGroup): Scheme {
+  if (request.slicing.scheme !== null && scheduleKind(group.schedule).sliced) return request.slicing.scheme;
+  const tokens = lengthsOf(request, group);
+  return Array.from({ length: microBatchesOf(group) }, () => ({ batch: group.training.microBatch, tokens }));
 }
 
 /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `LoopedBFS, 2 virtual stages`, `ZBVZeroBubble`, `TeraPipe, 8 slices`. */
-export function familyName({ layout, schedule, slices }: Family): string {
+export function groupName({ layout, schedule, slices }: CandidateGroup): string {
   const kind = kindFor(schedule, layout);
   const name = kind.name === 'Interleaved1F1B' ? 'interleaved 1F1B' : schedule;
   if (kind.chunksPerStage === 'several') return `${name}, ${kind.chunks} virtual stages`;

@@ -1,6 +1,6 @@
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
-import { gradientExchange, optimizerTime, type RankOrder } from '../time-model/stage-time';
+import { gradientCollectives, optimizerTime, type RankOrder } from '../time-model/stage-time';
 import { stageContentsOf } from '../memory-model/count';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { savedBytes } from '../memory-model/activation-memory';
@@ -18,32 +18,32 @@ import type { StageLayers } from './cuts';
 import type { StageTimes } from './pipeline-bounds';
 import { unitOf } from './schedules';
 import { interning, shapesFor } from './shapes';
-import type { Family } from './family';
+import type { CandidateGroup } from './candidate-group';
 
 /** One layout whole: a family and its cut. */
-export interface SearchPoint extends Family {
+export interface SearchPoint extends CandidateGroup {
   readonly stageLayers: StageLayers;
 }
 
-export type KeyedFamily = Pick<Family, 'layout' | 'training' | 'keys'>;
+export type KeyedGroup = Pick<CandidateGroup, 'layout' | 'training' | 'keys'>;
 
 /** What is computed once for all families that share it. */
 export interface Known {
   /** `share`: layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
-  readonly cost: (family: Family, contents: StageContents, share: number) => SliceCost;
+  readonly cost: (group: CandidateGroup, contents: StageContents, share: number) => SliceCost;
   /** Of one micro-batch on a stage or chunk. */
-  readonly times: (family: Family, contents: StageContents, share?: number) => StageTimes;
+  readonly times: (group: CandidateGroup, contents: StageContents, share?: number) => StageTimes;
   /** Of one micro-batch on all stages together, ms, whatever the cut; at least. */
-  readonly sumMs: (family: Family) => number;
+  readonly sumMs: (group: CandidateGroup) => number;
   /** Gradient exchange and optimizer, which follow the pipeline, ms; of an even stage, which no uneven cut is below. */
-  readonly afterwardsMs: (family: Family) => number;
-  readonly staticBytes: (family: KeyedFamily, contents: StageContents) => number;
+  readonly afterwardsMs: (group: CandidateGroup) => number;
+  readonly staticBytes: (group: KeyedGroup, contents: StageContents) => number;
   /** Saved by a stage or chunk for the first slices of a micro-batch: none, one, ..., all. */
-  readonly savedSlices: (family: Family, contents: StageContents) => Float64Array;
+  readonly savedSlices: (group: CandidateGroup, contents: StageContents) => Float64Array;
   /** For all of them. */
-  readonly savedBytes: (family: Family, contents: StageContents) => number;
+  readonly savedBytes: (group: CandidateGroup, contents: StageContents) => number;
   /** Kept for one micro-batch from its input gradient to its weight gradient. */
-  readonly keptBytes: (family: Family, contents: StageContents) => number;
+  readonly keptBytes: (group: CandidateGroup, contents: StageContents) => number;
   readonly shapes: (stageLayers: StageLayers) => StageContents[];
   /** The one object for all shapes equal to this. */
   readonly same: (contents: StageContents) => StageContents;
@@ -58,17 +58,17 @@ export interface Known {
 }
 
 /** Asked again for a family of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
-function remembered<F extends KeyedFamily, T>(
-  compute: (family: F, contents: StageContents, share: number) => T,
-  keyOf: (family: F) => string,
-): (family: F, contents: StageContents, share?: number) => T {
+function remembered<F extends KeyedGroup, T>(
+  compute: (group: F, contents: StageContents, share: number) => T,
+  keyOf: (group: F) => string,
+): (group: F, contents: StageContents, share?: number) => T {
   const known = new Map<StageContents, Map<string, T>>();
-  return (family, contents, share = 1) => {
+  return (group, contents, share = 1) => {
     let ofShape = known.get(contents);
     if (ofShape === undefined) known.set(contents, (ofShape = new Map<string, T>()));
-    const key = share === 1 ? keyOf(family) : `${keyOf(family)}/${share}`;
+    const key = share === 1 ? keyOf(group) : `${keyOf(group)}/${share}`;
     let value = ofShape.get(key);
-    if (value === undefined) ofShape.set(key, (value = compute(family, contents, share)));
+    if (value === undefined) ofShape.set(key, (value = compute(group, contents, share)));
     return value;
   };
 }
@@ -76,22 +76,22 @@ function remembered<F extends KeyedFamily, T>(
 /** Remembers costs (ms) and memory (bytes) by what they depend on, for one request; nothing is computed before it is asked for. */
 export function knownOf(request: PlanRequest): Known {
   const costs = remembered(
-    (family, contents, share) => partCosts(request, inputsOf(request, family))(contents, share),
-    ({ keys }: Family) => keys.time,
+    (group, contents, share) => partCosts(request, inputsOf(request, group))(contents, share),
+    ({ keys }: CandidateGroup) => keys.time,
   );
-  const sliced = ({ keys }: Family): string => keys.sliced;
-  const times = remembered((family: Family, contents, share) => sliceTimes(costs(family, contents, share), family, request), sliced);
+  const sliced = ({ keys }: CandidateGroup): string => keys.sliced;
+  const times = remembered((group: CandidateGroup, contents, share) => sliceTimes(costs(group, contents, share), group, request), sliced);
   /** Without waits for copies to the host: how many bytes leave depends on the cut. */
-  const computeTimes = remembered((family: Family, contents) => {
-    const inputs = inputsOf(request, family);
+  const computeTimes = remembered((group: CandidateGroup, contents) => {
+    const inputs = inputsOf(request, group);
     const kept = { ...inputs, training: { ...inputs.training, offloadLayers: 0 } };
-    return sliceTimes(partCosts(request, kept)(contents, 1), family, request);
+    return sliceTimes(partCosts(request, kept)(contents, 1), group, request);
   }, sliced);
   const afterwards = (order: RankOrder) =>
     remembered(
-      (family: Family, stage) => {
-        const inputs = inputsOf(request, family);
-        return gradientExchange(inputs, stage, order) + optimizerTime(inputs, stage);
+      (group: CandidateGroup, stage) => {
+        const inputs = inputsOf(request, group);
+        return gradientCollectives(inputs, stage, order) + optimizerTime(inputs, stage);
       },
       ({ keys }) => keys.holding,
     );
@@ -101,7 +101,7 @@ export function knownOf(request: PlanRequest): Known {
     first: false,
     last: false,
   }));
-  const savedSlices = remembered((family: Family, contents) => savedUnits(request, family, contents), sliced);
+  const savedSlices = remembered((group: CandidateGroup, contents) => savedUnits(request, group, contents), sliced);
   const { model } = request;
   const whole = {
     layers: model.layers,
@@ -119,27 +119,27 @@ export function knownOf(request: PlanRequest): Known {
     kinds,
     cost: costs,
     times,
-    sumMs: (family) => {
-      const { forwardMs, backwardMs } = computeTimes(family, whole);
-      return (request.costTable === null ? 1 : family.layout.pipeline) * (forwardMs + backwardMs);
+    sumMs: (group) => {
+      const { forwardMs, backwardMs } = computeTimes(group, whole);
+      return (request.costTable === null ? 1 : group.layout.pipeline) * (forwardMs + backwardMs);
     },
-    afterwardsMs: (family) =>
-      (family.schedule === 'TeraPipe' ? stagesTogether : replicasTogether)(family, evenStage[family.layout.pipeline] ?? whole),
+    afterwardsMs: (group) =>
+      (group.schedule === 'TeraPipe' ? stagesTogether : replicasTogether)(group, evenStage[group.layout.pipeline] ?? whole),
     staticBytes: remembered(
-      (family, contents) => totalBytes(staticBytes(inputsOf(request, family), contents)),
+      (group, contents) => totalBytes(staticBytes(inputsOf(request, group), contents)),
       ({ keys }) => keys.holding,
     ),
     savedSlices,
-    savedBytes: (family, contents) => savedSlices(family, contents).at(-1) ?? 0,
-    keptBytes: remembered((family: Family, contents) => {
-      const { layers, head } = keptForWeights(inputsOf(request, family), contents, unitsOf(request, family)[0] ?? noUnit);
+    savedBytes: (group, contents) => savedSlices(group, contents).at(-1) ?? 0,
+    keptBytes: remembered((group: CandidateGroup, contents) => {
+      const { layers, head } = keptForWeights(inputsOf(request, group), contents, unitsOf(request, group)[0] ?? noUnit);
       return layers + head;
     }, sliced),
   };
 }
 
 /** What cost and memory are computed of, for one layout of a request. */
-export function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training }: KeyedFamily): CostInputs {
+export function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training }: KeyedGroup): CostInputs {
   return { model, training, layout, cluster, constants };
 }
 
@@ -163,21 +163,21 @@ export function shapesOf(known: Known, { layout, schedule, stageLayers }: Search
 }
 
 /** Micro-batches on each replica. */
-export function microBatchesOf({ layout, training }: Family): number {
+export function microBatchesOf({ layout, training }: CandidateGroup): number {
   return training.globalBatch / layout.data / training.microBatch;
 }
 
 /** Tokens of each slice of a sequence. */
-export function lengthsOf({ training, slicing }: PlanRequest, { slices }: Family): number[] {
+export function lengthsOf({ training, slicing }: PlanRequest, { slices }: CandidateGroup): number[] {
   if (slices === 1) return [training.sequenceLength];
   return uniformLengths(training.sequenceLength, unitOf(training.sequenceLength, slicing.unit), slices);
 }
 
 /** One micro-batch on one stage, its slices one by one and together. */
-function sliceTimes(cost: SliceCost, family: Family, request: PlanRequest): StageTimes {
-  const { microBatch } = family.training;
+function sliceTimes(cost: SliceCost, group: CandidateGroup, request: PlanRequest): StageTimes {
+  const { microBatch } = group.training;
   let [forwardMs, backwardMs, weightMs] = [0, 0, 0];
-  const slices = unitsOf(request, family).map(({ tokens, context }) => {
+  const slices = unitsOf(request, group).map(({ tokens, context }) => {
     const time = cost(microBatch, tokens, context);
     forwardMs += time.forwardMs;
     backwardMs += time.backwardMs;
@@ -195,20 +195,20 @@ function sliceTimes(cost: SliceCost, family: Family, request: PlanRequest): Stag
 const noUnit: WorkUnit = { microBatch: 0, slice: 0, batch: 0, tokens: 0, context: 0 };
 
 /** The slices of a micro-batch. */
-function unitsOf(request: PlanRequest, family: Family): WorkUnit[] {
+function unitsOf(request: PlanRequest, group: CandidateGroup): WorkUnit[] {
   let context = 0;
-  return lengthsOf(request, family).map((tokens, slice) => {
-    const unit = { microBatch: 0, slice, batch: family.training.microBatch, tokens, context };
+  return lengthsOf(request, group).map((tokens, slice) => {
+    const unit = { microBatch: 0, slice, batch: group.training.microBatch, tokens, context };
     context += tokens;
     return unit;
   });
 }
 
-function savedUnits(request: PlanRequest, family: Family, contents: StageContents): Float64Array {
-  const inputs = inputsOf(request, family);
+function savedUnits(request: PlanRequest, group: CandidateGroup, contents: StageContents): Float64Array {
+  const inputs = inputsOf(request, group);
   return sums(
-    unitsOf(request, family).map((unit) => {
-      const { activations, keysValues, logits } = savedBytes(inputs, contents, unit, family.slices > 1);
+    unitsOf(request, group).map((unit) => {
+      const { activations, keysValues, logits } = savedBytes(inputs, contents, unit, group.slices > 1);
       return activations + keysValues + logits;
     }),
   );

@@ -2,10 +2,10 @@ import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, 
 import type { Bound } from './bounds';
 import type { SearchPoint } from './known';
 import { stepPartNames, stepParts, type FoundPlan } from './result';
-import type { Family } from './family';
+import type { CandidateGroup } from './candidate-group';
 
 /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what tells one layout from another, in a line. */
-export function layoutText({ layout, training }: Pick<Family, 'layout' | 'training'>): string {
+export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): string {
   const { tensor, pipeline, data, context, expert, expertTensor } = layout;
   const sizes = [
     `tensor ${formatCount(tensor)}`,
@@ -26,11 +26,11 @@ export function layoutText({ layout, training }: Pick<Family, 'layout' | 'traini
 }
 
 /** `none`, `full recompute`, `recompute of core_attn, mlp`. */
-export function recomputeText(training: Family['training']): string {
+export function recomputeText(training: CandidateGroup['training']): string {
   return recomputeWords(training)[0] ?? 'none';
 }
 
-function recomputeWords({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: Family['training']): string[] {
+function recomputeWords({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: CandidateGroup['training']): string[] {
   if (recompute === 'none') return [];
   if (recompute === 'selective') return [`recompute of ${(recomputeModules ?? ['core_attn']).join(', ')}`];
   const group = recomputeGroup > 1 ? `, ${formatCount(recomputeGroup)} layers together` : '';

@@ -9,31 +9,31 @@ import { evaluatorOf, type Evaluator, type Predicted } from './evaluate';
 import type { SearchPoint } from './known';
 import { heldToMeasured } from './measured';
 import { phasesOf, type SchedulePhase } from './schedules';
-import { familiesOf, nothingToSearch } from './space';
-import type { Family } from './family';
+import { candidateGroups, nothingToSearch } from './space';
+import type { CandidateGroup } from './candidate-group';
 import type { SearchProblem } from './search-problem';
 
 /** How far a search is. */
 export interface SearchCounts {
-  /** Families of layouts: all but the cut of the layers. */
+  /** Candidate groups: layouts that differ only in the cut of the layers. */
   readonly families: number;
-  /** Layouts whose cut is decided, of the families that were looked into. */
+  /** Layouts with a chosen cut, in the groups that were opened. */
   readonly considered: number;
-  /** Families and layouts that a bound on their time and memory ruled out, and those that a bound on memory alone did. */
+  /** Groups and layouts that a bound on time and memory ruled out, and those that a bound on memory alone ruled out. */
   readonly bounded: number;
   readonly overMemory: number;
   /** Predicted by simulation. */
   readonly evaluated: number;
-  /** Left out: too many operations to simulate, or too many orders to plan. */
+  /** Skipped: too many operations to simulate, or too many orders to plan. */
   readonly tooLarge: number;
-  /** Of those predicted, the ones whose order was planned for their times. */
+  /** Evaluated layouts whose order was planned for their times. */
   readonly planned: number;
 }
 
 /** What a search shows while it runs. */
 export interface SearchProgress {
   readonly best: Predicted | null;
-  /** No layout of the space is faster; 0 while there are schedules still to come. */
+  /** No layout of the space is faster; 0 while schedules are still to come. */
   readonly lowerBoundMs: number;
   readonly phase: SchedulePhase;
   readonly counts: SearchCounts;
@@ -43,16 +43,16 @@ export interface SearchOptions {
   readonly signal?: CancelSignal | undefined;
   /** Called whenever a faster layout that fits is found, and now and then. */
   readonly onProgress?: ((progress: SearchProgress) => void) | undefined;
-  /** Look for the fastest layout alone: no front, no others. */
+  /** Find the fastest layout only: no Pareto front, no others. */
   readonly bestOnly?: boolean;
-  /** Layouts that are not faster need not be found. */
+  /** Skip layouts that are not faster. */
   readonly belowMs?: number;
 }
 
-/** A layout that would be faster than the best but does not fit, with what it needs at least. */
+/** A layout that would be faster than the best but does not fit, with a bound on what it needs. */
 export interface Excluded {
-  readonly family: Family;
-  /** Of its time and of what it needs; of the family, or of one cut. */
+  readonly group: CandidateGroup;
+  /** On its time and memory, for the group or for one cut. */
   readonly bound: Bound;
 }
 
@@ -64,7 +64,7 @@ export interface Found {
   readonly perSchedule: ReadonlyMap<string, Predicted>;
   /** The fastest that fits for each of the fastest sizes of parallel groups, fastest first. */
   readonly perSizes: readonly Predicted[];
-  /** Ruled out by memory, though not by much: for each sizes of parallel groups the one that might be fastest. */
+  /** Narrowly ruled out by memory: for each set of parallel sizes, the layout that might be fastest. */
   readonly excluded: readonly Excluded[];
   readonly lowerBoundMs: number;
   readonly counts: SearchCounts;
@@ -72,35 +72,35 @@ export interface Found {
 
 /** Sizes of parallel groups whose best is kept. */
 export const keptSizes = 8;
-/** Nodes between two looks at the signal: far below 50 ms of work. */
+/** Nodes between two polls of the signal: far below 50 ms of work. */
 const nodesBetweenPolls = 4;
 const nodesBetweenReports = 4096;
-/** Steps that may be timed to plan orders for the best of their schedule, the front and the sizes; beyond, only those are planned that may be the fastest of all, and the first of their schedule that fits. */
+/** Steps that may be timed to plan orders for the best of each schedule, the Pareto front and the sizes. Beyond that, the search plans only layouts that may be the fastest, and the first of each schedule that fits. */
 export const planningAnyway = 40e6;
-/** Steps that may be timed while orders are planned: seconds. What is left then is left out, which the counts and the bound say. */
+/** Steps that may be timed while orders are planned: a few seconds. The search skips what is left then; the counts and the bound say so. */
 const mostPlanning = 200e6;
 
 /**
- * Best-first: families by the least time of any of their cuts, then their cuts by the least time of each, then prediction. What cannot enter the answer (the fastest, the front of time against memory, the fastest of each
- * schedule and of the fastest sizes) by its bounds is left out, so that the answer is that of predicting every layout.
+ * Best-first search: groups by a lower bound on the time of any of their cuts, then cuts by their own bound, then prediction. It skips what cannot enter the answer by its bounds (the fastest, the Pareto front of time and memory, the
+ * fastest of each schedule and of the fastest sizes), so the answer equals that of predicting every layout.
  *
- * Schedules come in phases: those that usual launchers run, the others, and last those whose orders are planned, as one of these takes as long as a hundred others. Of them those are planned that may be the fastest of all, and a few
- * more, so that the best of such a schedule is the best of those looked at.
+ * Schedules come in phases: those that usual launchers run, then the others, and last those with planned orders, because planning one takes as long as predicting a hundred others. It plans those that may be the fastest, and a few
+ * more: the best of such a schedule is the best of those it evaluated.
  * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
 export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(asked.request)): Found {
   const problem = heldToMeasured(asked);
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
-  const open = queue<Family | SearchPoint>();
+  const open = queue<CandidateGroup | SearchPoint>();
   const kept = keeper(bestOnly);
   const counts = { families: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
-  const bounds = new WeakMap<Family, Bound>();
+  const bounds = new WeakMap<CandidateGroup, Bound>();
   const excluded = new Map<string, Excluded>();
   let nodes = 0;
   /** Least bound of the points that are left out. */
   let leftOutMs = Infinity;
   let phase: SchedulePhase = 'usual';
-  /** All families are there. */
+  /** All groups are in the queue. */
   let isWhole = false;
   let planningLeft = mostPlanning;
 
@@ -110,10 +110,10 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     if (++nodes % nodesBetweenPolls === 0) throwIfCancelled(signal);
     if (nodes % nodesBetweenReports === 0) progress();
   };
-  const ruledOut = (node: Family, bound: Bound): boolean => {
+  const ruledOut = (node: CandidateGroup, bound: Bound): boolean => {
     if (bound.peakBytes > evaluator.usableBytes) {
       counts.overMemory++;
-      if (!bestOnly && bound.peakBytes <= nearlyFits * evaluator.usableBytes) noteExcluded(excluded, { family: node, bound });
+      if (!bestOnly && bound.peakBytes <= nearlyFits * evaluator.usableBytes) noteExcluded(excluded, { group: node, bound });
       return true;
     }
     const fastestOnly = scheduleKind(node.schedule).planned && mostPlanning - planningLeft > planningAnyway;
@@ -121,7 +121,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     counts.bounded++;
     return true;
   };
-  const enter = (node: Family, bound: Bound): void => {
+  const enter = (node: CandidateGroup, bound: Bound): void => {
     poll();
     if (ruledOut(node, bound)) return;
     bounds.set(node, bound);
@@ -131,10 +131,10 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     counts.tooLarge++;
     leftOutMs = Math.min(leftOutMs, bound.iterationMs);
   };
-  const cut = (family: Family): void => {
-    for (const stageLayers of cutsFor(problem, family)) {
+  const cut = (group: CandidateGroup): void => {
+    for (const stageLayers of cutsFor(problem, group)) {
       counts.considered++;
-      const point = { ...family, stageLayers };
+      const point = { ...group, stageLayers };
       enter(point, evaluator.pointBound(point));
     }
   };
@@ -156,7 +156,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     counts.evaluated++;
     if (predicted === 'unmet' || !predicted.fits) {
       counts.overMemory++;
-      if (!bestOnly && predicted !== 'unmet') noteExcluded(excluded, { family: point, bound: predicted });
+      if (!bestOnly && predicted !== 'unmet') noteExcluded(excluded, { group: point, bound: predicted });
     } else if (kept.add(predicted)) progress();
   };
   const empty = (): void => {
@@ -172,22 +172,22 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
 
   throwIfCancelled(signal);
   const skipping = {
-    tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => {
+    tooLarge: (group: Pick<CandidateGroup, 'layout' | 'training' | 'keys'>) => {
       poll();
-      return evaluator.heldBytes(family) > nearlyFits * evaluator.usableBytes;
+      return evaluator.heldBytes(group) > nearlyFits * evaluator.usableBytes;
     },
-    onSkipped: (families: number) => {
-      counts.families += families;
-      counts.overMemory += families;
+    onSkipped: (groups: number) => {
+      counts.families += groups;
+      counts.overMemory += groups;
     },
   };
   const phases = phasesOf(problem);
   phases.forEach((part, index) => {
     phase = part.phase;
     if (index > 0) progress();
-    for (const family of familiesOf(part.problem, skipping)) {
+    for (const group of candidateGroups(part.problem, skipping)) {
       counts.families++;
-      enter(family, evaluator.familyBound(family));
+      enter(group, evaluator.groupBound(group));
     }
     isWhole = index === phases.length - 1;
     empty();
@@ -208,18 +208,18 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
 
 /** Keeps, for each sizes of parallel groups, the one that might be fastest. */
 function noteExcluded(excluded: Map<string, Excluded>, one: Excluded): void {
-  const key = sizesKey(one.family);
+  const key = sizesKey(one.group);
   const other = excluded.get(key);
   if (other === undefined || one.bound.iterationMs < other.bound.iterationMs) excluded.set(key, one);
 }
 
-/** What schedules are told apart by. */
-export function scheduleKey({ schedule, layout }: Family): string {
+/** Identifies a schedule. */
+export function scheduleKey({ schedule, layout }: CandidateGroup): string {
   return kindFor(schedule, layout).name === 'Interleaved1F1B' ? 'interleaved 1F1B' : schedule;
 }
 
-/** What sizes of parallel groups are told apart by. */
-export function sizesKey({ layout }: Family): string {
+/** Identifies a set of parallel sizes. */
+export function sizesKey({ layout }: CandidateGroup): string {
   const { tensor, pipeline, context, data, expert } = layout;
   return `${tensor},${pipeline},${context},${data},${expert}`;
 }
@@ -239,14 +239,14 @@ function keeper(bestOnly: boolean) {
   let slowestKeptMs = Infinity;
   const ranked = (): Predicted[] => [...bySizes.values()].sort((a, b) => a.iterationMs - b.iterationMs).slice(0, keptSizes);
 
-  const mayImprove = (family: Family, bound: Bound, fastestOnly: boolean): boolean => {
+  const mayImprove = (group: CandidateGroup, bound: Bound, fastestOnly: boolean): boolean => {
     if (best === null || isBetter(bound, best)) return true;
     if (bestOnly) return false;
-    const ofSchedule = perSchedule.get(scheduleKey(family));
+    const ofSchedule = perSchedule.get(scheduleKey(group));
     if (fastestOnly) return ofSchedule === undefined;
     if (isBetter(bound, ofSchedule)) return true;
     if (!front.dominates(bound)) return true;
-    return bound.iterationMs <= slowestKeptMs && isBetter(bound, bySizes.get(sizesKey(family)));
+    return bound.iterationMs <= slowestKeptMs && isBetter(bound, bySizes.get(sizesKey(group)));
   };
   const add = (found: Predicted): boolean => {
     front.add(found);

@@ -1,6 +1,6 @@
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { partOfModel } from '../model/layers';
-import { withFurtherLayers } from '../model/multi-token-prediction';
+import { withMtpLayers } from '../model/multi-token-prediction';
 import type { PlanRequest } from '../spec/request';
 import type { StageLayers } from './cuts';
 
@@ -27,7 +27,7 @@ export function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) =>
       const key = ((start * (model.layers + 1) + layers) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
       let shape = known.get(key);
       if (shape === undefined) {
-        const made = withFurtherLayers(model, { layers, first, last, ...partOfModel(model, from, from + layers) });
+        const made = withMtpLayers(model, { layers, first, last, ...partOfModel(model, from, from + layers) });
         const name = contentsKey(made);
         shape = byName.get(name) ?? made;
         byName.set(name, shape);

@@ -1,4 +1,4 @@
-import type { Family } from './family';
+import type { CandidateGroup } from './candidate-group';
 import type { Sizes } from './sizes';
 import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
 import type { Run } from '../formats/run';
@@ -50,10 +50,10 @@ const mostExpert = 64;
  *
  * Not tried unless fixed: tensor parallelism across nodes, expert sizes above 64, context parallelism that leaves a rank under 1,024 tokens, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
  */
-export function* familiesOf(
+export function* candidateGroups(
   problem: SearchProblem,
   skipping: Skipping = { tooLarge: () => false, onSkipped: () => undefined },
-): Generator<Family> {
+): Generator<CandidateGroup> {
   const { request, fixed } = problem;
   const { model, training } = request;
   const recomputes: readonly RecomputeChoice[] = fixed.has('recompute')
@@ -112,10 +112,10 @@ export function* familiesOf(
   }
 }
 
-/** Families that are left out before they are made: those of which what is always there alone is too much. */
+/** Candidate groups that are skipped before they are made: their static memory alone does not fit. */
 export interface Skipping {
-  readonly tooLarge: (family: Pick<Family, 'layout' | 'training' | 'keys'>) => boolean;
-  readonly onSkipped: (families: number) => void;
+  readonly tooLarge: (group: Pick<CandidateGroup, 'layout' | 'training' | 'keys'>) => boolean;
+  readonly onSkipped: (groups: number) => void;
 }
 
 /** Schedules for which a recompute choice means the same layers: all, but for a share of each chunk's layers those with as many chunks. */

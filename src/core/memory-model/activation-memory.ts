@@ -1,5 +1,5 @@
 import { elementBytes } from '../spec/number-formats';
-import { furtherDepths } from '../model/multi-token-prediction';
+import { mtpDepths } from '../model/multi-token-prediction';
 import { hasAttention, stateBytes, stateOf } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
 import type { LayerKind } from '../spec/model';
@@ -41,7 +41,7 @@ export function savedBytes(inputs: MemoryInputs, stage: StageContents, unit: Wor
   const element = elementBytes(training);
   const layers = activationGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
   const head = hasHead(inputs, stage);
-  const depths = stage.last ? furtherDepths(model) : 0;
+  const depths = stage.last ? mtpDepths(model) : 0;
   const predicted = headUnit(inputs, unit);
   const boundary = boundaryBytes(inputs, predicted);
   const finalNorm = head ? 2 * boundary : 0;
@@ -57,7 +57,7 @@ export function savedBytes(inputs: MemoryInputs, stage: StageContents, unit: Wor
 
 /** Saved besides what each layer does: of each depth that predicts a further token the embedding and the two normed tensors that are projected, and what layers share. */
 export function besideLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
-  const depths = stage.last ? furtherDepths(inputs.model) : 0;
+  const depths = stage.last ? mtpDepths(inputs.model) : 0;
   return depths * 3 * boundaryBytes(inputs, headUnit(inputs, unit)) + sharedByLayers(inputs, stage, unit);
 }
 
@@ -144,8 +144,8 @@ export function layerOperations(
     }
     later += group.layers * layerKeptBytes(inputs, unit, group);
   }
-  const further = furtherEmbeddingBytes(inputs, stage);
-  if (further > 0) backward.push({ name: 'embedding backward', bytes: further + held.backward });
+  const mtp = mtpEmbeddingBytes(inputs, stage);
+  if (mtp > 0) backward.push({ name: 'embedding backward', bytes: mtp + held.backward });
   return { forward, backward };
 }
 
@@ -190,8 +190,8 @@ export function hasHead({ model }: MemoryInputs, stage: StageContents): boolean 
 }
 
 /** The gradient of the last stage's own embedding, which predicts further tokens, while the layers before still wait for their backward. */
-function furtherEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageContents): number {
-  if (!stage.last || furtherDepths(model) === 0 || model.vocab === 0) return 0;
+function mtpEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageContents): number {
+  if (!stage.last || mtpDepths(model) === 0 || model.vocab === 0) return 0;
   return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }
 

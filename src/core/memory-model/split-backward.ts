@@ -1,5 +1,5 @@
 import { elementBytes, inputBytes } from '../spec/number-formats';
-import { furtherDepths } from '../model/multi-token-prediction';
+import { mtpDepths } from '../model/multi-token-prediction';
 import { usualKind } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
@@ -127,7 +127,7 @@ export function keptForWeights(
   if (!hasHead(inputs, chunk)) return { layers, head: 0 };
   const { model, training, layout } = inputs;
   const perElement = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit));
-  const depths = furtherDepths(model);
+  const depths = mtpDepths(model);
   const one = perElement * (model.hidden + paddedVocab(model.vocab, layout.tensor) / layout.tensor);
   return { layers, head: (1 + depths) * one + depths * perElement * (2 * model.hidden + model.hidden / layout.tensor) };
 }

@@ -13,7 +13,7 @@ import {
   rankProjections,
 } from '../model/parameters';
 import { embeddingNormParameters, finalNormParameters } from '../model/norms';
-import { furtherDepths, furtherNormParameters, projectionParameters } from '../model/multi-token-prediction';
+import { mtpDepths, mtpNormParameters, projectionParameters } from '../model/multi-token-prediction';
 import { runtimeOf } from '../spec/runtime';
 import { stackParameters } from '../model/stacks';
 import { groupsOf, type StageContents } from './layer-tensors';
@@ -33,7 +33,7 @@ function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly 
   }
   if (model.stacks !== undefined) shared += startParameters(inputs, stage, padding);
   else if (stage.first && model.vocab > 0) shared += (embeddingParameters(model) + padding) / tensor;
-  if (stage.last) shared += finalNormParameters(model) + furtherRankParameters(inputs, stage, padding);
+  if (stage.last) shared += finalNormParameters(model) + mtpRankParameters(inputs, stage, padding);
   if (stage.encoderEnd === true) shared += finalNormParameters(model);
   if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && (stage.first || stage.decoderStart === true)))
     shared += (model.vocab * model.hidden + padding) / tensor;
@@ -53,11 +53,11 @@ function startParameters({ model, layout }: MemoryInputs, { first, decoderStart 
 }
 
 /** Of the depths that predict further tokens, beside their layers: projections, norms, and a copy of the embedding where the last stage has none. */
-function furtherRankParameters({ model, layout }: MemoryInputs, { first }: StageContents, padding: number): number {
-  const depths = furtherDepths(model);
+function mtpRankParameters({ model, layout }: MemoryInputs, { first }: StageContents, padding: number): number {
+  const depths = mtpDepths(model);
   if (depths === 0) return 0;
   const embedding = first || model.tiedEmbeddings ? 0 : (model.vocab * model.hidden + padding) / layout.tensor;
-  return depths * (projectionParameters(model) / layout.tensor + furtherNormParameters(model)) + embedding;
+  return depths * (projectionParameters(model) / layout.tensor + mtpNormParameters(model)) + embedding;
 }
 
 export interface StaticBytes {
@@ -205,7 +205,7 @@ function distinctParameters({ model, layout }: MemoryInputs, stage: StageContent
   }
   for (const size of alike) networks += size;
   const head = stage.last && model.vocab > 0 ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
-  const projection = stage.last && furtherDepths(model) > 0 ? projectionParameters(model) / layout.tensor : 0;
+  const projection = stage.last && mtpDepths(model) > 0 ? projectionParameters(model) / layout.tensor : 0;
   return attention + states + crossed + networks + head + projection;
 }
 

@@ -10,12 +10,12 @@ import type { LayerKind, ModelSpec } from '../spec/model';
  */
 
 /** Depths of the model. */
-export function furtherDepths({ mtpLayers = 0 }: ModelSpec): number {
+export function mtpDepths({ mtpLayers = 0 }: ModelSpec): number {
   return mtpLayers;
 }
 
 /** Kind of the layer of every depth: that of the model's last layer. */
-function furtherKind(model: ModelSpec): LayerKind {
+function mtpLayerKind(model: ModelSpec): LayerKind {
   return model.layerKinds?.at(-1) ?? usualKind(model);
 }
 
@@ -25,25 +25,25 @@ export function projectionParameters({ hidden }: ModelSpec): number {
 }
 
 /** Norm parameters of one depth outside its layer: of the embedding, of the hidden states, and the last one. */
-export function furtherNormParameters(model: ModelSpec): number {
+export function mtpNormParameters(model: ModelSpec): number {
   return 3 * finalNormParameters(model);
 }
 
 /** Parameters of all depths, embedding and head not counted again. */
-export function furtherParameters(model: ModelSpec): number {
-  const kind = furtherKind(model);
+export function mtpParameters(model: ModelSpec): number {
+  const kind = mtpLayerKind(model);
   const layer = layerMatrixParameters(model, kind) + layerParameters(model, kind).normsAndBiases;
-  return furtherDepths(model) * (layer + projectionParameters(model) + furtherNormParameters(model));
+  return mtpDepths(model) * (layer + projectionParameters(model) + mtpNormParameters(model));
 }
 
 /** A stage with the layers of all depths, if it is the last. */
-export function withFurtherLayers<T extends { readonly layers: number; readonly last: boolean; readonly groups?: readonly LayerGroup[] }>(
+export function withMtpLayers<T extends { readonly layers: number; readonly last: boolean; readonly groups?: readonly LayerGroup[] }>(
   model: ModelSpec,
   stage: T,
 ): T {
-  const layers = furtherDepths(model);
+  const layers = mtpDepths(model);
   if (!stage.last || layers === 0) return stage;
-  const own = { kind: furtherKind(model), layers };
+  const own = { kind: mtpLayerKind(model), layers };
   const end = stage.groups?.at(-1);
   const groups =
     stage.groups === undefined

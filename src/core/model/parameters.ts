@@ -224,8 +224,8 @@ export function paddedVocab(vocab: number, tensor: number): number {
  */
 export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number): number {
   const { query, output } = attentionWidths(model, 1);
-  const further = { kind: model.layerKinds?.at(-1) ?? usualKind(model), layers: model.mtpLayers ?? 0 };
-  const perToken = [...layerGroups(model), further].reduce((sum, { kind, layers }) => {
+  const mtp = { kind: model.layerKinds?.at(-1) ?? usualKind(model), layers: model.mtpLayers ?? 0 };
+  const perToken = [...layerGroups(model), mtp].reduce((sum, { kind, layers }) => {
     const keys = hasAttention(kind) ? attendedKeys(sequenceLength, 0, kind.window) / sequenceLength : 0;
     const state = stateOf(model, kind);
     const scan = state === null ? 0 : 3 * stateFlops(state);

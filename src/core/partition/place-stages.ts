@@ -1,6 +1,6 @@
 import { groupAt, gpusOfGroup, sameKind } from '../cluster/groups';
 import type { ClusterSpec, NodeGroup } from '../spec/cluster';
-import { gradientExchange, megatronBoundary, optimizerTime } from '../time-model/stage-time';
+import { gradientCollectives, megatronBoundary, optimizerTime } from '../time-model/stage-time';
 import type { CostInputs } from '../time-model/rates';
 import { ExpectedError } from '../errors';
 import { plural } from '../format';
@@ -240,7 +240,7 @@ function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number
   }
   const last = cutContents(cut, inputs.model).map((contents, stage) => {
     const own = stageInputs[stage] ?? inputs;
-    return gradientExchange(own, contents, 'data') + optimizerTime(own, contents);
+    return gradientCollectives(own, contents, 'data') + optimizerTime(own, contents);
   });
   return sendsMs + Math.max(...last);
 }

@@ -3,7 +3,7 @@ import { momentBytes, wholeUnitMemory } from '../memory-model/chunk-memory';
 import type { StageContents } from '../memory-model/layer-tensors';
 import type { MemoryInputs } from '../memory-model/memory-inputs';
 import { staticBytes, totalBytes } from '../memory-model/static';
-import { withFurtherLayers } from '../model/multi-token-prediction';
+import { withMtpLayers } from '../model/multi-token-prediction';
 import { partOfModel } from '../model/layers';
 import type { WorkUnit } from '../schedules/schedule';
 import { throwIfCancelled, type CancelSignal } from '../errors';
@@ -75,7 +75,7 @@ function remembered<T>({ model, layout }: MemoryInputs, compute: (contents: Stag
     if (value === undefined) {
       throwIfCancelled(signal);
       if (counter !== undefined) counter.count++;
-      known.set(key, (value = compute(withFurtherLayers(model, { layers: to - from, first, last, ...partOfModel(model, from, to) }))));
+      known.set(key, (value = compute(withMtpLayers(model, { layers: to - from, first, last, ...partOfModel(model, from, to) }))));
     }
     return value;
   };

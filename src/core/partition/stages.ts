@@ -3,7 +3,7 @@ import { formatCount, plural } from '../format';
 import type { Place } from '../spec/located';
 import type { SequenceLengths } from '../model/flops';
 import { partOfModel } from '../model/layers';
-import { withFurtherLayers } from '../model/multi-token-prediction';
+import { withMtpLayers } from '../model/multi-token-prediction';
 import type { ModelSpec } from '../spec/model';
 import type { StageContents } from '../memory-model/activation-memory';
 import type { Layout } from '../spec/request';
@@ -36,7 +36,7 @@ export function cutContents(stageLayers: readonly number[], model?: ModelSpec): 
     const part = model === undefined ? {} : partOfModel(model, from, from + layers);
     from += layers;
     const shape = { layers, first: stage === 0, last: stage === stageLayers.length - 1, ...part };
-    return model === undefined ? shape : withFurtherLayers(model, shape);
+    return model === undefined ? shape : withMtpLayers(model, shape);
   });
 }
 

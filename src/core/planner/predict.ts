@@ -1,4 +1,4 @@
-import { gradientExchange, optimizerTime, type BesideExchange } from '../time-model/stage-time';
+import { gradientCollectives, optimizerTime, type OverlappedCollectives } from '../time-model/stage-time';
 import { linearPeak } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
@@ -34,7 +34,7 @@ export interface CandidateSpec {
 }
 
 /** A candidate without what is drawn and told of its bubble. */
-export type Measured = Omit<Candidate, 'idle' | 'timeline'>;
+export type Prediction = Omit<Candidate, 'idle' | 'timeline'>;
 
 /**
  * Predicts time and memory of one candidate by simulating its schedule.
@@ -82,12 +82,12 @@ function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
 }
 
 /** The numbers of `predict` alone, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
-export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Measured {
+export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Prediction {
   return simulated(pipeline, spec, signal).measured;
 }
 
 interface Simulated {
-  readonly measured: Measured;
+  readonly measured: Prediction;
   readonly timeline: Timeline;
   readonly durations: Durations;
   readonly transfers: Transfers;
@@ -111,7 +111,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   const memory = countMemory(chunks.inputs, schedule, chunkContents, pipeline.gpuMemory);
   const { training, model } = pipeline.inputs;
   const modelFlops = training.globalBatch * sequenceFlops(model, training);
-  const measured: Measured = {
+  const measured: Prediction = {
     ...spec,
     chunksPerStage: kind.chunks,
     iterationMs,
@@ -133,13 +133,13 @@ function afterwards(
   { stages }: Pipeline,
   { stageContents }: PipelineChunks,
   timeline: Timeline,
-): Pick<Measured, 'gradientExchangeMs' | 'optimizerMs'> {
+): Pick<Prediction, 'gradientExchangeMs' | 'optimizerMs'> {
   const order = timeline.name === 'TeraPipe' ? 'pipeline' : 'data';
   const beside = besideExchange(timeline);
   const slowest = (timeMs: (stage: Stage, contents: StageContents, index: number) => number): number =>
     Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
   return {
-    gradientExchangeMs: slowest(({ inputs }, contents, index) => gradientExchange(inputs, contents, order, beside[index])),
+    gradientExchangeMs: slowest(({ inputs }, contents, index) => gradientCollectives(inputs, contents, order, beside[index])),
     optimizerMs: slowest(({ inputs }, contents) => optimizerTime(inputs, contents)),
   };
 }
@@ -148,7 +148,7 @@ function afterwards(
  * What exchanges of each stage run beside: weights beside the first forward on the first stage, before which nothing runs; gradients of a chunk from the start of its last backward on, one chunk after the other. So a pass that takes
  * longer never ends the step sooner.
  */
-function besideExchange({ stages, stageOfChunk, kind, chunk, startMs, endMs, makespanMs }: Timeline): BesideExchange[] {
+function besideExchange({ stages, stageOfChunk, kind, chunk, startMs, endMs, makespanMs }: Timeline): OverlappedCollectives[] {
   const lastMs = new Float64Array(stageOfChunk.length);
   let firstEndMs = Infinity;
   for (let row = 0; row < kind.length; row++) {

@@ -141,8 +141,8 @@ export function requireStacksOf({ model: { encoderLayers, experts }, training: {
   refuse(groups, 'several kinds of nodes: stages of two stacks are not placed on them', 'give one kind of node');
   const routed = experts.value === null ? undefined : experts;
   refuse(routed, 'experts: which of its layers would have them is not known', 'remove the experts, or the encoder');
-  const further = (mtpLayers?.value ?? 0) === 0 ? undefined : mtpLayers;
-  refuse(further, 'multi-token prediction: no launcher is known that trains both', 'set training.mtpLayers to 0');
+  const mtp = (mtpLayers?.value ?? 0) === 0 ? undefined : mtpLayers;
+  refuse(mtp, 'multi-token prediction: no launcher is known that trains both', 'set training.mtpLayers to 0');
 }
 
 function placeOf({ source }: Located<unknown>): Place | undefined {

@@ -1,4 +1,4 @@
-import { gradientExchange } from '../time-model/stage-time';
+import { gradientCollectives } from '../time-model/stage-time';
 import type { SliceCost } from '../spec/slice-cost';
 import { unitsOf, type WorkUnit } from '../schedules/schedule';
 import type { Scheme } from '../spec/scheme';
@@ -19,22 +19,22 @@ export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
   const { stages } = pipeline;
   const { training } = pipeline.inputs;
   const overlaps = training.overlapGradients === true || training.overlapParameters === true;
-  const exchangeMs = (step: DrainedStep): number =>
+  const collectiveMs = (step: DrainedStep): number =>
     Math.max(
       ...stages.map(({ inputs, contents }, stage) =>
-        gradientExchange(inputs, contents, 'pipeline', {
+        gradientCollectives(inputs, contents, 'pipeline', {
           weights: { share: 1, ms: step.firstForwardMs },
           gradients: [{ share: 1, ms: step.pipelineMs - (step.lastStartMs[stage] ?? 0) }],
         }),
       ),
     );
   const nothing: DrainedStep = { pipelineMs: 0, firstForwardMs: 0, lastStartMs: new Float64Array(stages.length) };
-  const besidePipelineMs = overlaps ? null : exchangeMs(nothing);
+  const besidePipelineMs = overlaps ? null : collectiveMs(nothing);
   const passes = passesOf(pipeline);
   return Object.assign(
     (scheme: Scheme): number => {
       const step = drained(pipeline, scheme, passes);
-      return step.pipelineMs + (besidePipelineMs ?? exchangeMs(step));
+      return step.pipelineMs + (besidePipelineMs ?? collectiveMs(step));
     },
     { besidePipelineMs },
   );

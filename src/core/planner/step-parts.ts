@@ -4,7 +4,7 @@ import { terapipeBoundary } from '../time-model/stage-time';
 import type { Scheme } from '../spec/scheme';
 import { offloadWaits } from '../partition/offload';
 import type { Stage } from './pipeline';
-import type { Measured } from './predict';
+import type { Prediction } from './predict';
 
 /**
  * Where the time of a step goes, in the order in which it is told: arithmetic, memory traffic, kernel-launch overhead and collectives inside layers on the busiest stage, what it computes again, copies of activations and sends that hold it; that stage standing
@@ -46,7 +46,7 @@ export const stepPartNames: Readonly<Record<StepPart, string>> = {
  */
 export function stepPartsOf(
   stages: readonly Pick<Stage, 'inputs' | 'contents'>[],
-  candidate: Measured,
+  candidate: Prediction,
   measured: false | 'with sends' | 'without sends' = false,
 ): Record<StepPart, number> {
   const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme, schedule } = candidate;

@@ -14,7 +14,7 @@ import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import { memoryOf } from '../partition/scheduling';
 import { usualCut } from '../partition/stages';
 import { boundsOf, type Bounds } from '../layout-search/bounds';
-import type { KeyedFamily } from '../layout-search/known';
+import type { KeyedGroup } from '../layout-search/known';
 
 /** Training before its layout is known. */
 export type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
@@ -224,10 +224,10 @@ export function withoutTightDefaults(
 /** What the fullest stage needs, however the layers are cut, at least: the search's bound, under 1F1B with what is saved. */
 function leastBytes(bounds: Bounds, schedule: ScheduleName, training: TrainingSpec, layout: Layout): number {
   const family = familyOf(training, layout);
-  return schedule === '1F1B' ? bounds.familyBound({ ...family, schedule, slices: 1 }).peakBytes : bounds.heldBytes(family);
+  return schedule === '1F1B' ? bounds.groupBound({ ...family, schedule, slices: 1 }).peakBytes : bounds.heldBytes(family);
 }
 
-function familyOf(training: TrainingSpec, layout: Layout): KeyedFamily {
+function familyOf(training: TrainingSpec, layout: Layout): KeyedGroup {
   const { tensor, context, expert, expertTensor } = layout;
   const time = [tensor, context, expert, expertTensor].join();
   return { layout, training, keys: { time, sliced: time, holding: Object.values(layout).join() } };

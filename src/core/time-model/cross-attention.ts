@@ -42,7 +42,7 @@ export function addCross(sum: Tally, { model, training, layout }: CostInputs, ra
  * Exchanges of that attention between tensor-parallel ranks. Without sequence parallelism an all-reduce of the output, and one of the gradient of each input; with it the target and the encoder's output are gathered, in backward
  * beside the product that needs them as far as that lasts.
  */
-export function crossExchangeSeconds(inputs: CostInputs, { target, source }: CrossRows): { forward: number; backward: number } {
+export function crossCollectiveSeconds(inputs: CostInputs, { target, source }: CrossRows): { forward: number; backward: number } {
   const { model, training, layout, cluster } = inputs;
   if (layout.tensor <= 1) return { forward: 0, backward: 0 };
   const { hidden } = model;

@@ -6,11 +6,11 @@ import { isRecomputed, type RecomputeModule } from '../spec/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
 import { runtimeOf } from '../spec/runtime';
 import { headsOf, stackTokens } from '../model/stacks';
-import { addCross, addRelativeBias, crossExchangeSeconds } from './cross-attention';
+import { addCross, addRelativeBias, crossCollectiveSeconds } from './cross-attention';
 import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { addExperts, expertSeconds } from './expert-time';
 import { deviceRates, type CostInputs } from './rates';
-import { addState, stateExchangeSeconds } from './ssm-time';
+import { addState, ssmCollectiveSeconds } from './ssm-time';
 import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product, type Tally } from './tally';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
@@ -178,8 +178,8 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
   const accumulation = traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
   for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
 
-  const communication = exchangeSeconds(inputs, n, kind);
-  const crossing = cross === null ? { forward: 0, backward: 0 } : crossExchangeSeconds(inputs, cross);
+  const communication = collectiveSeconds(inputs, n, kind);
+  const crossing = cross === null ? { forward: 0, backward: 0 } : crossCollectiveSeconds(inputs, cross);
   return {
     forward: sum.forward + communication.forward + crossing.forward,
     backward: sum.backward + communication.backward + crossing.backward,
@@ -190,7 +190,7 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
 }
 
 /** All exchanges of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of the experts and those of a state; none overlapped. */
-export function exchangeSeconds(
+export function collectiveSeconds(
   inputs: CostInputs,
   localTokens: number,
   kind: LayerKind = usualKind(inputs.model),
@@ -200,7 +200,7 @@ export function exchangeSeconds(
   const state = stateOf(inputs.model, kind);
   const others =
     (routed === null ? 0 : expertSeconds(inputs, routed.active, localTokens)) +
-    (state === null ? 0 : stateExchangeSeconds(inputs, state, localTokens));
+    (state === null ? 0 : ssmCollectiveSeconds(inputs, state, localTokens));
   return { forward: tensor.forward + others, backward: tensor.backward + others };
 }
 

@@ -1,5 +1,5 @@
 import { elementBytes } from '../spec/number-formats';
-import { furtherDepths } from '../model/multi-token-prediction';
+import { mtpDepths } from '../model/multi-token-prediction';
 import { allReduceSeconds, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs } from './rates';
 import { addOperation, addProduct, emptyTally } from './tally';
@@ -15,8 +15,8 @@ export interface EndSeconds {
  * What the depths that predict further tokens take beside their layers, for `localTokens` rows of hidden states: two norms, joining, the projection with its exchanges (its input is gathered along the sequence and its output along
  * the columns), the embedding, and the head once more each.
  */
-export function furtherSeconds(inputs: CostInputs, localTokens: number, embeddingSeconds: number, head: EndSeconds): EndSeconds {
-  const depths = furtherDepths(inputs.model);
+export function mtpSeconds(inputs: CostInputs, localTokens: number, embeddingSeconds: number, head: EndSeconds): EndSeconds {
+  const depths = mtpDepths(inputs.model);
   if (depths === 0) return { forward: 0, backward: 0, weight: 0 };
   const { model, training, layout, cluster } = inputs;
   const rates = deviceRates(inputs);

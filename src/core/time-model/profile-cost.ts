@@ -1,10 +1,10 @@
 import { wholeLayers } from '../spec/recompute';
 import { timeFunction } from '../slice-times/fit';
 import type { Profile } from '../spec/profile';
-import { cachedBySlice, exchangeSeconds, layerTime } from './layer-time';
+import { cachedBySlice, collectiveSeconds, layerTime } from './layer-time';
 import type { CostInputs } from './rates';
 import type { MeasuredCost } from '../spec/slice-cost';
-import { embeddingSeconds, endExchangeSeconds, headSeconds, type StageEnds } from './stage-time';
+import { embeddingSeconds, endCollectiveSeconds, headSeconds, type StageEnds } from './stage-time';
 
 /**
  * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and head on the ends, and the
@@ -18,7 +18,7 @@ export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: 
   if (fit === null) throw new Error('a profile without a fit has no cost');
   const forward = timeFunction(fit.layer.forward);
   const backward = timeFunction(fit.layer.backward);
-  const exchange = cachedBySlice((batch, tokens) => exchangeSeconds(inputs, batch * tokens));
+  const exchange = cachedBySlice((batch, tokens) => collectiveSeconds(inputs, batch * tokens));
   const { recompute } = inputs.training;
   const analytic = recompute === 'selective' ? layerTime(inputs) : null;
   const again = (batch: number, tokens: number, context: number, forwardMs: number): number => {
@@ -53,12 +53,12 @@ function endTimes(inputs: CostInputs, { embedding, head }: NonNullable<Profile['
   const rows = batch * tokens;
   if (inputs.model.vocab === 0) return sum;
   if (ends.first && embedding !== null) {
-    const exchangeMs = 1e3 * endExchangeSeconds(inputs, rows);
-    add(timeFunction(embedding.forward)(batch, tokens, 0) + exchangeMs, timeFunction(embedding.backward)(batch, tokens, 0));
+    const collectiveMs = 1e3 * endCollectiveSeconds(inputs, rows);
+    add(timeFunction(embedding.forward)(batch, tokens, 0) + collectiveMs, timeFunction(embedding.backward)(batch, tokens, 0));
   } else if (ends.first) add(500 * embeddingSeconds(inputs, rows), 500 * embeddingSeconds(inputs, rows));
   if (ends.last && head !== null) {
-    const exchangeMs = 1e3 * endExchangeSeconds(inputs, rows);
-    add(timeFunction(head.forward)(batch, tokens, 0), timeFunction(head.backward)(batch, tokens, 0) + exchangeMs);
+    const collectiveMs = 1e3 * endCollectiveSeconds(inputs, rows);
+    add(timeFunction(head.forward)(batch, tokens, 0), timeFunction(head.backward)(batch, tokens, 0) + collectiveMs);
   } else if (ends.last) {
     const { forward, backward } = headSeconds(inputs, rows);
     add(1e3 * forward, 1e3 * backward);

@@ -96,7 +96,7 @@ export function profileProvenance({ file, profile }: NamedProfile, asked: Asked)
   const measuredBy = source === 'imported' ? 'imported times' : `ONNX Runtime, ${provider ?? 'unknown'} provider`;
   const unfinished = status === 'partial' ? ', measuring was stopped early' : '';
   const worst = errors === null ? 0 : Math.max(errors.forward.maxPercent, errors.backward.maxPercent);
-  const exchanges = exchangesOf(profile, asked.layout);
+  const exchanges = collectivesOf(profile, asked.layout);
   const beyond = extrapolations(profile, asked);
   const analytic = [
     ...exchanges,
@@ -123,7 +123,7 @@ function errorText(errors: Profile['errors']): string {
   return `; error ${judged} ${formatNumber(errors.forward.meanPercent)} % forward, ${formatNumber(errors.backward.meanPercent)} % backward`;
 }
 
-function exchangesOf({ shape }: Profile, { tensor, expert }: Pick<Layout, 'tensor' | 'expert'>): string[] {
+function collectivesOf({ shape }: Profile, { tensor, expert }: Pick<Layout, 'tensor' | 'expert'>): string[] {
   const groups = [...(tensor > 1 ? ['tensor'] : []), ...(shape.experts !== null && expert > 1 ? ['expert'] : [])];
   return groups.length > 0 ? [`exchanges between ${groups.join('- and ')}-parallel ranks`] : [];
 }

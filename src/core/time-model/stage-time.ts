@@ -1,12 +1,12 @@
 import { hostGBps } from '../cluster/host-link';
 import { elementBytes } from '../spec/number-formats';
-import { furtherDepths, projectionParameters } from '../model/multi-token-prediction';
+import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { optimizerBytes } from '../spec/optimizer';
 import { wholeLayers } from '../spec/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
-import { furtherSeconds, type EndSeconds } from './mtp-time';
+import { mtpSeconds, type EndSeconds } from './mtp-time';
 import { cachedBySlice, layerTime } from './layer-time';
 import { headTokens } from '../model/stacks';
 import { deviceRates, type CostInputs } from './rates';
@@ -67,8 +67,8 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
 /** Head, and what predicts further tokens but for its layers. */
 function tailSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
   const head = headSeconds(inputs, localTokens);
-  const further = furtherSeconds(inputs, localTokens, embeddingSeconds(inputs, localTokens), head);
-  return { forward: head.forward + further.forward, backward: head.backward + further.backward, weight: head.weight + further.weight };
+  const mtp = mtpSeconds(inputs, localTokens, embeddingSeconds(inputs, localTokens), head);
+  return { forward: head.forward + mtp.forward, backward: head.backward + mtp.backward, weight: head.weight + mtp.weight };
 }
 
 /** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`: of the usual layer, or of all where some have a state. */
@@ -107,13 +107,13 @@ export function embeddingSeconds(inputs: CostInputs, localTokens: number): numbe
   const { model } = inputs;
   if (model.vocab === 0) return 0;
   const traffic = deviceRates(inputs).traffic(12 * localTokens * model.hidden);
-  return traffic + endExchangeSeconds(inputs, localTokens);
+  return traffic + endCollectiveSeconds(inputs, localTokens);
 }
 
 /**
  * All-reduce of `localTokens` rows of hidden states, seconds: after the embedding, whose rows tensor-parallel ranks share, and of the head's gradient to its input.
  */
-export function endExchangeSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
+export function endCollectiveSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
   return allReduceSeconds(elementBytes(training) * localTokens * model.hidden, layout.tensor, cluster);
 }
 
@@ -125,7 +125,7 @@ export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds
   const h = model.hidden;
   const columns = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
-  const exchange = endExchangeSeconds(inputs, localTokens);
+  const exchange = endCollectiveSeconds(inputs, localTokens);
   const weight = Math.max(gemm(h, columns, localTokens), floor);
   return {
     forward: Math.max(gemm(localTokens, columns, h), floor) + loss / 2,
@@ -194,10 +194,10 @@ function localParameters(
   const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
   const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
-  const depths = furtherDepths(model);
-  const further = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
+  const depths = mtpDepths(model);
+  const mtp = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
   return [
-    { parameters: matrices - experts + vocabulary + further, ranks: layout.data * layout.context },
+    { parameters: matrices - experts + vocabulary + mtp, ranks: layout.data * layout.context },
     ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
   ];
 }
@@ -213,14 +213,14 @@ export interface TimeFor {
 }
 
 /** What exchanges of one stage can run beside. */
-export interface BesideExchange {
+export interface OverlappedCollectives {
   /** Of the weights, what the first forward of the step needs, which all others wait for. */
   readonly weights: TimeFor;
   /** Of the gradients, what is still to come when the last backward of a chunk starts, from then to the end of the pipeline. */
   readonly gradients: readonly TimeFor[];
 }
 
-const nothingWaits: BesideExchange = { weights: { share: 0, ms: 0 }, gradients: [] };
+const nothingWaits: OverlappedCollectives = { weights: { share: 0, ms: 0 }, gradients: [] };
 
 /**
  * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through
@@ -229,7 +229,12 @@ const nothingWaits: BesideExchange = { weights: { share: 0, ms: 0 }, gradients: 
  *
  * @param beside what runs meanwhile; left out, more than enough.
  */
-export function gradientExchange(inputs: CostInputs, stage: StageLayers, order: RankOrder, beside: BesideExchange = nothingWaits): number {
+export function gradientCollectives(
+  inputs: CostInputs,
+  stage: StageLayers,
+  order: RankOrder,
+  beside: OverlappedCollectives = nothingWaits,
+): number {
   const { layout, training, cluster } = inputs;
   const ranks = layout.data * layout.context;
   if (ranks <= 1) return 0;

@@ -50,7 +50,7 @@ export function comparedPartName(part: PartDifference['part']): string {
 }
 
 /** What a key of `terapipe.json`, or of what was chosen, is called where it is no key. */
-export function askedName(key: string): string {
+export function requestName(key: string): string {
   const names: Readonly<Record<string, string>> = {
     slices: t('slices a sequence'),
     microBatches: t('chunks of the batch'),

@@ -7,7 +7,7 @@ import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { askedName, badges, comparedPartName, signed } from './labels';
+import { requestName, badges, comparedPartName, signed } from './labels';
 
 /** Parts of the step under this share of it in both plans are left out. */
 const worthSaying = 0.002;
@@ -29,7 +29,7 @@ export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
           h('h2', {}, t('Differences in the request')),
           h('p', { class: 'hint' }, t('None: both requests are the same.')),
         )
-      : section(t('Differences in the request'), heads, askedRows(reported), 'compared-asked'),
+      : section(t('Differences in the request'), heads, requestRows(reported), 'compared-asked'),
   ];
 }
 
@@ -102,9 +102,9 @@ function partRows({ parts, a, b }: PlanComparison): Row[] {
     ]);
 }
 
-function askedRows({ asked }: PlanComparison): Row[] {
+function requestRows({ asked }: PlanComparison): Row[] {
   return asked.map(({ key, a, b }) => {
-    const name = askedName(key);
+    const name = requestName(key);
     return [name === key ? h('code', {}, key) : name, a, b];
   });
 }

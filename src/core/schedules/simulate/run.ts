@@ -49,7 +49,7 @@ export interface Run {
   readonly waitsFor: Float64Array;
 }
 
-/** Rows between two looks at the signal: a few milliseconds. */
+/** Rows between two polls of the signal: a few milliseconds. */
 const rowsBetweenPolls = 1 << 15;
 
 /** Runs every operation that can run. @throws CancelledError. */

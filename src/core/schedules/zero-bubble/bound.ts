@@ -9,12 +9,12 @@ import type { Pipeline } from './pipeline';
  * - when a stage has run its last input gradient, no more weight gradients can be left than the limit lets it hold, and that gradient still has to go up to each stage before.
  */
 export function boundMs(pipeline: Pipeline): number {
-  const { stages, slots, microBatches, letters, links, lagMs, linkOfLetter, durationMs, memory, limit } = pipeline;
+  const { stages, slots, microBatches, operationCount, links, lagMs, linkOfOperation, durationMs, memory, limit } = pipeline;
   const originMs = originsOf(pipeline);
-  const cost = (stage: number, letter: number): number => durationMs[stage * letters + letter] ?? 0;
+  const cost = (stage: number, operation: number): number => durationMs[stage * operationCount + operation] ?? 0;
   const workMs = (stage: number): number => {
     let perMicroBatch = 0;
-    for (let letter = 0; letter < letters; letter++) perMicroBatch += cost(stage, letter);
+    for (let operation = 0; operation < operationCount; operation++) perMicroBatch += cost(stage, operation);
     return microBatches * perMicroBatch;
   };
   const forward = memory[0] ?? 0;
@@ -30,25 +30,25 @@ export function boundMs(pipeline: Pipeline): number {
   for (let stage = 0; stage < stages; stage++) {
     const work = workMs(stage);
     const origin = originMs[stage] ?? 0;
-    const firstReturn = linkOfLetter[stage * letters + 1] ?? 0;
+    const firstReturn = linkOfOperation[stage * operationCount + 1] ?? 0;
     bound = Math.max(bound, work, (reachedMs[firstReturn] ?? 0) - origin + work - ahead * cost(stage, 0));
     let held = 0;
     for (let slot = 0; slot < slots; slot++) {
-      const link = linkOfLetter[stage * letters + slot] ?? 0;
+      const link = linkOfOperation[stage * operationCount + slot] ?? 0;
       const back = links - 1 - link;
-      held += forward * ((reachedMs[back] ?? 0) + passMs(back) - (reachedMs[link] ?? 0)) + kept * cost(stage, letters - 1);
+      held += forward * ((reachedMs[back] ?? 0) + passMs(back) - (reachedMs[link] ?? 0)) + kept * cost(stage, operationCount - 1);
     }
     bound = Math.max(bound, limit > 0 ? (microBatches * held) / limit : 0);
-    let lastMs = origin + work - weightsLeft * cost(stage, letters - 1);
+    let lastMs = origin + work - weightsLeft * cost(stage, operationCount - 1);
     for (let before = stage; before >= 0; before--) {
-      bound = Math.max(bound, lastMs + cost(before, letters - 1) - (originMs[before] ?? 0));
-      const link = linkOfLetter[before * letters + slots] ?? 0;
+      bound = Math.max(bound, lastMs + cost(before, operationCount - 1) - (originMs[before] ?? 0));
+      const link = linkOfOperation[before * operationCount + slots] ?? 0;
       if (link + 1 < links) lastMs += (lagMs[link + 1] ?? 0) + passMs(link + 1);
     }
   }
   return bound;
 
   function passMs(link: number): number {
-    return durationMs[(pipeline.stageOfLink[link] ?? 0) * letters + (pipeline.letterOfLink[link] ?? 0)] ?? 0;
+    return durationMs[(pipeline.stageOfLink[link] ?? 0) * operationCount + (pipeline.operationOfLink[link] ?? 0)] ?? 0;
   }
 }

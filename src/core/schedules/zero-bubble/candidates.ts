@@ -1,7 +1,7 @@
 import { zbvZeroBubble } from '../kinds/zbv-zero-bubble';
 import { dispatch, type Rules } from './dispatch';
 import { emitHandMade } from './hand-made';
-import { wordsOf, type Pipeline } from './pipeline';
+import { ordersOf, type Pipeline } from './pipeline';
 
 /** A way to write an order for any number of micro-batches; null where it leads nowhere. */
 export type Recipe = (pipeline: Pipeline) => Uint8Array | null;
@@ -31,7 +31,7 @@ function oneChunk(pipeline: Pipeline): Recipes {
     [0, stages - 1, Math.floor(scale * (stages - 1))].map(
       (late): Recipe =>
         (short) =>
-          wordsOf(short, (stage, emit) => {
+          ordersOf(short, (stage, emit) => {
             emitHandMade(stage, short.microBatches, Math.min(held - 1, Math.floor(scale * (stages - 1 - stage))), late, emit);
           }),
     ),
@@ -55,7 +55,7 @@ function oneChunk(pipeline: Pipeline): Recipes {
 function twoChunks(pipeline: Pipeline): Recipes {
   const { stages } = pipeline;
   const held = heldMicroBatches(pipeline);
-  const handMade: Recipe = (short) => wordsOf(short, zbvZeroBubble.order(short.problem));
+  const handMade: Recipe = (short) => ordersOf(short, zbvZeroBubble.order(short.problem));
   const ruled = product([0, 1], [0, 2, 3], [0, 1], [0, 0.5, 1], [0, 0.5], [0, 1]).map(
     ([slope, forwardsFirst, firstForward, weightWaitsForInput, forwardWaits, weightWaitsForForward]): Recipe =>
       dispatched({

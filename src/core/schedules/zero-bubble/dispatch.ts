@@ -22,16 +22,17 @@ export interface Rules {
  * @returns null when the rules lead where nothing can go on.
  */
 export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
-  const { stages, slots, microBatches, letters, length, links, stageOfLink, lagMs, linkOfLetter, durationMs, memory, limit } = pipeline;
-  const words = new Uint8Array(stages * length);
+  const { stages, slots, microBatches, operationCount, length, links, stageOfLink, lagMs, linkOfOperation, durationMs, memory, limit } =
+    pipeline;
+  const orders = new Uint8Array(stages * length);
   const readyMs = new Float64Array(links * microBatches).fill(Infinity).fill(0, 0, microBatches);
-  const counts = new Int32Array(stages * letters);
+  const counts = new Int32Array(stages * operationCount);
   const written = new Int32Array(stages);
   const nowMs = new Float64Array(stages);
   const held = new Float64Array(stages);
 
   const mayForward = (stage: number, slot: number): boolean => {
-    const first = stage * letters;
+    const first = stage * operationCount;
     const underWay = (counts[first + slot] ?? 0) - (counts[first + slots + slot] ?? 0);
     if (slot === 0 && underWay >= Math.max(1, rules.ahead - Math.floor(rules.fewer * stage))) return false;
     const reserve = slot < slots - 1 ? (memory[slots - 1] ?? 0) : 0;
@@ -40,16 +41,16 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
 
   /** What the stage starts now, or -1 with the time to look again in `nowMs`. */
   const choose = (stage: number, now: number): number => {
-    const first = stage * letters;
+    const first = stage * operationCount;
     let chosen = -1;
     let chosenRank = -1;
     const comesMs = [Infinity, Infinity];
-    for (let letter = 0; letter < 2 * slots; letter++) {
-      const count = counts[first + letter] ?? 0;
-      const forward = letter < slots;
-      const slot = forward ? letter : letter - slots;
+    for (let operation = 0; operation < 2 * slots; operation++) {
+      const count = counts[first + operation] ?? 0;
+      const forward = operation < slots;
+      const slot = forward ? operation : operation - slots;
       if (count >= microBatches || (forward && !mayForward(stage, slot))) continue;
-      const ready = readyMs[(linkOfLetter[first + letter] ?? 0) * microBatches + count] ?? Infinity;
+      const ready = readyMs[(linkOfOperation[first + operation] ?? 0) * microBatches + count] ?? Infinity;
       if (ready > now) {
         const kind = forward ? 0 : 1;
         comesMs[kind] = Math.min(comesMs[kind] ?? Infinity, ready);
@@ -58,11 +59,11 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
       const favoured = slot === (forward ? rules.firstForward : rules.firstInput) ? 1 : 0;
       const rank = favoured + (!forward ? 2 : (rules.forwardsFirst >> slot) % 2 === 1 ? 4 : 0);
       if (rank <= chosenRank) continue;
-      chosen = letter;
+      chosen = operation;
       chosenRank = rank;
     }
     const [forwardMs = Infinity, inputMs = Infinity] = comesMs;
-    const waitsMs = (letter: number, share: number): number => now + share * (durationMs[first + letter] ?? 0);
+    const waitsMs = (operation: number, share: number): number => now + share * (durationMs[first + operation] ?? 0);
     if (chosen >= slots) return chosen;
     if (chosen >= 0) {
       if (inputMs >= waitsMs(chosen, rules.forwardWaits)) return chosen;
@@ -78,9 +79,9 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
 
   const oldestWeight = (first: number): number => {
     let oldest = -1;
-    for (let letter = letters - 1; letter >= 2 * slots; letter--) {
-      const count = counts[first + letter] ?? 0;
-      if (count < (counts[first + letter - slots] ?? 0) && (oldest < 0 || count < (counts[first + oldest] ?? 0))) oldest = letter;
+    for (let operation = operationCount - 1; operation >= 2 * slots; operation--) {
+      const count = counts[first + operation] ?? 0;
+      if (count < (counts[first + operation - slots] ?? 0) && (oldest < 0 || count < (counts[first + oldest] ?? 0))) oldest = operation;
     }
     return oldest;
   };
@@ -89,21 +90,21 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
     const stage = soonest(nowMs);
     const now = nowMs[stage] ?? Infinity;
     if (now === Infinity) return null;
-    const letter = written[stage] === length ? -1 : choose(stage, now);
-    if (letter < 0) {
+    const operation = written[stage] === length ? -1 : choose(stage, now);
+    if (operation < 0) {
       if (written[stage] === length) nowMs[stage] = Infinity;
       continue;
     }
-    const index = stage * letters + letter;
+    const index = stage * operationCount + operation;
     const count = counts[index] ?? 0;
     counts[index] = count + 1;
-    words[stage * length + (written[stage] ?? 0)] = letter;
+    orders[stage * length + (written[stage] ?? 0)] = operation;
     written[stage] = (written[stage] ?? 0) + 1;
     left--;
-    held[stage] = (held[stage] ?? 0) + (memory[letter] ?? 0);
+    held[stage] = (held[stage] ?? 0) + (memory[operation] ?? 0);
     const end = now + (durationMs[index] ?? 0);
     nowMs[stage] = end;
-    const link = linkOfLetter[index] ?? -1;
+    const link = linkOfOperation[index] ?? -1;
     if (link < 0 || link + 1 >= links) continue;
     const other = stageOfLink[link + 1] ?? 0;
     const arrives = end + (lagMs[link + 1] ?? 0);
@@ -111,7 +112,7 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
     // A stage that found nothing to do, or expects something later, looks again.
     if (nowMs[other] === Infinity) nowMs[other] = arrives;
   }
-  return words;
+  return orders;
 }
 
 function soonest(nowMs: Float64Array): number {

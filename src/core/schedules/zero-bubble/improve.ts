@@ -5,7 +5,7 @@ import { queueOf, update } from './update';
 
 /** An order and its longest stage span. */
 export interface Plan {
-  readonly words: Uint8Array;
+  readonly orders: Uint8Array;
   readonly spanMs: number;
 }
 
@@ -22,7 +22,7 @@ export interface Effort {
 /** Share of the work after which a search that has found nothing better gives up. */
 const patience = 0.4;
 
-/** Moves between two looks at the signal: a millisecond or so. */
+/** Moves between two polls of the signal: about a millisecond. */
 const movesBetweenPolls = 256;
 
 /**
@@ -31,15 +31,15 @@ const movesBetweenPolls = 256;
  * @throws CancelledError.
  */
 export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toleranceMs, seed }: Effort): Plan {
-  const { stages, length, letters } = pipeline;
-  const words = start.words.slice();
-  const counts = new Int32Array(letters);
+  const { stages, length, operationCount } = pipeline;
+  const orders = start.orders.slice();
+  const counts = new Int32Array(operationCount);
   const path = new Int32Array(stages * length);
   const random = randomOf(seed);
   const times = timesOf(pipeline);
   const queue = queueOf(pipeline);
-  measureAll(pipeline, words, times);
-  let { steps, spanMs } = criticalPath(pipeline, words, times, path);
+  measureAll(pipeline, orders, times);
+  let { steps, spanMs } = criticalPath(pipeline, orders, times, path);
   let best = start;
   let left = work;
   let until = work - patience * work;
@@ -50,52 +50,52 @@ export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toler
     const to = step + distance(random, length);
     // What a look at a candidate costs next to timing one step.
     left -= 20;
-    if (to < stage * length || to >= (stage + 1) * length || (words[to] === words[step] && Math.abs(to - step) === 1)) continue;
+    if (to < stage * length || to >= (stage + 1) * length || (orders[to] === orders[step] && Math.abs(to - step) === 1)) continue;
     const allowedMs = spanMs - toleranceMs * (left / work) * Math.log(random() + 1e-12);
     const low = Math.min(step, to);
     const high = Math.max(step, to);
-    moveStep(words, step, to);
+    moveStep(orders, step, to);
     left -= high - low;
-    if (!fits(pipeline, words, stage, counts) || estimateMs(pipeline, words, times, stage, low, high) > allowedMs) {
-      moveStep(words, to, step);
+    if (!fits(pipeline, orders, stage, counts) || estimateMs(pipeline, orders, times, stage, low, high) > allowedMs) {
+      moveStep(orders, to, step);
       continue;
     }
-    const timed = update(pipeline, words, times, queue, low, high);
-    const runs = timed < Infinity || measureAll(pipeline, words, times);
+    const timed = update(pipeline, orders, times, queue, low, high);
+    const runs = timed < Infinity || measureAll(pipeline, orders, times);
     left -= Math.min(timed, 4 * stages * length);
     if (!runs || longestMs(pipeline, times) > allowedMs) {
-      moveStep(words, to, step);
-      measureAll(pipeline, words, times);
+      moveStep(orders, to, step);
+      measureAll(pipeline, orders, times);
       left -= 2 * stages * length;
     }
-    ({ steps, spanMs } = criticalPath(pipeline, words, times, path));
+    ({ steps, spanMs } = criticalPath(pipeline, orders, times, path));
     left -= steps;
     if (spanMs >= best.spanMs) continue;
-    best = { words: words.slice(), spanMs };
+    best = { orders: orders.slice(), spanMs };
     until = Math.max(0, left - patience * work);
   }
   return best;
 }
 
 /** Whether the order runs. */
-function measureAll(pipeline: Pipeline, words: Uint8Array, times: Times): boolean {
-  if (measure(pipeline, words, times) === Infinity) return false;
-  measureTails(pipeline, words, times);
+function measureAll(pipeline: Pipeline, orders: Uint8Array, times: Times): boolean {
+  if (measure(pipeline, orders, times) === Infinity) return false;
+  measureTails(pipeline, orders, times);
   return true;
 }
 
-/** Mostly a few places, sometimes anywhere in the stage's word. */
+/** Mostly a few places, sometimes anywhere in the stage's order. */
 function distance(random: () => number, length: number): number {
   const reach = random() < 0.5 ? 8 * random() : length * random() ** 2;
   const places = 1 + Math.floor(reach * random());
   return random() < 0.5 ? -places : places;
 }
 
-function moveStep(words: Uint8Array, from: number, to: number): void {
-  const letter = words[from] ?? 0;
-  if (from < to) words.copyWithin(from, from + 1, to + 1);
-  else words.copyWithin(to + 1, to, from);
-  words[to] = letter;
+function moveStep(orders: Uint8Array, from: number, to: number): void {
+  const operation = orders[from] ?? 0;
+  if (from < to) orders.copyWithin(from, from + 1, to + 1);
+  else orders.copyWithin(to + 1, to, from);
+  orders[to] = operation;
 }
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */

@@ -59,7 +59,7 @@ function fewMicroBatches(pipeline: Pipeline): number {
 
 /** An order to look at, and where it comes from. */
 interface Trial<From> {
-  readonly words: Uint8Array;
+  readonly orders: Uint8Array;
   readonly recipe: From;
 }
 
@@ -68,8 +68,8 @@ type Tried<From> = Plan & Trial<From>;
 function* trialsOf(pipeline: Pipeline, recipes: readonly Recipe[]): Generator<Trial<Recipe>> {
   for (const recipe of recipes) {
     throwIfCancelled(pipeline.problem.signal);
-    const words = recipe(pipeline);
-    if (words) yield { words, recipe };
+    const orders = recipe(pipeline);
+    if (orders) yield { orders, recipe };
   }
 }
 
@@ -77,17 +77,17 @@ function* trialsOf(pipeline: Pipeline, recipes: readonly Recipe[]): Generator<Tr
 function* longer(pipeline: Pipeline, short: Pipeline, recipes: readonly Recipe[], found: readonly Plan[]): Generator<Trial<Recipe | null>> {
   yield* trialsOf(pipeline, recipes);
   const times = timesOf(short);
-  for (const { words } of [...found].sort((a, b) => a.spanMs - b.spanMs)) {
-    measure(short, words, times);
-    for (const repeatedWords of repeated(short, words, times, pipeline.microBatches)) yield { words: repeatedWords, recipe: null };
+  for (const { orders } of [...found].sort((a, b) => a.spanMs - b.spanMs)) {
+    measure(short, orders, times);
+    for (const repeatedOrders of repeated(short, orders, times, pipeline.microBatches)) yield { orders: repeatedOrders, recipe: null };
   }
 }
 
 /** The best few of what can run under the limit, shortest first and no two alike; just one when it cannot be beaten. */
 function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few: number, enoughMs: number): Tried<From>[] {
-  const { stages, length, letters } = pipeline;
+  const { stages, length, operationCount } = pipeline;
   const times = timesOf(pipeline);
-  const counts = new Int32Array(letters);
+  const counts = new Int32Array(operationCount);
   const allStages = Array.from({ length: stages }, (_, stage) => stage);
   let best: Tried<From>[] = [];
   let left = mostTrials;
@@ -95,8 +95,8 @@ function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few:
     throwIfCancelled(pipeline.problem.signal);
     // Making an order costs several times what measuring it does, and more with many stages.
     left -= stages * length * (trial.recipe ? 4 + stages / 8 : 2);
-    const spanMs = allStages.every((stage) => fits(pipeline, trial.words, stage, counts))
-      ? measure(pipeline, trial.words, times)
+    const spanMs = allStages.every((stage) => fits(pipeline, trial.orders, stage, counts))
+      ? measure(pipeline, trial.orders, times)
       : Infinity;
     if (spanMs < Infinity && !best.some((other) => other.spanMs === spanMs)) {
       best = [...best, { ...trial, spanMs }].sort((a, b) => a.spanMs - b.spanMs).slice(0, few);

@@ -1,6 +1,6 @@
 import type { Emit, ScheduleProblem, Unmet } from '../kind';
 import { operationKind } from '../schedule';
-import { pipelineOf, wordKinds } from './pipeline';
+import { pipelineOf, orderedKinds } from './pipeline';
 import { plan } from './plan';
 
 /** What a planner cannot plan: a limit below what one micro-batch needs, or memory that is never given back. */
@@ -24,15 +24,15 @@ export function plannerUnmet({ memory }: ScheduleProblem): Unmet | null {
 /** Orders of a planner with one chunk per stage, or two in a V. */
 export function plannedOrder(problem: ScheduleProblem, slots: 1 | 2): (stage: number, emit: Emit) => void {
   const pipeline = pipelineOf(problem, slots);
-  const { length, letters } = pipeline;
-  const { words } = plan(pipeline);
+  const { length, operationCount } = pipeline;
+  const { orders } = plan(pipeline);
   return (stage, emit) => {
-    const counts = new Uint32Array(letters);
-    for (const letter of words.subarray(stage * length, (stage + 1) * length)) {
-      const unit = counts[letter] ?? 0;
-      counts[letter] = unit + 1;
-      const chunk = letter % slots === 0 ? stage : 2 * problem.stages - 1 - stage;
-      emit(wordKinds[Math.floor(letter / slots)] ?? operationKind.forward, chunk, unit);
+    const counts = new Uint32Array(operationCount);
+    for (const operation of orders.subarray(stage * length, (stage + 1) * length)) {
+      const unit = counts[operation] ?? 0;
+      counts[operation] = unit + 1;
+      const chunk = operation % slots === 0 ? stage : 2 * problem.stages - 1 - stage;
+      emit(orderedKinds[Math.floor(operation / slots)] ?? operationKind.forward, chunk, unit);
     }
   };
 }

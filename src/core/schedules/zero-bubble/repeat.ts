@@ -6,28 +6,28 @@ import type { Times } from './times';
  * soon, none is made. Memory stays within what the short order holds, since what is repeated gives back what it takes; times are for the caller to measure.
  * @param times of the short order
  */
-export function* repeated(short: Pipeline, words: Uint8Array, times: Times, microBatches: number): Generator<Uint8Array> {
+export function* repeated(short: Pipeline, orders: Uint8Array, times: Times, microBatches: number): Generator<Uint8Array> {
   const { stages, length } = short;
-  const after = periodsAfter(short, words);
+  const after = periodsAfter(short, orders);
   let before = '';
   for (let step = 0; step < length; step++) {
     const from = Array.from({ length: stages }, (_, stage) => after[firstFrom(short, times, stage, startOf(times, step))] ?? -1);
     const places = from.join();
     if (places === before || from.includes(-1)) continue;
     before = places;
-    yield insert(short, words, from, microBatches);
+    yield insert(short, orders, from, microBatches);
   }
 }
 
-/** For each step (and the end of each stage), the first one at or after it with one letter of each kind in a row from there; -1 for none. */
-function periodsAfter({ stages, length, letters }: Pipeline, words: Uint8Array): Int32Array {
+/** For each step (and the end of each stage), the first one at or after it with one operation of each kind in a row from there; -1 for none. */
+function periodsAfter({ stages, length, operationCount }: Pipeline, orders: Uint8Array): Int32Array {
   const after = new Int32Array(stages * length).fill(-1);
   for (let stage = 0; stage < stages; stage++) {
     let found = -1;
-    for (let step = (stage + 1) * length - letters; step >= stage * length; step--) {
+    for (let step = (stage + 1) * length - operationCount; step >= stage * length; step--) {
       let seen = 0;
-      for (let at = step; at < step + letters; at++) seen |= 1 << (words[at] ?? 0);
-      if (seen === (1 << letters) - 1) found = step;
+      for (let at = step; at < step + operationCount; at++) seen |= 1 << (orders[at] ?? 0);
+      if (seen === (1 << operationCount) - 1) found = step;
       after[step] = found;
     }
   }
@@ -51,18 +51,18 @@ function firstFrom({ length }: Pipeline, { endMs }: Times, stage: number, moment
 }
 
 function insert(
-  { stages, length, letters, microBatches }: Pipeline,
-  words: Uint8Array,
+  { stages, length, operationCount, microBatches }: Pipeline,
+  orders: Uint8Array,
   from: readonly number[],
   wanted: number,
 ): Uint8Array {
   const pieces = Array.from({ length: stages }, (_, stage) => {
     const start = from[stage] ?? 0;
-    const period = words.subarray(start, start + letters);
+    const period = orders.subarray(start, start + operationCount);
     const more = Array.from({ length: wanted - microBatches }, () => period);
-    return [words.subarray(stage * length, start), ...more, words.subarray(start, (stage + 1) * length)];
+    return [orders.subarray(stage * length, start), ...more, orders.subarray(start, (stage + 1) * length)];
   }).flat();
-  const result = new Uint8Array(stages * letters * wanted);
+  const result = new Uint8Array(stages * operationCount * wanted);
   let at = 0;
   for (const piece of pieces) {
     result.set(piece, at);

@@ -1,6 +1,6 @@
 import type { Pipeline } from './pipeline';
 
-/** Times of one order, in columns by step (a position in the words) and by link (entry `link * microBatches + microBatch`). */
+/** Times of one order, in columns by step (a position in the orders) and by link (entry `link * microBatches + microBatch`). */
 export interface Times {
   readonly endMs: Float64Array;
   /** From a step's start to the end of the whole, less the start of the stage where that path ends: `start + tail` is the longest span that the step is part of. */
@@ -21,12 +21,12 @@ export interface Times {
     readonly freeMs: Float64Array;
     readonly awake: Int32Array;
     readonly startMs: Float64Array;
-    readonly letterCounts: Int32Array;
+    readonly operationCounts: Int32Array;
   };
 }
 
 export function timesOf(pipeline: Pipeline): Times {
-  const { stages, letters, length, links, microBatches } = pipeline;
+  const { stages, operationCount, length, links, microBatches } = pipeline;
   const steps = stages * length;
   return {
     endMs: new Float64Array(steps),
@@ -39,21 +39,21 @@ export function timesOf(pipeline: Pipeline): Times {
     linkStep: new Int32Array(links * microBatches),
     originMs: originsOf(pipeline),
     scratch: {
-      counts: new Int32Array(stages * letters),
+      counts: new Int32Array(stages * operationCount),
       next: new Int32Array(stages),
       freeMs: new Float64Array(stages),
       awake: new Int32Array(stages + steps),
       startMs: new Float64Array(length),
-      letterCounts: new Int32Array(letters),
+      operationCounts: new Int32Array(operationCount),
     },
   };
 }
 
 /** When the first micro-batch reaches each stage, ms. */
-export function originsOf({ stages, letters, durationMs, lagMs }: Pipeline): Float64Array {
+export function originsOf({ stages, operationCount, durationMs, lagMs }: Pipeline): Float64Array {
   const originMs = new Float64Array(stages);
   for (let stage = 1; stage < stages; stage++) {
-    originMs[stage] = (originMs[stage - 1] ?? 0) + (durationMs[(stage - 1) * letters] ?? 0) + (lagMs[stage] ?? 0);
+    originMs[stage] = (originMs[stage - 1] ?? 0) + (durationMs[(stage - 1) * operationCount] ?? 0) + (lagMs[stage] ?? 0);
   }
   return originMs;
 }
@@ -62,8 +62,9 @@ export function originsOf({ stages, letters, durationMs, lagMs }: Pipeline): Flo
  * Fills in `times` (all but the tails) for an order whose every step starts as soon as its stage is free and what it needs is there. Linear in the steps; allocates nothing.
  * @returns longest time from a stage's first start to its last end, ms; `Infinity` when stages wait for each other.
  */
-export function measure(pipeline: Pipeline, words: Uint8Array, times: Times): number {
-  const { stages, microBatches, letters, length, links, stageOfLink, letterOfLink, lagMs, linkOfLetter, durationMs } = pipeline;
+export function measure(pipeline: Pipeline, orders: Uint8Array, times: Times): number {
+  const { stages, microBatches, operationCount, length, links, stageOfLink, operationOfLink, lagMs, linkOfOperation, durationMs } =
+    pipeline;
   const { endMs, waitsForLink, microBatch, sorted, linkEndMs, linkStep } = times;
   const { counts, next, freeMs, awake } = times.scratch;
   linkEndMs.fill(-1);
@@ -80,8 +81,8 @@ export function measure(pipeline: Pipeline, words: Uint8Array, times: Times): nu
     let free = freeMs[stage] ?? 0;
     for (; at < length; at++) {
       const step = base + at;
-      const index = stage * letters + (words[step] ?? 0);
-      const link = linkOfLetter[index] ?? -1;
+      const index = stage * operationCount + (orders[step] ?? 0);
+      const link = linkOfOperation[index] ?? -1;
       const count = counts[index] ?? 0;
       let waited = 0;
       if (link > 0) {
@@ -106,9 +107,10 @@ export function measure(pipeline: Pipeline, words: Uint8Array, times: Times): nu
       if (link + 1 >= links) continue;
       const other = stageOfLink[link + 1] ?? 0;
       if (other === stage) continue;
-      const letter = letterOfLink[link + 1] ?? 0;
+      const operation = operationOfLink[link + 1] ?? 0;
       const front = next[other] ?? 0;
-      if (front < length && words[other * length + front] === letter && counts[other * letters + letter] === count) awake[waking++] = other;
+      if (front < length && orders[other * length + front] === operation && counts[other * operationCount + operation] === count)
+        awake[waking++] = other;
     }
     next[stage] = at;
     freeMs[stage] = free;
@@ -125,14 +127,14 @@ export function longestMs({ stages, length }: Pipeline, { endMs, originMs }: Tim
 }
 
 /** Fills in the tails of the order last measured. */
-export function measureTails(pipeline: Pipeline, words: Uint8Array, times: Times): void {
-  const { microBatches, letters, length, links, lagMs, linkOfLetter, durationMs } = pipeline;
+export function measureTails(pipeline: Pipeline, orders: Uint8Array, times: Times): void {
+  const { microBatches, operationCount, length, links, lagMs, linkOfOperation, durationMs } = pipeline;
   const { tailMs, microBatch, sorted, linkTailMs, originMs } = times;
   for (let index = sorted.length - 1; index >= 0; index--) {
     const step = sorted[index] ?? 0;
     const stage = Math.floor(step / length);
-    const place = stage * letters + (words[step] ?? 0);
-    const link = linkOfLetter[place] ?? -1;
+    const place = stage * operationCount + (orders[step] ?? 0);
+    const link = linkOfOperation[place] ?? -1;
     let tail = step + 1 < (stage + 1) * length ? (tailMs[step + 1] ?? 0) : -(originMs[stage] ?? 0);
     const cell = link * microBatches + (microBatch[step] ?? 0);
     if (link >= 0 && link + 1 < links) tail = Math.max(tail, (linkTailMs[cell + microBatches] ?? 0) + (lagMs[link + 1] ?? 0));
@@ -143,35 +145,35 @@ export function measureTails(pipeline: Pipeline, words: Uint8Array, times: Times
 }
 
 /**
- * Estimate of the span, ms, after letters `from` to `to` (positions of the words) of a stage have changed places, and nothing else: `times`, tails included, are of the order before, and what
+ * Estimate of the span, ms, after operations `from` to `to` (positions in the orders) of a stage have changed places, and nothing else: `times`, tails included, are of the order before, and what
  * other stages wait for is taken to be as it was then.
  */
-export function estimateMs(pipeline: Pipeline, words: Uint8Array, times: Times, stage: number, from: number, to: number): number {
-  const { microBatches, letters, length, links, lagMs, linkOfLetter, durationMs } = pipeline;
+export function estimateMs(pipeline: Pipeline, orders: Uint8Array, times: Times, stage: number, from: number, to: number): number {
+  const { microBatches, operationCount, length, links, lagMs, linkOfOperation, durationMs } = pipeline;
   const { endMs, tailMs, linkEndMs, linkTailMs, originMs } = times;
-  const { startMs, letterCounts } = times.scratch;
+  const { startMs, operationCounts } = times.scratch;
   const base = stage * length;
-  letterCounts.fill(0);
-  for (let step = base; step < from; step++) letterCounts[words[step] ?? 0] = (letterCounts[words[step] ?? 0] ?? 0) + 1;
+  operationCounts.fill(0);
+  for (let step = base; step < from; step++) operationCounts[orders[step] ?? 0] = (operationCounts[orders[step] ?? 0] ?? 0) + 1;
   let free = from > base ? (endMs[from - 1] ?? 0) : 0;
   for (let step = from; step <= to; step++) {
-    const letter = words[step] ?? 0;
-    const link = linkOfLetter[stage * letters + letter] ?? -1;
-    const count = letterCounts[letter] ?? 0;
-    letterCounts[letter] = count + 1;
+    const operation = orders[step] ?? 0;
+    const link = linkOfOperation[stage * operationCount + operation] ?? -1;
+    const count = operationCounts[operation] ?? 0;
+    operationCounts[operation] = count + 1;
     if (link > 0) free = Math.max(free, (linkEndMs[(link - 1) * microBatches + count] ?? 0) + (lagMs[link] ?? 0));
     startMs[step - base] = free;
-    free += durationMs[stage * letters + letter] ?? 0;
+    free += durationMs[stage * operationCount + operation] ?? 0;
   }
   let tail = to + 1 < base + length ? (tailMs[to + 1] ?? 0) : -(originMs[stage] ?? 0);
   let estimate = 0;
   for (let step = to; step >= from; step--) {
-    const letter = words[step] ?? 0;
-    const link = linkOfLetter[stage * letters + letter] ?? -1;
-    const count = (letterCounts[letter] ?? 0) - 1;
-    letterCounts[letter] = count;
+    const operation = orders[step] ?? 0;
+    const link = linkOfOperation[stage * operationCount + operation] ?? -1;
+    const count = (operationCounts[operation] ?? 0) - 1;
+    operationCounts[operation] = count;
     if (link >= 0 && link + 1 < links) tail = Math.max(tail, (linkTailMs[(link + 1) * microBatches + count] ?? 0) + (lagMs[link + 1] ?? 0));
-    tail += durationMs[stage * letters + letter] ?? 0;
+    tail += durationMs[stage * operationCount + operation] ?? 0;
     estimate = Math.max(estimate, (startMs[step - base] ?? 0) + tail);
   }
   return estimate;
@@ -180,11 +182,11 @@ export function estimateMs(pipeline: Pipeline, words: Uint8Array, times: Times, 
 /** The longest span, ms, of the order that `times` are of, and the steps of a path as long, the last first, in `path`. */
 export function criticalPath(
   pipeline: Pipeline,
-  words: Uint8Array,
+  orders: Uint8Array,
   times: Times,
   path: Int32Array,
 ): { readonly spanMs: number; readonly steps: number } {
-  const { stages, letters, length, microBatches, linkOfLetter } = pipeline;
+  const { stages, operationCount, length, microBatches, linkOfOperation } = pipeline;
   const { endMs, waitsForLink, microBatch, linkStep, originMs } = times;
   let step = 0;
   let spanMs = -Infinity;
@@ -203,7 +205,7 @@ export function criticalPath(
       step--;
       continue;
     }
-    const link = linkOfLetter[Math.floor(step / length) * letters + (words[step] ?? 0)] ?? 0;
+    const link = linkOfOperation[Math.floor(step / length) * operationCount + (orders[step] ?? 0)] ?? 0;
     step = linkStep[(link - 1) * microBatches + (microBatch[step] ?? 0)] ?? 0;
   }
 }

@@ -15,31 +15,31 @@ export function queueOf({ stages, length }: Pipeline): Queue {
  * Brings `times`, tails included but `sorted` not, up to date after steps `from` to `to` of one stage have changed places. Times spread from there only as far as they change.
  * @returns how many steps were timed; `Infinity` when there was no end to it (stages wait for each other) or measuring anew is quicker: then `times` are of no use.
  */
-export function update(pipeline: Pipeline, words: Uint8Array, times: Times, queue: Queue, from: number, to: number): number {
-  renumber(pipeline, words, times, from, to);
-  const ends = spread(pipeline, words, times, queue, from, to, true);
-  return ends + (ends === Infinity ? 0 : spread(pipeline, words, times, queue, from, to, false));
+export function update(pipeline: Pipeline, orders: Uint8Array, times: Times, queue: Queue, from: number, to: number): number {
+  renumber(pipeline, orders, times, from, to);
+  const ends = spread(pipeline, orders, times, queue, from, to, true);
+  return ends + (ends === Infinity ? 0 : spread(pipeline, orders, times, queue, from, to, false));
 }
 
 /** Micro-batches of steps that have changed places, and steps of their links. */
-function renumber(pipeline: Pipeline, words: Uint8Array, times: Times, from: number, to: number): void {
-  const { letters, length, microBatches, linkOfLetter } = pipeline;
-  const counts = times.scratch.letterCounts.fill(0);
+function renumber(pipeline: Pipeline, orders: Uint8Array, times: Times, from: number, to: number): void {
+  const { operationCount, length, microBatches, linkOfOperation } = pipeline;
+  const counts = times.scratch.operationCounts.fill(0);
   const stage = Math.floor(from / length);
   for (let step = stage * length; step <= to; step++) {
-    const letter = words[step] ?? 0;
-    const count = counts[letter] ?? 0;
-    counts[letter] = count + 1;
+    const operation = orders[step] ?? 0;
+    const count = counts[operation] ?? 0;
+    counts[operation] = count + 1;
     if (step < from) continue;
     times.microBatch[step] = count;
-    const link = linkOfLetter[stage * letters + letter] ?? -1;
+    const link = linkOfOperation[stage * operationCount + operation] ?? -1;
     if (link >= 0) times.linkStep[link * microBatches + count] = step;
   }
 }
 
 /** Times again steps `from` to `to`, and what follows from them: `forward` their ends and those after, otherwise their tails and those before. */
-function spread(pipeline: Pipeline, words: Uint8Array, times: Times, queue: Queue, from: number, to: number, forward: boolean): number {
-  const { letters, length, links, microBatches, linkOfLetter } = pipeline;
+function spread(pipeline: Pipeline, orders: Uint8Array, times: Times, queue: Queue, from: number, to: number, forward: boolean): number {
+  const { operationCount, length, links, microBatches, linkOfOperation } = pipeline;
   const { microBatch, linkStep } = times;
   const { steps, queued } = queue;
   const room = steps.length;
@@ -56,8 +56,8 @@ function spread(pipeline: Pipeline, words: Uint8Array, times: Times, queue: Queu
     if (timed > most) continue;
     timed++;
     const stage = Math.floor(step / length);
-    const place = stage * letters + (words[step] ?? 0);
-    const link = linkOfLetter[place] ?? -1;
+    const place = stage * operationCount + (orders[step] ?? 0);
+    const link = linkOfOperation[place] ?? -1;
     const cell = link * microBatches + (microBatch[step] ?? 0);
     if (!(forward ? timeEnd(pipeline, times, step, place, link, cell) : timeTail(pipeline, times, step, place, link, cell))) continue;
     const beside = forward ? step + 1 : step - 1;
@@ -104,7 +104,7 @@ function timeEnd(
 
 /** Whether the tail of a step has changed. */
 function timeTail(
-  { length, links, letters, microBatches, lagMs, durationMs }: Pipeline,
+  { length, links, operationCount, microBatches, lagMs, durationMs }: Pipeline,
   times: Times,
   step: number,
   place: number,
@@ -112,7 +112,7 @@ function timeTail(
   cell: number,
 ): boolean {
   const { tailMs, linkTailMs, originMs } = times;
-  let tail = (step + 1) % length === 0 ? -(originMs[Math.floor(place / letters)] ?? 0) : (tailMs[step + 1] ?? 0);
+  let tail = (step + 1) % length === 0 ? -(originMs[Math.floor(place / operationCount)] ?? 0) : (tailMs[step + 1] ?? 0);
   if (link >= 0 && link + 1 < links) tail = Math.max(tail, (linkTailMs[cell + microBatches] ?? 0) + (lagMs[link + 1] ?? 0));
   tail += durationMs[place] ?? 0;
   const same = tail === tailMs[step] && (link < 0 || linkTailMs[cell] === tail);

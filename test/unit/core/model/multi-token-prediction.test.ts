@@ -3,7 +3,7 @@ import { stageCost } from '../../../../src/core/time-model/stage-time';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { keptForWeights } from '../../../../src/core/memory-model/split-backward';
 import { staticBytes } from '../../../../src/core/memory-model/static';
-import { furtherParameters, withFurtherLayers } from '../../../../src/core/model/multi-token-prediction';
+import { mtpParameters, withMtpLayers } from '../../../../src/core/model/multi-token-prediction';
 import { modelFlopsPerSequence, parameterCount } from '../../../../src/core/model/parameters';
 import type { ModelSpec } from '../../../../src/core/spec/model';
 import { makePlan } from '../../../../src/core/planner/make-plan';
@@ -40,9 +40,9 @@ describe('layers of multi-token prediction', () => {
     const experts = 257 * 3 * h * 2048 + 256 * h;
     const attention = h * qRank + qRank * heads * 192 + h * (kvRank + 64) + kvRank * heads * 256 + heads * 128 * h;
     const norms = 2 * h + qRank + kvRank + 3 * h;
-    assert.equal(furtherParameters(with_(model, 1)), experts + attention + norms + 2 * h * h);
+    assert.equal(mtpParameters(with_(model, 1)), experts + attention + norms + 2 * h * h);
     assert.equal(parameterCount(with_(model, 1)), parameterCount(model));
-    assert.equal(furtherParameters(model), 0);
+    assert.equal(mtpParameters(model), 0);
   });
 
   it('are of the kind of the last layer, on the last stage alone', () => {
@@ -54,7 +54,7 @@ describe('layers of multi-token prediction', () => {
     const [first, last] = evenStageContents(2, 2, model);
     assert.equal(first?.layers, 1);
     assert.deepEqual(last, { layers: 3, first: false, last: true, groups: [{ kind: kinds[1], layers: 3 }] });
-    const dense = withFurtherLayers(model, { layers: 1, last: true, groups: [{ kind: kinds[0], layers: 1 }] });
+    const dense = withMtpLayers(model, { layers: 1, last: true, groups: [{ kind: kinds[0], layers: 1 }] });
     assert.deepEqual(dense.groups, [
       { kind: kinds[0], layers: 1 },
       { kind: kinds[1], layers: 2 },
@@ -88,7 +88,7 @@ describe('layers of multi-token prediction', () => {
     const { model } = planned(1);
     const embedding = (model.vocab * model.hidden) / 2;
     const norms = 5 * model.hidden;
-    assert.ok(Math.abs(weights(1) - weights(0) - 2 * ((furtherParameters(model) - norms) / 2 + norms + embedding)) < 1e-6 * weights(0));
+    assert.ok(Math.abs(weights(1) - weights(0) - 2 * ((mtpParameters(model) - norms) / 2 + norms + embedding)) < 1e-6 * weights(0));
     const schedule = generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [4096] }], 4, 1));
     const logits = (mtpLayers: number): number => {
       const { inputs } = at(mtpLayers);

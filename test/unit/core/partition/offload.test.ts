@@ -7,7 +7,7 @@ import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
 import type { PlanRequest, TrainingSpec } from '../../../../src/core/spec/request';
 import { cutsFor } from '../../../../src/core/layout-search/cuts';
 import { evaluatorOf } from '../../../../src/core/layout-search/evaluate';
-import { familiesOf } from '../../../../src/core/layout-search/space';
+import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { searchKeys } from '../../../../src/core/layout-search/search-problem';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
 import { llama3, request } from '../../../golden/requests';
@@ -76,10 +76,10 @@ describe('activations of some layers on the host', () => {
     const evaluator = evaluatorOf(wanted);
     const problem = { request: wanted, fixed: new Set(searchKeys.filter((key) => !['tensor', 'pipeline', 'data'].includes(key))) };
     let stages = 0;
-    for (const family of familiesOf(problem))
+    for (const family of candidateGroups(problem))
       for (const stageLayers of cutsFor(problem, family)) {
         const predicted = evaluator.evaluate({ ...family, stageLayers });
-        assert.ok(typeof predicted === 'object' && evaluator.familyBound(family).iterationMs <= predicted.iterationMs, stageLayers.join());
+        assert.ok(typeof predicted === 'object' && evaluator.groupBound(family).iterationMs <= predicted.iterationMs, stageLayers.join());
         stages = Math.max(stages, stageLayers.length);
       }
     assert.ok(stages >= 4);

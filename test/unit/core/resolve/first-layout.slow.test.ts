@@ -15,7 +15,7 @@ import {
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
-import { measure, type Measured } from '../../../../src/core/planner/predict';
+import { measure, type Prediction } from '../../../../src/core/planner/predict';
 import type { Layout, PlanRequest } from '../../../../src/core/spec/request';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { verdictOf } from '../../../../src/core/memory-model/verdict';
@@ -157,7 +157,7 @@ async function read(file: string, text: string): Promise<Run> {
 }
 
 /** The step of a request under 1F1B, whole sequences. */
-function oneForwardOneBackward(request: PlanRequest): Measured {
+function oneForwardOneBackward(request: PlanRequest): Prediction {
   const { training, layout } = request;
   const scheme = Array.from({ length: training.globalBatch / layout.data / training.microBatch }, () => ({
     batch: training.microBatch,

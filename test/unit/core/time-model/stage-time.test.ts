@@ -3,7 +3,7 @@ import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from '../../../../src/core/time-model/collectives';
 import { deviceRates, type CostInputs } from '../../../../src/core/time-model/rates';
 import { splitLike } from '../../../../src/core/spec/slice-cost';
-import { floorShare, gradientExchange, optimizerTime, stageCost, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
+import { floorShare, gradientCollectives, optimizerTime, stageCost, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
 import { rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 
@@ -176,7 +176,7 @@ describe('cost of a mixture of experts', () => {
   });
 
   it('exchanges the gradients of experts only between the replicas that hold the same', () => {
-    const gradient = (expert: number) => gradientExchange(at(mixtral(1), { data: 8, expert }, { zeroStage: 1 }), { layers: 4 }, 'data');
+    const gradient = (expert: number) => gradientCollectives(at(mixtral(1), { data: 8, expert }, { zeroStage: 1 }), { layers: 4 }, 'data');
     const bytes = 6 * 4 * 3 * 8 * 4096 * 14336;
     const bus = nodeBusBandwidth(gpuPresets.B200.links, 8);
     near(gradient(1) - gradient(8), (1e3 * (7 / 8) * bytes) / bus);
@@ -228,19 +228,19 @@ describe('collectives', () => {
 
 describe('what follows the pipeline', () => {
   it('is no gradient exchange without replicas, and 30 bytes a parameter for Adam', () => {
-    assert.equal(gradientExchange({ ...reference, layout: { ...reference.layout, data: 1 } }, { layers: 30 }, 'data'), 0);
+    assert.equal(gradientCollectives({ ...reference, layout: { ...reference.layout, data: 1 } }, { layers: 30 }, 'data'), 0);
     assert.equal(optimizerTime({ ...reference, training: { ...reference.training, optimizer: 'none' } }, { layers: 30 }), 0);
     assert.equal(optimizerTime(reference, { layers: 30 }).toFixed(2), '62.73');
-    assert.equal(gradientExchange(reference, { layers: 30 }, 'data').toFixed(2), '142.82');
+    assert.equal(gradientCollectives(reference, { layers: 30 }, 'data').toFixed(2), '142.82');
   });
 
   it('waits of exchanges beside compute for what is longer than the pass, and for a bucket of 64M parameters', () => {
     const overlapped = { ...reference, training: { ...reference.training, overlapGradients: true } };
     const beside = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
-    const none = gradientExchange(reference, { layers: 30 }, 'data', beside(0));
-    assert.equal(none, gradientExchange(reference, { layers: 30 }, 'data'));
+    const none = gradientCollectives(reference, { layers: 30 }, 'data', beside(0));
+    assert.equal(none, gradientCollectives(reference, { layers: 30 }, 'data'));
     const waits = (backwardMs: number, training = {}) =>
-      gradientExchange({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, 'data', beside(backwardMs));
+      gradientCollectives({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, 'data', beside(backwardMs));
     assert.equal(waits(0), none);
     assert.ok(Math.abs(none - waits(40) - 40) < 1e-9);
     const parameters = 30 * rankMatrixParameters(reference.model, reference.layout) + 51200 * 3072;

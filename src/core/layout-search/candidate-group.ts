@@ -1,19 +1,22 @@
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Layout, TrainingSpec } from '../spec/request';
 
-/** One way to run the step but for the cut of its layers into stages. */
-export interface Family {
+/** Candidates that differ only in the cut of the layers into stages. */
+export interface CandidateGroup {
   readonly layout: Layout;
   readonly training: TrainingSpec;
   /** `1F1B` with virtual stages is interleaved. */
   readonly schedule: ScheduleName;
   /** Equal token slices of a sequence; 1 but for TeraPipe and Seq1F1B. */
   readonly slices: number;
-  readonly keys: FamilyKeys;
+  readonly keys: GroupKeys;
 }
 
-/** What families share: those of equal `time` take as long for a slice on a stage, and save as much of it; of equal `sliced` also for all slices of a micro-batch; those of equal `holding` hold as much all the time, and exchange gradients as long. */
-export interface FamilyKeys {
+/**
+ * What groups share. Equal `time`: a slice takes as long on a stage and saves as many bytes. Equal `sliced`: the same holds for all slices of a micro-batch. Equal `holding`: the static memory and the time of the
+ * gradient collectives are equal.
+ */
+export interface GroupKeys {
   readonly time: string;
   readonly sliced: string;
   readonly holding: string;
