@@ -151,6 +151,12 @@ function fasterLayout(first: JudgedLayout, layouts: readonly Layout[], judge: Ju
   return first;
 }
 
+/** The one layout of a run whose files give tensor and pipeline sizes, which leave nothing to look for; null for others. */
+export function givenLayout(given: LayoutGiven, { model, draft }: PlannedModel, cluster: ClusterSpec): Layout | null {
+  const { tensor, pipeline } = given.layout;
+  return tensor === undefined || pipeline === undefined ? null : (possibleLayouts(given, draft, model, cluster)[0] ?? null);
+}
+
 type JudgedLayout = Omit<FoundLayout, 'evaluations' | 'estimates'>;
 
 interface Judge {

@@ -6,7 +6,7 @@ import { formatCount } from '../format';
 import { parameterCount } from '../model/parameters';
 import type { ModelSpec } from '../spec/model';
 import type { ValueOrDefault } from './defaults-recorder';
-import { firstLayout, type FoundLayout, type PlannedModel } from './first-layout';
+import { firstLayout, givenLayout, type FoundLayout, type PlannedModel } from './first-layout';
 import type { Layout } from '../spec/request';
 import { requireCut } from '../partition/stages';
 
@@ -27,7 +27,8 @@ export function resolveLayout(
   const { model } = planned;
   const world = cluster.nodes * cluster.gpusPerNode;
   requireCutGiven(given, model);
-  const found = known ?? firstLayout(run, planned, cluster);
+  const decided = givenLayout(run, planned, cluster);
+  const found = known ?? (decided === null ? firstLayout(run, planned, cluster) : { layout: decided, fits: false, hasRoom: false });
   if (found === null) {
     throw new ExpectedError(
       'layout-world-size',

@@ -182,4 +182,16 @@ describe('resolving a run', () => {
       assert.ok(looks >= 22, String(looks));
       for (const last of [0, 10, looks - 1]) assert.equal(lookedUntil(last), last + 1, 'nothing goes on after the signal');
     });
+
+  it('looks at no layout where the files give its sizes', async () => {
+    const config = { model: llama8b, cluster: { gpu: 'A100-80GB', nodes: 1 }, layout: { tensor: 2, pipeline: 4 } };
+    const run = await loadRun('terapipe.json', JSON.stringify(config), () => Promise.reject(new Error('no other file')));
+    const signal = {
+      get aborted(): boolean {
+        throw new Error('a layout is looked at');
+      },
+    };
+    const { layout } = resolveRun(run, defaults, [], signal);
+    assert.deepEqual(layout, { tensor: 2, pipeline: 4, data: 1, context: 1, expert: 1, virtualStages: 1 });
+  });
 });
