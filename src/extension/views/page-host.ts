@@ -52,16 +52,10 @@ export interface Page {
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
   const { extensionUri, sessions, layouts, log } = services;
   const parts = tabParts(services);
+  const told = newsFor(services, source, parts);
   const sender = makePageSender((part) => webview.postMessage(part), refresh);
-  const { send } = sender;
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** What the page was told last; null when it knows nothing. */
-  let posted: { readonly session: SessionState | null; readonly trusted: boolean; readonly found: readonly Finding[] } | null = null;
-  /** Id of the comparison that it has. */
-  let sent: string | null = null;
-  const changed = new Set<keyof TabParts>();
-  let drawn: readonly CandidateId[] = [];
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
   webview.options = {
@@ -73,29 +67,10 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     clearTimeout(timer);
     timer = undefined;
     if (!ready || !source.isVisible() || sender.isBusy()) return;
-    const session = sessionNow();
-    const trusted = vscode.workspace.isTrusted;
-    const own = source.session();
-    // Of the config's own, whatever layout is opened.
-    const shown = source.page === 'side' || own === null ? noTabParts : parts.of(own, sent);
-    const found = session === null ? none : layouts.findingsOf(session.file);
-    if (session !== null && posted !== null && trusted === posted.trusted && differsInProgressOnly(session, posted.session)) {
-      const { progress, incumbent, staleEdits } = session;
-      const fields: Partial<PageState> = {
-        ...(session !== posted.session && { progress, incumbent, staleEdits }),
-        ...(!isSameList(found, posted.found) && { findings: pageFindingsOf(session, found, displayPath) }),
-        ...Object.fromEntries([...changed].map((name) => [name, shown[name]])),
-      };
-      if (Object.keys(fields).length > 0) send({ type: 'update', fields });
-    } else {
-      const context = { page: source.page, trusted, displayPath, parts: shown, layoutFindings: found, drawn };
-      send({ type: 'state', state: pageStateOf(session, context) });
-    }
-    posted = { session, trusted, found };
-    sent = shown.comparison?.answer?.id ?? null;
-    changed.clear();
+    const message = told.next(sessionNow());
+    if (message !== null) sender.send(message);
     if (wanted === null) return;
-    send(wanted);
+    sender.send(wanted);
     wanted = null;
   }
 
@@ -110,13 +85,6 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     timer ??= setTimeout(post, postEveryMs);
   }
 
-  /** A part of the tab's state changed. */
-  function note(part: keyof TabParts, file: string): void {
-    if (source.page !== 'tab' || file !== source.session()?.file) return;
-    changed.add(part);
-    refresh();
-  }
-
   function receive(raw: unknown): void {
     const message = parsePageMessage(raw);
     if (message === null) {
@@ -126,17 +94,16 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     if (message.type === 'ready') {
       ready = true;
       sender.restart();
-      posted = null;
-      sent = null;
+      told.forget();
       post();
     } else if (message.type === 'draw') {
-      drawn = message.candidates;
-      posted = null;
+      told.draw(message.candidates);
       post();
     } else if (message.type === 'log') log[message.level](`${source.page} page: ${message.message}`);
     else services.act(message, sessionNow());
   }
 
+  const isShown = (file: string): boolean => file === source.session()?.file;
   const subscriptions = vscode.Disposable.from(
     new vscode.Disposable(() => {
       clearTimeout(timer);
@@ -145,26 +112,20 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     webview.onDidReceiveMessage(receive),
     vscode.workspace.onDidGrantWorkspaceTrust(refresh),
     sessions.onDidChange((state) => {
-      if (state.file === source.session()?.file) refresh();
+      if (isShown(state.file)) refresh();
     }),
     layouts.onDidChange((file) => {
-      if (source.page === 'side' && file === source.session()?.file) refresh();
+      if (source.page === 'side' && isShown(file)) refresh();
     }),
-    ...(Object.keys(parts.changes) as (keyof TabParts)[]).map((name) => parts.changes[name]((file) => note(name, file))),
+    ...(Object.keys(parts.changes) as (keyof TabParts)[]).map((name) =>
+      parts.changes[name]((file) => {
+        if (source.page !== 'tab' || !isShown(file)) return;
+        told.note(name);
+        refresh();
+      }),
+    ),
   );
-
-  const asset = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, 'dist', name)).toString();
-  webview.html = pageHtml({
-    page: source.page,
-    title: source.title,
-    language: vscode.env.language,
-    scriptUri: asset('webview.js'),
-    styleUri: asset('page.css'),
-    cspSource: webview.cspSource,
-    nonce: randomBytes(18).toString('base64'),
-    strings: vscode.l10n.bundle ?? {},
-  });
-
+  webview.html = htmlOf(webview, extensionUri, source);
   return {
     refresh,
     showTab: (tab, candidate) => {
@@ -172,6 +133,75 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       post();
     },
     dispose: () => void subscriptions.dispose(),
+  };
+}
+
+function htmlOf(webview: vscode.Webview, extensionUri: vscode.Uri, { page, title }: PageSource): string {
+  const asset = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, 'dist', name)).toString();
+  return pageHtml({
+    page,
+    title,
+    language: vscode.env.language,
+    scriptUri: asset('webview.js'),
+    styleUri: asset('page.css'),
+    cspSource: webview.cspSource,
+    nonce: randomBytes(18).toString('base64'),
+    strings: vscode.l10n.bundle ?? {},
+  });
+}
+
+/** What a page does not know yet. */
+interface News {
+  /** The message that brings the page up to date; null when it is. */
+  readonly next: (session: SessionState | null) => HostMessage | null;
+  /** A part of the tab's state changed. */
+  readonly note: (part: keyof TabParts) => void;
+  /** The page wants the timelines of these candidates. */
+  readonly draw: (candidates: readonly CandidateId[]) => void;
+  /** The page knows nothing any more. */
+  readonly forget: () => void;
+}
+
+function newsFor({ layouts }: PageServices, source: PageSource, parts: ReturnType<typeof tabParts>): News {
+  /** What the page was told last; null when it knows nothing. */
+  let posted: { readonly session: SessionState | null; readonly trusted: boolean; readonly found: readonly Finding[] } | null = null;
+  /** Id of the comparison that it has. */
+  let comparison: string | null = null;
+  let drawn: readonly CandidateId[] = [];
+  const changed = new Set<keyof TabParts>();
+  return {
+    next: (session) => {
+      const trusted = vscode.workspace.isTrusted;
+      const own = source.session();
+      // Of the config's own, whatever layout is opened.
+      const shown = source.page === 'side' || own === null ? noTabParts : parts.of(own, comparison);
+      const found = session === null ? none : layouts.findingsOf(session.file);
+      const before = posted;
+      const noted = Object.fromEntries([...changed].map((name) => [name, shown[name]]));
+      posted = { session, trusted, found };
+      comparison = shown.comparison?.answer?.id ?? null;
+      changed.clear();
+      if (session === null || before?.trusted !== trusted || !differsInProgressOnly(session, before.session)) {
+        const context = { page: source.page, trusted, displayPath, parts: shown, layoutFindings: found, drawn };
+        return { type: 'state', state: pageStateOf(session, context) };
+      }
+      const { progress, incumbent, staleEdits } = session;
+      const fields: Partial<PageState> = {
+        ...(session !== before.session && { progress, incumbent, staleEdits }),
+        ...(!isSameList(found, before.found) && { findings: pageFindingsOf(session, found, displayPath) }),
+        ...noted,
+      };
+      return Object.keys(fields).length > 0 ? { type: 'update', fields } : null;
+    },
+    note: (part) => void changed.add(part),
+    draw: (candidates) => {
+      drawn = candidates;
+      posted = null;
+    },
+    forget: () => {
+      posted = null;
+      comparison = null;
+    },
   };
 }
 
