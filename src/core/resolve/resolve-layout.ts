@@ -37,14 +37,14 @@ export function resolveLayout(
     );
   }
   const { tensor, pipeline, data, context, expert, expertTensor, virtualStages, stageLayers } = found.layout;
-  const parameters = formatCount(parameterCount(model));
-  const on = `${parameters} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
-  const because = found.hasRoom
-    ? `by a quick estimate the fastest that fits ${on} with room to spare; search layouts for a better one`
-    : `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${on}; search layouts for a better one`;
+  const on = (): string => `${formatCount(parameterCount(model))} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
+  const because = (): string =>
+    found.hasRoom
+      ? `by a quick estimate the fastest that fits ${on()} with room to spare; search layouts for a better one`
+      : `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${on()}; search layouts for a better one`;
   return {
-    tensor: valueOrDefault('layout.tensor', given.tensor, () => ({ value: tensor, because })),
-    pipeline: valueOrDefault('layout.pipeline', given.pipeline, () => ({ value: pipeline, because })),
+    tensor: valueOrDefault('layout.tensor', given.tensor, () => ({ value: tensor, because: because() })),
+    pipeline: valueOrDefault('layout.pipeline', given.pipeline, () => ({ value: pipeline, because: because() })),
     data: valueOrDefault('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
     context: valueOrDefault('layout.context', given.context, () => ({ value: context, because: 'no context parallelism set' })),
     expert:
@@ -52,7 +52,7 @@ export function resolveLayout(
         ? expert
         : valueOrDefault('layout.expert', given.expert, () => ({
             value: expert,
-            because: expert > 1 ? (found.hasRoom ? because : 'the least that fits') : 'no expert parallelism set',
+            because: expert > 1 ? (found.hasRoom ? because() : 'the least that fits') : 'no expert parallelism set',
           })),
     ...(expertTensor === undefined
       ? {}
