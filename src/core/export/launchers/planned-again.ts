@@ -14,7 +14,7 @@ import { withStageLayers } from '../../rules/launchers/stage-layers';
 import type { Located } from '../../spec/located';
 import { pipelineOf } from '../../planner/pipeline';
 import { measure } from '../../planner/predict';
-import type { PlanRequest, TrainingSpec } from '../../spec/request';
+import type { Layout, PlanRequest, TrainingSpec } from '../../spec/request';
 import { kindFor, operationCount } from '../../partition/scheduling';
 import { usualCut } from '../../partition/stages';
 import type { ScheduleName } from '../../spec/schedule-names';
@@ -74,14 +74,16 @@ function unsound({ place }: LauncherFile, difference: string, remedy = 'plan ano
 
 function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlySet<PlanSetting>): void {
   const run = runOf(step.request, written.launcher);
-  const [read, wanted] = [saidByFile(step, run, written.launcher), saidByStep(step)];
-  for (const said of planSettings) {
-    if (!carried.has(said) || JSON.stringify(read[said]) === JSON.stringify(wanted[said])) continue;
-    throw unsound(written.launcher, `${words[said]} ${textOf(wanted[said])} in the plan and ${textOf(read[said])} in the file`);
+  const read = stepOfFile(step, run, written.launcher);
+  for (const name of planSettings.filter((setting) => carried.has(setting))) {
+    const { words, of } = table[name];
+    const [wanted, given] = [of(step), of(read)];
+    if (JSON.stringify(given) !== JSON.stringify(wanted))
+      throw unsound(written.launcher, `${words} ${textOf(wanted)} in the plan and ${textOf(given)} in the file`);
   }
   const iterationMs = timeOf(
     step,
-    { ...wanted, ...Object.fromEntries([...carried].map((said) => [said, read[said]])) },
+    planSettings.map((name) => table[name].partOf(carried.has(name) ? read : step)),
     modelOf(written, run),
   );
   if (iterationMs === null || Math.abs(iterationMs - step.iterationMs) <= 1e-9 * step.iterationMs) return;
@@ -89,36 +91,97 @@ function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlyS
   throw unsound(written.launcher, `a step takes ${planned} as planned and ${again} as the file says`);
 }
 
-/** Values as one of them is compared with another; null: none. */
-type SaidValues = ReturnType<typeof saidByStep>;
+/** A step as a file or a plan says it. */
+type Step = Pick<PlannedStep, 'request' | 'schedule'>;
 
-const words: Readonly<Record<PlanSetting, string>> = {
-  tensor: 'tensor parallel size',
-  pipeline: 'pipeline parallel size',
-  context: 'context parallel size',
-  expert: 'expert parallel size',
-  expertTensor: 'expert tensor parallel size',
-  data: 'data parallel size',
-  virtualStages: 'virtual stages',
-  stageLayers: 'layers of the stages',
-  schedule: 'schedule',
-  sequenceLength: 'sequence length',
-  microBatch: 'micro-batch size',
-  globalBatch: 'global batch size',
-  precision: 'precision',
-  gemmPrecision: 'GEMMs in',
-  zeroStage: 'ZeRO stage',
-  sequenceParallel: 'sequence parallelism',
-  overlapGradients: 'gradient exchange beside backward',
-  overlapParameters: 'gathers of weights beside forward',
-  recompute: 'recompute',
-  offloadLayers: 'layers with activations on the host',
-  offloadOptimizer: 'optimizer on the host',
-  contextExchange: 'context-parallel collectives',
+/** What a value of one setting is in a request. */
+interface Part {
+  readonly layout?: Partial<Layout>;
+  readonly training?: Partial<TrainingSpec>;
+}
+
+/** One setting of a plan: what a message calls it, its value as one of them is compared with another (null: none), and what of a request says so. */
+interface Told {
+  readonly words: string;
+  readonly of: (step: Step) => unknown;
+  readonly partOf: (step: Step) => Part;
+}
+
+function told<T>(words: string, of: (step: Step) => T, part: (value: T) => Part = () => ({})): Told {
+  return { words, of, partOf: (step) => part(of(step)) };
+}
+
+function inLayout(words: string, key: keyof Layout): Told {
+  return told(words, ({ request }) => request.layout[key], (value) => ({ layout: { [key]: value } })); // prettier-ignore
+}
+
+/** @param silent what it is where a request does not say. */
+function inTraining<K extends keyof TrainingSpec>(words: string, key: K, silent?: TrainingSpec[K]): Told {
+  return told(words, ({ request }) => request.training[key] ?? silent, (value) => ({ training: { [key]: value } })); // prettier-ignore
+}
+
+const table: Readonly<Record<PlanSetting, Told>> = {
+  tensor: inLayout('tensor parallel size', 'tensor'),
+  pipeline: inLayout('pipeline parallel size', 'pipeline'),
+  context: inLayout('context parallel size', 'context'),
+  expert: inLayout('expert parallel size', 'expert'),
+  expertTensor: told(
+    'expert tensor parallel size',
+    ({ request: { model, layout } }) => (model.experts === null ? null : (layout.expertTensor ?? layout.tensor)),
+    (expertTensor) => (expertTensor === null ? {} : { layout: { expertTensor } }),
+  ),
+  data: inLayout('data parallel size', 'data'),
+  virtualStages: told(
+    'virtual stages',
+    ({ request: { layout } }) => (layout.pipeline > 1 ? layout.virtualStages : 1),
+    (virtualStages) => ({ layout: { virtualStages } }),
+  ),
+  // the plan's own cut stays, or that it has none: planning then chooses it anew
+  stageLayers: told('layers of the stages', ({ request: { model, training, layout } }) =>
+    layout.pipeline === 1 ? [model.layers] : (layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages)),
+  ),
+  // 1F1B on virtual stages is interleaved, whichever name it goes by.
+  schedule: told('schedule', ({ request: { layout }, schedule }) =>
+    layout.pipeline === 1 ? null : schedule === 'Interleaved1F1B' && layout.virtualStages > 1 ? '1F1B' : schedule,
+  ),
+  sequenceLength: inTraining('sequence length', 'sequenceLength'),
+  microBatch: inTraining('micro-batch size', 'microBatch'),
+  globalBatch: inTraining('global batch size', 'globalBatch'),
+  precision: inTraining('precision', 'precision'),
+  gemmPrecision: told('GEMMs in', ({ request }) => request.training.gemmPrecision ?? null),
+  zeroStage: told(
+    'ZeRO stage',
+    ({ request: { layout, training } }) => (layout.data > 1 ? training.zeroStage : null),
+    (zeroStage) => (zeroStage === null ? {} : { training: { zeroStage } }),
+  ),
+  sequenceParallel: told(
+    'sequence parallelism',
+    ({ request: { layout, training } }) => layout.tensor > 1 && training.sequenceParallel,
+    (sequenceParallel) => ({ training: { sequenceParallel } }),
+  ),
+  overlapGradients: inTraining('gradient exchange beside backward', 'overlapGradients', false),
+  overlapParameters: inTraining('gathers of weights beside forward', 'overlapParameters', false),
+  recompute: told('recompute', recomputeOf, ({ granularity }) => ({ training: { recompute: granularity } })),
+  offloadLayers: inTraining('layers with activations on the host', 'offloadLayers', 0),
+  offloadOptimizer: inTraining('optimizer on the host', 'offloadOptimizer', false),
+  contextExchange: told('context-parallel collectives', ({ request: { layout, training } }) =>
+    layout.context > 1 ? (training.contextExchange ?? null) : null,
+  ),
 };
 
-function textOf(value: SaidValues[PlanSetting]): string {
-  return value === null ? 'none' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+function recomputeOf({ request }: Step) {
+  const { recompute, recomputeLayers, recomputeGroup = 1, recomputeModules } = request.training;
+  const full = recompute === 'full';
+  return {
+    granularity: recompute,
+    layers: (full ? recomputeLayers : undefined) ?? null,
+    group: full ? recomputeGroup : 1,
+    modules: (recompute === 'selective' ? recomputeModules : undefined) ?? null,
+  };
+}
+
+function textOf(value: unknown): string {
+  return value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The plan settings that a launcher setting carries: as it says, else those its facts are read for. */
@@ -147,43 +210,6 @@ const saidByFact: Readonly<Partial<Record<FactName, readonly PlanSetting[]>>> = 
   gradientAccumulation: ['globalBatch'],
 };
 
-/** What the step says, in the words of `Said`. */
-function saidByStep({ request: { model, training, layout }, schedule }: Pick<PlannedStep, 'request' | 'schedule'>) {
-  const { tensor, pipeline, data, context, expert, virtualStages, expertTensor = tensor } = layout;
-  const { recompute, recomputeLayers, recomputeGroup = 1, recomputeModules } = training;
-  const full = recompute === 'full';
-  return {
-    tensor,
-    pipeline,
-    data,
-    context,
-    expert,
-    virtualStages: pipeline > 1 ? virtualStages : 1,
-    expertTensor: model.experts === null ? null : expertTensor,
-    stageLayers: pipeline === 1 ? [model.layers] : (layout.stageLayers ?? usualCut(model, training, pipeline * virtualStages)),
-    // 1F1B on virtual stages is interleaved, whichever name it goes by.
-    schedule: pipeline > 1 ? (schedule === 'Interleaved1F1B' && virtualStages > 1 ? '1F1B' : schedule) : null,
-    sequenceLength: training.sequenceLength,
-    microBatch: training.microBatch,
-    globalBatch: training.globalBatch,
-    precision: training.precision,
-    gemmPrecision: training.gemmPrecision ?? null,
-    zeroStage: data > 1 ? training.zeroStage : null,
-    sequenceParallel: tensor > 1 && training.sequenceParallel,
-    overlapGradients: training.overlapGradients ?? false,
-    overlapParameters: training.overlapParameters ?? false,
-    recompute: {
-      granularity: recompute,
-      layers: (full ? recomputeLayers : undefined) ?? null,
-      group: full ? recomputeGroup : 1,
-      modules: (recompute === 'selective' ? recomputeModules : undefined) ?? null,
-    },
-    offloadLayers: training.offloadLayers ?? 0,
-    offloadOptimizer: training.offloadOptimizer ?? false,
-    contextExchange: context > 1 ? (training.contextExchange ?? null) : null,
-  };
-}
-
 /** The run of a file, read as if it had been opened beside the model's config. */
 function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
   const isMegatron = launcherTraitsOf(launcher.format).takesMegatronArguments;
@@ -194,8 +220,8 @@ function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
   return withStageLayers(runOfLauncher(launched, '', { model: beside, texts: new Map() }), launched);
 }
 
-/** What the file says in the words of `Said`, what it leaves out as its launcher takes it. */
-function saidByFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile): SaidValues {
+/** The step that a file says, what it leaves out as its launcher takes it. */
+function stepOfFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile): Step {
   const { model } = step.request;
   const isTitan = launcherTraitsOf(format).runtime === 'torchtitan';
   const { value: tensor } = run.layout.tensor ?? { value: 1 };
@@ -206,7 +232,7 @@ function saidByFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile
   const given = Object.fromEntries(
     Object.entries(training).flatMap(([key, located]: [string, Located<unknown>]) => [[key, located.value]]),
   ) as Partial<PlanRequest['training']>;
-  return saidByStep({
+  return {
     request: {
       ...step.request,
       layout: {
@@ -229,7 +255,7 @@ function saidByFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile
       model,
     },
     schedule: run.schedule?.value ?? '1F1B',
-  });
+  };
 }
 
 /** Whether a TorchTitan file shards at all; ZeRO 1 and 2 are told to be 3 there. */
@@ -262,38 +288,13 @@ function modelOf({ before, format, gaps }: Written, run: Run): PlanRequest['mode
   return isWhole ? trainedModelOf(run) : null;
 }
 
-/** A step that says so, planned anew; null where that takes long. */
-function timeOf({ request, schedule, scheme }: PlannedStep, said: SaidValues, model: PlanRequest['model'] | null): number | null {
-  const { tensor, pipeline, data, context, expert, expertTensor, virtualStages, stageLayers, recompute } = said;
-  const isCut = request.layout.stageLayers !== undefined;
+/** The step that these parts make, planned anew; null where that takes long. */
+function timeOf({ request, schedule, scheme }: PlannedStep, parts: readonly Part[], model: PlanRequest['model'] | null): number | null {
   const asked: PlanRequest = {
     ...request,
     model: model ?? request.model,
-    layout: {
-      tensor,
-      pipeline,
-      data,
-      context,
-      expert,
-      virtualStages,
-      ...(expertTensor === null ? {} : { expertTensor }),
-      ...(isCut ? { stageLayers } : {}),
-      ...(request.layout.stageGroups === undefined ? {} : { stageGroups: request.layout.stageGroups }),
-    },
-    training: {
-      ...request.training,
-      sequenceLength: said.sequenceLength,
-      microBatch: said.microBatch,
-      globalBatch: said.globalBatch,
-      precision: said.precision,
-      zeroStage: said.zeroStage ?? request.training.zeroStage,
-      sequenceParallel: said.sequenceParallel,
-      recompute: recompute.granularity,
-      overlapGradients: said.overlapGradients,
-      overlapParameters: said.overlapParameters,
-      offloadLayers: said.offloadLayers,
-      offloadOptimizer: said.offloadOptimizer,
-    },
+    layout: Object.assign({}, request.layout, ...parts.map(({ layout }) => layout)) as Layout,
+    training: Object.assign({}, request.training, ...parts.map(({ training }) => training)) as TrainingSpec,
   };
   if (operationCount(kindFor(schedule, asked.layout), asked.layout, scheme) > maximumSimulated) return null;
   const name: ScheduleName = schedule;
