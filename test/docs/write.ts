@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { generatedDocuments } from './generated';
-import { filesOfGpus } from './gpus';
+import { generatedJson } from './generated-json';
 import { unpadded } from './markdown';
 import { documentsOfOutput, withOutputs } from './printed';
 
@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 async function main(): Promise<void> {
   // First: the documents are made from these.
-  for (const { file, text } of filesOfGpus) await settle(file, text(), (written) => JSON.stringify(JSON.parse(written)));
+  for (const { file, text } of generatedJson) await settle(file, text(), (written) => JSON.stringify(JSON.parse(written)));
   for (const { file, text } of generatedDocuments) await settle(file, text(), (written) => unpadded(written));
   for (const file of documentsOfOutput) await settle(file, await withOutputs(readFileSync(join(root, file), 'utf8')), (written) => written);
 }

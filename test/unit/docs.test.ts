@@ -7,7 +7,7 @@ import { gpuPresets } from '../../src/core/cluster/presets';
 import { defaultConstants } from '../../src/core/spec/cost-constants';
 import { optimizerBytes } from '../../src/core/spec/optimizer';
 import { generatedDocuments } from '../docs/generated';
-import { filesOfGpus } from '../docs/gpus';
+import { generatedJson } from '../docs/generated-json';
 import { unpadded } from '../docs/markdown';
 import { coreRooms, houses } from './rooms';
 
@@ -34,8 +34,8 @@ describe('documents', () => {
       assert.equal(unpadded(read(file)), unpadded(text()));
     });
 
-  for (const { file, text } of filesOfGpus)
-    it(`${file} names the GPUs of src/core/cluster/presets.ts as \`npm run docs -- --write\` writes them`, () => {
+  for (const { file, text } of generatedJson)
+    it(`${file} says what \`npm run docs -- --write\` writes`, () => {
       assert.deepEqual(JSON.parse(read(file)), JSON.parse(text()));
     });
 

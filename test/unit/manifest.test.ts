@@ -7,7 +7,6 @@ import { errorLine, findingLine } from '../../src/cli/answer';
 import { gpuPresetNames } from '../../src/core/cluster/presets';
 import { ExpectedError } from '../../src/core/errors';
 import { pageCommands } from '../../src/protocol/page-schema';
-import { bundleFile, usedStrings } from './extension/localized-strings';
 
 interface MenuItem {
   readonly command: string;
@@ -103,13 +102,6 @@ describe('manifest', () => {
   it('has a text for every %key%, and no text that nothing uses', () => {
     const used = [...text.matchAll(/%([\w.-]+)%/g)].map(([, key = '']) => key);
     assert.deepEqual([...new Set(used)].sort(), Object.keys(nls).sort());
-  });
-
-  it('has every string of the code in the bundle for translators', () => {
-    const bundle = JSON.parse(readFileSync(bundleFile, 'utf8')) as Readonly<Record<string, string>>;
-    const hint = 'run: node --import tsx test/unit/extension/localized-strings.ts';
-    assert.deepEqual(Object.keys(bundle).sort(), usedStrings(), hint);
-    for (const [key, value] of Object.entries(bundle)) assert.equal(value, key);
   });
 
   it('describes every setting, and the code reads it', () => {

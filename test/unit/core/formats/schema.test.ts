@@ -5,25 +5,9 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { parse } from 'jsonc-parser';
 import * as v from 'valibot';
 import { gpuPresetNames } from '../../../../src/core/cluster/presets';
-import {
-  clusterFields,
-  constantFields,
-  gpuFields,
-  latencyFields,
-  layoutFields,
-  linkFields,
-  modelFields,
-  nodeBusFields,
-  peakTflopsFields,
-  scheduleRule,
-  slicingFields,
-  tableFields,
-  trainingFields,
-} from '../../../../src/core/formats/terapipe/fields';
-import { elasticFields } from '../../../../src/core/formats/terapipe/elastic-section';
-import { path as pathRule, type Rule } from '../../../../src/core/formats/rules';
 import { terapipeKeys } from '../../../../src/core/formats/terapipe/terapipe';
 import { defaultConstants } from '../../../../src/core/spec/cost-constants';
+import { rulesOfKeys } from '../../../docs/schema';
 
 const root = path.join(import.meta.dirname, '../../../..');
 const schemaFile = path.join(root, 'media/schemas/terapipe.schema.json');
@@ -67,23 +51,6 @@ describe('terapipe.schema.json', () => {
   });
 
   it('judges every value as the reader does', () => {
-    const tables: Readonly<Record<string, Readonly<Record<string, Rule<unknown>>>>> = {
-      model: modelFields,
-      cluster: clusterFields,
-      'cluster.groups': clusterFields,
-      'cluster.gpu': gpuFields,
-      'cluster.gpu.peakTflops': peakTflopsFields,
-      'cluster.links': linkFields,
-      'cluster.links.nodeBusGBps': nodeBusFields,
-      'cluster.links.allReduceLatencyUs': latencyFields,
-      training: trainingFields,
-      layout: layoutFields,
-      slicing: slicingFields,
-      cost: { ...constantFields, profile: pathRule },
-      'cost.table': tableFields,
-      elastic: elasticFields,
-      '': { schedule: scheduleRule },
-    };
     const bounds = [1, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
     const numbers = [0, 0.5, 1.5, 2, 3, 4, 8, 1e308, ...bounds.flatMap((bound) => [bound - 1, bound, bound + 0.5, bound + 1]), -1, -0.5];
     const words = ['', 'x', 'none', 'full', 'selective', 'fp16', 'fp32', 'bf16', 'adam', 'sgd', 'flash', 'unfused', 'rotary', 'learned'];
@@ -124,7 +91,7 @@ describe('terapipe.schema.json', () => {
       null,
       {},
     ];
-    for (const [section, fields] of Object.entries(tables))
+    for (const [section, fields] of Object.entries(rulesOfKeys))
       for (const [key, rule] of Object.entries(fields)) {
         const validate = validator(`${definition(section)}/properties/${key}`);
         for (const probe of probes) assert.equal(validate(probe), v.is(rule.schema, probe), `${section}.${key}: ${JSON.stringify(probe)}`);

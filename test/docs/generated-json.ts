@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gpuPresetNames, gpuTitle } from '../../src/core/cluster/presets';
+import { usedStrings } from './localized-strings';
+import { withRules, type RootSchema } from './schema';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const key = (name: string): string => `configuration.defaultGpu.${name}`;
@@ -35,13 +37,14 @@ function texts(): unknown {
   return Object.fromEntries(others.flatMap((entry) => (`${entry[0]}.` === key('') ? [entry, ...titles] : [entry])));
 }
 
-/** A JSON schema with the GPUs that a config may name. */
+/** The schema of terapipe.json with the GPUs that it may name, and with values as their rules take them. */
 function schema(file: string): unknown {
-  return changed(parsed(file), (object) => (listsGpus(object) ? { ...object, enum: gpuPresetNames } : object));
+  return withRules(changed(parsed(file), (object) => (listsGpus(object) ? { ...object, enum: gpuPresetNames } : object)) as RootSchema);
 }
 
-/** JSON files that name every GPU, and what stands in them by the records of src/core/cluster. */
-export const filesOfGpus: readonly { readonly file: string; readonly text: () => string }[] = [
+/** JSON files that say what code says: the texts that translators copy, every GPU by the records of src/core/cluster, and what a value of terapipe.json may be by the rules of src/core/formats/terapipe. */
+export const generatedJson: readonly { readonly file: string; readonly text: () => string }[] = [
+  { file: 'l10n/bundle.l10n.json', text: () => JSON.stringify(Object.fromEntries(usedStrings().map((english) => [english, english]))) },
   { file: 'package.json', text: () => JSON.stringify(manifest()) },
   { file: 'package.nls.json', text: () => JSON.stringify(texts()) },
   { file: 'media/schemas/terapipe.schema.json', text: () => JSON.stringify(schema('media/schemas/terapipe.schema.json')) },

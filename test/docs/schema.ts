@@ -1,0 +1,80 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import { elasticFields } from '../../src/core/formats/terapipe/elastic-section';
+import {
+  calibrationFields,
+  clusterFields,
+  constantFields,
+  gpuFields,
+  latencyFields,
+  layoutFields,
+  linkFields,
+  modelFields,
+  nodeBusFields,
+  peakTflopsFields,
+  scheduleRule,
+  slicingFields,
+  tableFields,
+  trainingFields,
+} from '../../src/core/formats/terapipe/fields';
+import { path as pathRule, type Rule } from '../../src/core/formats/rules';
+
+/** The rules of every value of terapipe.json that is no section, by section and key. */
+export const rulesOfKeys: Readonly<Record<string, Readonly<Record<string, Rule<unknown>>>>> = {
+  model: modelFields,
+  cluster: clusterFields,
+  'cluster.groups': clusterFields,
+  'cluster.gpu': gpuFields,
+  'cluster.gpu.peakTflops': peakTflopsFields,
+  'cluster.links': linkFields,
+  'cluster.links.nodeBusGBps': nodeBusFields,
+  'cluster.links.allReduceLatencyUs': latencyFields,
+  training: trainingFields,
+  layout: layoutFields,
+  slicing: slicingFields,
+  cost: { ...constantFields, profile: pathRule },
+  'cost.table': tableFields,
+  calibration: calibrationFields,
+  elastic: elasticFields,
+  '': { schedule: scheduleRule },
+};
+
+interface ObjectSchema {
+  readonly properties: Readonly<Record<string, object>>;
+}
+
+/** The schema of terapipe.json. */
+export interface RootSchema extends ObjectSchema {
+  readonly definitions: Readonly<Record<string, ObjectSchema>>;
+}
+
+/** What a property says beside what it may be, written by hand. */
+const annotations = new Set(['markdownDescription', 'markdownEnumDescriptions', 'default', 'defaultSnippets']);
+
+/** The schema in which each value may be what its rule takes; descriptions and defaults stay. */
+export function withRules(schema: RootSchema): RootSchema {
+  const ruled = (section: string, object: ObjectSchema): ObjectSchema => {
+    const rules = rulesOfKeys[section] ?? {};
+    const properties = Object.entries(object.properties).map(([key, property]) => {
+      const rule = rules[key];
+      if (rule === undefined) return [key, property];
+      const said = Object.entries(property).filter(([name]) => annotations.has(name));
+      return [key, { ...plainSchema(rule), ...Object.fromEntries(said) }];
+    });
+    return { ...object, properties: Object.fromEntries(properties) as ObjectSchema['properties'] };
+  };
+  const sections = Object.keys(rulesOfKeys).filter((section) => section !== '');
+  const definitions = Object.entries(schema.definitions).map(([name, object]) => [
+    name,
+    ruled(sections.find((section) => section.split('.').at(-1) === name) ?? '', object),
+  ]);
+  return { ...schema, ...ruled('', schema), definitions: Object.fromEntries(definitions) as RootSchema['definitions'] };
+}
+
+/** The JSON schema of a rule; a value or null in one list of types, as editors show it best. */
+function plainSchema({ schema }: Rule<unknown>): object {
+  const { anyOf, ...whole } = toJsonSchema(schema, { target: 'draft-07' });
+  const rest = Object.fromEntries(Object.entries(whole).filter(([name]) => name !== '$schema'));
+  const [value, none] = anyOf ?? [];
+  if (typeof value !== 'object' || typeof none !== 'object' || none.type !== 'null') return anyOf === undefined ? rest : { ...rest, anyOf };
+  return { ...value, type: [value.type, 'null'] };
+}
