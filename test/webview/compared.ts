@@ -86,7 +86,8 @@ export const comparedCases: readonly Case[] = [
       const boxes = await Promise.all([0, 1].map(async (nth) => (await page.locator('.compared-lanes .lanes').nth(nth).boundingBox())!));
       assert.equal(boxes[0]!.height, boxes[1]!.height);
       assert.equal(boxes[0]!.width, boxes[1]!.width);
-      assert.ok((await drawnColors({ page } as OpenPage, '.compared-lanes .pane:nth-of-type(2) .lanes')) > 4);
+      const other = '.compared-lanes .pane:nth-of-type(2) .lanes';
+      await until('the other side is drawn', async () => (await drawnColors({ page } as OpenPage, other)) > 4);
       const longest = Math.max(...[plansCompared().a, plansCompared().b].map(({ timeline }) => timeline!.makespanMs));
       const over = async (nth: number): Promise<void> => page.mouse.move(boxes[nth]!.x + 456, boxes[nth]!.y + 60);
       await over(1);

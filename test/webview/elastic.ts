@@ -55,8 +55,8 @@ export const elasticCases: readonly Case[] = [
         'All',
       ]);
       assert.match(String(await page.locator('.elastic-view .figure').first().getAttribute('title')), /instead of .*\nFrom: analytic/);
-      assert.ok((await drawnColors(open, '.epochs')) > 4);
-      assert.ok((await drawnColors(open, '.step-pane .lanes')) > 4);
+      await until('epochs are drawn', async () => (await drawnColors(open, '.epochs')) > 4);
+      await until('the step is drawn', async () => (await drawnColors(open, '.step-pane .lanes')) > 4);
       assert.equal(await page.locator('.toolbar').locator('visible=true').count(), 0);
       assert.equal(await overflows(open), false);
       return undefined;
@@ -202,7 +202,7 @@ export const elasticCases: readonly Case[] = [
       await until('100 epochs', async () =>
         String(await page.locator('.epoch-chart').getAttribute('aria-label')).includes('100 epochs over 256 GPUs'),
       );
-      assert.ok((await drawnColors(open, '.epochs')) > 4);
+      await until('epochs are drawn', async () => (await drawnColors(open, '.epochs')) > 4);
       assert.equal(await page.locator('.elastic-view .table-twin tbody tr').count(), 50);
       assert.equal(await overflows(open), false);
       return undefined;

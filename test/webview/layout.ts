@@ -148,7 +148,7 @@ export const layoutCases: readonly Case[] = [
     steps: async (open) => {
       const { page } = open;
       const plot = page.locator('.chart-canvas.layout-canvas');
-      assert.ok((await drawnColors(open, '.layout-canvas canvas')) > 8);
+      await until('layouts are drawn', async () => (await drawnColors(open, '.layout-canvas canvas')) > 8);
       await page.getByRole('tab', { name: 'Layout' }).press('Tab');
       await plot.focus();
       await page.keyboard.press('Home');

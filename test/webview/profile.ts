@@ -472,7 +472,7 @@ export const profileCases: readonly Case[] = [
         await setTheme(theme);
         await page.waitForTimeout(100);
         for (const chart of ['profile-time', 'profile-throughput', 'profile-error'])
-          assert.ok((await drawnColors(open, `.${chart}-canvas canvas`)) > 3, `${theme} ${chart}`);
+          await until(`${chart} is drawn in ${theme}`, async () => (await drawnColors(open, `.${chart}-canvas canvas`)) > 3);
       }
       assert.doesNotMatch(await page.locator('.profile-note').first().innerText(), /fainter/);
       return undefined;

@@ -1,6 +1,6 @@
 import { formatBytes, formatCount, formatNumber, plural } from '../../src/core/format';
-import { type Candidate, chosenOf } from '../../src/core/planner/plan';
-import type { TabId } from '../../src/protocol/page';
+import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
+import type { PageElastic, PageState, TabId } from '../../src/protocol/page';
 import { fill, h } from '../base/dom';
 import { elasticFigures, elasticSetting } from '../tabs/elastic/head';
 import { makeBars } from '../tabs/memory/bars';
@@ -24,11 +24,103 @@ import { button } from '../base/ui';
 
 /** The side view: the three numbers, the step in miniature, slices, memory, why, and what to look at. */
 export function sidePage(root: HTMLElement, store: Store): void {
-  const candidate = (): Candidate | null => {
+  const planned = plannedPage(store);
+  const elastic = elasticPage(store);
+  const empty = h('div', { class: 'page page-empty' });
+  root.replaceChildren(planned.element, elastic.element, empty);
+  const update = (): void => {
+    const state = store.state();
+    planned.element.hidden = state.plan === null;
+    elastic.element.hidden = state.plan !== null || state.elastic === null;
+    empty.hidden = state.plan !== null || state.elastic !== null;
+    if (state.plan !== null) planned.update(state.plan, state);
+    else if (state.elastic !== null) elastic.update(state.elastic, state);
+    else fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
+  };
+  store.subscribe(update);
+  update();
+}
+
+const opener =
+  ({ host }: Store) =>
+  (tab: TabId): void =>
+    host.post({ type: 'openTab', tab, candidate: null });
+
+function headOf(title: string, parts: readonly string[], state: PageState, store: Store): (HTMLElement | null)[] {
+  return [
+    progressBar(state),
+    h('h1', { title }, title),
+    h('p', { class: 'setting' }, ...parts.map((part) => h('span', {}, part)), staleness(state)),
+    ...notices(state, store.host),
+  ];
+}
+
+/** The page of a run that freezes layers and has no other plan. */
+function elasticPage(store: Store): { readonly element: HTMLElement; readonly update: (elastic: PageElastic, state: PageState) => void } {
+  const head = h('div', { class: 'side-head' });
+  const numbers = h('div', { class: 'side-numbers' });
+  const foot = h('div', { class: 'side-foot' });
+  const open = button({ label: t('Open elastic plan'), onClick: () => opener(store)('elastic') });
+  return {
+    element: h('div', { class: 'page page-side page-side-elastic' }, head, numbers, h('div', { class: 'side-actions' }, open), foot),
+    update: (elastic, state) => {
+      fill(head, ...headOf(elastic.plan.request.title, elasticSetting(elastic), state, store));
+      fill(numbers, elasticFigures(elastic));
+      fill(foot, reasonList(elastic.plan), findingList(state, store.host));
+    },
+  };
+}
+
+/** The page of a plan. */
+function plannedPage(store: Store): { readonly element: HTMLElement; readonly update: (plan: Plan, state: PageState) => void } {
+  const open = opener(store);
+  const strips = makeStrips(() => {
     const { plan } = store.state();
     return plan === null ? null : chosenOf(plan);
+  }, open);
+  const head = h('div', { class: 'side-head' });
+  const numbers = h('div', { class: 'side-numbers' });
+  const foot = h('div', { class: 'side-foot' });
+  const profiling = makeProfileButton(store.host, 'secondary');
+  const openTimeline = button({ label: t('Open timeline'), onClick: () => open('timeline') });
+  const actions = h('div', { class: 'side-actions' }, openTimeline, profiling.element);
+  const disclosure = makeDisclosures();
+  return {
+    element: h('div', { class: 'page page-side' }, head, numbers, strips.element, actions, foot),
+    update: (plan, state) => {
+      const chosen = chosenOf(plan);
+      fill(head, ...headOf(plan.request.title, setting(plan, formatCount), state, store));
+      fill(numbers, figures(plan, chosen));
+      strips.update(chosen);
+      profiling.update(state.trusted);
+      const assumptions = assumptionList(plan, state, store.host);
+      const { elastic } = state;
+      fill(
+        foot,
+        limiterLine(plan, chosen),
+        reasonList(plan),
+        state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
+        elastic === null
+          ? null
+          : h(
+              'button',
+              { class: 'link', type: 'button', 'data-focus': 'elastic', onclick: () => open('elastic') },
+              t('Elastic: {0} times as fast with layers that freeze', formatNumber(elastic.plan.speedup)),
+            ),
+        provenance(plan),
+        assumptions === null
+          ? null
+          : disclosure('assumptions', plural(plan.request.assumptions.length, t('assumption'), t('assumptions')), assumptions, false),
+      );
+    },
   };
-  const open = (tab: TabId): void => store.host.post({ type: 'openTab', tab, candidate: null });
+}
+
+/** Timeline, slices and memory of the chosen candidate in miniature, each a way to its tab. */
+function makeStrips(
+  candidate: () => Candidate | null,
+  open: (tab: TabId) => void,
+): { readonly element: HTMLElement; readonly update: (chosen: Candidate) => void } {
   const miniature = miniTimeline(candidate, () => open('timeline'));
   let rows: readonly SliceRow[] = [];
   const slices = makeSliceBar(() => rows);
@@ -37,6 +129,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
     const slice = sliceAt(rows, x, width);
     return slice === null ? null : sliceLines(slice).slice(0, 2).join(' · ');
   });
+  slices.canvas.addEventListener('click', () => open('slices'));
   const memoryText = h('span', { class: 'strip-note' });
   const bars = makeBars({
     axis: false,
@@ -49,100 +142,30 @@ export function sidePage(root: HTMLElement, store: Store): void {
     },
     onPick: () => open('memory'),
   });
-  const head = h('div', { class: 'side-head' });
-  const numbers = h('div', { class: 'side-numbers' });
-  const strips = h(
-    'div',
-    { class: 'side-strips' },
-    strip(t('Timeline'), miniature.note, miniature.element, () => open('timeline')),
-    strip(t('Slices'), slicesText, h('div', { class: 'strip-canvas strip-slices' }, slices.canvas), () => open('slices')),
-    strip(t('Memory'), memoryText, h('div', { class: 'strip-canvas strip-memory' }, bars.canvas), () => open('memory')),
-  );
-  slices.canvas.addEventListener('click', () => open('slices'));
-  const foot = h('div', { class: 'side-foot' });
-  const profiling = makeProfileButton(store.host, 'secondary');
-  const actions = h(
-    'div',
-    { class: 'side-actions' },
-    button({ label: t('Open timeline'), onClick: () => open('timeline') }),
-    profiling.element,
-  );
-  const page = h('div', { class: 'page page-side' }, head, numbers, strips, actions, foot);
-  const empty = h('div', { class: 'page page-empty' });
-  const elasticHead = h('div', { class: 'side-head' });
-  const elasticNumbers = h('div', { class: 'side-numbers' });
-  const elasticFoot = h('div', { class: 'side-foot' });
-  const openElastic = button({ label: t('Open elastic plan'), onClick: () => open('elastic') });
-  const elasticPage = h(
-    'div',
-    { class: 'page page-side page-side-elastic' },
-    elasticHead,
-    elasticNumbers,
-    h('div', { class: 'side-actions' }, openElastic),
-    elasticFoot,
-  );
-  root.replaceChildren(page, elasticPage, empty);
-
-  const update = (): void => {
-    const state = store.state();
-    const { plan, elastic } = state;
-    page.hidden = plan === null;
-    elasticPage.hidden = plan !== null || elastic === null;
-    empty.hidden = plan !== null || elastic !== null;
-    if (plan === null && elastic !== null) {
-      fill(
-        elasticHead,
-        progressBar(state),
-        h('h1', { title: elastic.plan.request.title }, elastic.plan.request.title),
-        h('p', { class: 'setting' }, ...elasticSetting(elastic).map((part) => h('span', {}, part)), staleness(state)),
-        ...notices(state, store.host),
-      );
-      fill(elasticNumbers, elasticFigures(elastic));
-      fill(elasticFoot, reasonList(elastic.plan), findingList(state, store.host));
-      return;
-    }
-    if (plan === null) {
-      fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
-      return;
-    }
-    const chosen = chosenOf(plan);
-    fill(
-      head,
-      progressBar(state),
-      h('h1', { title: plan.request.title }, plan.request.title),
-      h('p', { class: 'setting' }, ...setting(plan, formatCount).map((part) => h('span', {}, part)), staleness(state)),
-      ...notices(state, store.host),
-    );
-    fill(numbers, figures(plan, chosen));
-    rows = firstGroupRows(chosen);
-    rest(slicesText, slicesNote(chosen));
-    const worst = worstStage(chosen.memory);
-    rest(memoryText, worst === null ? '' : t('stage {0}: {1}', worst.stage, formatBytes(worst.peakBytes)));
-    miniature.redraw();
-    slices.redraw();
-    bars.redraw();
-    profiling.update(state.trusted);
-    const assumptions = assumptionList(plan, state, store.host);
-    fill(
-      foot,
-      limiterLine(plan, chosen),
-      reasonList(plan),
-      state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
-      elastic === null
-        ? null
-        : h(
-            'button',
-            { class: 'link', type: 'button', 'data-focus': 'elastic', onclick: () => open('elastic') },
-            t('Elastic: {0} times as fast with layers that freeze', formatNumber(elastic.plan.speedup)),
-          ),
-      provenance(plan),
-      assumptions === null
-        ? null
-        : disclosure('assumptions', plural(plan.request.assumptions.length, t('assumption'), t('assumptions')), assumptions, false),
-    );
+  return {
+    element: h(
+      'div',
+      { class: 'side-strips' },
+      strip(t('Timeline'), miniature.note, miniature.element, () => open('timeline')),
+      strip(t('Slices'), slicesText, h('div', { class: 'strip-canvas strip-slices' }, slices.canvas), () => open('slices')),
+      strip(t('Memory'), memoryText, h('div', { class: 'strip-canvas strip-memory' }, bars.canvas), () => open('memory')),
+    ),
+    update: (chosen) => {
+      rows = firstGroupRows(chosen);
+      rest(slicesText, slicesNote(chosen));
+      const worst = worstStage(chosen.memory);
+      rest(memoryText, worst === null ? '' : t('stage {0}: {1}', worst.stage, formatBytes(worst.peakBytes)));
+      miniature.redraw();
+      slices.redraw();
+      bars.redraw();
+    },
   };
+}
+
+/** Makes parts that open and close, and stay as they are when they are made anew. */
+function makeDisclosures(): (key: string, title: string, content: HTMLElement | null, openAtFirst: boolean) => HTMLElement {
   const opened = new Map<string, boolean>();
-  const disclosure = (key: string, title: string, content: HTMLElement | null, openAtFirst: boolean): HTMLElement => {
+  return (key, title, content, openAtFirst) => {
     const element = h(
       'details',
       { class: 'disclosure', open: opened.get(key) ?? openAtFirst },
@@ -152,8 +175,6 @@ export function sidePage(root: HTMLElement, store: Store): void {
     element.addEventListener('toggle', () => opened.set(key, element.open));
     return element;
   };
-  store.subscribe(update);
-  update();
 }
 
 function strip(title: string, note: HTMLElement, content: HTMLElement, onOpen: () => void): HTMLElement {
