@@ -13,12 +13,14 @@ import {
   hiddenShare,
   activationGroups,
   layerKeptBytes,
-  layerWaitingBytes,
   layerWorkingSets,
   localTokens,
   relativeBiasBytes,
   stackUnit,
+  policyName,
+  unitLayers,
   type ActivationGroup,
+  type UnitLayers,
   type StageContents,
   type WorkingSet,
 } from './layer-tensors';
@@ -35,11 +37,16 @@ export interface SavedBytes {
   readonly logits: number;
 }
 
-/** Bytes that a rank of a stage keeps of one work unit until its backward; `sliced`: beside them the keys and values for later slices. */
-export function savedBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit, sliced: boolean): SavedBytes {
+/** Bytes that a rank of a stage keeps of one work unit until its backward; `sliced`: beside them the keys and values for later slices. `layers`: kept by all its layers, where that is known. */
+export function savedBytes(
+  inputs: MemoryInputs,
+  stage: StageContents,
+  unit: WorkUnit,
+  sliced: boolean,
+  layers = layersKept(inputs, stage, unit),
+): SavedBytes {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
-  const layers = activationGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
   const head = hasHead(inputs, stage);
   const depths = stage.last ? mtpDepths(model) : 0;
   const predicted = headUnit(inputs, unit);
@@ -53,6 +60,11 @@ export function savedBytes(inputs: MemoryInputs, stage: StageContents, unit: Wor
       ? (1 + depths) * (finalNorm + localTokens(inputs, predicted) * vocab * (training.fusedCrossEntropy ? element : element + 8))
       : 0,
   };
+}
+
+/** Kept by all layers of a stage. */
+function layersKept(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
+  return activationGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
 }
 
 /** Saved besides what each layer does: of each depth that predicts a further token the embedding and the two normed tensors that are projected, and what layers share. */
@@ -109,13 +121,8 @@ export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens:
  * What is on its way to or from the host besides what waits on the GPU: Transformer Engine spreads the copies over all layers and starts each only when the one before it is done, so that in backward the next layer's activations
  * are there while others still wait, and of a layer that had its own on the host both are (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
  */
-export function bytesOnTheWay(
-  inputs: MemoryInputs,
-  unit: WorkUnit,
-  groups: readonly ActivationGroup[],
-  { offloaded }: ActivationGroup,
-): number {
-  const largest = Math.max(0, ...groups.filter((group) => group.offloaded).map((group) => layerWaitingBytes(inputs, unit, group)));
+export function bytesOnTheWay(groups: readonly UnitLayers[], { offloaded }: ActivationGroup): number {
+  const largest = Math.max(0, ...groups.filter((group) => group.offloaded).map(({ waiting }) => waiting));
   return offloaded ? 2 * largest : largest;
 }
 
@@ -124,25 +131,25 @@ export function layerOperations(
   inputs: MemoryInputs,
   stage: StageContents,
   unit: WorkUnit,
+  groups: readonly UnitLayers[] = unitLayers(inputs, stage, unit),
 ): { readonly forward: readonly WorkingSet[]; readonly backward: readonly WorkingSet[] } {
   const forward: WorkingSet[] = [];
   const backward: WorkingSet[] = [];
   const held = heldBoundaries(inputs, stage, unit);
   let later = 0;
   const seen = new Set<string>();
-  const groups = activationGroups(inputs, stage);
   for (const group of groups.toReversed()) {
-    const name = `${group.kind.stack ?? ''} ${group.kind.feedForward} ${group.kind.mixer ?? ''} ${String(group.whole)} ${String(group.offloaded)}`;
+    const name = policyName(group);
     if (!seen.has(name)) {
-      const sets = layerWorkingSets(inputs, unit, group);
-      const moving = bytesOnTheWay(inputs, unit, groups, group);
+      const sets = layerWorkingSets(inputs, group);
+      const moving = bytesOnTheWay(groups, group);
       const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + moving + extra - later });
       forward.push(...sets.forward.map(beside(held.forward)));
       if (group.offloaded) forward.push(beside(held.forward)({ name: 'copy to the host', bytes: 0 }));
       backward.push(...sets.backward.map(beside(held.backward)));
       seen.add(name);
     }
-    later += group.layers * layerKeptBytes(inputs, unit, group);
+    later += group.layers * group.kept;
   }
   const mtp = mtpEmbeddingBytes(inputs, stage);
   if (mtp > 0) backward.push({ name: 'embedding backward', bytes: mtp + held.backward });

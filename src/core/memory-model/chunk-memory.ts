@@ -1,5 +1,5 @@
 import type { WorkUnit } from '../schedules/schedule';
-import { activationGroups, layerKeptBytes, contentsKey, type StageContents, type WorkingSet } from './layer-tensors';
+import { contentsKey, unitLayers, type StageContents, type WorkingSet, type UnitLayers } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import {
   besideLayers,
@@ -11,7 +11,7 @@ import {
   savedBytes,
   stageKeyValueBytes,
 } from './activation-memory';
-import { keptForWeights, layerInputGradientOperations, layerKeptForWeights } from './split-backward';
+import { keptForWeights, layerInputGradientOperations, type KeptForWeights } from './split-backward';
 
 /** The moment of an operation at which most is in use: bytes of the operation's own unit that are alive then, and what the operation holds besides. */
 export interface BusiestMoment {
@@ -110,9 +110,11 @@ export function unitMemory(
   sliced: boolean,
   activationFactor: number,
 ): UnitMemory {
-  const whole = wholeUnitMemory(inputs, chunk, unit, sliced, activationFactor);
+  const groups = unitLayers(inputs, chunk, unit);
+  const of = { inputs, chunk, unit, sliced, activationFactor, groups };
+  const whole = wholeOf(of);
   const { activations, keysValues, logits } = whole;
-  const kept = keptForWeights(inputs, chunk, unit);
+  const kept = keptForWeights(inputs, chunk, unit, groups);
   const keptForAll = kept.layers + kept.head;
   const embedding = embeddingBackwardBytes(inputs, chunk);
   const start = { activations, keysValues, logits, keptForWeights: 0 };
@@ -123,7 +125,7 @@ export function unitMemory(
     keptForWeights: keptForAll,
     backwardInput: busiest([
       ...head,
-      ...inputGradientMoments(inputs, chunk, unit, kept.head, activationFactor).map((moment) => ({ ...start, logits: 0, ...moment })),
+      ...inputGradientMoments(of, kept).map((moment) => ({ ...start, logits: 0, ...moment })),
       {
         ...nothingHeld,
         keptForWeights: keptForAll,
@@ -148,11 +150,26 @@ export function wholeUnitMemory(
   sliced: boolean,
   activationFactor: number,
 ): WholeUnitMemory {
-  const saved = savedBytes(inputs, chunk, unit, sliced);
+  return wholeOf({ inputs, chunk, unit, sliced, activationFactor, groups: unitLayers(inputs, chunk, unit) });
+}
+
+/** A unit on a chunk, with the layers as it finds them. */
+interface UnitOnChunk {
+  readonly inputs: MemoryInputs;
+  readonly chunk: StageContents;
+  readonly unit: WorkUnit;
+  readonly sliced: boolean;
+  readonly activationFactor: number;
+  readonly groups: readonly UnitLayers[];
+}
+
+function wholeOf({ inputs, chunk, unit, sliced, activationFactor, groups }: UnitOnChunk): WholeUnitMemory {
+  const layers = groups.reduce((sum, group) => sum + group.layers * group.kept, 0);
+  const saved = savedBytes(inputs, chunk, unit, sliced, layers);
   const activations = activationFactor * saved.activations;
   const embedding = embeddingBackwardBytes(inputs, chunk);
   const start = { activations, keysValues: saved.keysValues, logits: saved.logits, keptForWeights: 0 };
-  const operations = layerOperations(inputs, chunk, unit);
+  const operations = layerOperations(inputs, chunk, unit, groups);
   const forward = largest(operations.forward);
   const backward = largest(operations.backward);
   return {
@@ -186,19 +203,15 @@ type LayerMoment = Pick<BusiestMoment, 'activations' | 'keptForWeights' | 'opera
 
 /** Moments of the input gradient at which most can be in use: at the first and at the last layer of each group of alike ones, as layers free what they saved and leave what waits for their weights. */
 function inputGradientMoments(
-  inputs: MemoryInputs,
-  chunk: StageContents,
-  unit: WorkUnit,
-  keptForHead: number,
-  activationFactor: number,
+  { inputs, chunk, unit, activationFactor, groups: all }: UnitOnChunk,
+  { each, head: keptForHead }: KeptForWeights,
 ): LayerMoment[] {
-  const all = activationGroups(inputs, chunk);
-  const groups = all.map((group) => ({
+  const groups = all.map((group, index) => ({
     layers: group.layers,
-    saved: activationFactor * layerKeptBytes(inputs, unit, group),
-    kept: layerKeptForWeights(inputs, unit, group.kind),
+    saved: activationFactor * group.kept,
+    kept: each[index] ?? 0,
     largest: largest(layerInputGradientOperations(inputs, unit, group)),
-    moving: bytesOnTheWay(inputs, unit, all, group),
+    moving: bytesOnTheWay(all, group),
   }));
   const held = heldBoundaries(inputs, chunk, unit).backward;
   let activations =

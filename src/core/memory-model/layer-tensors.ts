@@ -119,6 +119,37 @@ export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, policy: Act
   return policy.offloaded ? 0 : layerWaitingBytes(inputs, unit, policy);
 }
 
+/** Consecutive layers that keep their activations alike, with what one of them holds of a unit, bytes: worked out once for all that is counted of the unit. */
+export interface UnitLayers extends ActivationGroup {
+  readonly sizes: LayerSizes;
+  /** Saved until its backward, wherever it waits; and of that, what waits on the GPU. */
+  readonly waiting: number;
+  readonly kept: number;
+  /** Made again by recompute at its backward. */
+  readonly recreated: number;
+}
+
+/** The layers of a stage as a unit finds them, in order; layers of one kind and policy share their figures. */
+export function unitLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): UnitLayers[] {
+  const known = new Map<string, Pick<UnitLayers, 'sizes' | 'waiting' | 'kept' | 'recreated'>>();
+  return activationGroups(inputs, stage).map((group) => {
+    const name = policyName(group);
+    let held = known.get(name);
+    if (held === undefined) {
+      const waiting = layerWaitingBytes(inputs, unit, group);
+      const recreated = recreatedBytes(inputs, unit, group);
+      held = { sizes: layerSizes(inputs, unit, group.kind), waiting, kept: group.offloaded ? 0 : waiting, recreated };
+      known.set(name, held);
+    }
+    return { ...group, ...held };
+  });
+}
+
+/** Equal for layers that hold the same. */
+export function policyName({ kind, whole, offloaded }: ActivationPolicy): string {
+  return `${kind.stack ?? ''} ${kind.feedForward} ${kind.mixer ?? ''} ${String(whole)} ${String(offloaded)}`;
+}
+
 type Dropped = (module: RecomputeModule) => boolean;
 const nothing: Dropped = () => false;
 
@@ -279,11 +310,10 @@ function gradientsOfScores(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit
 /** Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it. */
 export function layerWorkingSets(
   inputs: MemoryInputs,
-  unit: WorkUnit,
-  group: ActivationPolicy,
+  group: Pick<UnitLayers, 'kind' | 'sizes' | 'recreated'>,
 ): { forward: WorkingSet[]; backward: WorkingSet[] } {
-  const { boundary, gathered, experts, activated, up, attention: widths, scores, state, cross } = layerSizes(inputs, unit, group.kind);
-  const recreated = recreatedBytes(inputs, unit, group);
+  const { recreated } = group;
+  const { boundary, gathered, experts, activated, up, attention: widths, scores, state, cross } = group.sizes;
   const { query, key, value, output, gate } = widths;
   const mixers = [
     ...(state === null ? [] : [{ name: 'state backward', bytes: recreated + stateWorkingSet(state) }]),
@@ -333,7 +363,7 @@ function combinationBytes({ layout }: MemoryInputs, sent: number, received: numb
 }
 
 /** Recompute re-creates at a layer's backward what it dropped: its whole set and those of the layers of its group, but for the input that the group kept, or what its modules save. */
-export function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: ActivationPolicy): number {
+function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: ActivationPolicy): number {
   if (inputs.training.recompute === 'none') return 0;
   const set = layerSavedBytes(inputs, unit, group.kind, nothing);
   return group.whole

@@ -9,13 +9,12 @@ import {
   crossBytes,
   headUnit,
   hiddenShare,
-  activationGroups,
   layerSizes,
   localTokens,
-  recreatedBytes,
-  type ActivationPolicy,
+  unitLayers,
   type LayerSizes,
   type StageContents,
+  type UnitLayers,
   type WorkingSet,
 } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
@@ -37,17 +36,21 @@ export interface MatrixProduct {
 }
 
 /** The GEMMs of one layer whose weight gradients can wait: 32 s b h bytes together for a GPT layer on one rank (arXiv 2401.10241, Table 1); fewer where both factors are kept in a narrow format. */
-export function matrixProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind = usualKind(inputs.model)): MatrixProduct[] {
+export function matrixProducts(
+  inputs: MemoryInputs,
+  unit: WorkUnit,
+  kind: LayerKind = usualKind(inputs.model),
+  sizes = layerSizes(inputs, unit, kind),
+): MatrixProduct[] {
   const narrower = inputBytes(inputs.training) / elementBytes(inputs.training);
-  return wideProducts(inputs, unit, kind).map(({ name, input, outputGradient }) => ({
+  return wideProducts(inputs, unit, kind, sizes).map(({ name, input, outputGradient }) => ({
     name,
     input: narrower * input,
     outputGradient: narrower * outputGradient,
   }));
 }
 
-function wideProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): MatrixProduct[] {
-  const sizes = layerSizes(inputs, unit, kind);
+function wideProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind, sizes: LayerSizes): MatrixProduct[] {
   const { hidden, experts, activated, up, attention, state, cross } = sizes;
   const rows = experts === null ? hidden : experts.rows;
   const shared = sharedBytes(inputs, unit, kind);
@@ -110,8 +113,15 @@ function sharedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): num
 }
 
 /** Kept from the end of a layer's input gradient to the end of its weight gradient, on one rank. */
-export function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, kind?: LayerKind): number {
-  return matrixProducts(inputs, unit, kind).reduce((bytes, { input, outputGradient }) => bytes + input + outputGradient, 0);
+function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, { kind, sizes }: Pick<UnitLayers, 'kind' | 'sizes'>): number {
+  return matrixProducts(inputs, unit, kind, sizes).reduce((bytes, { input, outputGradient }) => bytes + input + outputGradient, 0);
+}
+
+/** Kept for weight gradients: by one layer of each group, by all layers, and by the head. */
+export interface KeptForWeights {
+  readonly each: readonly number[];
+  readonly layers: number;
+  readonly head: number;
 }
 
 /** Kept from the end of a unit's input gradient to the end of its weight gradient, on one rank: of all layers of a chunk, and of the head, with that and the projection of each further token. */
@@ -119,27 +129,31 @@ export function keptForWeights(
   inputs: MemoryInputs,
   chunk: StageContents,
   unit: WorkUnit,
-): { readonly layers: number; readonly head: number } {
-  const layers = activationGroups(inputs, chunk).reduce(
-    (sum, group) => sum + group.layers * layerKeptForWeights(inputs, unit, group.kind),
-    0,
-  );
-  if (!hasHead(inputs, chunk)) return { layers, head: 0 };
+  groups: readonly UnitLayers[] = unitLayers(inputs, chunk, unit),
+): KeptForWeights {
+  const known = new Map<LayerSizes, number>();
+  const each = groups.map((group) => {
+    const kept = known.get(group.sizes) ?? layerKeptForWeights(inputs, unit, group);
+    known.set(group.sizes, kept);
+    return kept;
+  });
+  const layers = groups.reduce((sum, group, index) => sum + group.layers * (each[index] ?? 0), 0);
+  if (!hasHead(inputs, chunk)) return { each, layers, head: 0 };
   const { model, training, layout } = inputs;
   const perElement = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit));
   const depths = mtpDepths(model);
   const one = perElement * (model.hidden + paddedVocab(model.vocab, layout.tensor) / layout.tensor);
-  return { layers, head: (1 + depths) * one + depths * perElement * (2 * model.hidden + model.hidden / layout.tensor) };
+  return { each, layers, head: (1 + depths) * one + depths * perElement * (2 * model.hidden + model.hidden / layout.tensor) };
 }
 
 /**
  * The operations of a layer's input gradient that can make the peak, each with what it holds besides what the layer saved: as in a whole backward, but inputs and output gradients of
  * GEMMs stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
  */
-export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: ActivationPolicy): WorkingSet[] {
-  const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = layerSizes(inputs, unit, group.kind);
+export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: UnitLayers): WorkingSet[] {
+  const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = group.sizes;
   const rows = experts === null ? hidden : experts.rows;
-  const kept = recreatedBytes(inputs, unit, group) + rows;
+  const kept = group.recreated + rows;
   const shared = sharedBytes(inputs, unit, group.kind) > 0 ? hidden + gathered : 0;
   const input = experts === null ? gathered : shared;
   const { query, key, value, output, gate } = attention;

@@ -75,9 +75,7 @@ describe('layers with a state', () => {
     assert.equal(savedBytes(inputs, shape, unit, false).activations, 4096 * perToken);
     const full = request('H100-80GB', model, { training: { ...training, recompute: 'full' }, layout: {} });
     assert.equal(savedBytes(full, shape, unit, false).activations, 4096 * 2 * model.hidden);
-    const { backward } = layerWorkingSets(inputs, unit, { kind: state, whole: false, offloaded: false } as Parameters<
-      typeof layerWorkingSets
-    >[2]);
+    const { backward } = layerWorkingSets(inputs, { kind: state, sizes: layerSizes(inputs, unit, state), recreated: 0 });
     assert.deepEqual(backward.map(({ name }) => name), ['state backward']); // prettier-ignore
     assert.equal(layerSizes(inputs, unit, state).state?.projected, 2 * 4096 * projected);
   });
