@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import { launcherFormats } from '../../../../src/core/formats/registry';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { rules } from '../../../../src/core/rules/table';
 import { applied, codesOf, factAt, launcherOf, read, withDefault, type Values } from './launcher';
 import { pairs } from './pairs';
 
-const formats: readonly LauncherFormat[] = ['megatron-shell', 'megatron-yaml', 'nemo', 'megatron-bridge', 'torchtitan', 'deepspeed', 'gpt-neox']; // prettier-ignore
+const formats = launcherFormats;
 
 describe('launch rules', () => {
   it('have a pair of examples each', () => {
