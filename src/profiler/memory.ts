@@ -87,8 +87,8 @@ function keepsScores({ attention }: ProfilerJob, part: TimedPart): boolean {
 }
 
 /** Bytes of one element of a weight gradient. */
-function gradientBytes({ precision, fp32Gradients }: ProfilerJob): number {
-  return fp32Gradients ? 4 : bytesOf(precision);
+function gradientBytes({ precision, gradAccumulationFp32 }: ProfilerJob): number {
+  return gradAccumulationFp32 ? 4 : bytesOf(precision);
 }
 
 function bytesOf(precision: Precision): number {

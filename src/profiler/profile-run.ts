@@ -106,7 +106,7 @@ function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<ProfileRunOpti
     job: {
       shape: layerShapeOf(model, layout.tensor, layout.expert),
       precision: training.precision,
-      fp32Gradients: training.fp32Gradients,
+      gradAccumulationFp32: training.gradAccumulationFp32,
       attention: training.attention === 'flash' ? 'fused' : 'plain',
       threads,
       limits: {

@@ -7,7 +7,7 @@ export interface ProfilerJob {
   readonly shape: LayerShape;
   readonly precision: Precision;
   /** Weight gradients accumulate in fp32 whatever the precision. */
-  readonly fp32Gradients: boolean;
+  readonly gradAccumulationFp32: boolean;
   /** `fused`: one attention operator forward where the provider has one, and a backward that recomputes the probabilities as FlashAttention does; `plain`: neither. */
   readonly attention: 'fused' | 'plain';
   /** CPU threads inside an operator; null: the provider's default. */

@@ -87,7 +87,7 @@ const training: TrainingSpec = {
   sequenceParallel: false,
   fusedCrossEntropy: false,
   dropout: true,
-  fp32Gradients: true,
+  gradAccumulationFp32: true,
 };
 const layout: Layout = { tensor: 1, pipeline: 1, data: 1, context: 1, expert: 1, virtualStages: 1 };
 

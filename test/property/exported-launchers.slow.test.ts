@@ -44,13 +44,13 @@ describe("a launcher's file, checked and planned again before it is offered", ()
   /** A run that some launcher can have: heads to exchange, and a layer that stays on the GPU. */
   function launched(drawn: Drawn): Drawn {
     const isShared = (drawn.width / 64 / drawn.tensor) % drawn.context === 0;
-    const { contextExchange, offloadLayers } = drawn.training;
+    const { contextParallelComm, activationOffloadLayers } = drawn.training;
     return {
       ...drawn,
       training: {
         ...drawn.training,
-        contextExchange: isShared && contextExchange === 'all-to-all' ? contextExchange : 'ring',
-        offloadLayers: drawn.layersPerStage > 1 ? (offloadLayers ?? 0) : 0,
+        contextParallelComm: isShared && contextParallelComm === 'all-to-all' ? contextParallelComm : 'ring',
+        activationOffloadLayers: drawn.layersPerStage > 1 ? (activationOffloadLayers ?? 0) : 0,
       },
     };
   }

@@ -99,7 +99,7 @@ const inputsDrawn: fc.Arbitrary<MemoryInputs> = fc
     model: fc.constantFrom(gpt(24, 1024, 16, 50304), gpt(24, 1024, 16, 0), llama3('70b', 24), mixtral(24)),
     recompute: fc.constantFrom('none' as const, 'selective' as const, 'full' as const),
     recomputeGroup: fc.constantFrom(1, 2, 5),
-    offloadLayers: fc.constantFrom(0, 3, 30),
+    activationOffloadLayers: fc.constantFrom(0, 3, 30),
     attention: fc.constantFrom('flash' as const, 'unfused' as const),
     dropout: fc.boolean(),
     fusedCrossEntropy: fc.boolean(),
@@ -270,8 +270,8 @@ describe('activations in host memory', () => {
     fc.assert(
       fc.property(timelines, inputsDrawn, fc.integer({ min: 0, max: 8 }), (timeline, inputs, layers) => {
         const shapes = evenStageContents(inputs.model.layers, timeline.stageOfChunk.length);
-        const held = (offloadLayers: number): ChunkMemory[] =>
-          chunkMemories({ ...inputs, training: { ...inputs.training, offloadLayers } }, timeline.units, shapes);
+        const held = (activationOffloadLayers: number): ChunkMemory[] =>
+          chunkMemories({ ...inputs, training: { ...inputs.training, activationOffloadLayers } }, timeline.units, shapes);
         const [none, some, more] = [held(0), held(layers), held(layers + 1)];
         none.forEach(({ alike }, chunk) => {
           alike.forEach((unit, kind) => {

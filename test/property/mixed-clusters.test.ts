@@ -53,9 +53,9 @@ describe('plans on random groups of nodes', () => {
         const perStage = layout.tensor * layout.data * layout.context;
         if (cluster.groups !== undefined) {
           placed++;
-          assert.equal(layout.stageGroups?.length, layout.pipeline);
+          assert.equal(layout.stageNodeGroups?.length, layout.pipeline);
           kinds.forEach((kind, index) => {
-            const stages = layout.stageGroups!.filter((own) => own === index).length;
+            const stages = layout.stageNodeGroups!.filter((own) => own === index).length;
             assert.equal(stages * perStage, gpusOfGroup(kind));
           });
           assert.equal(
@@ -65,7 +65,7 @@ describe('plans on random groups of nodes', () => {
         }
         for (const { memory, fits, mfu, iterationMs } of plan.candidates) {
           memory.stages.forEach(({ capacityBytes, gpu }, stage) => {
-            const kind = kinds[layout.stageGroups?.[stage] ?? 0]!;
+            const kind = kinds[layout.stageNodeGroups?.[stage] ?? 0]!;
             assert.equal(capacityBytes, kind.gpu.memoryBytes);
             assert.equal(gpu, cluster.groups === undefined ? undefined : kind.gpu.name);
           });

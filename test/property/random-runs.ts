@@ -43,12 +43,12 @@ const training: fc.Arbitrary<Partial<TrainingSpec>> = fc.record({
   sequenceParallel: fc.boolean(),
   fusedCrossEntropy: fc.boolean(),
   dropout: fc.boolean(),
-  fp32Gradients: fc.boolean(),
-  overlapGradients: fc.boolean(),
-  overlapParameters: fc.boolean(),
-  contextExchange: fc.constantFrom('all-to-all' as const, 'ring' as const),
+  gradAccumulationFp32: fc.boolean(),
+  overlapGradReduce: fc.boolean(),
+  overlapParamGather: fc.boolean(),
+  contextParallelComm: fc.constantFrom('all-to-all' as const, 'ring' as const),
   offloadOptimizer: fc.constantFrom(false, false, false, true),
-  offloadLayers: fc.constantFrom(0, 0, 0, 1),
+  activationOffloadLayers: fc.constantFrom(0, 0, 0, 1),
   runtime: fc.constantFrom('megatron' as const, 'megatron' as const, 'torchtitan' as const, 'deepspeed' as const),
 });
 

@@ -67,7 +67,7 @@ const rounds: Exception = {
 
 const copied: Exception = {
   why: 'activations that are not recomputed are copied to the host',
-  of: ({ training }) => (training.offloadLayers ?? 0) > 0,
+  of: ({ training }) => (training.activationOffloadLayers ?? 0) > 0,
 };
 
 /** All relations; `times` is how many times faster or larger what is changed becomes. */
@@ -99,8 +99,8 @@ export function relations(times: number): readonly Relation[] {
       name: 'faster links inside a node',
       ...faster,
       changed: (run) =>
-        withLinks(run, ({ nodeBusGBps: { 2: two, 4: four, 8: eight } }) => ({
-          nodeBusGBps: { 2: times * two, 4: times * four, 8: times * eight },
+        withLinks(run, ({ intraNodeBusGBps: { 2: two, 4: four, 8: eight } }) => ({
+          intraNodeBusGBps: { 2: times * two, 4: times * four, 8: times * eight },
         })),
     },
     { name: 'faster network', ...faster, changed: (run) => withLinks(run, ({ nicGBps }) => ({ nicGBps: times * nicGBps })) },

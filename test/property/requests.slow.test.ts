@@ -46,18 +46,18 @@ const training: fc.Arbitrary<Partial<TrainingSpec>> = fc.record(
     recompute: fc.constantFrom('none', 'selective', 'full'),
     recomputeLayers: fc.integer({ min: 1, max: 6 }),
     recomputeGroup: fc.integer({ min: 1, max: 5 }),
-    offloadLayers: fc.constantFrom(0, 1, 5, 40),
-    overlapGradients: fc.boolean(),
-    overlapParameters: fc.boolean(),
+    activationOffloadLayers: fc.constantFrom(0, 1, 5, 40),
+    overlapGradReduce: fc.boolean(),
+    overlapParamGather: fc.boolean(),
     recomputeModules: fc.subarray([...recomputeModules], { minLength: 1 }),
     runtime: fc.constantFrom(...runtimes),
-    contextExchange: fc.constantFrom('all-to-all', 'ring'),
+    contextParallelComm: fc.constantFrom('all-to-all', 'ring'),
     offloadOptimizer: fc.boolean(),
     attention: fc.constantFrom('flash', 'unfused'),
     sequenceParallel: fc.boolean(),
     fusedCrossEntropy: fc.boolean(),
     dropout: fc.boolean(),
-    fp32Gradients: fc.boolean(),
+    gradAccumulationFp32: fc.boolean(),
   },
   { requiredKeys: ['sequenceLength', 'microBatch'] },
 );
@@ -132,7 +132,7 @@ describe('any request', () => {
     holds((wanted) => {
       const [none, selective, full] = (['none', 'selective', 'full'] as const).map((recompute) =>
         // what recompute drops need not be copied to the host either
-        changed(wanted, { recompute, recomputeModules: ['core_attn'], recomputeLayers: 99, offloadLayers: 0 }),
+        changed(wanted, { recompute, recomputeModules: ['core_attn'], recomputeLayers: 99, activationOffloadLayers: 0 }),
       );
       const activations = ({ memory }: Candidate) => Math.max(...memory.stages.map(({ parts }) => parts.activations));
       assertNotOver(activations(selective!), activations(none!), 'selective');
@@ -180,7 +180,7 @@ describe('any request', () => {
 
   it('keeps less on the GPU, the more layers are on the host, and never runs faster for it', () => {
     holds((wanted) => {
-      const [none, some, more] = [0, 2, 9].map((offloadLayers) => changed(wanted, { offloadLayers }));
+      const [none, some, more] = [0, 2, 9].map((activationOffloadLayers) => changed(wanted, { activationOffloadLayers }));
       const activations = ({ memory }: Candidate) => Math.max(...memory.stages.map(({ parts }) => parts.activations));
       assertNotOver(activations(some!), activations(none!), 'two layers');
       assertNotOver(activations(more!), activations(some!), 'nine layers');
@@ -192,7 +192,7 @@ describe('any request', () => {
   it('waits less where exchanges run beside compute, and longer where further tokens are predicted', () => {
     holds((wanted) => {
       const exchange = (overlaps: boolean) =>
-        changed(wanted, { overlapGradients: overlaps, overlapParameters: overlaps }).gradientExchangeMs;
+        changed(wanted, { overlapGradReduce: overlaps, overlapParamGather: overlaps }).gradientExchangeMs;
       assertNotOver(exchange(true), exchange(false), 'exchange');
       if (wanted.model.stacks !== undefined) return;
       const model = { ...wanted.model };

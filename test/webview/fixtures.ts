@@ -71,7 +71,7 @@ export function planOf({
       sequenceParallel: false,
       fusedCrossEntropy: false,
       dropout: false,
-      fp32Gradients: false,
+      gradAccumulationFp32: false,
       ...training,
     },
     layout: { tensor, pipeline: stages, data, context: 1, expert: 1, virtualStages: 1 },

@@ -24,7 +24,7 @@ function mixed(): Plan {
     schedule: '1F1B',
     cluster: clusterOf([first, second]),
     training: { ...request.training, attention: 'flash' },
-    layout: { ...request.layout, stageGroups: [0, 0, 1, 1], stageLayers: [3, 3, 1, 1] },
+    layout: { ...request.layout, stageNodeGroups: [0, 0, 1, 1], stageLayers: [3, 3, 1, 1] },
   });
 }
 

@@ -5,6 +5,7 @@ import { formatCount } from '../../core/format';
 import { dataOf, microBatchesOf, sizeOf, worldOf } from '../../core/rules/derived';
 import type { LoadedConfig } from '../../core/load/load-config';
 import { lineColumnAt, printable } from '../../core/text';
+import { withOldNames } from '../../core/formats/terapipe/renamed-keys';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
 
@@ -54,11 +55,11 @@ const sections = {
     ] as const),
     ...([
       'cpuOffloading',
-      'offloadLayers',
+      'activationOffloadLayers',
       'cpuCheckpointing',
       'offloadOptimizer',
-      'overlapGradients',
-      'overlapParameters',
+      'overlapGradReduce',
+      'overlapParamGather',
       'variableSequenceLengths',
       'overlapP2p',
       'schedule',
@@ -85,7 +86,7 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
       format: launcher.format,
       ...json,
       model: { ...json['model'], parameters },
-      training: { ...json['training'], recompute: facts.recomputeGranularity?.value ?? null },
+      training: withOldNames({ ...json['training'], recompute: facts.recomputeGranularity?.value ?? null }),
       schedule: facts.schedule?.value ?? null,
       placeholders: launcher.placeholders,
       files,

@@ -1,4 +1,5 @@
 import { layoutFields, trainingFields } from '../../core/formats/terapipe/fields';
+import { withOldNames } from '../../core/formats/terapipe/renamed-keys';
 import { plain } from '../../core/formats/terapipe/section';
 import type { FactName } from '../../core/formats/facts';
 import { parametersOf } from '../../core/formats/huggingface/count';
@@ -44,7 +45,15 @@ export function inspectAnswer(run: Run): Answer {
       : ['', name, indented(table(known.map(([key, value]) => [key, valueText(value)]), [1]))]; // prettier-ignore
   });
   return {
-    json: { version: 1, format: run.format, ...sections, schedule: run.schedule?.value ?? null, files: run.files },
+    json: {
+      version: 1,
+      format: run.format,
+      ...sections,
+      layout: withOldNames(sections.layout),
+      training: withOldNames(sections.training),
+      schedule: run.schedule?.value ?? null,
+      files: run.files,
+    },
     text: [
       printable(
         `${run.title}: ${run.format}${sections.model.parameters === null ? '' : `, ${formatCount(sections.model.parameters)} parameters`}`,

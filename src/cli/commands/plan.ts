@@ -1,3 +1,4 @@
+import { currentName } from '../../core/formats/terapipe/renamed-keys';
 import { freeNames } from '../../core/layout-search/problem';
 import { searchKeys, type SearchKey } from '../../core/layout-search/search-problem';
 import { quoted } from '../../core/text';
@@ -90,7 +91,7 @@ function tokenCountOf(written: string | undefined): number | null {
 function freeOf(written: string): SearchKey[] {
   const names = [...(Object.keys(freeNames) as (keyof typeof freeNames)[]), ...searchKeys];
   const keys = written.split(',').flatMap((part): readonly SearchKey[] => {
-    const name = oneOf(names, part.trim(), 'nothing that a search chooses');
+    const name = oneOf(names, currentName(part.trim()), 'nothing that a search chooses');
     return name in freeNames ? freeNames[name as keyof typeof freeNames] : [name as SearchKey];
   });
   return [...new Set(keys)];

@@ -46,10 +46,10 @@ export function gpuNames(cluster: ClusterSpec): string {
 /** The GPUs of a layout's stages, where they are not all alike; null where they are. */
 export function stageGpus(
   { groups }: ClusterSpec,
-  { stageGroups }: { readonly stageGroups?: readonly number[] },
+  { stageNodeGroups }: { readonly stageNodeGroups?: readonly number[] },
 ): readonly GpuSpec[] | null {
   if (groups === undefined) return null;
-  return (stageGroups ?? []).map((group) => groupAt(groups, group).gpu);
+  return (stageNodeGroups ?? []).map((group) => groupAt(groups, group).gpu);
 }
 
 /** @throws Error for a number that no group has. */
@@ -60,7 +60,7 @@ export function groupAt(groups: readonly NodeGroup[], index: number): NodeGroup 
 }
 
 /** `A100-80GB on stages 0-7, H100-80GB on stages 8-11`; null where all nodes are alike. */
-export function placementText(cluster: ClusterSpec, layout: { readonly stageGroups?: readonly number[] }): string | null {
+export function placementText(cluster: ClusterSpec, layout: { readonly stageNodeGroups?: readonly number[] }): string | null {
   const gpus = stageGpus(cluster, layout);
   if (gpus === null) return null;
   const runs: { gpu: string; first: number; last: number }[] = [];

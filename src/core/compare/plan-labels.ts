@@ -54,8 +54,8 @@ function partText({ name, aMs, bMs }: PartDifference): string {
 const causes: Readonly<Record<PartDifference['part'], readonly string[]>> = {
   bubble: ['-slices', 'schedule', '-microBatches', '-chunksPerStage', '+layout.pipeline', '+training.microBatch', '+layout.data'],
   recompute: ['training.recompute', 'training.recomputeLayers', 'training.recomputeGroup', 'training.recomputeModules'],
-  exchange: ['+layout.tensor', '+layout.context', '+layout.expert', 'training.contextExchange', 'training.sequenceParallel', 'slices'],
-  offload: ['training.offloadLayers', 'cluster.links.hostGBps', 'training.microBatch'],
+  exchange: ['+layout.tensor', '+layout.context', '+layout.expert', 'training.contextParallelComm', 'training.sequenceParallel', 'slices'],
+  offload: ['training.activationOffloadLayers', 'cluster.links.hostGBps', 'training.microBatch'],
   send: ['layout.pipeline', 'slices', 'microBatches', 'chunksPerStage'],
   gradientExchange: ['+layout.data', 'training.zeroStage', '-layout.tensor', '-layout.pipeline'],
   optimizer: [

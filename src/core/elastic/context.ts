@@ -160,7 +160,7 @@ function exchangeOf(
   { replicas, replicasPerNode }: StepQuestion,
 ): Pick<ModelledStep, 'allReduceMs' | 'optimizerMs'> {
   const { training, cluster, constants } = inputs;
-  const gradient = training.fp32Gradients ? 4 : elementBytes(training);
+  const gradient = training.gradAccumulationFp32 ? 4 : elementBytes(training);
   const largest = Math.max(0, ...stageParameters);
   const reach = { links: cluster.links, gpusPerNode: replicasPerNode };
   const crossing = replicas > replicasPerNode ? stageParameters.reduce((sum, count) => sum + count, 0) : largest;

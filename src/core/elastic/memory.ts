@@ -36,7 +36,7 @@ export function activeBytes(
   const cost = costs(batch);
   return {
     weights: element * parameters,
-    gradients: (training.fp32Gradients ? 4 : element) * parameters,
+    gradients: (training.gradAccumulationFp32 ? 4 : element) * parameters,
     optimizer: state * parameters,
     activations: held.reduce((sum, { kind }) => sum + cost[kind].savedBytes, 0),
     frozen: 0,

@@ -98,7 +98,7 @@ function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[]
     ['training.zeroStage', training.zeroStage],
     ['training.offloadOptimizer', training.offloadOptimizer === true, false],
     ['training.sequenceParallel', training.sequenceParallel],
-    ['training.contextExchange', layout.context > 1 ? training.contextExchange : undefined, undefined],
+    ['training.contextParallelComm', layout.context > 1 ? training.contextParallelComm : undefined, undefined],
     ['schedule', schedule],
   ];
   const changes = wanted

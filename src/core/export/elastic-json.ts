@@ -1,4 +1,5 @@
 import { totalBytes } from '../elastic/memory';
+import { withOldNames } from '../formats/terapipe/renamed-keys';
 import type { ElasticEpoch, ElasticPlan } from '../elastic/plan';
 
 /** A plan as `terapipe elastic --json` prints it: everything but its request's log and timelines. Times ms, memory bytes; fields are added, never renamed. */
@@ -24,8 +25,8 @@ export function elasticJson(plan: ElasticPlan): object {
     reasons,
     parameters,
     model: request.model,
-    training: request.training,
-    cluster: request.cluster,
+    training: withOldNames(request.training),
+    cluster: withOldNames(request.cluster),
     datasetSize: request.datasetSize,
     pipelineLength: request.firstLength,
     balance: request.balance,

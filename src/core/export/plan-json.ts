@@ -3,6 +3,7 @@ import type { NamedProfile } from '../spec/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
 import { mtpParameters } from '../model/multi-token-prediction';
 import { isTie } from '../planner/reasons';
+import { withOldNames } from '../formats/terapipe/renamed-keys';
 
 /** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
 export interface PlanJson {
@@ -42,7 +43,7 @@ export function planJson(plan: Plan): PlanJson {
     version: 1,
     plan: {
       title: request.title,
-      layout: request.layout,
+      layout: withOldNames(request.layout),
       schedule: chosen.schedule,
       chunksPerStage: chosen.chunksPerStage,
       scheme: chosen.scheme,
@@ -91,8 +92,8 @@ export function planJson(plan: Plan): PlanJson {
       mtpParameters: mtpParameters(request.model),
       furtherParameters: mtpParameters(request.model),
       model: request.model,
-      training: request.training,
-      cluster: request.cluster,
+      training: withOldNames(request.training),
+      cluster: withOldNames(request.cluster),
     },
   };
 }

@@ -1,5 +1,6 @@
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
+import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { layoutText } from '../layout-search/labels';
 
 /** A search as `terapipe plan --search --json` prints it: `plan`, the best with the fields of any plan, and `search`, all the rest. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
@@ -58,15 +59,15 @@ export function searchJson(result: SearchResult): SearchJson {
 function foundJson({ point, name, scheme, ...plan }: FoundPlan): object {
   const { layout, training, schedule, slices, stageLayers } = point;
   const { microBatch, recompute, recomputeLayers, recomputeGroup, recomputeModules, zeroStage, sequenceParallel } = training;
-  const { offloadOptimizer, offloadLayers, contextExchange } = training;
+  const { offloadOptimizer, activationOffloadLayers, contextParallelComm } = training;
   return {
     name,
-    layout,
+    layout: withOldNames(layout),
     stageLayers,
     schedule,
     slices,
     microBatches: scheme.length,
-    training: {
+    training: withOldNames({
       microBatch,
       recompute,
       zeroStage,
@@ -75,9 +76,9 @@ function foundJson({ point, name, scheme, ...plan }: FoundPlan): object {
       recomputeGroup: recomputeGroup ?? null,
       recomputeModules: recomputeModules ?? null,
       offloadOptimizer: offloadOptimizer === true,
-      offloadLayers: offloadLayers ?? 0,
-      contextExchange: contextExchange ?? null,
-    },
+      activationOffloadLayers: activationOffloadLayers ?? 0,
+      contextParallelComm: contextParallelComm ?? null,
+    }),
     ...plan,
   };
 }

@@ -134,7 +134,7 @@ export interface FactValues {
   readonly attention: 'flash' | 'unfused';
   /** Megatron: activations of whole layers go to the host; of how many. */
   readonly cpuOffloading: boolean;
-  readonly offloadLayers: number;
+  readonly activationOffloadLayers: number;
   /** DeepSpeed: what recompute keeps goes to the host. */
   readonly cpuCheckpointing: boolean;
   /** Device that optimizer states or parameters are kept on instead of the GPU (`cpu`, `nvme`): DeepSpeed's ZeRO, TorchTitan's FSDP. */
@@ -143,8 +143,8 @@ export interface FactValues {
   readonly variableSequenceLengths: boolean;
   readonly overlapP2p: boolean;
   /** Gradients are exchanged beside backward, weights gathered beside forward. */
-  readonly overlapGradients: boolean;
-  readonly overlapParameters: boolean;
+  readonly overlapGradReduce: boolean;
+  readonly overlapParamGather: boolean;
   readonly schedule: string;
   readonly scheduleCsv: string;
   /** DeepSpeed's and GPT-NeoX's way to cut layers into stages. */

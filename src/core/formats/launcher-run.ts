@@ -191,7 +191,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
   const zero =
     zeroStage ?? (distributedOptimizer === undefined ? undefined : from(distributedOptimizer, distributedOptimizer.value ? 1 : 0));
   return defined<Given<TrainingSpec>>({
-    ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention', 'overlapGradients', 'overlapParameters']),
+    ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention', 'overlapGradReduce', 'overlapParamGather']),
     sequenceLength: length && from(length, length.value),
     decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && from(decoderSequenceLength, decoderSequenceLength.value),
     precision: precision && from(precision, precision.value === 'fp8' || precision.value === 'nvfp4' ? 'bf16' : precision.value),
@@ -204,8 +204,8 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
         : undefined,
     recomputeGroup: isGrouped && recomputeLayers !== undefined ? from(recomputeLayers, recomputeLayers.value) : undefined,
     recomputeModules: modules && modules.value.length > 0 ? modules : undefined,
-    offloadLayers: offloadOf(facts, layers),
-    contextExchange:
+    activationOffloadLayers: offloadOf(facts, layers),
+    contextParallelComm:
       contextCommunication &&
       from(contextCommunication, contextCommunication.value.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const)),
     offloadOptimizer: offloadOptimizer && from(offloadOptimizer, offloadOptimizer.value !== 'none'),
@@ -235,10 +235,11 @@ function batchPerReplicaOf(
 
 /** Layers whose activations go to the host: as many as Megatron is told, or all of those that DeepSpeed keeps inputs of. */
 function offloadOf(
-  { cpuOffloading, offloadLayers, cpuCheckpointing, recomputeGranularity }: Facts,
+  { cpuOffloading, activationOffloadLayers, cpuCheckpointing, recomputeGranularity }: Facts,
   layers: number,
 ): Located<number> | undefined {
-  if (offloadLayers !== undefined && cpuOffloading?.value === true) return from(offloadLayers, offloadLayers.value);
+  if (activationOffloadLayers !== undefined && cpuOffloading?.value === true)
+    return from(activationOffloadLayers, activationOffloadLayers.value);
   const isKept = recomputeGranularity !== undefined && recomputeOf(recomputeGranularity.value) === 'full';
   return cpuCheckpointing?.value === true && isKept ? from(cpuCheckpointing, layers) : undefined;
 }

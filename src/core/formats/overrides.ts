@@ -13,7 +13,7 @@ import {
   layoutFields,
   linkFields,
   modelFields,
-  nodeBusFields,
+  intraNodeBusFields,
   peakTflopsFields,
   scheduleRule,
   slicingFields,
@@ -25,6 +25,7 @@ import { overrideModel } from './terapipe/inline-model';
 import { checkByRule, type Rule } from './rules';
 import type { Run } from './run';
 import { closest } from './suggest';
+import { currentKey } from './terapipe/renamed-keys';
 import { schemeOf } from './terapipe/terapipe';
 import type { WrittenModel } from './written-model';
 
@@ -32,8 +33,8 @@ import type { WrittenModel } from './written-model';
 type Setter = (run: Run, written: string) => Run;
 
 /**
- * Applies `key=value` settings (`training.microBatch=1`, `cluster.gpu=H200`) over what the files say, in order. Keys and rules are those of
- * terapipe.json; what a model's files left to defaults follows the new numbers.
+ * Applies `key=value` settings (`training.microBatch=1`, `cluster.gpu=H200`) over what the files say, in order. Keys, by their names of today or
+ * their old ones, and rules are those of terapipe.json; what a model's files left to defaults follows the new numbers.
  * @throws ExpectedError without a place: `override-syntax`, `override-unknown-key`, `config-unknown-preset`, `config-wrong-type`, `config-out-of-range`.
  */
 export function applyOverrides(run: Run, sets: readonly string[]): Run {
@@ -41,7 +42,7 @@ export function applyOverrides(run: Run, sets: readonly string[]): Run {
     const separator = set.indexOf('=');
     if (separator < 1) throw configError('override-syntax', `${quoted(set)} is not key=value`, 'write it as training.microBatch=1');
     const key = set.slice(0, separator).trim();
-    const setter = setters.get(key);
+    const setter = setters.get(currentKey(key));
     if (setter === undefined) throw unknownOverride(key);
     return setter(current, set.slice(separator + 1).trim());
   }, run);
@@ -76,9 +77,9 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
     gpu: overridden(gpuWith(gpuOf(run), { peakTflops })),
   })),
   ...figureSetters('cluster.links', linkFields, (run, figure) => ({ ...run, links: overridden(linksWith(linksOf(run), figure)) })),
-  ...figureSetters('cluster.links.nodeBusGBps', nodeBusFields, (run, nodeBusGBps) => ({
+  ...figureSetters('cluster.links.intraNodeBusGBps', intraNodeBusFields, (run, intraNodeBusGBps) => ({
     ...run,
-    links: overridden(linksWith(linksOf(run), { nodeBusGBps })),
+    links: overridden(linksWith(linksOf(run), { intraNodeBusGBps })),
   })),
   ...figureSetters('cluster.links.allReduceLatencyUs', latencyFields, (run, allReduceLatencyUs) => ({
     ...run,

@@ -15,12 +15,12 @@ const anything: Abilities = { schedules: null, kept: [] };
 const megatron: Abilities = { schedules: ['1F1B'], kept: [] };
 const deepspeed: Abilities = {
   schedules: ['1F1B'],
-  kept: ['virtualStages', 'context', 'contextExchange', 'expert', 'expertTensor', 'sequenceParallel'],
+  kept: ['virtualStages', 'context', 'contextParallelComm', 'expert', 'expertTensor', 'sequenceParallel'],
 };
 /** By the name of a class of `torch.distributed.pipelining`; interleaved 1F1B is 1F1B on virtual stages. */
 const torchtitan: Abilities = {
   schedules: ['1F1B', 'GPipe', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV'],
-  kept: ['contextExchange', 'sequenceParallel', 'zeroStage'],
+  kept: ['contextParallelComm', 'sequenceParallel', 'zeroStage'],
 };
 
 /** By the runtime of a launcher. Sources: the rules about launchers and what `export/launchers` can write. */

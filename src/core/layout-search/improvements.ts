@@ -24,7 +24,7 @@ const released: Readonly<Partial<Record<SearchKey, string>>> = {
   virtualStages: 'virtual stages chosen freely',
   microBatch: 'the micro-batch chosen freely',
   offloadOptimizer: 'the optimizer on the GPU or the host, chosen freely',
-  contextExchange: "context parallelism's exchange chosen freely",
+  contextParallelComm: "context parallelism's exchange chosen freely",
 };
 
 /** One change to look into: what it is, and the search that says what it brings. */

@@ -84,7 +84,7 @@ export function knownOf(request: PlanRequest): Known {
   /** Without waits for copies to the host: how many bytes leave depends on the cut. */
   const computeTimes = remembered((group: CandidateGroup, contents) => {
     const inputs = inputsOf(request, group);
-    const kept = { ...inputs, training: { ...inputs.training, offloadLayers: 0 } };
+    const kept = { ...inputs, training: { ...inputs.training, activationOffloadLayers: 0 } };
     return sliceTimes(partCosts(request, kept)(contents, 1), group, request);
   }, sliced);
   const afterwards = (order: RankOrder) =>

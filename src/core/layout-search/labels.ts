@@ -11,7 +11,7 @@ export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' |
     `tensor ${formatCount(tensor)}`,
     `pipeline ${formatCount(pipeline)}`,
     `data ${formatCount(data)}`,
-    ...(context > 1 ? [`context ${formatCount(context)}${training.contextExchange === 'ring' ? ' (ring)' : ''}`] : []),
+    ...(context > 1 ? [`context ${formatCount(context)}${training.contextParallelComm === 'ring' ? ' (ring)' : ''}`] : []),
   ].join(' x ');
   return [
     sizes,
@@ -21,7 +21,9 @@ export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' |
     ...recomputeWords(training),
     ...(data * context === 1 && training.zeroStage < 2 ? [] : [`ZeRO ${training.zeroStage}`]),
     ...(training.offloadOptimizer === true ? ['optimizer on the host'] : []),
-    ...((training.offloadLayers ?? 0) > 0 ? [`activations of ${plural(training.offloadLayers ?? 0, 'layer')} on the host`] : []),
+    ...((training.activationOffloadLayers ?? 0) > 0
+      ? [`activations of ${plural(training.activationOffloadLayers ?? 0, 'layer')} on the host`]
+      : []),
   ].join(', ');
 }
 

@@ -11,7 +11,7 @@ export interface MeasuredChoices {
 }
 
 /** A layer of one tensor and expert size, on whole sequences. */
-const ofLayer: readonly SearchKey[] = ['tensor', 'context', 'contextExchange', 'expert', 'expertTensor'];
+const ofLayer: readonly SearchKey[] = ['tensor', 'context', 'contextParallelComm', 'expert', 'expertTensor'];
 /** A stage of one number of layers, with what it recomputes. */
 const ofStage: readonly SearchKey[] = [...ofLayer, 'pipeline', 'sequenceParallel', 'recompute'];
 

@@ -14,7 +14,7 @@ export const searchKeys = [
   'recompute',
   'zeroStage',
   'offloadOptimizer',
-  'contextExchange',
+  'contextParallelComm',
   'sequenceParallel',
   'schedule',
 ] as const;

@@ -70,7 +70,7 @@ export function* candidateGroups(
       .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', sliced: '', holding } })); // prettier-ignore
     const { tensor, context, expert, expertTensor } = sizes;
     const common = {
-      ...contextExchangeOf(problem, sizes),
+      ...contextParallelCommOf(problem, sizes),
       sequenceParallel: fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1,
     };
     for (const microBatch of microBatchesOf(problem, batch)) {
@@ -131,8 +131,8 @@ function groupsFor<T extends ScheduleChoice>({ share }: RecomputeChoice, schedul
 }
 
 /** Whether whole layers are on the host in a runtime that has that neither with a pipeline nor with recompute (Megatron-LM's `TransformerConfig`). */
-function offloadsAlone({ offloadLayers = 0, runtime }: TrainingSpec): boolean {
-  return offloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
+function offloadsAlone({ activationOffloadLayers = 0, runtime }: TrainingSpec): boolean {
+  return activationOffloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
 }
 
 function* sizesOf(problem: SearchProblem): Generator<Sizes> {
@@ -185,23 +185,23 @@ function splitsModel(model: ModelSpec, tensor: number): boolean {
 function exchangesHeads(problem: SearchProblem, tensor: number, context: number): boolean {
   const { request, fixed } = problem;
   if (context === 1 || fixed.has('context')) return true;
-  const { contextExchange } = contextExchangeOf(problem, { tensor, context });
+  const { contextParallelComm } = contextParallelCommOf(problem, { tensor, context });
   const { heads, kvHeads, state } = request.model;
   if (state !== undefined && !splitsState({ ...state, groups: tensor * context }, tensor * context)) return false;
-  if (contextExchange === 'ring') return true;
+  if (contextParallelComm === 'ring') return true;
   return tensor * context <= request.cluster.gpusPerNode && heads % (tensor * context) === 0 && kvHeads % (tensor * context) === 0;
 }
 
-function contextExchangeOf(
+function contextParallelCommOf(
   { request, fixed }: SearchProblem,
   { tensor, context }: Pick<Layout, 'tensor' | 'context'>,
-): Pick<TrainingSpec, 'contextExchange'> {
+): Pick<TrainingSpec, 'contextParallelComm'> {
   const { training, model, cluster } = request;
-  if (fixed.has('contextExchange') || context === 1)
-    return training.contextExchange === undefined ? {} : { contextExchange: training.contextExchange };
+  if (fixed.has('contextParallelComm') || context === 1)
+    return training.contextParallelComm === undefined ? {} : { contextParallelComm: training.contextParallelComm };
   const heads = model.latent ? model.heads : model.kvHeads;
   const inside = tensor * context <= cluster.gpusPerNode && heads % (tensor * context) === 0;
-  return { contextExchange: inside ? 'all-to-all' : 'ring' };
+  return { contextParallelComm: inside ? 'all-to-all' : 'ring' };
 }
 
 function expertSizes(

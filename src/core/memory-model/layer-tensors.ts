@@ -94,7 +94,7 @@ export function activationGroups({ model, training }: MemoryInputs, stage: Stage
   const whole = wholeLayers(training, stage.layers);
   const inputs = whole === 0 ? 1 : keptInputs(training, whole) / whole;
   const groupSize = Math.max(1, Math.min(training.recomputeGroup ?? 1, whole));
-  const offloaded = Math.min(training.offloadLayers ?? 0, stage.layers);
+  const offloaded = Math.min(training.activationOffloadLayers ?? 0, stage.layers);
   let end = 0;
   return groupsOf(model, stage).flatMap(({ kind, layers }) => {
     const start = end;
@@ -208,7 +208,7 @@ function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped)
   const { latent } = model;
   const compressed = latent ? 2 * (latent.qRank ?? 0) + 2 * latent.kvRank + latent.ropeHeadDim : 0;
   const logSumExp = training.attention === 'flash' ? (4 * headsOf(model, kind).heads) / layout.tensor : 0;
-  const copies = layout.context > 1 && training.contextExchange !== 'ring' ? 2 : 1;
+  const copies = layout.context > 1 && training.contextParallelComm !== 'ring' ? 2 : 1;
   const narrow = inputBytes(training) < element ? inputBytes(training) * output : 0;
   const projected = latent && dropped('mla_up_proj') ? 0 : query + key + value;
   return element * (projected + copies * output + compressed * hiddenShare(inputs) + 2 * gate) + narrow + logSumExp;

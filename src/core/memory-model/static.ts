@@ -107,7 +107,7 @@ function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): 
   const element = elementBytes(training);
   return {
     weights: heldBytes(held, element, training.zeroStage >= 3) + narrowWeights(inputs, stage),
-    gradients: heldBytes(held, training.fp32Gradients ? 4 : element, training.zeroStage >= 2),
+    gradients: heldBytes(held, training.gradAccumulationFp32 ? 4 : element, training.zeroStage >= 2),
     optimizer: heldBytes(held, stateBytes(inputs), training.zeroStage >= 1),
     dummyGradients: element * distinctParameters(inputs, stage),
     workspaces: workspaceBytes(inputs, stage) + (training.zeroStage >= 3 ? 2 * element * layerOfRank(inputs, stage) : 0),

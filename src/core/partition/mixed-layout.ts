@@ -59,7 +59,7 @@ type SizesToPlace = PlacementProblem['inputs'];
 /** Layouts to be placed, least model parallelism first. */
 function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedProblem): SizesToPlace[] {
   const groups = cluster.groups ?? [];
-  const stageGroups = given.stageGroups?.value;
+  const stageNodeGroups = given.stageNodeGroups?.value;
   const context = given.context?.value ?? 1;
   const shared = {
     context,
@@ -68,10 +68,10 @@ function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedPro
     virtualStages: given.virtualStages?.value ?? 1,
     ...(given.stageLayers?.value === undefined ? {} : { stageLayers: given.stageLayers.value }),
   };
-  const sizes = stageGroups === undefined ? sizesOf(given, model, groups, context) : sizesWith(stageGroups, given, groups, context);
+  const sizes = stageNodeGroups === undefined ? sizesOf(given, model, groups, context) : sizesWith(stageNodeGroups, given, groups, context);
   if (sizes.length === 0) throw noSizes(given, cluster, context);
   const all = sizes.map((size) => {
-    const layout: Layout = { ...size, ...shared, ...(stageGroups === undefined ? {} : { stageGroups }) };
+    const layout: Layout = { ...size, ...shared, ...(stageNodeGroups === undefined ? {} : { stageNodeGroups }) };
     return { model, training: trainingOn(layout), layout, cluster, constants };
   });
   const whole = all.filter(({ training, layout }) => training.globalBatch % (layout.data * training.microBatch) === 0);
@@ -115,24 +115,24 @@ function sizesOf(given: Given<Layout>, model: ModelSpec, groups: readonly NodeGr
 }
 
 /** Sizes for stages whose groups are decided: each group has room for its stages; of tensor and data what is open is as large as the fullest group allows. */
-function sizesWith(stageGroups: readonly number[], given: Given<Layout>, groups: readonly NodeGroup[], context: number): Sizes[] {
-  const missing = stageGroups.find((group) => groups[group] === undefined);
+function sizesWith(stageNodeGroups: readonly number[], given: Given<Layout>, groups: readonly NodeGroup[], context: number): Sizes[] {
+  const missing = stageNodeGroups.find((group) => groups[group] === undefined);
   if (missing !== undefined)
     throw groupsError(
-      `layout.stageGroups names group ${formatCount(missing)}, and there are ${formatCount(groups.length)}, counted from 0`,
+      `layout.stageNodeGroups names group ${formatCount(missing)}, and there are ${formatCount(groups.length)}, counted from 0`,
       `use numbers from 0 to ${formatCount(groups.length - 1)}`,
-      given.stageGroups,
+      given.stageNodeGroups,
     );
-  const pipeline = stageGroups.length;
+  const pipeline = stageNodeGroups.length;
   if (given.pipeline !== undefined && given.pipeline.value !== pipeline)
     throw groupsError(
-      `layout.stageGroups has ${plural(pipeline, 'entry', 'entries')} for ${plural(given.pipeline.value, 'stage')}`,
+      `layout.stageNodeGroups has ${plural(pipeline, 'entry', 'entries')} for ${plural(given.pipeline.value, 'stage')}`,
       'give it one for each stage, or leave layout.pipeline out',
-      given.stageGroups,
+      given.stageNodeGroups,
     );
   const room = Math.min(
     ...groups.flatMap((group, index) => {
-      const stages = stageGroups.filter((other) => other === index).length;
+      const stages = stageNodeGroups.filter((other) => other === index).length;
       return stages === 0 ? [] : [Math.floor(gpusOfGroup(group) / stages / context)];
     }),
   );
@@ -150,9 +150,11 @@ function noSizes(given: Given<Layout>, cluster: ClusterSpec, context: number): E
   const [tensor, data] = [given.tensor?.value ?? 1, given.data?.value ?? 1];
   const perStage = tensor * data * context;
   const stages = groups.reduce((sum, group) => sum + gpusOfGroup(group), 0) / perStage;
-  const [source] = [given.stageGroups, given.pipeline, given.tensor, given.data, given.context].filter((setting) => setting !== undefined);
+  const [source] = [given.stageNodeGroups, given.pipeline, given.tensor, given.data, given.context].filter(
+    (setting) => setting !== undefined,
+  );
   const isWhole = given.tensor !== undefined && given.data !== undefined && common % perStage === 0;
-  if (given.stageGroups === undefined && isWhole && given.pipeline !== undefined)
+  if (given.stageNodeGroups === undefined && isWhole && given.pipeline !== undefined)
     return groupsError(
       `${clusterText(cluster)} make ${plural(stages, 'stage')} of ${plural(perStage, 'GPU')}, not ${formatCount(given.pipeline.value)}`,
       `set layout.pipeline to ${formatCount(stages)}, or leave layout.pipeline, layout.tensor or layout.data out`,
@@ -160,8 +162,8 @@ function noSizes(given: Given<Layout>, cluster: ClusterSpec, context: number): E
     );
   return groupsError(
     `${clusterText(cluster)} make no whole stages with what is fixed of the layout`,
-    given.stageGroups === undefined
-      ? `let tensor x data x context divide ${formatCount(common)}, or name the group of each stage in layout.stageGroups`
+    given.stageNodeGroups === undefined
+      ? `let tensor x data x context divide ${formatCount(common)}, or name the group of each stage in layout.stageNodeGroups`
       : 'use smaller layout.tensor and layout.data, or fewer stages on the fullest group',
     source,
   );

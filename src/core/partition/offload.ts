@@ -41,7 +41,7 @@ export function offloadWaits(
 /** The cost of a chunk with what its passes wait for copies to and from the host. */
 export function chunkCost(inputs: CostInputs, contents: StageContents): SliceCost {
   const cost = stageCost(inputs, contents.layers, contents);
-  if ((inputs.training.offloadLayers ?? 0) === 0) return cost;
+  if ((inputs.training.activationOffloadLayers ?? 0) === 0) return cost;
   const waits = offloadWaits(inputs, contents);
   return (batch, tokens, context) => {
     const { forwardMs, backwardMs, backwardWeightMs } = cost(batch, tokens, context);
@@ -60,7 +60,7 @@ export function offloadReason(
   stages: readonly { readonly inputs: CostInputs; readonly contents: StageContents }[],
   { batch, tokens }: { readonly batch: number; readonly tokens: readonly number[] },
 ): string[] {
-  const asked = stages[0]?.inputs.training.offloadLayers ?? 0;
+  const asked = stages[0]?.inputs.training.activationOffloadLayers ?? 0;
   if (asked === 0) return [];
   let [most, waitMs, rate] = [0, 0, Infinity];
   for (const { inputs, contents } of stages) {

@@ -46,7 +46,7 @@ const worst: PlacementScore = { fits: false, stepMs: Infinity, fullest: Infinity
 
 /**
  * The best order of the groups and cut of the layers for a layout's sizes. Every group takes stages in a row, as many as its GPUs make; every replica runs over the same groups in the same order. Layers are cut
- * so that the slowest stage is fastest within each GPU's memory (`cutLayers`), times being those of a whole micro-batch; of the orders the one with the least step. What the layout fixes (`stageGroups`,
+ * so that the slowest stage is fastest within each GPU's memory (`cutLayers`), times being those of a whole micro-batch; of the orders the one with the least step. What the layout fixes (`stageNodeGroups`,
  * `stageLayers`) stays. Where nothing fits, the placement that comes nearest.
  */
 export function placeStages(problem: PlacementProblem): Placement {
@@ -66,11 +66,11 @@ export function moreStagesThanLayers({ model, layout }: CostInputs): ExpectedErr
 /** The same; null where one look at each order, of the many that the best cut takes, says that none is as good as a placement that is known. */
 export function placeStagesWithin(problem: PlacementProblem, known: PlacementScore = worst): Placement | null {
   const { cluster, layout } = problem.inputs;
-  const orders = layout.stageGroups === undefined ? groupOrders(cluster.groups ?? [], layout) : [layout.stageGroups];
+  const orders = layout.stageNodeGroups === undefined ? groupOrders(cluster.groups ?? [], layout) : [layout.stageNodeGroups];
   const budgets = budgetsOf(problem);
   let best: Placement | null = null;
-  for (const stageGroups of orders) {
-    const other = placed(problem, budgets, stageGroups, best !== null && isBetter(best, known) ? best : known);
+  for (const stageNodeGroups of orders) {
+    const other = placed(problem, budgets, stageNodeGroups, best !== null && isBetter(best, known) ? best : known);
     if (other !== null && (best === null || isBetter(other, best))) best = other;
   }
   return best;
@@ -150,19 +150,19 @@ function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number):
 function placed(
   { inputs, schedule }: PlacementProblem,
   budgets: Budgets,
-  stageGroups: readonly number[],
+  stageNodeGroups: readonly number[],
   known: PlacementScore,
 ): Placement | null {
   const { cluster, layout } = inputs;
   const groups = cluster.groups ?? [];
-  const usable = stageGroups.map((group) => usablePeakBytes(groupAt(groups, group).gpu.memoryBytes));
-  const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageGroups[stage] ?? 0]?.(stage, from, to) ?? Infinity;
+  const usable = stageNodeGroups.map((group) => usablePeakBytes(groupAt(groups, group).gpu.memoryBytes));
+  const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageNodeGroups[stage] ?? 0]?.(stage, from, to) ?? Infinity;
   const fullness: OfStage = (stage, from, to) => budgets.peakBytes(stage, from, to) / (usable[stage] ?? 0);
   const cut = layout.stageLayers === undefined ? bestCut(inputs, timeMs, fullness, known) : stageTotals(layout, layout.stageLayers);
   if (cut === null) return null;
   const fullest = Math.max(...ofStages(cut, fullness));
   const times = ofStages(cut, timeMs);
-  const placedLayout = { ...layout, stageGroups, stageLayers: layout.stageLayers ?? dealt(cut, layout, schedule) };
+  const placedLayout = { ...layout, stageNodeGroups, stageLayers: layout.stageLayers ?? dealt(cut, layout, schedule) };
   return {
     layout: placedLayout,
     fits: fullest <= 1,

@@ -12,17 +12,17 @@ export function stageInputsOf(inputs: CostInputs & { readonly cluster: ClusterSp
   const { cluster, layout } = inputs;
   const { groups } = cluster;
   if (groups === undefined) return Array.from({ length: layout.pipeline }, () => inputs);
-  const { stageGroups = [], ...sizes } = layout;
+  const { stageNodeGroups = [], ...sizes } = layout;
   const known = new Map<number, CostInputs>();
-  return stageGroups.map((group) => {
+  return stageNodeGroups.map((group) => {
     let own = known.get(group);
-    const pipeline = stageGroups.filter((other) => other === group).length;
+    const pipeline = stageNodeGroups.filter((other) => other === group).length;
     if (own === undefined) known.set(group, (own = { ...inputs, cluster: groupAt(groups, group), layout: { ...sizes, pipeline } }));
     return own;
   });
 }
 
 /** Memory of the GPUs that a layout's stages run on. */
-export function gpuMemoryOf(cluster: ClusterSpec, layout: Pick<Layout, 'stageGroups'>): GpuMemory {
+export function gpuMemoryOf(cluster: ClusterSpec, layout: Pick<Layout, 'stageNodeGroups'>): GpuMemory {
   return stageGpus(cluster, layout) ?? cluster.gpu.memoryBytes;
 }

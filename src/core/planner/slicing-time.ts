@@ -18,7 +18,7 @@ export interface SlicedStepTime {
 export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
   const { stages } = pipeline;
   const { training } = pipeline.inputs;
-  const overlaps = training.overlapGradients === true || training.overlapParameters === true;
+  const overlaps = training.overlapGradReduce === true || training.overlapParamGather === true;
   const collectiveMs = (step: DrainedStep): number =>
     Math.max(
       ...stages.map(({ inputs, contents }, stage) =>

@@ -249,8 +249,8 @@ function resolveMixedLayout(
   }));
   valueOrDefault('layout.data', given.data, () => ({ value: layout.data, because }));
   valueOrDefault('layout.context', given.context, () => ({ value: layout.context, because: 'no context parallelism set' }));
-  valueOrDefault('layout.stageGroups', given.stageGroups, () => ({
-    value: layout.stageGroups,
+  valueOrDefault('layout.stageNodeGroups', given.stageNodeGroups, () => ({
+    value: layout.stageNodeGroups,
     because: 'the order of the groups with the shortest step',
   }));
   valueOrDefault('layout.stageLayers', given.stageLayers, () => ({
@@ -353,24 +353,25 @@ function resolveTraining(
     dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
     ...narrowProducts(given, cluster, valueOrDefault),
-    fp32Gradients: valueOrDefault('training.fp32Gradients', given.fp32Gradients, () => runtime.fp32Gradients),
+    gradAccumulationFp32: valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () => runtime.gradAccumulationFp32),
   };
 }
 
 /** What has no default of its own: absent means the usual. */
 function optional(given: Run['training']): Run['training'] {
-  const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextExchange, offloadOptimizer, offloadLayers } = given;
-  const { overlapGradients, overlapParameters } = given;
+  const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextParallelComm, offloadOptimizer, activationOffloadLayers } =
+    given;
+  const { overlapGradReduce, overlapParamGather } = given;
   return {
     ...(runtime && { runtime }),
     ...(recomputeLayers && { recomputeLayers }),
     ...(recomputeGroup && { recomputeGroup }),
     ...(recomputeModules && { recomputeModules }),
-    ...(contextExchange && { contextExchange }),
+    ...(contextParallelComm && { contextParallelComm }),
     ...(offloadOptimizer && { offloadOptimizer }),
-    ...(offloadLayers && { offloadLayers }),
-    ...(overlapGradients && { overlapGradients }),
-    ...(overlapParameters && { overlapParameters }),
+    ...(activationOffloadLayers && { activationOffloadLayers }),
+    ...(overlapGradReduce && { overlapGradReduce }),
+    ...(overlapParamGather && { overlapParamGather }),
   };
 }
 

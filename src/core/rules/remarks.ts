@@ -5,6 +5,10 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     doc: 'A key that the file may not have, close to one it may. It is ignored, so a default was taken for what it means. Rename or remove it; the quick fix does.',
   },
   {
+    code: 'renamed-key',
+    doc: 'Keys of a terapipe.json that have a new name since: `training.contextExchange` is `contextParallelComm`, `overlapGradients` is `overlapGradReduce`, `overlapParameters` is `overlapParamGather`, `offloadLayers` is `activationOffloadLayers`, `fp32Gradients` is `gradAccumulationFp32`; `layout.stageGroups` is `stageNodeGroups`; `cluster.links.nodeBusGBps` is `intraNodeBusGBps`. The old names still work, in files and with `--set`; a file that gives both is an error. One information for each file; the quick fix renames them all.',
+  },
+  {
     code: 'cost-table-split',
     doc: "`cost.table.ms` holds forward and backward together. A third is taken as forward, since a backward runs two matrix products for each of the forward's. Give `forwardMs` and `backwardMs` when both were measured.",
   },

@@ -77,7 +77,7 @@ const settingKeys = {
   recomputeModules: 'training.recomputeModules',
   attention: 'training.attention',
   sequenceParallel: 'training.sequenceParallel',
-  offloadLayers: 'training.offloadLayers',
+  activationOffloadLayers: 'training.activationOffloadLayers',
   runtime: 'training.runtime',
   schedule: 'schedule',
   sliceUnit: 'slicing.unit',
@@ -107,8 +107,8 @@ export function viewOfRun(run: Run, planned: Layout | null = null): ConfigView {
   const perNode = gpusPerNodeOf(run);
   if (perNode !== null) facts.gpusPerNode ??= { value: perNode, source: { kind: 'default', because: 'as many as usual with this GPU' } };
   // whole layers on the host are Megatron-LM's way, which only its runtime is held to
-  if (facts.offloadLayers !== undefined && (facts.runtime?.value ?? 'megatron') === 'megatron')
-    facts.cpuOffloading = { value: true, source: facts.offloadLayers.source };
+  if (facts.activationOffloadLayers !== undefined && (facts.runtime?.value ?? 'megatron') === 'megatron')
+    facts.cpuOffloading = { value: true, source: facts.activationOffloadLayers.source };
   const { value: layers } = run.model.layers;
   const isCutApart = run.groups !== undefined || run.model.encoderLayers.value !== null;
   const dealsOtherwise = run.layout.stageLayers !== undefined || (isCutApart && (run.layout.pipeline?.value ?? 1) <= layers);

@@ -30,7 +30,7 @@ const rules: readonly Rule[] = [
   ({ precision }, { training }) => (precision === training.precision ? null : `it was measured in ${precision}, not ${training.precision}`),
   (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : `it has no products in ${gemmPrecision}`),
   (_, { model: { mtpLayers = 0 } }) => (mtpLayers === 0 ? null : 'it has no times of multi-token prediction'),
-  (_, { training: { offloadLayers = 0 } }) => (offloadLayers === 0 ? null : 'it has no times of copies to the host'),
+  (_, { training: { activationOffloadLayers = 0 } }) => (activationOffloadLayers === 0 ? null : 'it has no times of copies to the host'),
   (_, { layout }) =>
     layout.context === 1
       ? null

@@ -19,7 +19,7 @@ export interface GpuSpec {
 /** Links inside a node and between nodes. GB/s are 1e9 bytes per second. */
 export interface LinkSpec {
   /** All-reduce bus bandwidth inside a node for a group of 2, 4 and 8 ranks, GB/s. */
-  readonly nodeBusGBps: { readonly 2: number; readonly 4: number; readonly 8: number };
+  readonly intraNodeBusGBps: { readonly 2: number; readonly 4: number; readonly 8: number };
   /** `lat0` and `lat1` of an all-reduce: lat0 + lat1 log2(ranks), microseconds. */
   readonly allReduceLatencyUs: { readonly base: number; readonly perDoubling: number };
   /** Network bandwidth of a whole node, GB/s, and the fraction of it that is reached. */

@@ -29,23 +29,23 @@ export interface TrainingSpec extends Recompute {
   /** Framework whose habits memory is counted by; absent: Megatron-LM with Transformer Engine. */
   readonly runtime?: Runtime;
   /** How context parallelism exchanges: heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent: all-to-all. */
-  readonly contextExchange?: 'all-to-all' | 'ring';
+  readonly contextParallelComm?: 'all-to-all' | 'ring';
   /** The optimizer and its state are on the host; absent: on the GPU. */
   readonly offloadOptimizer?: boolean;
   /**
    * Layers of each chunk, its first ones, whose activations wait in the host's memory between forward and backward (Megatron-LM's `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's `cpu_checkpointing`, of all
    * that recompute keeps); absent: none.
    */
-  readonly offloadLayers?: number;
+  readonly activationOffloadLayers?: number;
   /** Gradients are exchanged beside the last backward, weights gathered beside the first forward; absent: after and before them. */
-  readonly overlapGradients?: boolean;
-  readonly overlapParameters?: boolean;
+  readonly overlapGradReduce?: boolean;
+  readonly overlapParamGather?: boolean;
   readonly attention: 'flash' | 'unfused';
   readonly sequenceParallel: boolean;
   readonly fusedCrossEntropy: boolean;
   readonly dropout: boolean;
   /** Whether main gradients accumulate in fp32 (Megatron) or in the training precision. */
-  readonly fp32Gradients: boolean;
+  readonly gradAccumulationFp32: boolean;
 }
 
 /** Tokens of one sequence, source and target together. */
@@ -72,7 +72,7 @@ export interface Layout {
    */
   readonly stageLayers?: readonly number[];
   /** On which of the cluster's groups, counted from 0, each stage is: there where the cluster has groups, one entry a stage. */
-  readonly stageGroups?: readonly number[];
+  readonly stageNodeGroups?: readonly number[];
 }
 
 /** About as many units a sequence is cut into when the unit is not given. */

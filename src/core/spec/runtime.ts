@@ -12,7 +12,7 @@ export interface RuntimeProfile {
   /** ZeRO stage where no file gives one, and the sentence that says why. */
   readonly zeroStage: { readonly value: 0 | 1; readonly because: string };
   /** Whether gradients add up in fp32 where no file says, and why. */
-  readonly fp32Gradients: { readonly value: boolean; readonly because: string };
+  readonly gradAccumulationFp32: { readonly value: boolean; readonly because: string };
 }
 
 const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
@@ -22,7 +22,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 3,
     keepsNarrow: true,
     zeroStage: { value: 1, because: "Megatron-LM's distributed optimizer" },
-    fp32Gradients: { value: true, because: 'Megatron-LM accumulates in fp32' },
+    gradAccumulationFp32: { value: true, because: 'Megatron-LM accumulates in fp32' },
   },
   torchtitan: {
     id: 'torchtitan',
@@ -30,7 +30,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 4,
     keepsNarrow: false,
     zeroStage: { value: 1, because: 'FSDP2 shards everything; its exchanges are timed as one a step' },
-    fp32Gradients: { value: true, because: 'TorchTitan reduces in fp32' },
+    gradAccumulationFp32: { value: true, because: 'TorchTitan reduces in fp32' },
   },
   deepspeed: {
     id: 'deepspeed',
@@ -38,7 +38,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 4,
     keepsNarrow: false,
     zeroStage: { value: 0, because: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
-    fp32Gradients: { value: false, because: 'DeepSpeed keeps gradients in the training precision' },
+    gradAccumulationFp32: { value: false, because: 'DeepSpeed keeps gradients in the training precision' },
   },
 };
 

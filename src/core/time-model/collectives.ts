@@ -4,8 +4,8 @@ const GBps = 1e9;
 
 /** All-reduce bus bandwidth inside a node for a group of `ranks`, bytes per second: the measured group size at or above it. */
 export function nodeBusBandwidth(links: LinkSpec, ranks: number): number {
-  const { nodeBusGBps } = links;
-  return (ranks <= 2 ? nodeBusGBps[2] : ranks <= 4 ? nodeBusGBps[4] : nodeBusGBps[8]) * GBps;
+  const { intraNodeBusGBps } = links;
+  return (ranks <= 2 ? intraNodeBusGBps[2] : ranks <= 4 ? intraNodeBusGBps[4] : intraNodeBusGBps[8]) * GBps;
 }
 
 /** Network bandwidth of a node that is really reached, bytes per second. */

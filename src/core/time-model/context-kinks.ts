@@ -12,12 +12,12 @@ import { deviceRates, type CostInputs } from './rates';
  */
 export function analyticKinks(inputs: CostInputs, batch: number, lengths: readonly number[]): readonly number[] | null {
   const { model, training, layout } = inputs;
-  const isRing = layout.context > 1 && training.contextExchange === 'ring';
+  const isRing = layout.context > 1 && training.contextParallelComm === 'ring';
   const kinds = model.layerKinds ?? [usualKind(model)];
   if (model.state !== undefined && !kinds.some(hasAttention)) return [];
   const isMixed = model.layerKinds !== undefined && model.state === undefined;
   if (training.attention !== 'flash' || isRing || isMixed || kinds.some(({ window }) => window !== null)) return null;
-  if ((training.offloadLayers ?? 0) > 0) return null;
+  if ((training.activationOffloadLayers ?? 0) > 0) return null;
   const { fused, floor } = deviceRates(inputs);
   const [scored, summed] = headSizes(model);
   const perPair = fused((2 * batch * model.heads * (scored + summed)) / layout.tensor / layout.context);

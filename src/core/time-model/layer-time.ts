@@ -276,7 +276,7 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
     if (kind.stack === 'decoder') addScores(sum, headBatches, own, tokens, own * tokens);
     const exchanged = exchange(batch, tokens);
     // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward
-    const ring = training.contextExchange === 'ring';
+    const ring = training.contextParallelComm === 'ring';
     const forward = sum.forward + (ring ? Math.max(0, exchanged - sum.forward) : exchanged);
     return {
       forward,
@@ -307,7 +307,7 @@ function contextParallelSeconds({ model, training, layout, cluster }: CostInputs
   if (ranks <= 1) return 0;
   const { query, key, value, output } = attentionWidths(model, layout.tensor);
   const element = elementBytes(training);
-  if (training.contextExchange === 'ring') {
+  if (training.contextParallelComm === 'ring') {
     const bandwidth =
       layout.tensor * ranks <= cluster.gpusPerNode
         ? nodeBusBandwidth(cluster.links, 2)

@@ -54,7 +54,7 @@ function instantLinks(links: CostInputs['cluster']['links']): CostInputs['cluste
   const instant = Number.MAX_VALUE / 1e20;
   return {
     ...links,
-    nodeBusGBps: { 2: instant, 4: instant, 8: instant },
+    intraNodeBusGBps: { 2: instant, 4: instant, 8: instant },
     allReduceLatencyUs: { base: 0, perDoubling: 0 },
     nicGBps: instant,
   };

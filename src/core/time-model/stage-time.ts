@@ -241,7 +241,7 @@ export function gradientCollectives(
   const parts = localParameters(inputs, stage);
   const element = elementBytes(training);
   const sharded = training.zeroStage >= 1;
-  const scattered = sharded ? (training.fp32Gradients ? 4 : element) : 2 * element;
+  const scattered = sharded ? (training.gradAccumulationFp32 ? 4 : element) : 2 * element;
   const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
   const inNode = reach <= cluster.gpusPerNode;
   const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
@@ -254,8 +254,8 @@ export function gradientCollectives(
     return Math.max((1e3 * bytes * bucket) / bandwidth, ...beside.map((one) => one.share * ms - one.ms));
   };
   return (
-    waitedMs(scattered, training.overlapGradients, beside.gradients) +
-    waitedMs(sharded ? element : 0, training.overlapParameters, [beside.weights]) +
+    waitedMs(scattered, training.overlapGradReduce, beside.gradients) +
+    waitedMs(sharded ? element : 0, training.overlapParamGather, [beside.weights]) +
     (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
   );
 }
@@ -289,7 +289,7 @@ function offloadedTime(inputs: CostInputs, stage: StageLayers): number {
   const { training, cluster } = inputs;
   const element = elementBytes(training);
   const own = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) => (training.zeroStage >= 1 ? parameters / ranks : parameters));
-  const moved = (training.fp32Gradients ? 4 : element) + element;
+  const moved = (training.gradAccumulationFp32 ? 4 : element) + element;
   return 1e3 * ((moved * own) / (1e9 * hostGBps(cluster)) + (own * cluster.gpusPerNode) / hostUpdates);
 }
 

@@ -141,19 +141,19 @@ export const explanations: Readonly<Record<string, Explanation>> = {
       t('Narrow number format of the layers’ GEMMs: faster, with casts before them; the rest stays in the training precision.'),
   },
   'training.runtime': { meaning: (t) => t('Framework that memory is counted for: what it keeps, shards and gathers.') },
-  'training.contextExchange': {
+  'training.contextParallelComm': {
     meaning: (t) => t('How context-parallel GPUs communicate: all-to-all, or a ring of keys and values (P2P).'),
   },
   'training.offloadOptimizer': {
     meaning: (t) => t('Whether the optimizer and its state are on the host: less memory on the GPU, a longer step.'),
     derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))],
   },
-  'training.overlapGradients': {
+  'training.overlapGradReduce': {
     meaning: (t) =>
       t('Gradients are reduced while the last micro-batch runs backward: the step waits only for what takes longer, and for one bucket.'),
     derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenOf(plan).gradientExchangeMs))],
   },
-  'training.overlapParameters': {
+  'training.overlapParamGather': {
     meaning: (t) =>
       t('Weights are gathered while the first micro-batch runs forward: the step waits only for what takes longer, and for one bucket.'),
   },
@@ -161,7 +161,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) =>
       t('Layers of multi-token prediction (MTP). They sit on the last stage, beside the head, which each of them runs once more.'),
   },
-  'training.offloadLayers': {
+  'training.activationOffloadLayers': {
     meaning: (t) =>
       t('Layers whose activations wait in the memory of the host between forward and backward: less on the GPU, more on its link.'),
     derived: (plan, t) => [
@@ -190,7 +190,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'training.fusedCrossEntropy': { meaning: (t) => t('Computes the loss without a second copy of the logits.') },
   'training.dropout': { meaning: (t) => t('Dropout costs time for its masks, and memory to keep them.') },
-  'training.fp32Gradients': { meaning: (t) => t('Accumulates gradients in fp32, twice the bytes of half precision.') },
+  'training.gradAccumulationFp32': { meaning: (t) => t('Accumulates gradients in fp32, twice the bytes of half precision.') },
   'layout.tensor': {
     meaning: (t) => t('GPUs that share every layer. Collectives run twice in each layer, so they should sit in one node.'),
     derived: ({ request: { layout, cluster } }, t) => {
@@ -223,7 +223,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
       ];
     },
   },
-  'layout.stageGroups': {
+  'layout.stageNodeGroups': {
     meaning: (t) => t('The group of nodes that each stage is on, counted from 0 in the order of cluster.groups.'),
     derived: ({ request: { layout, cluster } }) => [placementText(cluster, layout) ?? ''].filter((text) => text !== ''),
   },

@@ -56,7 +56,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
     ...(['microBatches', 'gradientAccumulation', 'batchSchedule', 'precision', 'secondPrecision', 'optimizer'] as const),
     ...(['distributedOptimizer', 'zeroStage', 'recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] as const),
     ...(['recomputeModules', 'recomputeOption', 'activationCheckpointing', 'sequenceParallel', 'attention', 'cpuOffloading'] as const),
-    ...(['offloadLayers', 'cpuCheckpointing', 'overlapGradients', 'overlapParameters'] as const),
+    ...(['activationOffloadLayers', 'cpuCheckpointing', 'overlapGradReduce', 'overlapParamGather'] as const),
     ...(['offloadOptimizer', 'offloadParameters', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv'] as const),
   ]),
   ...inGroup('cluster', ['nodes', 'gpusPerNode', 'world']),

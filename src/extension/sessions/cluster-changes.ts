@@ -12,7 +12,7 @@ export function plainClusterChanges({
 }): readonly JsonChange[] {
   return [
     { path: ['cluster', 'groups'], value: undefined },
-    { path: ['layout', 'stageGroups'], value: undefined },
+    { path: ['layout', 'stageNodeGroups'], value: undefined },
     { path: ['cluster', 'gpu'], value: gpu },
     { path: ['cluster', 'nodes'], value: nodes },
     { path: ['cluster', 'gpusPerNode'], value: gpusPerNode },

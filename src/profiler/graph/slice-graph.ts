@@ -68,14 +68,14 @@ interface Pass {
 
 /** Writes the pass; its results, that of the residual stream (or the loss) first. */
 function write(graph: Graph, sources: Sources, pass: Pass): readonly NamedTensor[] {
-  const { shape, precision, fp32Gradients, limits } = pass.job;
+  const { shape, precision, gradAccumulationFp32, limits } = pass.job;
   const others: NamedTensor[] = [];
   const emitAs = (prefix: string): Emit => ({
     graph,
     sources,
     shape,
     precision,
-    gradientType: fp32Gradients ? 'fp32' : precision,
+    gradientType: gradAccumulationFp32 ? 'fp32' : precision,
     attention: pass.attention,
     limits,
     prefix,

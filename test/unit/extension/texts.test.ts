@@ -122,13 +122,16 @@ describe('choosing a cluster', () => {
   "cluster": {
     "groups": [{ "gpu": "H200", "nodes": 1 }, { "gpu": "L40S", "nodes": 1 }]
   },
-  "layout": { "tensor": 2, "stageGroups": [0, 1] } // fixed
+  "layout": { "tensor": 2, "stageNodeGroups": [0, 1] } // fixed
 }`;
     const { start, end, newText } = changeJson(text, plainClusterChanges({ gpu: 'B200', nodes: 2, gpusPerNode: 8 }))!;
     const changed = text.slice(0, start) + newText + text.slice(end);
     for (const kept of ['// ours', '// fixed', '"tensor": 2']) assert.ok(changed.includes(kept), changed);
     const read = await loadRun(run, changed, (from, path) => Promise.resolve({ file: new URL(path, from).href, text: smallModel }));
-    assert.deepEqual([read.groups, read.gpu?.value.name, read.nodes?.value, read.layout.stageGroups], [undefined, 'B200', 2, undefined]);
+    assert.deepEqual(
+      [read.groups, read.gpu?.value.name, read.nodes?.value, read.layout.stageNodeGroups],
+      [undefined, 'B200', 2, undefined],
+    );
     assert.deepEqual(read.remarks, []);
   });
 });

@@ -23,7 +23,7 @@ export const smallShape: LayerShape = {
 export const smallJob: ProfilerJob = {
   shape: smallShape,
   precision: 'fp32',
-  fp32Gradients: true,
+  gradAccumulationFp32: true,
   attention: 'fused',
   threads: 1,
   limits: { batch: 2, tokens: 64, sequence: 128 },

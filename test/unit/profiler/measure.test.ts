@@ -73,7 +73,7 @@ function task(budgetMs = 600_000): MeasureTask {
     unit: 8,
     budgetMs,
     warnings: [],
-    job: { shape, precision: 'fp32', fp32Gradients: true, attention: 'fused', threads: 1, limits },
+    job: { shape, precision: 'fp32', gradAccumulationFp32: true, attention: 'fused', threads: 1, limits },
   };
 }
 

@@ -36,7 +36,7 @@ describe('memory of a cell', () => {
   });
 
   it('is half in half precision, where gradients are too', () => {
-    const half = { ...smallJob, precision: 'fp16', fp32Gradients: false } as const;
+    const half = { ...smallJob, precision: 'fp16', gradAccumulationFp32: false } as const;
     const cell = { batch: 2, tokens: 64, context: 64 };
     assert.equal(runBytes(half, 'layer', 'forward', cell) * 2, runBytes(smallJob, 'layer', 'forward', cell));
     assert.equal(runBytes(half, 'layer', 'backward', cell) * 2, runBytes(smallJob, 'layer', 'backward', cell));

@@ -51,7 +51,7 @@ export function keyName(key: SearchKey): string {
     recompute: t('recompute'),
     zeroStage: t('ZeRO stage'),
     offloadOptimizer: t('place of the optimizer'),
-    contextExchange: t('context-parallel collectives'),
+    contextParallelComm: t('context-parallel collectives'),
     sequenceParallel: t('sequence parallelism'),
     schedule: t('schedule'),
   };

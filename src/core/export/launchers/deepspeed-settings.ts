@@ -30,10 +30,10 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
     // A section of its own, with settings that hang on it.
     { ...optimizerOffloadSetting(plan.offloadOptimizer === true), alternatives: () => [] },
     ...unsupported(
-      'offloadLayers',
+      'activationOffloadLayers',
       'activations on the host',
       "that hangs on the model's code: activation_checkpointing.cpu_checkpointing",
-      (plan.offloadLayers ?? 0) > 0,
+      (plan.activationOffloadLayers ?? 0) > 0,
     ),
     ...unsupported(
       'zeroStage',

@@ -23,7 +23,14 @@ export type PlanSetting = (typeof planSettings)[number];
 export const planSettings = [
   ...(['tensor', 'pipeline', 'context', 'expert', 'expertTensor', 'data', 'virtualStages', 'stageLayers', 'schedule'] as const),
   ...(['sequenceLength', 'microBatch', 'globalBatch', 'precision', 'gemmPrecision', 'zeroStage', 'sequenceParallel'] as const),
-  ...(['overlapGradients', 'overlapParameters', 'recompute', 'offloadLayers', 'offloadOptimizer', 'contextExchange'] as const),
+  ...([
+    'overlapGradReduce',
+    'overlapParamGather',
+    'recompute',
+    'activationOffloadLayers',
+    'offloadOptimizer',
+    'contextParallelComm',
+  ] as const),
 ] as const;
 
 /** A setting that the launcher's file should have. */
@@ -61,7 +68,7 @@ export function countSetting(what: string, fact: Counted, value: number, fallbac
 /** A switch in one fact. */
 export function switchSetting(
   what: string,
-  fact: 'sequenceParallel' | 'overlapGradients' | 'overlapParameters',
+  fact: 'sequenceParallel' | 'overlapGradReduce' | 'overlapParamGather',
   value: boolean,
   fallback: boolean | null,
   matters: (facts: Facts) => boolean,

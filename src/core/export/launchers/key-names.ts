@@ -31,9 +31,9 @@ export const megatronFlags = {
   recomputeMethod: ['--recompute-method'],
   recomputeLayers: ['--recompute-num-layers'],
   recomputeModules: ['--recompute-modules'],
-  offloadLayers: ['--cpu-offloading-num-layers'],
-  overlapGradients: ['--overlap-grad-reduce'],
-  overlapParameters: ['--overlap-param-gather'],
+  activationOffloadLayers: ['--cpu-offloading-num-layers'],
+  overlapGradReduce: ['--overlap-grad-reduce'],
+  overlapParamGather: ['--overlap-param-gather'],
 } as const satisfies KeyNames;
 
 const coreKeys = {
@@ -58,9 +58,9 @@ const coreKeys = {
   recomputeLayers: 'recompute_num_layers',
   recomputeModules: 'recompute_modules',
   cpuOffloading: 'cpu_offloading',
-  offloadLayers: 'cpu_offloading_num_layers',
-  overlapGradients: 'overlap_grad_reduce',
-  overlapParameters: 'overlap_param_gather',
+  activationOffloadLayers: 'cpu_offloading_num_layers',
+  overlapGradReduce: 'overlap_grad_reduce',
+  overlapParamGather: 'overlap_param_gather',
 } as const;
 
 const under = (...prefixes: readonly string[]): KeyNames =>
@@ -82,8 +82,8 @@ export const nemoKeys: KeyNames = {
   ...under('model.'),
   sequenceLength: ['model.encoder_seq_length', 'model.seq_length', 'model.data.seq_length'],
   distributedOptimizer: ['model.optim.name'],
-  overlapGradients: ['model.optim.overlap_grad_sync'],
-  overlapParameters: ['model.optim.overlap_param_sync'],
+  overlapGradReduce: ['model.optim.overlap_grad_sync'],
+  overlapParamGather: ['model.optim.overlap_param_sync'],
   precision: ['trainer.precision', 'model.precision'],
   recomputeGranularity: ['model.activations_checkpoint_granularity', 'model.recompute_granularity'],
   recomputeMethod: ['model.activations_checkpoint_method', 'model.recompute_method'],
@@ -100,8 +100,8 @@ export const bridgeKeys: KeyNames = {
   globalBatch: ['train.global_batch_size'],
   distributedOptimizer: ['ddp.use_distributed_optimizer', 'optimizer.use_distributed_optimizer'],
   zeroStage: ['ddp.data_parallel_sharding_strategy'],
-  overlapGradients: ['ddp.overlap_grad_reduce'],
-  overlapParameters: ['ddp.overlap_param_gather'],
+  overlapGradReduce: ['ddp.overlap_grad_reduce'],
+  overlapParamGather: ['ddp.overlap_param_gather'],
   precision: ['mixed_precision'],
 };
 

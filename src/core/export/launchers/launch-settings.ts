@@ -50,16 +50,16 @@ export interface LaunchSettings {
   readonly gemmPrecision?: NarrowFormat;
   readonly zeroStage: 0 | 1 | 2 | 3;
   /** Collectives overlap compute; absent: as the launcher does. */
-  readonly overlapGradients?: boolean;
-  readonly overlapParameters?: boolean;
+  readonly overlapGradReduce?: boolean;
+  readonly overlapParamGather?: boolean;
   readonly sequenceParallel: boolean;
   readonly recompute: Recompute;
   /** The optimizer and its state are on the host; absent: on the GPU. */
   readonly offloadOptimizer?: boolean;
   /** Layers of each stage whose activations wait on the host; absent: none. */
-  readonly offloadLayers?: number;
+  readonly activationOffloadLayers?: number;
   /** Communication of context parallelism; absent: as the launcher does. */
-  readonly contextExchange?: 'all-to-all' | 'ring';
+  readonly contextParallelComm?: 'all-to-all' | 'ring';
   readonly attention: 'flash' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
   readonly schedule: string;
@@ -172,14 +172,14 @@ function launchSettings({ title, model, cluster, training, layout }: PlanRequest
     globalBatch: training.globalBatch,
     precision: training.precision,
     ...(training.gemmPrecision === undefined ? {} : { gemmPrecision: training.gemmPrecision }),
-    ...(training.overlapGradients === undefined ? {} : { overlapGradients: training.overlapGradients }),
-    ...(training.overlapParameters === undefined ? {} : { overlapParameters: training.overlapParameters }),
+    ...(training.overlapGradReduce === undefined ? {} : { overlapGradReduce: training.overlapGradReduce }),
+    ...(training.overlapParamGather === undefined ? {} : { overlapParamGather: training.overlapParamGather }),
     zeroStage: training.zeroStage,
     sequenceParallel: training.sequenceParallel,
     recompute: recomputeOf(training),
     ...(training.offloadOptimizer === true ? { offloadOptimizer: true } : {}),
-    ...((training.offloadLayers ?? 0) > 0 ? { offloadLayers: training.offloadLayers } : {}),
-    ...(context > 1 && training.contextExchange !== undefined ? { contextExchange: training.contextExchange } : {}),
+    ...((training.activationOffloadLayers ?? 0) > 0 ? { activationOffloadLayers: training.activationOffloadLayers } : {}),
+    ...(context > 1 && training.contextParallelComm !== undefined ? { contextParallelComm: training.contextParallelComm } : {}),
     attention: training.attention,
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
     predicted: `${formatDuration(iterationMs)} a step, ±${formatNumber(errorPercent)} %; ${usedText({ peakBytes, usableBytes: usablePeakBytes(capacityBytes) })} on the fullest GPU`,

@@ -294,24 +294,28 @@ function recomputeSetting({ recompute, stageLayers }: LaunchSettings): DesiredSe
 
 /** Whole layers whose activations go to the host: told by their number alone on a command line, by a switch as well in a config. */
 function activationOffloadSettings(
-  { offloadLayers = 0, pipeline, recompute }: LaunchSettings,
+  { activationOffloadLayers = 0, pipeline, recompute }: LaunchSettings,
   format: MegatronFormat,
 ): readonly DesiredSetting[] {
-  if (offloadLayers > 0 && (pipeline > 1 || recompute.granularity !== 'none'))
+  if (activationOffloadLayers > 0 && (pipeline > 1 || recompute.granularity !== 'none'))
     return unsupported(
-      'offloadLayers',
+      'activationOffloadLayers',
       'activations on the host',
       'Megatron offloads whole layers on one pipeline stage alone, without recompute',
     );
-  const givenOf = ({ cpuOffloading, offloadLayers: layers }: Facts): number => (cpuOffloading?.value === true ? (layers?.value ?? 0) : 0);
+  const givenOf = ({ cpuOffloading, activationOffloadLayers: layers }: Facts): number =>
+    cpuOffloading?.value === true ? (layers?.value ?? 0) : 0;
   return [
     {
-      what: offloadLayers === 0 ? 'no activations on the host' : `activations of ${plural(offloadLayers, 'layer')} on the host`,
-      facts: ['cpuOffloading', 'offloadLayers'],
-      isMet: (facts) => givenOf(facts) === offloadLayers,
+      what:
+        activationOffloadLayers === 0
+          ? 'no activations on the host'
+          : `activations of ${plural(activationOffloadLayers, 'layer')} on the host`,
+      facts: ['cpuOffloading', 'activationOffloadLayers'],
+      isMet: (facts) => givenOf(facts) === activationOffloadLayers,
       alternatives: () => {
-        if (offloadLayers === 0) return [removed('cpuOffloading', 'offloadLayers')];
-        const layers: SettingEdit = { fact: 'offloadLayers', value: offloadLayers };
+        if (activationOffloadLayers === 0) return [removed('cpuOffloading', 'activationOffloadLayers')];
+        const layers: SettingEdit = { fact: 'activationOffloadLayers', value: activationOffloadLayers };
         return dialects[format].offloadsByNumber ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
       },
       because: because.never,
@@ -320,23 +324,23 @@ function activationOffloadSettings(
 }
 
 /** Exchanges beside compute, where the plan counts on them. */
-function overlapSettings({ overlapGradients = false, overlapParameters = false }: LaunchSettings): readonly DesiredSetting[] {
+function overlapSettings({ overlapGradReduce = false, overlapParamGather = false }: LaunchSettings): readonly DesiredSetting[] {
   return [
-    ...(overlapGradients ? [switchSetting('gradient exchange beside backward', 'overlapGradients', true, false, () => true)] : []),
-    ...(overlapParameters ? [switchSetting('gathers of weights beside forward', 'overlapParameters', true, false, () => true)] : []),
+    ...(overlapGradReduce ? [switchSetting('gradient exchange beside backward', 'overlapGradReduce', true, false, () => true)] : []),
+    ...(overlapParamGather ? [switchSetting('gathers of weights beside forward', 'overlapParamGather', true, false, () => true)] : []),
   ];
 }
 
 /** Megatron's own exchange is a ring (`p2p`). */
-function contextParallelCommSettings({ contextExchange, context }: LaunchSettings): readonly DesiredSetting[] {
-  if (contextExchange === undefined || context === 1) return [];
-  const isWanted = (name: string): boolean => name.startsWith('a2a') === (contextExchange === 'all-to-all');
+function contextParallelCommSettings({ contextParallelComm, context }: LaunchSettings): readonly DesiredSetting[] {
+  if (contextParallelComm === undefined || context === 1) return [];
+  const isWanted = (name: string): boolean => name.startsWith('a2a') === (contextParallelComm === 'all-to-all');
   return [
     {
-      what: `context parallelism by ${contextExchange === 'ring' ? 'ring (p2p)' : 'all-to-all (a2a)'}`,
+      what: `context parallelism by ${contextParallelComm === 'ring' ? 'ring (p2p)' : 'all-to-all (a2a)'}`,
       facts: ['contextCommunication'],
       isMet: ({ contextCommunication }) => isWanted(contextCommunication?.value ?? 'p2p'),
-      alternatives: () => [[{ fact: 'contextCommunication', value: contextExchange === 'ring' ? 'p2p' : 'a2a' }]],
+      alternatives: () => [[{ fact: 'contextCommunication', value: contextParallelComm === 'ring' ? 'p2p' : 'a2a' }]],
       because: because.never,
     },
   ];

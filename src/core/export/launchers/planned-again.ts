@@ -159,13 +159,13 @@ const table: Readonly<Record<PlanSetting, Told>> = {
     ({ request: { layout, training } }) => layout.tensor > 1 && training.sequenceParallel,
     (sequenceParallel) => ({ training: { sequenceParallel } }),
   ),
-  overlapGradients: inTraining('gradient exchange beside backward', 'overlapGradients', false),
-  overlapParameters: inTraining('gathers of weights beside forward', 'overlapParameters', false),
+  overlapGradReduce: inTraining('gradient exchange beside backward', 'overlapGradReduce', false),
+  overlapParamGather: inTraining('gathers of weights beside forward', 'overlapParamGather', false),
   recompute: told('recompute', recomputeOf, ({ granularity }) => ({ training: { recompute: granularity } })),
-  offloadLayers: inTraining('layers with activations on the host', 'offloadLayers', 0),
+  activationOffloadLayers: inTraining('layers with activations on the host', 'activationOffloadLayers', 0),
   offloadOptimizer: inTraining('optimizer on the host', 'offloadOptimizer', false),
-  contextExchange: told('context-parallel collectives', ({ request: { layout, training } }) =>
-    layout.context > 1 ? (training.contextExchange ?? null) : null,
+  contextParallelComm: told('context-parallel collectives', ({ request: { layout, training } }) =>
+    layout.context > 1 ? (training.contextParallelComm ?? null) : null,
   ),
 };
 
@@ -204,7 +204,7 @@ const saidByFact: Readonly<Partial<Record<FactName, readonly PlanSetting[]>>> = 
   dataReplicate: ['data', 'zeroStage'],
   dataShard: ['data', 'zeroStage'],
   recomputeGranularity: ['recompute'],
-  contextCommunication: ['contextExchange'],
+  contextCommunication: ['contextParallelComm'],
   distributedOptimizer: ['zeroStage'],
   localBatch: ['microBatch', 'globalBatch'],
   gradientAccumulation: ['globalBatch'],
@@ -273,12 +273,12 @@ function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
     precision: isTitan ? 'bf16' : 'fp32',
     zeroStage: 0,
     sequenceParallel: isTitan,
-    overlapGradients: false,
-    overlapParameters: false,
-    offloadLayers: 0,
+    overlapGradReduce: false,
+    overlapParamGather: false,
+    activationOffloadLayers: 0,
     offloadOptimizer: false,
     recompute: isTitan ? 'selective' : 'none',
-    contextExchange: 'ring',
+    contextParallelComm: 'ring',
   };
 }
 

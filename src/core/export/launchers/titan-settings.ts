@@ -42,7 +42,12 @@ export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
     sequenceParallelSetting(plan),
     recomputeSetting(plan),
     optimizerOffloadSetting(plan.offloadOptimizer === true),
-    ...unsupported('offloadLayers', 'activations on the host', 'TorchTitan has no setting for it', (plan.offloadLayers ?? 0) > 0),
+    ...unsupported(
+      'activationOffloadLayers',
+      'activations on the host',
+      'TorchTitan has no setting for it',
+      (plan.activationOffloadLayers ?? 0) > 0,
+    ),
     ...unsupported('recompute', 'layers recomputed together', 'TorchTitan recomputes layer by layer', (plan.recompute.group ?? 1) > 1),
     ...unsupported(
       'schedule',

@@ -24,7 +24,7 @@ export const entries: readonly Entry[] = [
   entry('gradientAccumulation', degree, 'gradient_accumulation_steps'),
   entry('zeroStage', integer(0, 3), 'zero_optimization.stage'),
   entryAs('zeroStage', anything, oldZero, 'zero_optimization'),
-  entry('overlapGradients', boolean, 'zero_optimization.overlap_comm'),
+  entry('overlapGradReduce', boolean, 'zero_optimization.overlap_comm'),
   entryAs('offloadOptimizer', word, device, 'zero_optimization.offload_optimizer.device'),
   entryAs('offloadOptimizer', boolean, whenOn('cpu'), 'zero_optimization.cpu_offload'),
   entryAs('offloadParameters', word, device, 'zero_optimization.offload_param.device'),

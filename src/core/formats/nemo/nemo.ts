@@ -32,8 +32,8 @@ const modelKeys: KeyTable = {
   recomputeLayers: [key('activations_checkpoint_num_layers', count(0))],
   attention: [key('use_flash_attention', fixed('flash'))],
   optimizer: [key('optim.name', word)],
-  overlapGradients: [key('optim.overlap_grad_sync', on(true))],
-  overlapParameters: [key('optim.overlap_param_sync', on(true))],
+  overlapGradReduce: [key('optim.overlap_grad_sync', on(true))],
+  overlapParamGather: [key('optim.overlap_param_sync', on(true))],
   distributedOptimizer: [
     key(
       'optim.name',

@@ -1,6 +1,7 @@
 import { findNodeAtLocation, modify, applyEdits, parseTree, type Node, type ParseError } from 'jsonc-parser';
 import { ExpectedError } from '../../errors';
 import type { TextRange } from '../../spec/located';
+import { oldKey } from './renamed-keys';
 
 /** One value to set in a JSON text; `undefined` removes the key. */
 export interface JsonChange {
@@ -25,8 +26,9 @@ export function changeJson(text: string, changes: readonly JsonChange[]): Replac
   return replacementBetween(text, changes.reduce(applyChange, text));
 }
 
-function applyChange(text: string, { path, value }: JsonChange): string {
+function applyChange(text: string, { path: wanted, value }: JsonChange): string {
   const root = parseTree(text);
+  const path = writtenPath(root, wanted);
   if (root === undefined) return value === undefined ? text : `${objectOf(path, value)}\n`;
   if (value === undefined)
     return findNodeAtLocation(root, [...path]) === undefined ? text : applyEdits(text, modify(text, [...path], undefined, {}));
@@ -40,6 +42,12 @@ function applyChange(text: string, { path, value }: JsonChange): string {
     parent = node;
   }
   return text;
+}
+
+/** The path of a key as the text has it: by its old name where that is there. */
+function writtenPath(root: Node | undefined, path: readonly string[]): readonly string[] {
+  const old = oldKey(path.join('.'))?.split('.');
+  return root !== undefined && old !== undefined && findNodeAtLocation(root, old) !== undefined ? old : path;
 }
 
 /** `{ "a": { "b": value } }` for the path a, b; the value itself for none. */

@@ -12,7 +12,7 @@ import {
   latencyFields,
   linkFields,
   mostGroups,
-  nodeBusFields,
+  intraNodeBusFields,
   peakTflopsFields,
   type ClusterNumbers,
   type GpuNumbers,
@@ -30,7 +30,7 @@ export interface GpuFigures extends Partial<GpuNumbers> {
 
 /** Figures of links given one by one. */
 export interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps'>> {
-  readonly nodeBusGBps?: Partial<LinkSpec['nodeBusGBps']>;
+  readonly intraNodeBusGBps?: Partial<LinkSpec['intraNodeBusGBps']>;
   readonly allReduceLatencyUs?: Partial<LinkSpec['allReduceLatencyUs']>;
 }
 
@@ -46,7 +46,7 @@ export interface GivenCluster extends Given<ClusterNumbers> {
 export const groupKeys = ['gpu', 'nodes', 'gpusPerNode', 'links'] as const;
 export const clusterKeys = [...groupKeys, 'groups'] as const;
 export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency'] as const;
-export const linkKeys = ['nodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps'] as const;
+export const linkKeys = ['intraNodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps'] as const;
 
 /**
  * Reads `cluster` of a terapipe.json. Groups that are all of one kind are read as the plain cluster that they make.
@@ -147,7 +147,7 @@ export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
 export function linksWith(base: LinkSpec, figures: LinkFigures): LinkSpec {
   const changed = Object.keys(figures).length > 0;
   return {
-    nodeBusGBps: { ...base.nodeBusGBps, ...figures.nodeBusGBps },
+    intraNodeBusGBps: { ...base.intraNodeBusGBps, ...figures.intraNodeBusGBps },
     allReduceLatencyUs: { ...base.allReduceLatencyUs, ...figures.allReduceLatencyUs },
     nicGBps: figures.nicGBps ?? base.nicGBps,
     nicEfficiency: figures.nicEfficiency ?? base.nicEfficiency,
@@ -199,11 +199,11 @@ function readLinks(cluster: Section, preset: GpuPresetName | null): Located<Link
       'name the GPU whose other link figures hold',
       place,
     );
-  const nodeBusGBps = plain(readFields(openChild(links, 'nodeBusGBps', Object.keys(nodeBusFields)), nodeBusFields));
+  const intraNodeBusGBps = plain(readFields(openChild(links, 'intraNodeBusGBps', Object.keys(intraNodeBusFields)), intraNodeBusFields));
   const allReduceLatencyUs = plain(readFields(openChild(links, 'allReduceLatencyUs', Object.keys(latencyFields)), latencyFields));
   const figures: LinkFigures = {
     ...plain(readFields(links, linkFields)),
-    ...(Object.keys(nodeBusGBps).length === 0 ? {} : { nodeBusGBps }),
+    ...(Object.keys(intraNodeBusGBps).length === 0 ? {} : { intraNodeBusGBps }),
     ...(Object.keys(allReduceLatencyUs).length === 0 ? {} : { allReduceLatencyUs }),
   };
   return { value: linksWith(gpuPresets[preset].links, figures), source: { kind: 'file', place, key: 'cluster.links' } };

@@ -52,17 +52,17 @@ export const trainingFields: Fields<TrainingGiven> = {
   recomputeGroup: integer(1, 10_000),
   recomputeModules: list(v.picklist(recomputeModules), 1, 16, `a list of ${recomputeModules.join(', ')}`),
   runtime: oneOf(runtimes),
-  contextExchange: oneOf(['all-to-all', 'ring']),
+  contextParallelComm: oneOf(['all-to-all', 'ring']),
   offloadOptimizer: boolean,
-  offloadLayers: integer(0, 10_000),
-  overlapGradients: boolean,
-  overlapParameters: boolean,
+  activationOffloadLayers: integer(0, 10_000),
+  overlapGradReduce: boolean,
+  overlapParamGather: boolean,
   mtpLayers: integer(0, 100),
   attention: oneOf(['flash', 'unfused']),
   sequenceParallel: boolean,
   fusedCrossEntropy: boolean,
   dropout: boolean,
-  fp32Gradients: boolean,
+  gradAccumulationFp32: boolean,
 };
 
 /** Most groups that `cluster.groups` may have. */
@@ -82,7 +82,7 @@ export const layoutFields: Fields<Layout> = {
     100_000,
     'a list of whole numbers from 0 to 10,000, one for each stage',
   ),
-  stageGroups: list(
+  stageNodeGroups: list(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostGroups - 1)),
     1,
     100_000,
@@ -118,7 +118,11 @@ export const linkFields: Fields<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'ho
   nicEfficiency: positive(1),
   hostGBps: positive(1_000_000),
 };
-export const nodeBusFields: Fields<LinkSpec['nodeBusGBps']> = { 2: positive(1_000_000), 4: positive(1_000_000), 8: positive(1_000_000) };
+export const intraNodeBusFields: Fields<LinkSpec['intraNodeBusGBps']> = {
+  2: positive(1_000_000),
+  4: positive(1_000_000),
+  8: positive(1_000_000),
+};
 export const latencyFields: Fields<LinkSpec['allReduceLatencyUs']> = { base: nonNegative(1_000_000), perDoubling: nonNegative(1_000_000) };
 
 export const constantFields: Fields<CostConstants> = {

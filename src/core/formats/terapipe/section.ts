@@ -5,6 +5,7 @@ import type { Node } from 'jsonc-parser';
 import { unknownKey } from '../remarks';
 import { readByRule, type Rule } from '../rules';
 import type { Given } from '../given';
+import { withCurrentKeys } from './renamed-keys';
 
 /** More unknown keys than this in one object are not remarked on: it is something else than a config. */
 const maximumUnknownKeys = 10;
@@ -19,8 +20,8 @@ export interface Section {
 }
 
 /**
- * Opens an object of a terapipe.json and remarks on keys that are not in `known`.
- * @throws ExpectedError as `membersOf`.
+ * Opens an object of a terapipe.json. Old names of keys are read as the names of today. Remarks on keys that are not in `known`.
+ * @throws ExpectedError as `membersOf` and `withCurrentKeys`.
  */
 export function openSection(
   document: JsonDocument,
@@ -29,7 +30,7 @@ export function openSection(
   known: readonly string[],
   remarks: Finding[],
 ): Section {
-  const members = membersOf(document, node, path.length === 0 ? 'terapipe.json' : path.join('.'));
+  const members = withCurrentKeys(document, membersOf(document, node, path.length === 0 ? 'terapipe.json' : path.join('.')), path, remarks);
   const present = new Set(members.keys());
   const unknown = [...members.values()].filter(({ name }) => !known.includes(name));
   for (const member of unknown.slice(0, maximumUnknownKeys)) remarks.push(unknownKey(document, member, path, present, known));

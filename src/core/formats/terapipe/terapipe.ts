@@ -13,7 +13,7 @@ import {
   latencyFields,
   layoutFields,
   modelFields,
-  nodeBusFields,
+  intraNodeBusFields,
   peakTflopsFields,
   scheduleRule,
   slicingFields,
@@ -49,7 +49,7 @@ export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
   'cluster.gpu': gpuKeys,
   'cluster.gpu.peakTflops': Object.keys(peakTflopsFields),
   'cluster.links': linkKeys,
-  'cluster.links.nodeBusGBps': Object.keys(nodeBusFields),
+  'cluster.links.intraNodeBusGBps': Object.keys(intraNodeBusFields),
   'cluster.links.allReduceLatencyUs': Object.keys(latencyFields),
   training: Object.keys(trainingFields),
   layout: Object.keys(layoutFields),
@@ -119,15 +119,15 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
 
 /** Refuses stages on groups where the file has none. @throws ExpectedError `config-inconsistent`, placed. */
 function requireGroups(layout: Given<Layout>, root: Section): Given<Layout> {
-  const { stageGroups } = layout;
+  const { stageNodeGroups } = layout;
   const cluster = root.members.get('cluster')?.value;
   const hasGroups = cluster !== undefined && membersOf(root.document, cluster, 'cluster').has('groups');
-  if (stageGroups === undefined || hasGroups) return layout;
+  if (stageNodeGroups === undefined || hasGroups) return layout;
   throw configError(
     'config-inconsistent',
-    'layout.stageGroups is given, and the cluster has no groups',
-    'list the kinds of nodes in cluster.groups, or remove layout.stageGroups',
-    stageGroups.source.kind === 'file' ? stageGroups.source.place : undefined,
+    'layout.stageNodeGroups is given, and the cluster has no groups',
+    'list the kinds of nodes in cluster.groups, or remove layout.stageNodeGroups',
+    stageNodeGroups.source.kind === 'file' ? stageNodeGroups.source.place : undefined,
   );
 }
 

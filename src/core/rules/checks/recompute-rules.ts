@@ -131,11 +131,11 @@ function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
 }
 
 /** As a terapipe.json says it. */
-const nothingOffloaded = setTo('offloadLayers', [0]);
+const nothingOffloaded = setTo('activationOffloadLayers', [0]);
 const otherRuntime = ', or training.runtime to what you run';
 
-function offloads({ cpuOffloading, offloadLayers }: Facts): boolean {
-  return cpuOffloading?.value === true && offloadLayers?.value !== 0;
+function offloads({ cpuOffloading, activationOffloadLayers }: Facts): boolean {
+  return cpuOffloading?.value === true && activationOffloadLayers?.value !== 0;
 }
 
 function offloadWithRecompute({ facts, format }: ConfigView): Issue | null {
@@ -152,14 +152,14 @@ function offloadWithRecompute({ facts, format }: ConfigView): Issue | null {
 }
 
 function offloadOfAllLayers({ facts, format }: ConfigView): Issue | null {
-  const [away, layers] = [countOf(facts, 'offloadLayers'), countOf(facts, 'layers')];
+  const [away, layers] = [countOf(facts, 'activationOffloadLayers'), countOf(facts, 'layers')];
   const isOn = facts.cpuOffloading?.value ?? !isPlannedAlone(format);
   if (away === null || layers === null || away < layers || !isOn) return null;
   return {
-    at: ['offloadLayers', 'layers'],
+    at: ['activationOffloadLayers', 'layers'],
     message: `${many(away, 'layer')} cannot be offloaded of ${layers}: one has to stay on the GPU`,
     remedy: `offload at most ${layers - 1}`,
     besides: otherRuntime,
-    changes: setTo('offloadLayers', [layers - 1]),
+    changes: setTo('activationOffloadLayers', [layers - 1]),
   };
 }

@@ -121,7 +121,7 @@ function changesOf(request: PlanRequest): TriedChange[] {
     .filter((size) => size < training.microBatch)
     .reverse();
   const gpus = layout.pipeline * layout.data;
-  const deeper = (layout.stageGroups === undefined ? divisorsOf(model.layers) : []).filter(
+  const deeper = (layout.stageNodeGroups === undefined ? divisorsOf(model.layers) : []).filter(
     (pipeline) => pipeline > layout.pipeline && gpus % pipeline === 0 && training.globalBatch % (gpus / pipeline) === 0,
   );
   const hasFastBf16 = nodeGroups(request.cluster).every(({ gpu }) => !lacksBf16(gpu));

@@ -14,7 +14,7 @@ const worthAWarning = 1.25;
 const causes: Readonly<Record<StepPart, readonly string[]>> = {
   exchange: ['layout.tensor', 'layout.context', 'layout.expert'],
   bubble: ['layout.pipeline', 'layout.virtualStages', 'schedule', 'training.microBatch', 'layout.data'],
-  offload: ['training.offloadLayers'],
+  offload: ['training.activationOffloadLayers'],
   send: ['layout.pipeline', 'layout.virtualStages', 'training.microBatch'],
   recompute: ['training.recompute'],
   math: ['layout.tensor', 'training.microBatch', 'layout.context'],

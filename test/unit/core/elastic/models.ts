@@ -74,7 +74,7 @@ export function trainingOf(sequenceLength: number): TrainingSpec {
     sequenceParallel: false,
     fusedCrossEntropy: false,
     dropout: false,
-    fp32Gradients: true,
+    gradAccumulationFp32: true,
   };
 }
 

@@ -208,7 +208,7 @@ describe('an elastic run', () => {
     assert.ok(Math.abs(allReduceMs / 1e3 / seconds - 1) < 0.01, `${allReduceMs}`);
     const inside = planElastic(requestOf({ cluster: { ...request.cluster, nodes: 1 }, firstLength: 4 })).epochs[0];
     const largest = 4 * Math.max(...(inside?.stageParameters ?? []));
-    assert.ok(Math.abs((inside?.allReduceMs ?? NaN) / 1e3 / (largest / (request.cluster.links.nodeBusGBps[2] * 1e9)) - 1) < 0.05);
+    assert.ok(Math.abs((inside?.allReduceMs ?? NaN) / 1e3 / (largest / (request.cluster.links.intraNodeBusGBps[2] * 1e9)) - 1) < 0.05);
   });
 
   it("counts the optimizer's state of what trains", () => {

@@ -57,9 +57,9 @@ describe('cluster.groups', () => {
       '"H2000"',
     ]);
     assert.deepEqual(await refused({ groups: [{ gpu: 'H200', nodes: 0 }] }), ['config-out-of-range', 'cluster.groups[0].nodes is 0', '0']);
-    assert.deepEqual(await refused({ gpu: 'L40S' }, { stageGroups: [0, 0] }), [
+    assert.deepEqual(await refused({ gpu: 'L40S' }, { stageNodeGroups: [0, 0] }), [
       'config-inconsistent',
-      'layout.stageGroups is given, and the cluster has no groups',
+      'layout.stageNodeGroups is given, and the cluster has no groups',
       '[0,0]',
     ]);
   });
@@ -79,6 +79,6 @@ describe('cluster.groups', () => {
     const run = await loadObject({ model, cluster: { groups: [{ gpu: 'L40S', nodes: 2 }, { gpu: 'H200', nodes: 1 }] } }); // prettier-ignore
     for (const set of ['cluster.gpu=H200', 'cluster.nodes=2', 'cluster.gpu.memoryGB=40', 'cluster.links.nicGBps=10'])
       assert.throws(() => applyOverrides(run, [set]), { code: 'config-inconsistent' }, set);
-    assert.deepEqual(applyOverrides(run, ['layout.stageGroups=[0,1]']).layout.stageGroups?.value, [0, 1]);
+    assert.deepEqual(applyOverrides(run, ['layout.stageNodeGroups=[0,1]']).layout.stageNodeGroups?.value, [0, 1]);
   });
 });

@@ -57,15 +57,15 @@ describe('the run of a launcher', () => {
   it('tells groups of recomputed layers from a number of them, and how many have their activations on the host', () => {
     const training = (facts: Partial<FactValues>) => {
       const given = runOfLauncher(launcher({ ...sizes, ...facts }), 'train', null).training;
-      return [given.recomputeGroup?.value, given.recomputeLayers?.value, given.offloadLayers?.value];
+      return [given.recomputeGroup?.value, given.recomputeLayers?.value, given.activationOffloadLayers?.value];
     };
     const full = { recomputeGranularity: 'full' } as const;
     assert.deepEqual(training({ ...full, recomputeMethod: 'uniform', recomputeLayers: 4 }), [4, undefined, undefined]);
     assert.deepEqual(training({ ...full, recomputeLayers: 2 }), [2, undefined, undefined]);
     assert.deepEqual(training({ ...full, recomputeMethod: 'uniform', recomputeLayers: 1 }), [undefined, undefined, undefined]);
     assert.deepEqual(training({ ...full, recomputeMethod: 'block', recomputeLayers: 4 }), [undefined, 4, undefined]);
-    assert.deepEqual(training({ cpuOffloading: true, offloadLayers: 5 }), [undefined, undefined, 5]);
-    assert.deepEqual(training({ cpuOffloading: false, offloadLayers: 5 }), [undefined, undefined, undefined]);
+    assert.deepEqual(training({ cpuOffloading: true, activationOffloadLayers: 5 }), [undefined, undefined, 5]);
+    assert.deepEqual(training({ cpuOffloading: false, activationOffloadLayers: 5 }), [undefined, undefined, undefined]);
     assert.deepEqual(training({ ...full, cpuCheckpointing: true }), [undefined, undefined, sizes.layers]);
     assert.deepEqual(training({ cpuCheckpointing: true }), [undefined, undefined, undefined]);
   });
@@ -151,8 +151,8 @@ describe('the run of a launcher', () => {
     assert.deepEqual([block(0).recompute?.value, block(0).recomputeLayers], ['none', undefined]);
     const modules = training({ recomputeGranularity: 'selective', recomputeModules: ['moe_act', 'unheard_of'] });
     assert.deepEqual(modules.recomputeModules?.value, ['moe_act']);
-    assert.equal(training({ contextCommunication: 'p2p' }).contextExchange?.value, 'ring');
-    assert.equal(training({ contextCommunication: 'a2a' }).contextExchange?.value, 'all-to-all');
+    assert.equal(training({ contextCommunication: 'p2p' }).contextParallelComm?.value, 'ring');
+    assert.equal(training({ contextCommunication: 'a2a' }).contextParallelComm?.value, 'all-to-all');
   });
 
   it('is not planned as something else when the launcher tells of a model that planning has no word for', () => {

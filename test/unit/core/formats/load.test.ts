@@ -66,13 +66,13 @@ describe('loadRun', () => {
   it('replaces single figures of a GPU and its links', async () => {
     const run = await loadObject({
       model: { layers: 1, hidden: 8, heads: 1 },
-      cluster: { gpu: { preset: 'h200', memoryGB: 100, peakTflops: { bf16: 900 } }, links: { nicGBps: 50, nodeBusGBps: { 8: 300 } } },
+      cluster: { gpu: { preset: 'h200', memoryGB: 100, peakTflops: { bf16: 900 } }, links: { nicGBps: 50, intraNodeBusGBps: { 8: 300 } } },
     });
     assert.equal(run.gpu?.value.memoryBytes, 100 * 2 ** 30);
     assert.deepEqual(run.gpu.value.peakTflops, { ...gpuPresets.H200.gpu.peakTflops, bf16: 900 });
     assert.equal(run.gpu.value.memoryTBps, gpuPresets.H200.gpu.memoryTBps);
     assert.equal(run.links?.value.nicGBps, 50);
-    assert.deepEqual(run.links.value.nodeBusGBps, { ...gpuPresets.H200.links.nodeBusGBps, 8: 300 });
+    assert.deepEqual(run.links.value.intraNodeBusGBps, { ...gpuPresets.H200.links.intraNodeBusGBps, 8: 300 });
   });
 
   it('reads a scheme in the notation of the paper', async () => {

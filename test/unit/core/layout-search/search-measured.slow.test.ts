@@ -94,7 +94,7 @@ describe('a search with measured times', () => {
     assertOpensTheSame(wanted, result);
     assert.deepEqual(result.measured, {
       by: 'profile',
-      keys: ['tensor', 'context', 'contextExchange', 'expert', 'expertTensor'],
+      keys: ['tensor', 'context', 'contextParallelComm', 'expert', 'expertTensor'],
       mostMicroBatch: 2,
     });
     assert.deepEqual([result.cost.kind, result.proved], ['profile', true]);

@@ -95,12 +95,12 @@ describe('recompute of modules', () => {
 
 describe('context parallelism round a ring', () => {
   it('keeps the output of attention once, and hides behind attention where sequences are long', () => {
-    const at = (contextExchange: 'ring' | 'all-to-all') => llama({ contextExchange, sequenceLength: 131072 }, { context: 4 });
+    const at = (contextParallelComm: 'ring' | 'all-to-all') => llama({ contextParallelComm, sequenceLength: 131072 }, { context: 4 });
     assert.equal((saved(at('all-to-all'), 1) - saved(at('ring'), 1)) / 1024, 2 * 8192);
     const forward = (inputs: ReturnType<typeof llama>, tokens: number) => layerTime(inputs)(1, tokens, 0).forward;
     const local = (inputs: ReturnType<typeof llama>) => ({
       ...inputs,
-      cluster: { ...inputs.cluster, links: { ...inputs.cluster.links, nodeBusGBps: { 2: 1e12, 4: 1e12, 8: 1e12 } } },
+      cluster: { ...inputs.cluster, links: { ...inputs.cluster.links, intraNodeBusGBps: { 2: 1e12, 4: 1e12, 8: 1e12 } } },
     });
     assert.equal(forward(at('ring'), 131072), forward(local(at('ring')), 131072));
     assert.ok(forward(at('all-to-all'), 131072) > forward(local(at('all-to-all')), 131072));

@@ -27,9 +27,9 @@ function llama(training: Partial<TrainingSpec> = {}, links = {}): PlanRequest {
   return { ...wanted, schedule: '1F1B', cluster: { ...wanted.cluster, links: { ...wanted.cluster.links, ...links } } };
 }
 
-function activations(offloadLayers: number): number {
+function activations(activationOffloadLayers: number): number {
   const schedule = generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [8192] }], 1, 1));
-  return countMemory(llama({ offloadLayers }), schedule, [shape], 2 ** 40).chunks[0]!.alike[0]!.activations;
+  return countMemory(llama({ activationOffloadLayers }), schedule, [shape], 2 ** 40).chunks[0]!.alike[0]!.activations;
 }
 
 describe('activations of some layers on the host', () => {
@@ -41,14 +41,15 @@ describe('activations of some layers on the host', () => {
   });
 
   it('lower the peak by their own, but for one layer on its way back', () => {
-    const peak = (offloadLayers: number): number => chosenOf(makePlan(llama({ offloadLayers }))).memory.stages[0]!.peakBytes;
+    const peak = (activationOffloadLayers: number): number =>
+      chosenOf(makePlan(llama({ activationOffloadLayers }))).memory.stages[0]!.peakBytes;
     assert.ok(peak(6) < peak(3) && peak(3) < peak(0));
     const layers = (peak(0) - peak(6)) / activations(7);
     assert.ok(layers > 4.99 && layers < 6.01, String(layers));
   });
 
   it('cost nothing where the copies are done before the layers, and the rest of the copies where not', () => {
-    const slow = (hostLink: number) => llama({ offloadLayers: 6 }, { hostGBps: hostLink });
+    const slow = (hostLink: number) => llama({ activationOffloadLayers: 6 }, { hostGBps: hostLink });
     const at = (inputs: PlanRequest) => chunkCost(inputs, shape)(1, 8192, 0);
     const free = at(llama());
     assert.deepEqual(at(slow(1e4)), free);
@@ -63,16 +64,16 @@ describe('activations of some layers on the host', () => {
     const said = (plan: Plan): string => plan.reasons.find((reason) => reason.includes('wait on the host')) ?? '';
     assert.equal(said(makePlan(llama())), '');
     assert.match(
-      said(makePlan(llama({ offloadLayers: 2 }))),
+      said(makePlan(llama({ activationOffloadLayers: 2 }))),
       /^activations of 2 layers wait on the host: .* at 50\.4 GB\/s, beside compute$/,
     );
-    const slow = makePlan(llama({ offloadLayers: 6 }, { hostGBps: 0.5 }));
+    const slow = makePlan(llama({ activationOffloadLayers: 6 }, { hostGBps: 0.5 }));
     assert.match(said(slow), /at 0\.5 GB\/s, which holds its passes up by/);
     assert.equal(slow.limits?.[0]?.limiter, 'offload');
   });
 
   it('keep the bounds of a search below every layout, though stages recompute more of their layers than one stage of all would', () => {
-    const wanted = llama({ offloadLayers: 8, runtime: 'deepspeed', recompute: 'full', recomputeLayers: 2 }, { hostGBps: 5 });
+    const wanted = llama({ activationOffloadLayers: 8, runtime: 'deepspeed', recompute: 'full', recomputeLayers: 2 }, { hostGBps: 5 });
     const evaluator = evaluatorOf(wanted);
     const problem = { request: wanted, fixed: new Set(searchKeys.filter((key) => !['tensor', 'pipeline', 'data'].includes(key))) };
     let stages = 0;

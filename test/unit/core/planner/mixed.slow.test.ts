@@ -49,7 +49,7 @@ describe('stages on groups of nodes', () => {
       { gpu: 'A100-80GB', nodes: 4, gpusPerNode: 8 },
     ];
     const [joined, plain] = await Promise.all([
-      resolved({ ...config({ groups }), layout: { stageGroups: [0, 1] } }),
+      resolved({ ...config({ groups }), layout: { stageNodeGroups: [0, 1] } }),
       resolved(config({ gpu: 'A100-80GB', nodes: 6, gpusPerNode: 8 })),
     ]);
     assert.deepEqual(joined, plain);
@@ -63,23 +63,23 @@ describe('stages on groups of nodes', () => {
       training: { sequenceLength: 4096, globalBatch: 128 },
       slicing: { unit: 512 },
     });
-    const { stageGroups = [], stageLayers = [], tensor, pipeline, data } = wanted.layout;
+    const { stageNodeGroups = [], stageLayers = [], tensor, pipeline, data } = wanted.layout;
     assert.equal(tensor * pipeline * data, 48);
-    assert.equal(stageGroups.filter((own) => own === 0).length * tensor * data, 16);
-    const layersOf = (own: number) => stageLayers.filter((_, stage) => stageGroups[stage] === own);
+    assert.equal(stageNodeGroups.filter((own) => own === 0).length * tensor * data, 16);
+    const layersOf = (own: number) => stageLayers.filter((_, stage) => stageNodeGroups[stage] === own);
     assert.ok(Math.min(...layersOf(0)) > Math.max(...layersOf(1)));
     const chosen = chosenOf(makePlan(wanted));
     assert.ok(chosen.fits);
     const names = chosen.memory.stages.map(({ gpu }) => gpu);
     assert.deepEqual(
       names,
-      stageGroups.map((own) => groupAt(wanted.cluster.groups!, own).gpu.name),
+      stageNodeGroups.map((own) => groupAt(wanted.cluster.groups!, own).gpu.name),
     );
     assert.deepEqual(
       stagesJson(chosen.memory).map(({ capacityBytes }) => capacityBytes),
-      stageGroups.map((own) => groupAt(wanted.cluster.groups!, own).gpu.memoryBytes),
+      stageNodeGroups.map((own) => groupAt(wanted.cluster.groups!, own).gpu.memoryBytes),
     );
-    for (const key of ['layout.stageGroups', 'layout.stageLayers'])
+    for (const key of ['layout.stageNodeGroups', 'layout.stageLayers'])
       assert.ok(
         wanted.assumptions.some((one) => one.key === key),
         key,
@@ -125,7 +125,7 @@ describe('stages on groups of nodes', () => {
       [2, 1, 0],
     ])
       // prettier-ignore
-      steps.push(place(await resolved(config({ stageGroups: order.flatMap((own) => [own, own]) }))));
+      steps.push(place(await resolved(config({ stageNodeGroups: order.flatMap((own) => [own, own]) }))));
     assert.equal(place(best), Math.min(...steps));
     assert.ok(Math.max(...steps) > Math.min(...steps));
   });
@@ -134,10 +134,10 @@ describe('stages on groups of nodes', () => {
     const config = {
       model: small,
       cluster: hopperAndAmpere,
-      layout: { tensor: 2, data: 4, stageGroups: [1, 0, 1], stageLayers: [3, 6, 3] },
+      layout: { tensor: 2, data: 4, stageNodeGroups: [1, 0, 1], stageLayers: [3, 6, 3] },
     };
     const { layout } = await resolved(config);
-    assert.deepEqual([layout.stageGroups, layout.stageLayers, layout.pipeline], [[1, 0, 1], [3, 6, 3], 3]);
+    assert.deepEqual([layout.stageNodeGroups, layout.stageLayers, layout.pipeline], [[1, 0, 1], [3, 6, 3], 3]);
   });
 
   it('are refused where the groups make no whole stages, or a file names stages that do not fit', async () => {
@@ -147,12 +147,12 @@ describe('stages on groups of nodes', () => {
       /^layout-groups: 2 nodes of 8 H100-80GB \+ 4 nodes of 8 A100-80GB make no whole/,
     );
     assert.match(await refusal(config({ tensor: 8, data: 1, pipeline: 4 })), /^layout-groups: .* make 6 stages of 8 GPUs, not 4/);
-    assert.match(await refusal(config({ stageGroups: [0, 2] })), /^layout-groups: layout.stageGroups names group 2/);
+    assert.match(await refusal(config({ stageNodeGroups: [0, 2] })), /^layout-groups: layout.stageNodeGroups names group 2/);
     assert.match(
-      await refusal(config({ stageGroups: [0, 1], pipeline: 3 })),
-      /^layout-groups: layout.stageGroups has 2 entries for 3 stages/,
+      await refusal(config({ stageNodeGroups: [0, 1], pipeline: 3 })),
+      /^layout-groups: layout.stageNodeGroups has 2 entries for 3 stages/,
     );
-    assert.match(await refusal(config({ tensor: 8, data: 4, stageGroups: [0, 1] })), /^layout-groups: /);
+    assert.match(await refusal(config({ tensor: 8, data: 4, stageNodeGroups: [0, 1] })), /^layout-groups: /);
   });
 
   it('are not planned from times of one kind of GPU', async () => {
@@ -177,7 +177,7 @@ describe('what is said of stages on groups of nodes', () => {
       model: { ...llama70b, layers: 24 },
       cluster: { groups: [{ gpu: 'H200', nodes: 1 }, { gpu: 'RTX4090', nodes: 1 }] }, // prettier-ignore
       training: { globalBatch: 8 },
-      layout: { tensor: 8, data: 1, stageGroups: [0, 1], stageLayers: [1, 23] },
+      layout: { tensor: 8, data: 1, stageNodeGroups: [0, 1], stageLayers: [1, 23] },
       schedule: '1F1B',
     });
     const [finding] = findingsOf(run, makePlan(resolveRun(run, defaults))).filter(({ code }) => code === 'memory-over-capacity');

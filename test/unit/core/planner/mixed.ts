@@ -38,9 +38,9 @@ export function group(gpu: GpuPresetName, nodes: number, changed: Partial<NodeGr
 export function onGroups(
   base: PlanRequest,
   groups: readonly [NodeGroup, ...NodeGroup[]],
-  stageGroups: readonly number[],
+  stageNodeGroups: readonly number[],
   stageLayers?: readonly number[],
 ): PlanRequest {
-  const layout = { ...base.layout, pipeline: stageGroups.length, stageGroups };
+  const layout = { ...base.layout, pipeline: stageNodeGroups.length, stageNodeGroups };
   return { ...base, cluster: clusterOf(groups), layout: { ...layout, ...(stageLayers === undefined ? {} : { stageLayers }) } };
 }

@@ -136,7 +136,7 @@ describe('a plan from a profile', () => {
   it('passes over one where tokens further on are predicted or activations leave for the host, which it has no times of', async () => {
     for (const [training, because] of [
       [{ mtpLayers: 1 }, /multi-token prediction/],
-      [{ offloadLayers: 1 }, /copies to the host/],
+      [{ activationOffloadLayers: 1 }, /copies to the host/],
     ] as const) {
       const run = await runOf({ training: { sequenceLength: 512, globalBatch: 8, precision: 'fp16', ...training } });
       const request = resolveRun(run, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]);

@@ -205,10 +205,10 @@ describe('findingsOf', () => {
   it('warns of habits that cost', async () => {
     assert.equal((await only({ layout: { pipeline: 4 }, training: { zeroStage: 2 } })).code, 'zero-with-pipeline');
     assert.equal((await only({ training: { recompute: 'selective', attention: 'flash' } })).code, 'selective-recompute-flash');
-    assert.equal((await only({ layout: { pipeline: 4 }, training: { offloadLayers: 2 } })).code, 'activations-offload');
-    assert.equal((await only({ training: { offloadLayers: 2, recompute: 'full' } })).code, 'activations-offload');
-    assert.deepEqual(await findings({ training: { offloadLayers: 2, recompute: 'full', runtime: 'deepspeed' } }), []);
-    assert.deepEqual(await findings({ training: { offloadLayers: 2 } }), []);
+    assert.equal((await only({ layout: { pipeline: 4 }, training: { activationOffloadLayers: 2 } })).code, 'activations-offload');
+    assert.equal((await only({ training: { activationOffloadLayers: 2, recompute: 'full' } })).code, 'activations-offload');
+    assert.deepEqual(await findings({ training: { activationOffloadLayers: 2, recompute: 'full', runtime: 'deepspeed' } }), []);
+    assert.deepEqual(await findings({ training: { activationOffloadLayers: 2 } }), []);
     assert.equal((await only({ layout: { expert: 8 } })).code, 'expert-dense-model');
     assert.equal((await only({ cluster: { gpu: 'V100-16GB' }, training: { precision: 'bf16' } })).code, 'precision-slow');
   });

@@ -166,11 +166,11 @@ describe('rules of what is planned without a launcher', () => {
 
   it('say each reason for which whole layers are not offloaded, of the runtime that refuses it', async () => {
     const of = async (layout: object, training: object) =>
-      (await found({ model, layout, training: { offloadLayers: 2, ...training } }, 'activations-offload')).map(({ severity, remedy }) => [severity, remedy]); // prettier-ignore
-    const without = ['warning', 'set training.offloadLayers to 0, or training.runtime to what you run'];
+      (await found({ model, layout, training: { activationOffloadLayers: 2, ...training } }, 'activations-offload')).map(({ severity, remedy }) => [severity, remedy]); // prettier-ignore
+    const without = ['warning', 'set training.activationOffloadLayers to 0, or training.runtime to what you run'];
     assert.deepEqual(await of({ pipeline: 4 }, {}), [without]);
     assert.equal((await of({ pipeline: 4 }, { recompute: 'full' })).length, 2);
-    assert.deepEqual(await of({ pipeline: 1 }, { offloadLayers: 24 }), [['warning', 'set training.offloadLayers to 23, or training.runtime to what you run']]); // prettier-ignore
-    assert.deepEqual(await of({ pipeline: 4 }, { recompute: 'full', offloadLayers: 24, runtime: 'torchtitan' }), []);
+    assert.deepEqual(await of({ pipeline: 1 }, { activationOffloadLayers: 24 }), [['warning', 'set training.activationOffloadLayers to 23, or training.runtime to what you run']]); // prettier-ignore
+    assert.deepEqual(await of({ pipeline: 4 }, { recompute: 'full', activationOffloadLayers: 24, runtime: 'torchtitan' }), []);
   });
 });

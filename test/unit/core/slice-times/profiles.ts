@@ -96,7 +96,7 @@ export function requestWith(changes: {
       sequenceParallel: false,
       fusedCrossEntropy: false,
       dropout: false,
-      fp32Gradients: true,
+      gradAccumulationFp32: true,
       ...changes.training,
     },
     layout: { tensor: 1, pipeline: 4, data: 2, context: 1, expert: 1, virtualStages: 1, ...changes.layout },

@@ -69,7 +69,7 @@ describe('GEMMs in a narrow format', () => {
 
   it('gather half as much between tensor-parallel ranks', () => {
     const wanted = llama({ sequenceParallel: true, gemmPrecision: 'fp8' }, 4);
-    const slow = { ...wanted.cluster, links: { ...wanted.cluster.links, nodeBusGBps: { 2: 1, 4: 1, 8: 1 } } };
+    const slow = { ...wanted.cluster, links: { ...wanted.cluster.links, intraNodeBusGBps: { 2: 1, 4: 1, 8: 1 } } };
     const forward = (training: TrainingSpec): number => layerTime({ ...wanted, cluster: slow, training })(1, 8192, 0).forward;
     const wide = llama({ sequenceParallel: true }, 4).training;
     assert.ok(Math.abs(forward(wanted.training) / forward(wide) - 0.75) < 0.01);

@@ -235,7 +235,7 @@ describe('what follows the pipeline', () => {
   });
 
   it('waits of exchanges beside compute for what is longer than the pass, and for a bucket of 64M parameters', () => {
-    const overlapped = { ...reference, training: { ...reference.training, overlapGradients: true } };
+    const overlapped = { ...reference, training: { ...reference.training, overlapGradReduce: true } };
     const beside = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
     const none = gradientCollectives(reference, { layers: 30 }, 'data', beside(0));
     assert.equal(none, gradientCollectives(reference, { layers: 30 }, 'data'));
@@ -246,8 +246,8 @@ describe('what follows the pipeline', () => {
     const parameters = 30 * rankMatrixParameters(reference.model, reference.layout) + 51200 * 3072;
     assert.ok(Math.abs(waits(1e6) / none - 64e6 / parameters) < 1e-9);
     const sharded = (training: object) => waits(1e6, { zeroStage: 1, ...training });
-    assert.ok(sharded({ overlapParameters: true }) === sharded({}), 'a first forward of no time hides nothing');
-    assert.equal(waits(0, { zeroStage: 1, overlapParameters: true }), waits(0, { zeroStage: 1 }));
+    assert.ok(sharded({ overlapParamGather: true }) === sharded({}), 'a first forward of no time hides nothing');
+    assert.equal(waits(0, { zeroStage: 1, overlapParamGather: true }), waits(0, { zeroStage: 1 }));
   });
 
   it("sends one copy of the boundary over a V100 node's 25 Gbit/s", () => {

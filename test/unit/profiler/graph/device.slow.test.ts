@@ -45,12 +45,12 @@ describe('timed graphs', () => {
   }
 
   it('give finite numbers in fp16', async () => {
-    for (const [shape, fp32Gradients] of [
+    for (const [shape, gradAccumulationFp32] of [
       [gpt(), false],
       [llama({ qkNorm: true }), true],
       [llama({ experts: { count: 4, active: 2 } }), false],
     ] as const) {
-      const job = jobOf(shape, { precision: 'fp16', fp32Gradients, attention: 'fused' });
+      const job = jobOf(shape, { precision: 'fp16', gradAccumulationFp32, attention: 'fused' });
       for (const part of parts) {
         for (const direction of directions) {
           const graph = timedGraph(job, attentionOperators(job)[0]!, part, direction);

@@ -67,9 +67,9 @@ describe('slice graph of the head', () => {
 });
 
 describe('slice graphs of the ends', () => {
-  for (const fp32Gradients of [true, false]) {
-    it(`compute nearly the same in fp16, gradients in ${fp32Gradients ? 'fp32' : 'fp16'}`, async () => {
-      const narrow = jobOf(gpt(), { precision: 'fp16', fp32Gradients });
+  for (const gradAccumulationFp32 of [true, false]) {
+    it(`compute nearly the same in fp16, gradients in ${gradAccumulationFp32 ? 'fp32' : 'fp16'}`, async () => {
+      const narrow = jobOf(gpt(), { precision: 'fp16', gradAccumulationFp32 });
       const operands = new Map([integers('ids', 50), integers('labels', 50), integers('compactRows', rows)]);
       for (const part of ['embedding', 'head'] as const) {
         for (const direction of ['forward', 'backward'] as const) {

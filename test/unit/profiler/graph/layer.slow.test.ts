@@ -29,13 +29,13 @@ describe('slice graph of a layer', () => {
   });
 
   for (const [title, shape] of Object.entries(shapes)) {
-    for (const fp32Gradients of [true, false]) {
-      it(`computes nearly the same in fp16, gradients in ${fp32Gradients ? 'fp32' : 'fp16'}: ${title}`, async () => {
+    for (const gradAccumulationFp32 of [true, false]) {
+      it(`computes nearly the same in fp16, gradients in ${gradAccumulationFp32 ? 'fp32' : 'fp16'}: ${title}`, async () => {
         const cell = { batch: 2, tokens: 5, context: 3 };
         for (const attention of attentionOperators(jobOf(shape, { attention: 'fused' }))) {
           const operands = new Map<string, Operand>();
           const wide = await bothPasses(jobOf(shape), attention, cell, operands);
-          const narrow = await bothPasses(jobOf(shape, { precision: 'fp16', fp32Gradients }), attention, cell, operands);
+          const narrow = await bothPasses(jobOf(shape, { precision: 'fp16', gradAccumulationFp32 }), attention, cell, operands);
           for (const [name, { data }] of wide)
             if (name !== 'routed') assertClose(narrow.get(name)!.data, data, 0.02, `${attention} ${name}`);
         }

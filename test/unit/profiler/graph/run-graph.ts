@@ -59,7 +59,7 @@ export function jobOf(shape: LayerShape, change: Partial<ProfilerJob> = {}): Pro
   return {
     shape,
     precision: 'fp32',
-    fp32Gradients: true,
+    gradAccumulationFp32: true,
     attention: 'plain',
     threads: 1,
     limits: { batch: 2, tokens: 16, sequence: 32 },

@@ -102,8 +102,8 @@ export const anyPlan: fc.Arbitrary<LaunchSettings> = fc
       layers: stageLayers.reduce((total, count) => total + count, 0),
       globalBatch: sizes.microBatch * microBatches * data,
       recompute: { granularity, ...(granularity === 'full' && group > 1 ? { group } : {}) },
-      ...(overlaps ? { overlapGradients: true, overlapParameters: true } : {}),
-      ...(granularity === 'none' && pipeline === 1 && away > 0 ? { offloadLayers: away } : {}),
+      ...(overlaps ? { overlapGradReduce: true, overlapParamGather: true } : {}),
+      ...(granularity === 'none' && pipeline === 1 && away > 0 ? { activationOffloadLayers: away } : {}),
       schedule: virtualStages > 1 ? 'Interleaved1F1B' : schedule,
       slices: schedule === 'TeraPipe' && virtualStages === 1 ? 8 : 1,
     });

@@ -34,8 +34,8 @@ export function megatronLayout(facts: Facts, plan: LaunchSettings): ReadLayout {
     ['sequence parallel', plan.tensor > 1 && (facts.sequenceParallel?.value ?? false), plan.tensor > 1 && plan.sequenceParallel],
     ['recompute', facts.recomputeGranularity?.value ?? 'none', plan.recompute.granularity],
     ['recomputed together', facts.recomputeMethod?.value === 'uniform' ? facts.recomputeLayers?.value : 1, plan.recompute.group ?? 1],
-    ['beside compute', facts.overlapGradients?.value === true || plan.overlapGradients === undefined, true, /beside backward/],
-    ['on the host', facts.cpuOffloading?.value === true ? facts.offloadLayers?.value : 0, plan.offloadLayers ?? 0],
+    ['beside compute', facts.overlapGradReduce?.value === true || plan.overlapGradReduce === undefined, true, /beside backward/],
+    ['on the host', facts.cpuOffloading?.value === true ? facts.activationOffloadLayers?.value : 0, plan.activationOffloadLayers ?? 0],
     ['ZeRO', facts.zeroStage?.value ?? (facts.distributedOptimizer?.value === true ? 1 : 0), plan.zeroStage, /^ZeRO [23]/],
     ['GPUs', gpus(facts), plan.tensor * plan.pipeline * plan.data * plan.context, /GPUs?, so that/],
   ]);
