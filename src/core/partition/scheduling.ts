@@ -124,26 +124,29 @@ const maximumJudgedOperations = 2 ** 20;
 
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there, or has too many operations to look. */
 export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, gpuMemory: GpuMemory): MemoryProfile | null {
-  return judged(inputs, schedule, scheme, gpuMemory, countMemory);
+  return unlessUnmet(() => judged(chunksOf(inputs, kindFor(schedule, inputs.layout)), scheme, gpuMemory, countMemory));
 }
 
-/** Whether that fits; false where it is null. */
-export function fitsOn(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, gpuMemory: GpuMemory): boolean {
-  return judged(inputs, schedule, scheme, gpuMemory, fitsGpuMemory) ?? false;
+/** Whether the memory of a scheme on chunks that are there fits; false where it cannot run, or has too many operations to look. */
+export function fitsOn(chunks: Chunks, scheme: Scheme, gpuMemory: GpuMemory): boolean {
+  return unlessUnmet(() => judged(chunks, scheme, gpuMemory, fitsGpuMemory)) ?? false;
 }
 
 function judged<T>(
-  inputs: MemoryInputs,
-  schedule: ScheduleName,
+  chunks: Chunks,
   scheme: Scheme,
   gpuMemory: GpuMemory,
   judge: (inputs: MemoryInputs, schedule: Schedule, chunkContents: readonly StageContents[], gpuMemory: GpuMemory) => T,
 ): T | null {
-  const kind = kindFor(schedule, inputs.layout);
-  if (3 * unitCount(scheme) * inputs.layout.pipeline * kind.chunks > maximumJudgedOperations) return null;
+  const { inputs, chunkContents } = chunks;
+  if (3 * unitCount(scheme) * chunkContents.length > maximumJudgedOperations) return null;
+  return judge(inputs, orderOf(chunks, scheme, gpuMemory), chunkContents, gpuMemory);
+}
+
+/** Null for a schedule that cannot run on its stages, layers or micro-batches. */
+function unlessUnmet<T>(action: () => T | null): T | null {
   try {
-    const chunks = chunksOf(inputs, kind);
-    return judge(chunks.inputs, orderOf(chunks, scheme, gpuMemory), chunks.chunkContents, gpuMemory);
+    return action();
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
     throw error;

@@ -11,7 +11,7 @@ import type { SlicingProblem } from '../slicing/problem';
 import type { Scheme } from '../spec/scheme';
 import { solveSlicing, type SlicingSolution, type IncumbentTimes } from '../slicing/solve';
 import type { Certificate, Cut } from './plan';
-import type { Pipeline } from './pipeline';
+import { chunksOn, type Pipeline } from './pipeline';
 import type { CandidateSpec } from './predict';
 import { fitsOn } from '../partition/scheduling';
 import { slicingStages, type SlicingStages } from './slicing-cost';
@@ -140,7 +140,8 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const isOptimum = isKnown && solvedMs <= leastMs * (1 + rounding);
   const judgedBy = isKnown ? solution.judgedBy : 'simulation';
   const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs };
-  const fits = (scheme: Scheme): boolean => fitsOn(pipeline.inputs, 'TeraPipe', scheme, pipeline.gpuMemory);
+  const chunks = chunksOn(pipeline, 'TeraPipe');
+  const fits = (scheme: Scheme): boolean => fitsOn(chunks, scheme, pipeline.gpuMemory);
   if (isOptimum && fits(solution.scheme)) return { ...solved, bestMs: solvedMs };
   const ranked = knownCuts(request, pipeline, batch, first, listener)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
