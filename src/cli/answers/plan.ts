@@ -117,13 +117,13 @@ function placementLines({ cluster, layout }: Plan['request']): string[][] {
   return text === null ? [] : [['placed', text]];
 }
 
-/** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */
 /** A step whose files a launcher refuses is planned all the same, so that one sees what it would take; that it does not start is said first. */
 function startsLine(findings: readonly Finding[]): [string, string][] {
   const errors = findings.filter(({ code, severity }) => severity === 'error' && code !== 'memory-over-capacity').length;
   return errors === 0 ? [] : [['starts', `not as written: ${plural(errors, 'error')}, below; times are of this layout once it runs`]];
 }
 
+/** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */
 function bubbleText(rate: number, format = formatPercent): string {
   return rate > 0 && rate < 0.001 ? '< 0.1 %' : format(rate);
 }
