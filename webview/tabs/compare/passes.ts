@@ -6,7 +6,7 @@ import { t } from '../../base/strings';
 import type { Operation, Operations } from '../../base/operations';
 import { kindName } from '../timeline/labels';
 import { passPairs, type PassPair } from './counterpart';
-import { sideOperations } from './lanes';
+import { sideOperations } from './compared-sides';
 import type { ComparedPass, SideId } from './view-settings';
 import { badges, signed } from './labels';
 
