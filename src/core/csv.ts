@@ -36,7 +36,10 @@ export function readCsv(text: string, file: string, columns: string): Csv {
   const rows: CsvRow[] = [];
   const csv: Csv = { file, text, delimiter, rows };
   if (text.length > maximumSize)
-    throw csvError(csv, 'csv-too-large', 'The file is over 16 MB', 'import a smaller table', { start: 0, end: 0 });
+    throw csvError(csv, 'csv-too-large', `The file has over ${formatCount(maximumSize)} characters`, 'import a smaller table', {
+      start: 0,
+      end: 0,
+    });
   let start = shift;
   Papa.parse<string[]>(clean, {
     delimiter,

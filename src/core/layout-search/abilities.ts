@@ -5,7 +5,7 @@ import type { Runtime } from '../spec/runtime';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { SearchKey } from './search-problem';
 
-/** What a launcher runs: its schedules (null: any), and what it cannot be told, or only by more than its file. */
+/** What a launcher can run: its schedules (null: any), and the choices that its file cannot set, or not alone. */
 export interface Abilities {
   readonly schedules: readonly ScheduleName[] | null;
   readonly kept: readonly SearchKey[];

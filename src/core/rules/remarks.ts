@@ -10,7 +10,7 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
   },
   {
     code: 'cost-table-split',
-    doc: "`cost.table.ms` holds forward and backward together. A third is taken as forward, since a backward runs two matrix products for each of the forward's. Give `forwardMs` and `backwardMs` when both were measured.",
+    doc: "`cost.table.ms` holds forward and backward together. A third is taken as forward, since a backward runs two GEMMs for each of the forward's. Give `forwardMs` and `backwardMs` when both were measured.",
   },
   {
     code: 'two-files-disagree',
@@ -22,7 +22,7 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
   },
   {
     code: 'memory-over-capacity',
-    doc: 'The planned step needs more memory on some stage than is usable of its GPU: what the card has less what is kept free for the CUDA context, NCCL buffers and fragmentation. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the launcher or, where the files name none, usual launchers run; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, +31 %`); besides, layouts that fit can be searched. Where no file names the GPU, this is information only.',
+    doc: 'The planned step needs more memory on some stage than is usable of its GPU: its memory less what is kept free for the CUDA context, NCCL buffers and fragmentation. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the launcher or, where the files name none, usual launchers run; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, +31 %`); besides, layouts that fit can be searched. Where no file names the GPU, this is information only.',
   },
   {
     code: 'layout-slower',

@@ -21,10 +21,10 @@ export function newConfigText(modelFile: string, run: Pick<Run, 'model' | 'trait
   "model": ${JSON.stringify(modelFile)},
   "cluster": { "gpu": ${JSON.stringify(gpu)}, "nodes": ${nodes ?? 1}, "gpusPerNode": ${gpusPerNode ?? gpuPresets[gpu].gpusPerNode} },
 
-  // Sizes of the parallel groups; their product is the number of GPUs. Left out: a fast one that fits.
+  // Sizes of the parallel groups; their product is the number of GPUs. If left out, the planner assumes a fast layout that fits.
   // "layout": { "tensor": 8, "pipeline": 1, "data": 1 },
 
-  // Left out: the fastest schedule that fits; of those within 5 %, the one with the least memory. "TeraPipe" cuts sequences into token slices, "1F1B" does not.
+  // If left out, the planner takes the fastest schedule that fits; of those within 5 %, the one with the least memory. "TeraPipe" cuts sequences into token slices, "1F1B" does not.
   // "schedule": "TeraPipe",
 
   "training": {

@@ -3,14 +3,18 @@ import { formatCount } from '../../core/format';
 import { problemOfFile } from '../../core/schedules/pytorch-csv/problems';
 import { findingOf } from '../../core/schedules/pytorch-csv/schedule-file';
 
-/** Cells and UTF-16 units of a schedule file that is drawn at most: its timeline takes 33 bytes a cell in the extension host, which all extensions share. The terminal reads larger ones. */
+/** The most cells and characters (UTF-16 units) of a schedule file that the editor draws: its timeline takes 33 bytes a cell in the extension host, which all extensions share. The terminal reads larger files. */
 export const maximumDrawnCells = 1_000_000;
 const maximumDrawnSize = 16 * 2 ** 20;
 
 /** Why a schedule file is too large to be drawn in the editor; null where it is not. @param file its identity. */
 export function tooLargeToDraw(text: string, file: string): Finding | null {
   const what =
-    text.length > maximumDrawnSize ? '16 MB' : cellsOf(text) > maximumDrawnCells ? `${formatCount(maximumDrawnCells)} cells` : null;
+    text.length > maximumDrawnSize
+      ? `${formatCount(maximumDrawnSize)} characters`
+      : cellsOf(text) > maximumDrawnCells
+        ? `${formatCount(maximumDrawnCells)} cells`
+        : null;
   if (what === null) return null;
   const message = `The file has over ${what}, more than are drawn in the editor`;
   return findingOf(problemOfFile(text, 'too-large', message, 'check it on the terminal, or write a shorter schedule'), file);

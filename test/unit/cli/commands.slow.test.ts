@@ -161,6 +161,7 @@ describe('terapipe', () => {
       context: null,
       expert: null,
       expertTensor: null,
+      stageGroups: null,
       stageNodeGroups: null,
       stageLayers: null,
       virtualStages: null,

@@ -15,7 +15,7 @@ export const hybridRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronFormats,
     check: letters,
-    doc: 'The pattern of a hybrid has one letter for each layer: `M` Mamba, `*` attention, `-` a feed-forward network, `E` experts. `|` ends a stage and `/` begins layers that predict further tokens. Megatron-LM refuses any other.',
+    doc: 'The pattern of a hybrid has one letter for each layer: `M` Mamba, `*` attention, `-` a feed-forward network, `E` experts. `|` ends a stage and `/` begins the layers of multi-token prediction. Megatron-LM refuses any other.',
   },
   {
     code: 'hybrid-layers',
@@ -51,7 +51,7 @@ export const hybridRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronAndRuns,
     check: stateOverTensor,
-    doc: 'Layers that hand on a state (Mamba, linear attention) are divided by their heads: Megatron-LM gives every GPU of a tensor-parallel group the same number of them and whole groups of heads that are written and read alike (`MambaMixer`, `GatedDeltaNet`). Choose a tensor size that divides both. The first version of Mamba is not divided at all: Megatron-LM has no layer of it.',
+    doc: 'SSM and linear-attention layers are divided by their heads: Megatron-LM gives every GPU of a tensor-parallel group the same number of them and whole groups of heads that are written and read alike (`MambaMixer`, `GatedDeltaNet`). Choose a tensor size that divides both. The first version of Mamba is not divided at all: Megatron-LM has no layer of it.',
   },
 ];
 

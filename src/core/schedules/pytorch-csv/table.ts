@@ -22,7 +22,7 @@ export interface ReadTable {
  * in LF, CRLF or CR; spaces and quotes around an action do not count.
  */
 export function readTable(text: string): ReadTable {
-  if (text.length > maximumSize) return refused(text, 'The file is over 64 MB');
+  if (text.length > maximumSize) return refused(text, `The file has over ${formatCount(maximumSize)} characters`);
   const capacity = countSeparators(text) + 1;
   if (capacity > maximumActions) return refused(text, `The file has over ${formatCount(maximumActions)} cells`);
   const rows = tableOf(capacity);
