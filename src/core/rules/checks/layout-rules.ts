@@ -151,7 +151,7 @@ function worldFactor({ facts, format }: ConfigView): Issue | null {
         : `${many(world, 'GPU')} cannot be divided by ${multiplied}`,
     remedy: isWhole ? `choose sizes that multiply to ${formatNumber(world)}, or use ${many(gpus, 'GPU')}` : larger.remedy,
     changes: [
-      ...(isWhole ? setTo('data', [world / replica]) : []),
+      ...(isWhole && world % replica === 0 ? setTo('data', [world / replica]) : []),
       ...(isWhole ? nodesFor(facts, gpus) : larger.changes),
       ...(data === null ? smaller : []),
     ],

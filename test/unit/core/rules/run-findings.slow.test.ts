@@ -140,6 +140,8 @@ describe('findingsOf', () => {
       ['Set layout.data to 4', 'Set cluster.nodes to 96'],
     );
     assert.deepEqual(await findings({ cluster, layout: { tensor: 4, pipeline: 24, data: 4 } }), []);
+    const fraction = await only({ cluster: { ...cluster, nodes: 1 }, layout: { tensor: 1, pipeline: 12, data: 1 } });
+    assert.deepEqual([fraction.remedy, fraction.fixes], ['choose sizes that multiply to 8, or use 12 GPUs', []]);
     const open = await only({ cluster: { ...cluster, nodes: 1 }, layout: { tensor: 8, pipeline: 24 } });
     assert.equal(open.message, '8 GPUs cannot be divided into replicas of tensor 8 x pipeline 24 = 192');
     assert.equal(open.remedy, 'set cluster.nodes to 24 or set layout.pipeline to 1');
