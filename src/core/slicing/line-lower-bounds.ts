@@ -18,7 +18,7 @@ export interface LineLowerBounds {
 }
 
 /**
- * docs/model/slicing.md, Floors. Every unit u pays a price g(u) that follows the steepest context slope all lengths share, so that a slice of l units from i costs at least its units' prices and r(l), whatever
+ * docs/model/slicing.md, Lower bounds without a program. Every unit u pays a price g(u) that follows the steepest context slope all lengths share, so that a slice of l units from i costs at least its units' prices and r(l), whatever
  * its start. No cut is cheaper than all prices and, for n slices of u units in all, n times the lower hull of r at u / n; and greedy slices tell how small n can be.
  */
 export function lineLowerBounds(lines: Lines): LineLowerBounds {

@@ -102,7 +102,7 @@ function isSteadyStep(before: Segment, from: number, after: Segment, to: number,
 
 /** Where greedy slices under a limit lead: the farthest unit that so many of them reach. */
 export interface Strides {
-  /** Fewest slices to the end of the sequence; `Infinity`: no number of them leads there. */
+  /** No cut of the sequence under the limit has fewer slices; `Infinity`: none ends under it. */
   readonly slices: number;
   /** No slice under the limit is longer. */
   readonly longest: number;
