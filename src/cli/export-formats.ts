@@ -18,7 +18,7 @@ import type { PrintedFinding } from './answer';
 export interface Exported {
   /** Of its text, in order: what a long one is made of is never whole in memory. Taken once. */
   readonly pieces: Iterable<string>;
-  /** What the format has no word for. */
+  /** What the format does not support. */
   readonly gaps: readonly Remark[];
 }
 

@@ -35,7 +35,7 @@ export interface AppliedTo {
 /**
  * Writes a layout into the config that it was searched for: the values that differ, comments kept, nothing else changed.
  * @param launched the layout that the file has now, by which it is told what this file never says; null: unknown.
- * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout, `apply-shared` where a value hangs on a variable that others take, `export-unsound`
+ * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout, `apply-shared` where a value comes from a variable that others use, `export-unsound`
  * where the file would not run as planned.
  */
 export function applyLayout(
@@ -62,7 +62,7 @@ export function applyLayout(
   return { file: launcher.file, before: launcher.text, text, edits, remarks: gaps };
 }
 
-/** What the file cannot say though the layout hangs on it. What it never says, and what did not change, is no reason. */
+/** What the layout needs and the file cannot say. What the file never says, and what did not change, does not count. */
 function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[]): void {
   const [first] = gaps.filter(({ what }) => !never.some((gap) => gap.what === what));
   if (first !== undefined)

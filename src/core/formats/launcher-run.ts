@@ -21,7 +21,7 @@ export interface JoinedModel extends RunModel {
 
 /**
  * The run that a launcher describes, as planning takes it. Sizes that the launcher gives win over those of the model config joined to it; what neither gives follows the defaults of numbers given inline.
- * What planning has no word for stays in the facts alone.
+ * What planning does not support stays in the facts alone.
  *
  * @throws ExpectedError `config-model-incomplete` at the launcher's first fact when layers, hidden size or heads are known from nowhere.
  */
@@ -99,7 +99,7 @@ function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): 
   ];
 }
 
-/** Kinds of model that a launcher's flags tell and planning has no word for: read, inspected and checked, but not planned as something else. */
+/** Kinds of model that a launcher's flags show and planning does not support: they are read, inspected and checked, but not planned as something else. */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
   const kinds: readonly (readonly [FactName, string, boolean])[] = [
     ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],

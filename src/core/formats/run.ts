@@ -14,7 +14,7 @@ import type { GivenElastic } from './given-elastic';
 import type { FactName, Facts } from './facts';
 import type { ModelTraits, WrittenModel } from './written-model';
 
-/** A model that is read but not planned: what the config says that planning has no word for. */
+/** A model that is read but not planned: what in the config planning does not support. */
 export interface Unplanned {
   readonly place: Place;
   readonly message: string;

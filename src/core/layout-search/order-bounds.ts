@@ -16,7 +16,7 @@ export interface ChunkTimes extends WholeSliceTime {
 /** Passes of a stage, by the place of their chunk among its own: entry `kind * chunks + place` with kind 0 forward, 1 input gradient, 2 weight gradient (a whole backward is both). */
 type Passes = Uint32Array;
 
-/** A pass that the chains below hang on. */
+/** A pass that the chains below depend on. */
 interface Pass {
   readonly chunk: number;
   readonly unit: number;

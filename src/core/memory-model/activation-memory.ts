@@ -196,7 +196,7 @@ export function hasHead({ model }: MemoryInputs, stage: StageContents): boolean 
   return stage.last && model.vocab > 0;
 }
 
-/** The gradient of the last stage's own embedding, which predicts further tokens, while the layers before still wait for their backward. */
+/** The gradient of the last stage's own embedding, which multi-token prediction uses, while the layers before still wait for their backward. */
 function mtpEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageContents): number {
   if (!stage.last || mtpDepths(model) === 0 || model.vocab === 0) return 0;
   return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;

@@ -199,7 +199,7 @@ export function relativeBiasBytes({ model, training, layout }: MemoryInputs, kin
 
 /**
  * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is freed), its output, which the output projection
- * reads too (a narrow copy of its own where it computes in a narrow format), and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the exchange. Latent attention keeps the compressed tensors and their norms besides; a gate of the output itself and what it makes of it.
+ * reads too (a narrow copy of its own where it computes in a narrow format), and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the all-to-all. Latent attention also keeps the compressed tensors and their norms. A gate on the output keeps the gate and the gated output.
  */
 function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
   const { model, training, layout } = inputs;
@@ -362,7 +362,7 @@ function combinationBytes({ layout }: MemoryInputs, sent: number, received: numb
   return Math.max(putInOrder, summed) + boundary;
 }
 
-/** Recompute re-creates at a layer's backward what it dropped: its whole set and those of the layers of its group, but for the input that the group kept, or what its modules save. */
+/** Recompute makes again, at a layer's backward, what the forward dropped: the activations of all layers of its group except the group's kept input, or what the recomputed modules save. */
 function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: ActivationPolicy): number {
   if (inputs.training.recompute === 'none') return 0;
   const set = layerSavedBytes(inputs, unit, group.kind, nothing);

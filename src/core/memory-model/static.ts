@@ -52,7 +52,7 @@ function startParameters({ model, layout }: MemoryInputs, { first, decoderStart 
   );
 }
 
-/** Of the depths that predict further tokens, beside their layers: projections, norms, and a copy of the embedding where the last stage has none. */
+/** Parameters of the MTP depths beside their layers: projections, norms, and a copy of the embedding where the last stage has none. */
 function mtpRankParameters({ model, layout }: MemoryInputs, { first }: StageContents, padding: number): number {
   const depths = mtpDepths(model);
   if (depths === 0) return 0;
@@ -66,7 +66,7 @@ export interface StaticBytes {
   readonly optimizer: number;
   /** Transformer Engine >= 2.3, and Megatron-LM's head with it: one dummy weight gradient per distinct weight shape, whatever the number of layers. */
   readonly dummyGradients: number;
-  /** Workspaces of the matrix libraries, weights gathered for the layers in use, buckets of the gradient exchange. */
+  /** Workspaces of the matrix libraries, weights gathered for the layers in use, buckets of the gradient all-reduce. */
   readonly workspaces: number;
 }
 

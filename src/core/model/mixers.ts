@@ -87,7 +87,7 @@ export function stateBytes(state: StateMixer, tensor: number, batch: number, ele
   return batch * (4 * value * state.stateDim + element * Math.max(0, state.convolution - 1) * convolved);
 }
 
-/** Whether `tensor` ranks can share the heads of all layers: of attention, in both stacks where there are two, with key/value heads that divide or repeat; and of a state, whose groups must divide (`MambaMixer`, `GatedDeltaNet`). Nothing is known that divides Mamba's first version. */
+/** Whether `tensor` ranks can share the heads of all layers. Attention: heads in all stacks, with key/value heads that divide or repeat. SSM and linear attention: groups that divide (`MambaMixer`, `GatedDeltaNet`). No launcher divides Mamba's first version. */
 export function splitsHeads(model: ModelSpec, tensor: number): boolean {
   const { heads, kvHeads, latent, state, stacks } = model;
   const keyValue = latent ? heads : kvHeads;

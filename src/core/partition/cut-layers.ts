@@ -15,7 +15,7 @@ export interface LayerCut {
   readonly totalMs: number;
 }
 
-/** Halvings of the interval in which the slowest stage's time is looked for between two looks at whether anything is below it. */
+/** Halvings of the interval of the slowest stage's time between two checks whether anything is below it. */
 const halvings = 6;
 /** Times that the second of two programs may ask for; where it would ask for more, the first one's cut stays. */
 const maximumTimes = 8_000_000;
@@ -113,7 +113,7 @@ function greedyUnder({ layers, stages, timeMs, fewest, later }: Bounded, isAllow
   return from === layers ? ends : null;
 }
 
-/** The last number up to `most` for which something holds that holds for `first` and, where it holds, for all before; looked for from `guess` outwards. */
+/** The last number up to `most` for which a condition holds that holds for `first` and for all numbers before one it holds for. Searches outwards from `guess`. */
 function lastWhere(first: number, most: number, guess: number, holds: (value: number) => boolean): number {
   let low = first;
   let beyond = most + 1;

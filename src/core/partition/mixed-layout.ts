@@ -20,7 +20,7 @@ import {
 import type { Layout, TrainingSpec } from '../spec/request';
 import type { Watch } from './stage-budget';
 
-/** What a layout on nodes of several kinds is looked for with. */
+/** The input of the search for a layout on nodes of several kinds. */
 export interface MixedProblem extends Watch {
   readonly given: Given<Layout>;
   readonly model: ModelSpec;

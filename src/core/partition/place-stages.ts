@@ -30,7 +30,7 @@ export interface PlacementProblem extends Watch {
 /** What a placement is compared by. */
 export interface PlacementScore {
   readonly fits: boolean;
-  /** Of 1F1B over the step's micro-batches: all stages once, the slowest once more for every further micro-batch, sends of the fill and drain, gradient exchange and optimizer. */
+  /** Of 1F1B over the step's micro-batches: all stages once, the slowest once more for every further micro-batch, transfers of the fill and drain, gradient all-reduce and optimizer. */
   readonly stepMs: number;
   /** The largest share of its GPU's usable memory that a stage needs. */
   readonly fullest: number;
@@ -63,7 +63,7 @@ export function moreStagesThanLayers({ model, layout }: CostInputs): ExpectedErr
   );
 }
 
-/** The same; null where one look at each order, of the many that the best cut takes, says that none is as good as a placement that is known. */
+/** The same; null where a single check of each order, of the many that the best cut takes, shows that none is as good as a known placement. */
 export function placeStagesWithin(problem: PlacementProblem, known: PlacementScore = worst): Placement | null {
   const { cluster, layout } = problem.inputs;
   const orders = layout.stageNodeGroups === undefined ? groupOrders(cluster.groups ?? [], layout) : [layout.stageNodeGroups];
@@ -228,7 +228,7 @@ function dealt(cut: readonly number[], layout: Layout, schedule: ScheduleName | 
   return dealtToChunks(cut, placeChunks(kindFor(schedule ?? '1F1B', layout).placement, layout.pipeline, layout.virtualStages));
 }
 
-/** Sends of the fill and the drain, and after the pipeline the slowest gradient exchange and optimizer, ms. */
+/** Transfers of the fill and the drain, then the slowest gradient all-reduce and optimizer after the pipeline, ms. */
 function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number[]): number {
   const stageInputs = stageInputsOf(inputs);
   const { batch, tokens } = microBatchOf(inputs);

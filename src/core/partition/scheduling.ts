@@ -119,7 +119,7 @@ export function orderOf(
   return generateSchedule(kind.name, { ...problem, times, memory, signal });
 }
 
-/** A schedule with more operations than this is not made to look at its memory alone: tens of megabytes. */
+/** A schedule with more operations than this is not made only to count its memory: it takes tens of megabytes. */
 const maximumJudgedOperations = 2 ** 20;
 
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there, or has too many operations to look. */

@@ -115,7 +115,7 @@ function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, us
   return { specs, skipped };
 }
 
-/** Seq1F1B with its own cut, slices of equal arithmetic, where that is another than the one solved for and has no more units than are affordable. */
+/** Seq1F1B with its own cut, slices of equal compute, where that differs from the cut solved for and has no more units than are affordable. */
 function equalWorkSpecs(usual: readonly CandidateSpec[], scheme: Scheme, affordableUnits: number): CandidateSpec[] {
   const certificate = usual.find(({ id }) => id === 'terapipe')?.certificate ?? null;
   const tokens = certificate?.cuts.find(({ rule }) => rule === 'equal-work')?.tokens ?? [];

@@ -43,7 +43,7 @@ export function reasonsOf(
   ];
 }
 
-/** What each stage's time goes to; stages of one shape are looked at once. */
+/** Where each stage's time goes; equal stages are computed once. */
 export function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
   const [first] = scheme;
   if (costTable !== null || profile !== null || first === undefined) return null;

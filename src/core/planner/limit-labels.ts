@@ -24,7 +24,7 @@ export function limiterShares(limits: StageLimits): (readonly [name: Limiter, sh
 export type StepCost = readonly [part: StepPart | 'work', share: number];
 
 /**
- * What the step goes to on its busiest stage: that stage standing still (the bubble), its work by what limits it, gradient exchange and optimizer. The shares add up to 1 but for what is too little to tell.
+ * Where the step's time goes on its busiest stage: its idle time (the bubble), its work by what limits it, the gradient all-reduce and the optimizer. The shares add up to 1, apart from those too small to report.
  * Of candidates that were not chosen the work is one part: limits are those of the chosen.
  */
 export function stepCosts({ chosen, limits }: Pick<Plan, 'chosen' | 'limits'>, candidate: Candidate): StepCost[] {
@@ -41,10 +41,10 @@ export function stepCosts({ chosen, limits }: Pick<Plan, 'chosen' | 'limits'>, c
     .sort(([, a], [, b]) => b - a);
 }
 
-/** Parts of a step that are told. */
+/** Most parts of a step that are reported. */
 const shownCosts = 3;
 
-/** `bubble 65.4 % of the step, arithmetic 12.1 %, memory traffic 11.4 %`: the largest parts. */
+/** `bubble 65.4 % of the step, compute 12.1 %, memory traffic 11.4 %`: the largest parts. */
 export function costsText(costs: readonly StepCost[]): string {
   return costs
     .slice(0, shownCosts)
@@ -62,7 +62,7 @@ export function slowestStage(limits: readonly StageLimits[]): number | null {
     : limits.reduce((slowest, stage, index) => (limitedMs(stage) > limitedMs(limits[slowest] ?? stage) ? index : slowest), 0);
 }
 
-/** `arithmetic 91 %, memory traffic 7.6 % on stage 0, the slowest; stages 1-3 memory traffic`: what the time of the slowest stage goes to, and where another thing limits; null where that is not known. */
+/** `compute 91 %, memory traffic 7.6 % on stage 0, the slowest; stages 1-3 memory traffic`: where the slowest stage's time goes, and which stages something else limits; null where that is not known. */
 export function limitedBy(limits: readonly StageLimits[] | null): string | null {
   const slowest = limits === null ? null : slowestStage(limits);
   const first = slowest === null ? undefined : limits?.[slowest];
@@ -74,7 +74,7 @@ export function limitedBy(limits: readonly StageLimits[] | null): string | null 
   return [`${shares.join(', ')} on stage ${formatCount(slowest)}, the slowest`, ...shown, ...more].join('; ');
 }
 
-/** Runs of stages that are told. */
+/** Most runs of stages that are reported. */
 const shownRuns = 3;
 
 interface Run {

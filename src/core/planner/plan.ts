@@ -7,11 +7,11 @@ import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { PlanRequest } from '../spec/request';
 
-/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. equal-work: Seq1F1B with slices of equal arithmetic. The others by their schedule. */
+/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. equal-work: Seq1F1B with slices of equal compute. The others by their schedule. */
 export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given', ...otherSchedules, 'equal-work'] as const;
 export type CandidateId = (typeof candidateIds)[number];
 
-/** One way to run the step, predicted. Times in ms; the timeline covers the pipeline part, gradient exchange and optimizer follow it. */
+/** One way to run the step, predicted. Times in ms; the timeline covers the pipeline part, the gradient all-reduce and the optimizer follow it. */
 export interface Candidate {
   readonly id: CandidateId;
   /** `TeraPipe`, `best uniform, 16 slices`, ... */
@@ -55,7 +55,7 @@ export interface Certificate {
   readonly note: string;
 }
 
-/** Every sequence by itself, cut alike: not at all, in the best number of equal slices, in slices of equal arithmetic (Seq1F1B) or of equal time. */
+/** Every sequence by itself, cut alike: not at all, in the best number of equal slices, in slices of equal compute (Seq1F1B) or of equal time. */
 export interface Cut {
   readonly rule: 'whole' | 'uniform' | 'equal-work' | 'equal-time';
   readonly tokens: readonly number[];
@@ -71,7 +71,7 @@ export interface Plan {
   readonly request: PlanRequest;
   readonly chosen: CandidateId;
   readonly candidates: readonly Candidate[];
-  /** Schedules that can perhaps run, but were not looked at as that takes long. */
+  /** Schedules that may run but were not evaluated, because that takes long. */
   readonly notCompared: readonly ScheduleName[];
   readonly cost: CostProvenance;
   /** Beside a plan from a profile: what the analytic model alone would have chosen. Null when that is the plan, or times were given as a table. */

@@ -64,10 +64,10 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
   ];
 }
 
-/** Gradient exchanges longer by less than this share of the step are not worth a word. */
+/** Gradient all-reduces longer by less than this share of the step are not reported. */
 const worthSaying = 0.05;
 
-/** That the ranks of TeraPipe's runtime lie so that its gradient exchange is longer, which no schedule of the slices mends. */
+/** That the ranks of TeraPipe's runtime lie so that its gradient exchange is longer, which no schedule of the slices fixes. */
 function rankOrder(chosen: Candidate, candidates: readonly Candidate[]): string[] {
   const other = candidates.find(({ schedule }) => schedule === 'TeraPipe');
   if (other === undefined || chosen.schedule === 'TeraPipe') return [];
@@ -135,7 +135,7 @@ export function betterElsewhere(chosen: Candidate, candidates: readonly Candidat
   ];
 }
 
-/** One line on the schedules that were not looked at. */
+/** One line on the schedules that were not evaluated. */
 export function notCompared(skipped: readonly ScheduleName[]): string[] {
   return skipped.length === 0 ? [] : [`not compared, as it would take long: ${skipped.join(', ')}; name one as schedule to plan it`];
 }

@@ -36,7 +36,7 @@ const maximumStructuredUnits = 4096;
 const maximumSliceTimes = 2 ** 19;
 /** Slice times computed at most for lengths and pieces of the context, of which two are kept and a third checks them. */
 const maximumStructuredTimes = 2 ** 20;
-/** Slices that the solver might look at, were all of them under every threshold: about a second on one core. Where units are many few are, so a structured cost gets more. */
+/** Slices that the solver could visit if all were under every threshold: about a second on one core. With many units few are, so a structured cost gets more. */
 const visitBudget = 6e8;
 const structuredVisitBudget = 4 * visitBudget;
 
@@ -220,7 +220,7 @@ function gridOf(request: PlanRequest, pipeline: Pipeline, batch: number): Grid {
   return { unit, largestChunk: Math.min(largest, affordable), contextKinks: null, stages };
 }
 
-/** Doubled until there are few enough, so that units of which one is twice the other are coarsened to the same. */
+/** Doubled until there are few enough, so that a unit and its double are coarsened to the same unit. */
 function coarsened(unit: number, tokens: number, mostUnits: number): number {
   let coarse = unit;
   while (Math.ceil(tokens / coarse) > mostUnits) coarse *= 2;

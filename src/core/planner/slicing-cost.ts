@@ -3,7 +3,7 @@ import type { SliceMs } from '../slicing/problem';
 import type { Pipeline } from './pipeline';
 import { blockingSendsMs } from './transfers';
 
-/** What the dynamic program is told of the stages. */
+/** What the dynamic program knows of the stages. */
 export interface SlicingStages {
   /**
    * `equal`: every stage takes `cost`; `proportional`: its factor times `cost`; `nearly`: so within `apart`, which the simulation makes good; `slowest`: `cost` is of whichever stage is slowest for a

@@ -5,7 +5,7 @@ import type { Scheme } from '../spec/scheme';
 import type { Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
 
-/** What tells cuts apart: a step of TeraPipe's schedule, ms, but for what is the same for all of them. */
+/** What cuts are compared by: the time of a step of TeraPipe's schedule, ms, without the parts that all cuts share. */
 export interface SlicedStepTime {
   (scheme: Scheme): number;
   /** Of it, what follows the pipeline, where that is the same for all cuts too; null where it runs beside passes of theirs. */

@@ -7,8 +7,8 @@ import type { Stage } from './pipeline';
 import type { Prediction } from './predict';
 
 /**
- * Where the time of a step goes, in the order in which it is told: arithmetic, memory traffic, kernel-launch overhead and collectives inside layers on the busiest stage, what it computes again, copies of activations and sends that hold it; that stage standing
- * still; gradient exchange and optimizer after the pipeline.
+ * Where the time of a step goes, in the order in which it is reported: compute, memory traffic, kernel-launch overhead and collectives inside layers on the busiest stage, what it computes again, copies of activations and transfers it waits for; its idle time;
+ * the gradient all-reduce and the optimizer after the pipeline.
  */
 export const stepParts = [
   'math',
@@ -42,7 +42,7 @@ export const stepPartNames: Readonly<Record<StepPart, string>> = {
  * What the step of a candidate goes to on its busiest stage, ms; the parts add up to its step.
  *
  * @param stages of the pipeline that runs it.
- * @param measured times are measured: what the stage is busy with is told apart in the proportions of the analytic model. `false`: they are that model's.
+ * @param measured whether times are measured; the analytic model's proportions then divide the stage's busy time. `false`: the times are that model's.
  */
 export function stepPartsOf(
   stages: readonly Pick<Stage, 'inputs' | 'contents'>[],

@@ -4,7 +4,7 @@ import type { ModelSpec } from '../spec/model';
 import type { LayerShape } from '../spec/profile';
 
 /**
- * Why no profile of one layer stands for `model`, as a clause: its layers differ, or have parts that a shape has no word for.
+ * Why no profile of one layer stands for `model`, as a clause: its layers differ, or have parts that a shape cannot describe.
  * @returns null when one does.
  */
 export function unlikeOneLayer(model: ModelSpec): string | null {

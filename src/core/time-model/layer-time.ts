@@ -189,7 +189,7 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
   };
 }
 
-/** All exchanges of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of the experts and those of a state; none overlapped. */
+/** All collectives of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of the experts and those of a state; none overlapped. */
 export function collectiveSeconds(
   inputs: CostInputs,
   localTokens: number,
@@ -218,7 +218,7 @@ function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: La
   const ffn = experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0);
   const { before, up } = projections(inputs, localTokens);
   const fromHidden = (width: number): Product => [localTokens, width, model.hidden];
-  /** What each exchange runs beside: products that the layer has, or a faster GPU could take longer. */
+  /** The GEMM that each collective overlaps: one that the layer has, or a faster GPU could take longer. */
   const beside: (readonly Product[])[] = [
     ...(hasAttention(kind) ? [model.latent ? up : before] : []),
     ...(state === null ? [] : [[fromHidden(stateWidths(state, layout.tensor).projected)]]),

@@ -25,7 +25,7 @@ export interface StageEnds {
 
 /**
  * Cost of a slice on one stage: its layers, the embedding on the first and the head on the last. Recompute `full` adds the layers' forward to backward, `selective` the
- * unfused attention core's. Weight gradients are the products that make them and adding them up; recompute, exchanges and everything else of backward comes before the input's gradient.
+ * unfused attention core's. Weight gradients are their GEMMs and their accumulation; recompute, collectives and everything else of backward comes before the input's gradient.
  *
  * @param layers layers of the stage; may be fractional where a schedule divides evenly only on average.
  */
@@ -64,7 +64,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   };
 }
 
-/** Head, and what predicts further tokens but for its layers. */
+/** The head, and multi-token prediction without its layers. */
 function tailSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
   const head = headSeconds(inputs, localTokens);
   const mtp = mtpSeconds(inputs, localTokens, embeddingSeconds(inputs, localTokens), head);

@@ -27,7 +27,7 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
     sizeSetting('tensor parallel size', 'tensor', tensor),
     sizeSetting('pipeline stages', 'pipeline', pipeline),
     recomputeSetting(plan),
-    // A section of its own, with settings that hang on it.
+    // A section of its own, with settings that depend on it.
     { ...optimizerOffloadSetting(plan.offloadOptimizer === true), alternatives: () => [] },
     ...unsupported(
       'activationOffloadLayers',

@@ -51,7 +51,7 @@ const dialects: Readonly<Record<MegatronFormat, Dialect>> = {
   'megatron-bridge': { ...plain, narrow: ['fp8', 'nvfp4'], countsVirtualStages: true },
 };
 
-/** What a file of Megatron-LM, NeMo or Megatron-Bridge should say of a plan; sizes first, what hangs on them after. */
+/** The settings of a plan in a file of Megatron-LM, NeMo or Megatron-Bridge: sizes first, then what depends on them. */
 export function megatronSettings(plan: LaunchSettings, format: MegatronFormat): readonly DesiredSetting[] {
   const silent = silentSize(format);
   return [

@@ -46,7 +46,7 @@ function editsFor({ sets, plan }: Remedy, { launcher, read }: Launched): readonl
   }
 }
 
-/** What a launcher is told of a setting of terapipe.json, with what hangs on it. */
+/** The launcher settings for a setting of terapipe.json and for what depends on it. */
 function saidOf(key: string): readonly PlanSetting[] {
   switch (key) {
     case 'layout.pipeline':

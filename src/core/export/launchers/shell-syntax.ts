@@ -34,7 +34,7 @@ function open(launcher: LauncherFile): ReadonlyMap<FactName, string> {
   return new Map([...openFlags(launcher)].map(([fact, { written }]) => [fact, written]));
 }
 
-/** The reader remarks on every flag whose value only the run knows, at the word that it hangs on. */
+/** The reader remarks on every flag whose value only the run knows, at the word it depends on. */
 function openFlags({ remarks, text }: LauncherFile): ReadonlyMap<FactName, OpenFlag> {
   const found = new Map<FactName, OpenFlag>();
   for (const { code, message, place } of remarks) {

@@ -82,7 +82,7 @@ export interface Family {
     readonly mlpBias: boolean;
   };
   readonly always: Pick<WrittenModel, 'gatedMlp' | 'positions' | 'norm' | 'qkNorm'>;
-  /** Fields whose default planning needs but neither the class's own documentation nor a config that omits them says. */
+  /** Fields whose default planning assumes: neither the class's documentation nor a config that omits them gives it. */
   readonly assumedFields?: readonly FamilyField[];
   /** Present where `kind` is encoder-decoder. */
   readonly stacks?: FamilyStacks;

@@ -4,7 +4,7 @@ import { flagKey, flagWords, type LocatedFlag } from '../megatron/megatron-flags
 import { wholeOf } from './whole-flag';
 import { flatten, pathOf, sliceRange, wordText, type Element, type FlatWord, type Piece } from './words';
 
-/** A flag of the launch command with what its value hangs on. */
+/** A flag of the launch command with what its value depends on. */
 export interface LaunchFlag extends LocatedFlag {
   readonly pieces: readonly Piece[];
 }

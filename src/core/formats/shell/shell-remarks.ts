@@ -11,7 +11,7 @@ const maximumSteps = 50_000;
 
 const knownFlags = (flags: LaunchFlags): [string, LaunchFlag][] => [...flags].filter(([key]) => flagWords(key) !== undefined);
 
-/** Names of the variables that nobody sets and that a size hangs on. */
+/** Names of unset variables that a size depends on. */
 export function unknownVariables(flags: LaunchFlags): readonly string[] {
   const names = knownFlags(flags).flatMap(([, { pieces }]) =>
     pieces.flatMap(({ text, variable }) => (text === null && variable !== undefined ? [variable] : [])),

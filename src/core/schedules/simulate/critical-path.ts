@@ -7,7 +7,7 @@ export const linkKind = { start: 0, order: 1, activation: 2, gradient: 3 } as co
 /** One chain of operations, each waiting for the one before it, from 0 to the end of the step; columns in time order. */
 export interface CriticalPath {
   readonly rows: Uint32Array;
-  /** How each row hangs on the one before: one of `linkKind`. */
+  /** How each row depends on the one before: one of `linkKind`. */
   readonly link: Uint8Array;
   /** From the end of the row before to the start of this one, ms: what is handed on waits for a link and is sent. */
   readonly transferMs: Float64Array;
