@@ -50,7 +50,8 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     imports: ['spec', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
   },
   load: {
-    about: "the one door for files: recognises a format, reads it once, joins a launcher's file with its model config and its findings",
+    about:
+      "the only entry point for files: recognises a format, reads it once, joins a launcher's file with its model config and its findings",
     imports: ['spec', 'slice-times', 'formats', 'rules'],
   },
   compare: {
@@ -117,12 +118,12 @@ export const houses: Readonly<Record<string, House>> = {
     packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
   },
   'src/cli/': {
-    about: 'the terminal face: `main` prints and minds signals, the command runs on a thread of its own (`command-thread`)',
+    about: 'the terminal front end: `main` prints and minds signals, the command runs on a thread of its own (`command-thread`)',
     files: ['src/cli/', 'src/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/'],
     packages: ['node:', 'jsonc-parser', 'valibot'],
   },
   'src/extension/': {
-    about: 'the VS Code face: the only folder that imports `vscode`',
+    about: 'the VS Code front end: the only folder that imports `vscode`',
     files: ['src/extension/', 'src/worker/client', ...profilerFaces, 'src/files/', 'src/protocol/', 'src/core/'],
     packages: ['node:', 'vscode', 'jsonc-parser', 'valibot'],
   },
@@ -165,7 +166,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   '': { about: '`main` starts the page', imports: ['side', 'tab'] },
   base: {
     about:
-      '`host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` gives text by its English; `chart/` draws axes, curves and points; `operations` finds operations of a timeline, `viewport` what of it is in view',
+      '`host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` looks up translations by the English text; `chart/` draws axes, curves and points; `operations` finds operations of a timeline, `viewport` what of it is in view',
     imports: ['tabs/compare', 'tabs/elastic', 'tabs/layout', 'tabs/profile', 'tabs/timeline'],
   },
   shared: { about: 'what both pages show: numbers, notices, reasons, findings, assumptions', imports: ['tabs/layout'] },
@@ -192,5 +193,5 @@ export const extensionRooms: Readonly<Record<string, string>> = {
   language: 'what stands in the editor: lenses, hovers, inlay hints, diagnostics and quick fixes',
   views: 'the side panel, the tab, the explorer and the status bar',
   commands: 'the command palette, a file for each command',
-  platform: 'the only door to what VS Code shows as text, settings and translation',
+  platform: 'the only folder that calls VS Code for what it shows as text, settings and translation',
 };

@@ -122,7 +122,7 @@ export function interleavedBound(stages: readonly WholeSliceTime[], chunks: read
 }
 
 /**
- * docs/model/search.md, Bounds of a family. Least makespan, ms, however a model of which one micro-batch takes X = `sumMs` is cut into p stages; x_s is the time on stage s.
+ * docs/model/search.md, Bounds of a candidate group. Least makespan, ms, however a model of which one micro-batch takes X = `sumMs` is cut into p stages; x_s is the time on stage s.
  * - `any` order: the busiest stage takes no less than the mean, m X / p.
  * - `drained`, whole sequences: C >= X + (m - 1) x_s on every stage, so X + (m - 1) X / p.
  * - `1F1B`: C >= x_0 + .. + x_(s-1) + m x_s on every stage, so C >= X / (1 - (1 - 1/m)^p); and the mean of the last two chains of `oneForwardOneBackwardBound` is C >= X + c_s x_s with

@@ -46,7 +46,7 @@ export interface Unmet {
   readonly remedy: string;
 }
 
-/** A schedule that people use. Adding one: a file in `kinds/` that exports this, its line in `registry.ts` and its sentence in `descriptions.ts`. */
+/** A schedule that people use. CONTRIBUTING.md, Recipes, says how to add one. */
 export interface ScheduleKind {
   /** As PyTorch, the papers and `terapipe.json` spell it. */
   readonly name: string;

@@ -4,7 +4,7 @@ import { t } from '../../base/strings';
 import { makeTimelineActions } from './actions';
 import { makeTimelineView } from './view';
 
-/** Level of detail, drawing, mouse and keys, find, table twin, critical path. */
+/** Level of detail, drawing, mouse and keys, find, the same data as a table, critical path. */
 export const timelineTab: Tab = {
   label: () => t('Timeline'),
   make: (store, { onHelp }) => {
