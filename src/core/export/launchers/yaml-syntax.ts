@@ -20,7 +20,7 @@ export function yamlSyntax(format: YamlFormat): Syntax {
 function openEntries(launcher: LauncherFile, format: YamlFormat): ReadonlyMap<FactName, string> {
   const document = parseYaml(launcher.file, launcher.text);
   const found = new Map<FactName, string>();
-  for (const fact of Object.keys(keyNamesOf(document, format)) as FactName[]) {
+  for (const fact of Object.keys(dialects[format].keys(document)) as FactName[]) {
     if (launcher.facts[fact]?.source.kind === 'file') continue;
     const value = pathsOf(document, format, launcher, fact)
       .map((path) => entryAt(document.root, path)?.value)
@@ -30,9 +30,38 @@ function openEntries(launcher: LauncherFile, format: YamlFormat): ReadonlyMap<Fa
   return found;
 }
 
-function keyNamesOf(document: YamlDocument, format: YamlFormat): KeyNames {
-  if (format === 'nemo') return nemoKeys;
-  if (format === 'megatron-bridge') return bridgeKeys;
+/** In what the YAML of one launcher is written otherwise than that of the others. */
+interface Dialect {
+  readonly keys: (document: YamlDocument) => KeyNames;
+  /** Settings are arguments: there or not, and a precision is a key of its own. Otherwise what is not set is null, so that a remark behind it stays. */
+  readonly isOfArguments: boolean;
+  /** What is written for values of ours that have other words. */
+  readonly spelled: Readonly<Partial<Record<FactName, (value: SettingValue) => SettingValue>>>;
+}
+
+const shardings: Readonly<Record<number, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };
+
+const dialects: Readonly<Record<YamlFormat, Dialect>> = {
+  'megatron-yaml': { keys: argumentKeys, isOfArguments: true, spelled: {} },
+  nemo: {
+    keys: () => nemoKeys,
+    isOfArguments: false,
+    spelled: {
+      distributedOptimizer: (value) => (value === true ? 'mcore_distributed_optim' : 'fused_adam'),
+      precision: (value) => (value === 'bf16' ? 'bf16' : value === 'fp16' ? 16 : 32),
+    },
+  },
+  'megatron-bridge': {
+    keys: () => bridgeKeys,
+    isOfArguments: false,
+    spelled: {
+      precision: (value) => (typeof value === 'string' ? `${value}_mixed` : value),
+      zeroStage: (value) => (value === undefined ? undefined : (shardings[Number(value)] ?? 'optim')),
+    },
+  },
+};
+
+function argumentKeys(document: YamlDocument): KeyNames {
   if (!hasArguments(document)) return megatronConfigKeys;
   return Object.fromEntries(Object.entries(megatronFlags).map(([fact, flags]) => [fact, flags.map((flag) => `MODEL_ARGS.${flag}`)]));
 }
@@ -44,15 +73,15 @@ function hasArguments({ root }: YamlDocument): boolean {
 /** Paths of a setting from the root, the one that gave the fact first. */
 function pathsOf(document: YamlDocument, format: YamlFormat, { facts }: LauncherFile, fact: FactName): readonly (readonly string[])[] {
   const given = facts[fact]?.source.kind === 'file' ? facts[fact].name : undefined;
-  const prefix = hasArguments(document) && format === 'megatron-yaml' ? 'MODEL_ARGS.' : '';
-  const known = keyNamesOf(document, format)[fact] ?? [];
+  const prefix = hasArguments(document) && dialects[format].isOfArguments ? 'MODEL_ARGS.' : '';
+  const known = dialects[format].keys(document)[fact] ?? [];
   return [...(given === undefined ? [] : [prefix + given]), ...known].map((path) => path.split('.'));
 }
 
 function editYaml(launcher: LauncherFile, format: YamlFormat, { fact, value }: SettingEdit): readonly string[] {
   const { file, text } = launcher;
   const document = parseYaml(file, text);
-  if (fact === 'precision' && format === 'megatron-yaml') return editSwitch(launcher, document, value);
+  if (fact === 'precision' && dialects[format].isOfArguments) return editSwitch(launcher, document, value);
   const paths = pathsOf(document, format, launcher, fact);
   const existing = paths.filter((path) => entryAt(document.root, path) !== null);
   const spelled = spelledAs(format, fact, value);
@@ -94,9 +123,8 @@ function withEach(
   return [current];
 }
 
-/** NeMo and Bridge write what is not set as null, so that a remark behind it stays; an argument of Megatron is there or not. */
 function without(text: string, entry: YamlEntry, format: YamlFormat): string | null {
-  if (format !== 'megatron-yaml') return replaced(text, entry, 'null');
+  if (!dialects[format].isOfArguments) return replaced(text, entry, 'null');
   const range = removalOf(text, entry);
   return range === undefined ? null : spliced(text, range, '');
 }
@@ -147,13 +175,11 @@ function withSwitchOn(document: YamlDocument, path: readonly string[]): readonly
 
 /** What a format writes for a value of ours; undefined: nothing. */
 function spelledAs(format: YamlFormat, fact: FactName, value: SettingValue): SettingValue {
-  if (format === 'nemo' && fact === 'distributedOptimizer') return value === true ? 'mcore_distributed_optim' : 'fused_adam';
-  if (format === 'nemo' && fact === 'precision') return value === 'bf16' ? 'bf16' : value === 'fp16' ? 16 : 32;
-  if (format === 'megatron-bridge' && fact === 'precision') return typeof value === 'string' ? `${value}_mixed` : value;
-  if (format === 'megatron-bridge' && fact === 'zeroStage')
-    return value === undefined ? undefined : value === 3 ? 'optim_grads_params' : value === 2 ? 'optim_grads' : 'optim';
+  const { spelled, isOfArguments } = dialects[format];
+  const other = spelled[fact];
+  if (other !== undefined) return other(value);
   // A switch of an argument list is there or not.
-  return format === 'megatron-yaml' && value === false ? undefined : value;
+  return isOfArguments && value === false ? undefined : value;
 }
 
 /** Settings that stand together. */
