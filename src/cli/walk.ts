@@ -21,7 +21,7 @@ const ownName = /(^|\.)terapipe\.json$/i;
 /** What lies under a folder. */
 export interface Found {
   readonly configs: readonly SourceText[];
-  /** What could not be looked at, of what may be configs. */
+  /** Possible configs that could not be read. */
   readonly unread: readonly Finding[];
 }
 

@@ -23,7 +23,7 @@ export function isSearchedSide(name: string): name is SearchedSide {
 
 /**
  * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, beside the best that a search finds; `launched`: the other way round.
- * @param free what is searched though FILE sets it; of a launcher's file, which sets its whole layout, without it all that its launcher can be told.
+ * @param free choices that are searched although FILE sets them. Without it, a launcher's file, which sets its whole layout, frees everything its launcher can set.
  * @throws ExpectedError of the planner and the search, placed; CancelledError.
  */
 export async function comparedSearchAnswer(

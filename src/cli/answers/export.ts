@@ -98,7 +98,7 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
   };
 }
 
-/** A plan as if it had chosen a candidate, told by its id (in any case), its name or its schedule. */
+/** A plan as if it had chosen the candidate of an id (in any case), a name or a schedule. */
 function withCandidate(plan: Plan, wanted: string): Plan {
   const same = (text: string): boolean => text.toLowerCase() === wanted.trim().toLowerCase();
   const { candidates } = plan;

@@ -105,7 +105,7 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
   };
 }
 
-/** What Megatron-LM's arguments default to in a run whose sizes are known; its YAML files are of tests, where an absent flag is told as absent. */
+/** What Megatron-LM's arguments default to in a run whose sizes are known; its YAML files are those of tests, where an absent flag is shown as absent. */
 function argumentDefaults({ format }: LauncherFile, run: Run | null): Partial<Record<FactName, number>> {
   if (format !== 'megatron-shell' || run === null) return {};
   const { kvHeads, ffn, headDim } = run.model;

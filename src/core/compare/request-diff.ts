@@ -10,7 +10,7 @@ export interface RequestDifference {
   readonly b: string;
 }
 
-/** What differs between two plans in model, cluster, training, layout, schedule and slicing, as planned. Of a cluster of one kind against one of several the figures are not told one by one. */
+/** What differs between two plans in model, cluster, training, layout, schedule and slicing, as planned. Between a cluster of one kind of node and one of several, the figures are not listed one by one. */
 export function requestDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): RequestDifference[] {
   const [left, right] = [requestValues(a, ofA), requestValues(b, ofB)];
   const isOneMixed = (a.request.cluster.groups === undefined) !== (b.request.cluster.groups === undefined);
@@ -47,7 +47,7 @@ function requestValues({ request }: Plan, candidate: Candidate): Map<string, str
   return found;
 }
 
-/** Whether a layout cuts the layers as it would without being told. */
+/** Whether a layout cuts the layers as the default would. */
 function isEven({ model, layout: { stageLayers } }: Plan['request']): boolean {
   if (stageLayers === undefined) return true;
   const even = evenStageContents(model.layers, stageLayers.length).map(({ layers }) => layers);

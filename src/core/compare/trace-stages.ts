@@ -2,10 +2,10 @@ import { plural } from '../format';
 import { traceError } from './events';
 import type { MeasuredTrace, TraceTrack } from './trace';
 
-/** For each track of a trace the stage it shows, -1 for those that are not looked at. */
+/** For each track of a trace the stage it shows; -1 for tracks that are not used. */
 export interface TrackStages {
   readonly stageOf: Int32Array;
-  /** Replicas of the pipeline in the trace; the first is looked at. */
+  /** Replicas of the pipeline in the trace; the first is used. */
   readonly replicas: number;
 }
 
@@ -13,7 +13,7 @@ export interface TrackStages {
  * Which track of a trace is which stage. The GPU's own tracks go before the host's, and of a process the one that is busiest with passes. Passes that name their chunk decide; else the names of the tracks (`stage 3`, `rank 3`);
  * else their order, replicas outside of stages where a process holds one replica, inside where ranks follow each other (as Megatron-LM and TorchTitan number them: all of a stage, then the next).
  *
- * @throws ExpectedError `trace-stages` when it cannot be told.
+ * @throws ExpectedError `trace-stages` when the trace does not show it.
  */
 export function stagesOfTracks(file: string, trace: MeasuredTrace, stageOfChunk: Uint32Array, stages: number): TrackStages {
   const used = usedTracks(trace);

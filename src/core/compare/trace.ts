@@ -41,7 +41,7 @@ export interface MeasuredTrace {
 
 /** Passes kept of one trace. */
 const maximumPasses = 2_000_000;
-/** Events of one thread open at once, of those that are told by a beginning and an end. */
+/** Most events of one thread open at once, of those given by a begin and an end event. */
 const maximumOpen = 4096;
 const millisecondsPerMicrosecond = 1e-3;
 

@@ -4,7 +4,7 @@ import { elasticTimeline, planElastic } from './make-plan';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan } from './plan';
 import type { ElasticRequest } from './request';
 
-/** Epochs in a row that run alike, told once. */
+/** Consecutive epochs that run alike, as one entry. */
 export interface ElasticSpan {
   /** The first of them. */
   readonly epoch: ElasticEpoch;

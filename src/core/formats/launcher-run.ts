@@ -39,7 +39,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     traits,
     ...unplannedBy(facts),
     ...joined,
-    // The layers of a hybrid are told as a whole: by the launcher, or by the config.
+    // Either the launcher or the config gives all layers of a hybrid.
     ...(isHybrid(launcher.facts) && { traits }),
     file,
     files: [...texts.keys()],
@@ -84,7 +84,7 @@ function withWindow(facts: Facts): Facts {
   };
 }
 
-/** Layers that predict further tokens are told by the pattern of a hybrid alone, and left out. */
+/** Only the pattern of a hybrid shows MTP layers; they are left out. */
 function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): Finding[] {
   if (hybridPattern?.source.kind !== 'file' || hybrid === null || hybrid.depths === 0) return [];
   return [
@@ -233,7 +233,7 @@ function batchPerReplicaOf(
   return { batchPerReplica: from(microBatch, microBatch.value * (gradientAccumulation?.value ?? 1)) };
 }
 
-/** Layers whose activations go to the host: as many as Megatron is told, or all of those that DeepSpeed keeps inputs of. */
+/** Layers whose activations go to the host: Megatron's number, or all layers that DeepSpeed keeps inputs of. */
 function offloadOf(
   { cpuOffloading, activationOffloadLayers, cpuCheckpointing, recomputeGranularity }: Facts,
   layers: number,

@@ -26,7 +26,7 @@ const torchtitan: Abilities = {
 /** By the runtime of a launcher. Sources: the rules about launchers and what `export/launchers` can write. */
 const ofRuntime: Readonly<Record<Runtime, Abilities>> = { megatron, torchtitan, deepspeed };
 
-/** What files of a format can be told; anything where no launcher has a say. */
+/** What files of a format can set; anything where no launcher reads them. */
 export function abilitiesOfFormat(format: ConfigFormat): Abilities {
   return isLauncher(format) ? ofRuntime[launchers[format].traits.runtime] : anything;
 }

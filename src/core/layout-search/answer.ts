@@ -5,15 +5,15 @@ import type { Improvement, SearchResult } from './result';
 import type { SearchProgress } from './search';
 import type { SearchProblem } from './search-problem';
 
-/** What a search is asked for beside the best. */
+/** What a search should answer beside the best layout. */
 export interface SearchAsked {
-  /** Tokens to train on, for GPU hours; null: none are told. */
+  /** Tokens to train on, for GPU hours; null: no GPU hours. */
   readonly tokenBudget: number | null;
   /** Also what would help most: a search of its own for each change. */
   readonly improvements: boolean;
 }
 
-/** How far a search is, for whoever watches. Plain data: crosses threads. */
+/** Progress of a search. Plain data that crosses threads. */
 export type SearchUpdate =
   /** The best so far (null: nothing that fits yet), what no layout is faster than, and counts. */
   | ({ readonly kind: 'searching' } & SearchProgress)

@@ -6,7 +6,7 @@ import { whyLost } from './labels';
 /** What an answer shows a plan as: the best; one of the front of step time against memory; the fastest of its schedule, or of its sizes of parallel groups. */
 export type PlanRole = 'best' | 'front' | 'schedule' | 'sizes';
 
-/** A plan of an answer, told once. */
+/** A plan of an answer, once. */
 export interface ListedPlan {
   readonly plan: FoundPlan;
   readonly roles: readonly PlanRole[];

@@ -43,7 +43,7 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
   );
 }
 
-/** In which order schedules are looked at: what usual launchers run, the others, and those whose orders are planned for given times. */
+/** The order in which schedules are evaluated: what usual launchers run, the others, then those whose orders are planned for given times. */
 export type SchedulePhase = 'usual' | 'others' | 'planned';
 
 /** The parts of a problem by schedule, in the order in which they are searched; the whole where the schedule is fixed. */

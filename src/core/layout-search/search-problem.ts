@@ -28,7 +28,7 @@ export interface SearchProblem {
   readonly fixed: ReadonlySet<SearchKey>;
   /** What there is to choose the schedule from; absent: any. */
   readonly schedules?: readonly ScheduleName[];
-  /** Those of these that are looked at now; absent: all. */
+  /** The ones that are evaluated now; absent: all. */
   readonly among?: readonly ScheduleName[];
   /** No schedule whose orders are planned for given times, unless it is fixed. */
   readonly withoutPlanned?: boolean;

@@ -35,7 +35,7 @@ export function recogniseNamedConfig(file: string, text: string): ConfigFormat |
   return recogniseNamed(file, text) ?? (hasLauncherEnding(file) ? null : launcherOf(text, () => true));
 }
 
-/** Whether a file's ending is one that is looked at. */
+/** Whether a file's extension is that of a config. */
 export function hasLauncherEnding(file: string): boolean {
   const ending = endingOf(file);
   return jsonEndings.includes(ending) || launcherFormats.some((format) => hasEnding(launchers[format], ending));

@@ -3,7 +3,7 @@ import { formatCount, formatPercent } from '../format';
 import type { Candidate, Plan } from './plan';
 import { stepPartNames, type StepPart } from './step-parts';
 
-/** Shares of a stage's time below this are not told. */
+/** Shares of a stage's time below this are not reported. */
 const worthSaying = 0.005;
 
 /** Time of one micro-batch on a stage, all that it goes to, ms. */

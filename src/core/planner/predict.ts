@@ -33,7 +33,7 @@ export interface CandidateSpec {
   readonly certificate: Certificate | null;
 }
 
-/** A candidate without what is drawn and told of its bubble. */
+/** A candidate without its timeline and its idle times. */
 export type Prediction = Omit<Candidate, 'idle' | 'timeline'>;
 
 /**

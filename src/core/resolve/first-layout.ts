@@ -56,7 +56,7 @@ export interface FoundCluster extends FoundLayout {
 const room = 0.1;
 /** Layouts of one number of nodes whose memory is counted at most; a count and no time, so that every machine gives the same answer. */
 export const mostEvaluations = 24;
-/** Layouts that are looked at for a faster one, where one was found at once. */
+/** Most layouts evaluated for a faster one, where the first try found one. */
 export const leastSecondLooks = 2;
 /** Layouts of one number of nodes whose time is bounded at most. */
 export const mostEstimates = 256;

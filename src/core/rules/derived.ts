@@ -92,7 +92,7 @@ export function virtualStagesOf(facts: Facts, format: ConfigFormat): number | nu
   return quotient(layersPerStageOf(facts, format), countOf(facts, 'layersPerVirtualStage'));
 }
 
-/** TorchTitan's stages over all ranks: as listed, or ceil((layers + those that embedding and head count as) / layers per stage); null when it is not told. */
+/** TorchTitan's stages over all ranks: as listed, or ceil((layers + those that embedding and head count as) / layers per stage); null when the file does not show it. */
 export function titanStagesOf(facts: Facts): number | null {
   if (facts.totalStages !== undefined) return countOf(facts, 'totalStages');
   const layers = titanLayersOf(facts);
@@ -114,7 +114,7 @@ export function titanStagesPerRankOf(facts: Facts): number | null {
   return quotient(titanStagesOf(facts), sizeOf(facts, 'torchtitan', 'pipeline'));
 }
 
-/** Stages over all GPUs of a pipeline, virtual ones counted; where virtual stages are not told, at least the pipeline size. */
+/** Stages over all GPUs of a pipeline, virtual ones counted; where the file does not give virtual stages, at least the pipeline size. */
 export function totalStagesOf(facts: Facts, format: ConfigFormat): number | null {
   return product(sizeOf(facts, format, 'pipeline'), virtualStagesOf(facts, format) ?? 1);
 }

@@ -29,7 +29,7 @@ export interface FlowShopProblem {
 export interface FlowShopResult {
   /** The fastest plan, in order; null: none is faster than the cap (where `complete`). */
   readonly chunks: FoundPlan['chunks'] | null;
-  /** All plans were looked at or ruled out. */
+  /** All plans were evaluated or ruled out. */
   readonly complete: boolean;
 }
 

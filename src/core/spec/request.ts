@@ -98,7 +98,7 @@ export interface Assumption {
   readonly because: string;
 }
 
-/** The assumptions that people are told: of the model's, which its family fills in, only that it has no vocabulary, so that embedding and head are counted nowhere. */
+/** The assumptions that people see. Of the model's, which its family fills in, only a missing vocabulary, because embedding and head are then not counted. */
 export function reportedAssumptions(assumptions: readonly Assumption[]): Assumption[] {
   return assumptions.filter(({ key, value }) => !key.startsWith('model.') || (key === 'model.vocab' && value === '0'));
 }

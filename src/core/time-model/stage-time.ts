@@ -260,7 +260,7 @@ export function gradientCollectives(
   );
 }
 
-/** Parameters that Megatron-LM exchanges together unless told otherwise (`DistributedDataParallel`). */
+/** Parameters in one gradient bucket of Megatron-LM by default (`DistributedDataParallel`). */
 function bucketParameters(ranks: number): number {
   return Math.max(40e6, 1e6 * ranks);
 }

@@ -87,7 +87,7 @@ function batchSettings({ microBatch, globalBatch, data }: LaunchSettings): reado
   ];
 }
 
-/** Scripts that split the model themselves, as Megatron-DeepSpeed does, must not be told to by this file too: sizes go where they are, or into a new file. */
+/** Scripts that split the model themselves, as Megatron-DeepSpeed does, must not be told to do so by this file as well: sizes go where they already are, or into a new file. */
 function sizeSetting(what: string, fact: 'tensor' | 'pipeline', value: number): DesiredSetting {
   const setting = countSetting(what, fact, value, 1);
   const alternatives: DesiredSetting['alternatives'] = (facts) =>

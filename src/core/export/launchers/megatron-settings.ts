@@ -28,13 +28,13 @@ import {
 /** The formats of Megatron-LM and of what runs on Megatron Core. */
 export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
 
-/** In what the files of one format are told of the same things otherwise than the others. */
+/** How the settings of one format differ from the others'. */
 interface Dialect {
   /** Formats of GEMMs that a new file names. */
   readonly narrow: readonly NarrowFormat[];
   /** Bars may cut the pattern of a hybrid into stages. */
   readonly barsInPattern: boolean;
-  /** Virtual stages are told by their number, in every version. */
+  /** The number of virtual stages is a setting in every version. */
   readonly countsVirtualStages: boolean;
   /** The number of offloaded layers switches the offload on. */
   readonly offloadsByNumber: boolean;
@@ -292,7 +292,7 @@ function recomputeSetting({ recompute, stageLayers }: LaunchSettings): DesiredSe
   };
 }
 
-/** Whole layers whose activations go to the host: told by their number alone on a command line, by a switch as well in a config. */
+/** Whole layers whose activations go to the host: a number on a command line, a number and a switch in a config. */
 function activationOffloadSettings(
   { activationOffloadLayers = 0, pipeline, recompute }: LaunchSettings,
   format: MegatronFormat,

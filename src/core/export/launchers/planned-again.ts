@@ -31,14 +31,14 @@ export interface Written {
   readonly format: EditableFormat;
   /** What the file should say. */
   readonly settings: readonly DesiredSetting[];
-  /** What it is told of that it cannot. */
+  /** What it cannot set, as reported. */
   readonly gaps: readonly Remark[];
   /** The file it was before; null: it is new, and says of its model what its format can. */
   readonly before: LauncherFile | null;
 }
 
 /**
- * Reads a file that was written for a planned step as if it had been opened: it has no error that it did not have, it gives the layout of the step but for what is told that it cannot, and planned again on the same cluster, with the same
+ * Reads a file that was written for a planned step as if it had been opened: it has no error that it did not have, it gives the layout of the step except what is reported as a gap, and planned again on the same cluster, with the same
  * assumptions, it takes the same time.
  * @throws ExpectedError `export-unsound`, which names the first difference.
  */

@@ -30,7 +30,7 @@ const textTypes: ReadonlyMap<string, string> = new Map([
 const usualKeys = { layers: 'num_hidden_layers', hidden: 'hidden_size', heads: 'num_attention_heads' } as const;
 const inlineRemedy = `give it ${Object.values(usualKeys).join(', ')}, or the sizes inline under "model" in a terapipe.json`;
 
-/** Types that a config without model_type can be told by: keys that only they have together. */
+/** Keys that identify the type of a config without model_type: no other type has them together. */
 const tells = [
   { modelType: 'gpt2', configClass: 'GPT2Config', keys: ['n_embd', 'n_layer'] },
   { modelType: 'bert', configClass: 'BertConfig', keys: ['type_vocab_size', 'hidden_size', 'num_hidden_layers'] },

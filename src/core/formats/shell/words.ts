@@ -59,7 +59,7 @@ interface Task {
 
 const wordBreak: Task = { part: 'break', split: false, inElement: false, site: null, condition: undefined };
 
-/** How many pieces may still be looked at; counts down. */
+/** How many pieces may still be visited; counts down. */
 export interface Budget {
   left: number;
 }

@@ -106,7 +106,7 @@ export function titanStages(layers: number, stages: number, first: number, last:
   );
 }
 
-/** What a TorchTitan file deals: see `titanStages`; or as it lists modules or the layers that begin a stage, in `text`. Null when that cannot be told. */
+/** What a TorchTitan file deals: see `titanStages`; or as it lists modules or the layers that begin a stage, in `text`. Null when the file does not show it. */
 export function titanStagesOf(facts: Facts, text: string, stages: number, layers: number): readonly number[] | null {
   const { totalStages: listed } = facts;
   if (listed?.source.kind === 'file') {

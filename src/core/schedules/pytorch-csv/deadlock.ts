@@ -52,7 +52,7 @@ function needsOf(table: LocatedTable, index: ActionIndex, withTransfers: boolean
   return (row) => (table.overlapsNext[row] === 1 ? [...needs(row), ...needs(row + 1)] : needs(row));
 }
 
-/** Runs every rank as far as it goes; the row each stops at. A rank that waits is looked at again only when what it waits for is done. */
+/** Runs every rank as far as it goes; the row each stops at. A waiting rank is visited again only when what it waits for is done. */
 function runRows({ rowStart, overlapsNext, type }: LocatedTable, needs: Needs): Uint32Array {
   const ranks = rowStart.length - 1;
   const next = rowStart.slice(0, ranks);

@@ -152,7 +152,7 @@ function exposedOf({ units, rowStart, kind, unit }: Schedule, times: LinkTimes):
 
 /**
  * Runs the operations of each stage until it waits for another one, then those of the stages that what it did has woken. One function with all columns in local constants: cut into smaller ones
- * it takes two to five times as long. Rows go one by one, but for the two of an overlapped pair, which are looked at, laid out and handed on together.
+ * it takes two to five times as long. Rows go one by one, except the two of an overlapped pair, which are checked, placed and passed on together.
  */
 function advanceAll(run: Run, signal: CancelSignal | undefined): void {
   const { startMs, endMs, arrivalMs, thereMs, hasEarlier, hasLater, held, latency, onLink, linkFreeMs, waitsFor, next, freeMs } = run;

@@ -6,7 +6,7 @@ import { fits, withMicroBatches, type Pipeline } from './pipeline';
 import { repeated } from './repeat';
 import { measure, timesOf } from './times';
 
-/** Steps timed at most while orders to start from, or to end with, are looked at. */
+/** Most steps timed while first and last orders are compared. */
 const mostTrials = 60e6;
 
 /** Orders that improvement starts from. */
