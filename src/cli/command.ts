@@ -7,11 +7,11 @@ import type { Terminal } from './terminal';
 
 /** An option, as it is written and as the help tells it. */
 export interface Option {
-  /** What stands for its value in the help, as `SECONDS`; left out: it takes none. */
+  /** Placeholder for its value in the help, as `SECONDS`; left out: it takes none. */
   readonly value?: string;
   /** What it does, which the help breaks into lines; a list is of lines as they are. */
   readonly help: string | readonly string[];
-  /** Its letter. */
+  /** One-letter form. */
   readonly short?: string;
   /** A value that means something else, and what. */
   readonly also?: { readonly value: string; readonly help: string };

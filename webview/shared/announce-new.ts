@@ -1,4 +1,4 @@
-/** Runs what it is given when the key is another one than before: messages may come ten times a second, and a button that is replaced under the pointer is no button. */
+/** Calls `run` only when `key` has changed, so that buttons are not re-created under the pointer by frequent messages. */
 export function onlyNew(): (key: unknown, run: () => void) => void {
   let last: string | null = null;
   return (key, run) => {

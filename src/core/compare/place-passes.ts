@@ -11,9 +11,11 @@ import { stagesOfTracks } from './trace-stages';
 export interface PlacedTrace {
   /** Stages that the trace does not show have no rows. */
   readonly measured: Timeline;
-  /** Steps in the trace, whole ones; which one this is, from 0; and how many of the first were left out as warm-up. */
+  /** Number of whole steps in the trace. */
   readonly steps: number;
+  /** Index of this one. */
   readonly step: number;
+  /** Number of first steps left out as warm-up. */
   readonly warmUp: number;
   readonly replicas: number;
   /** Passes of that step that the predicted timeline does not have. */

@@ -20,7 +20,7 @@ import {
 import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, slicedBound, slicesAhead, type StageTimes } from './pipeline-bounds'; // prettier-ignore
 import type { CandidateGroup } from './candidate-group';
 
-/** What no cut of a family, or no run of a point, goes below. */
+/** What no cut of a candidate group, or no run of a point, goes below. */
 export interface Bound {
   readonly iterationMs: number;
   readonly peakBytes: number;
@@ -58,7 +58,7 @@ interface BoundInputs {
   readonly orders: ReturnType<typeof ordersOf>;
 }
 
-/** Slices that the request gives are bounded by nothing: there is but one such family for each layout. */
+/** Slices that the request gives are bounded by nothing: there is but one such candidate group for each layout. */
 function isGiven({ slicing }: PlanRequest, { schedule }: CandidateGroup): boolean {
   return slicing.scheme !== null && scheduleKind(schedule).sliced;
 }
@@ -125,7 +125,7 @@ function leastHeldBytes({ model }: PlanRequest, group: KeyedGroup, known: Known)
 
 /**
  * Micro-batches of which a stage holds everything saved at one time, at least; it rises or falls with the stage. By the schedules' orders: interleaving, with or without a split backward, has done as many forwards of its last
- * chunks as plain 1F1B before its first backward (arXiv 2205.05198, section 4.2.1), a V s + 1 of its second ones; planned orders hold what memory allows, one or more.
+ * chunks as plain 1F1B before its first backward (arXiv 2205.05198, section 4.2.1), a V holds s + 1 micro-batches on its second chunks; planned orders hold what memory allows, one or more.
  */
 function inFlight(group: CandidateGroup, stage: number): number {
   const { schedule, layout, slices } = group;

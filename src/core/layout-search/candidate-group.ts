@@ -13,8 +13,8 @@ export interface CandidateGroup {
 }
 
 /**
- * What groups share. Equal `time`: a slice takes as long on a stage and saves as many bytes. Equal `sliced`: the same holds for all slices of a micro-batch. Equal `holding`: the static memory and the time of the
- * gradient collectives are equal.
+ * Keys under which results are shared. Same `time`: a slice takes as long on a stage and saves as many bytes. Same `sliced`: the same for each slice of a micro-batch. Same `holding`: the same static memory and time of the
+ * gradient collectives.
  */
 export interface GroupKeys {
   readonly time: string;

@@ -20,14 +20,14 @@ import { unitOf } from './schedules';
 import { interning, shapesFor } from './shapes';
 import type { CandidateGroup } from './candidate-group';
 
-/** One layout whole: a family and its cut. */
+/** One layout whole: a candidate group and its cut. */
 export interface SearchPoint extends CandidateGroup {
   readonly stageLayers: StageLayers;
 }
 
 export type KeyedGroup = Pick<CandidateGroup, 'layout' | 'training' | 'keys'>;
 
-/** What is computed once for all families that share it. */
+/** What is computed once for all candidate groups that share it. */
 export interface Known {
   /** `share`: layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
   readonly cost: (group: CandidateGroup, contents: StageContents, share: number) => SliceCost;
@@ -57,7 +57,7 @@ export interface Known {
   }[];
 }
 
-/** Asked again for a family of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
+/** Asked again for a candidate group of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
 function remembered<F extends KeyedGroup, T>(
   compute: (group: F, contents: StageContents, share: number) => T,
   keyOf: (group: F) => string,

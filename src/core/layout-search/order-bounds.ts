@@ -202,10 +202,14 @@ export function roomBound(chunks: readonly ChunkTimes[], own: readonly (readonly
 }
 
 /**
- * Least makespan, ms, of a schedule whose orders are known, micro-batches all alike. With the work of a stage cut at its first backward, its last forward and its last input gradient:
- * - the first forward to reach the stage, then all its work; or all but the weight gradients after its last input gradient, then the input gradients before that one's chunk and a weight gradient of the first chunk;
- * - a micro-batch through all chunks and back to the stage's first backward, then all work but the forwards before that, with the same two ends;
- * - either of these up to the last forward, then that micro-batch through the later chunks and back through all; where no backward comes before and the first is of that micro-batch, back to that and all that is left.
+ * Least makespan, ms, of a schedule whose orders are known, micro-batches all alike: the longest of these chains over the stages read. A stage's work is cut at its first backward, its last forward and its last input gradient:
+ * - `reached + total + ending`: the first forward comes to the stage, which does all its work;
+ * - `returned + total - early + ending`: a micro-batch goes through all chunks and comes back for the stage's first backward, which leaves all work but the passes before it (`early`);
+ * - `reached + through + turned`: the stage works up to its last forward (`through`), whose micro-batch goes on through the later chunks and back through all;
+ * - `returned + through - early + turned`, where the first backward comes before the last forward;
+ * - `reached + through + back + total - early + ending`, where it does not and is of the last forward's micro-batch: `back` is that one's way from there to the first backward.
+ *
+ * `ending` is what the input gradients of the earlier chunks and a weight gradient of the first chunk take beyond the stage's own weight gradients, after its last input gradient.
  *
  * @param boundaryMs that the first forward and the last backward of stage 0 wait at each boundary between the stages' first chunks.
  */

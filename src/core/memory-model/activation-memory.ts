@@ -99,7 +99,7 @@ export function stageKeyValueBytes(inputs: MemoryInputs, stage: StageContents, u
   return layersWith(inputs, stage, hasAttention) * keyValueBytes(inputs, localTokens(inputs, unit));
 }
 
-/** The states that a unit starts from in all layers of a stage that have one, which their backward reads again. Of gradients there is never more than one a layer: it is left out. */
+/** The states that a unit starts from in all layers of a stage that have one, which their backward reads again. A layer holds at most one gradient of a state at a time, too little to count. */
 function stageStateBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   const { model, training, layout } = inputs;
   if (model.state === undefined) return 0;

@@ -18,7 +18,7 @@ export interface AliveBytes {
 
 /** The point of a stage's order at which most is in use. */
 export interface StagePeak {
-  /** Row of the operation during which it is, -1 without operations. When that is depends on the times: `startMs[row]`. */
+  /** Row of the operation during which the peak occurs; -1 if there are no operations. Its time is `startMs[row]`. */
   readonly row: number;
   readonly operation: string;
   readonly alive: AliveBytes;

@@ -15,7 +15,7 @@ export interface LayerCut {
   readonly totalMs: number;
 }
 
-/** Halvings of the interval of the slowest stage's time between two checks whether anything is below it. */
+/** Halvings between two checks for a strictly faster cut. */
 const halvings = 6;
 /** Times that the second of two programs may ask for; where it would ask for more, the first one's cut stays. */
 const maximumTimes = 8_000_000;
@@ -41,7 +41,7 @@ export function cutLayers(problem: CutProblem): LayerCut | null {
   return { stageLayers, slowestMs, totalMs };
 }
 
-/** Whether there is a cut that `cutLayers` could give, by one of the many looks that it takes. */
+/** Whether any cut exists: one feasibility check instead of the whole search. */
 export function canCut(problem: CutProblem): boolean {
   return cutUnder(boundedOf(problem), (ms) => ms < Infinity) !== null;
 }

@@ -39,7 +39,7 @@ function isOfSchedule({ id, schedule }: Candidate, name: ScheduleName, { slicing
   return slicing.scheme === null || !comparedOnly.has(id);
 }
 
-/** Slices of our own beside those that are given. */
+/** Candidates with slices of our own, shown only for comparison where slices were given. */
 const comparedOnly: ReadonlySet<CandidateId> = new Set(['terapipe', 'uniform', 'whole', 'equal-work']);
 
 /** Of several ways to run one schedule the fastest that fits; of those that do not, the one with the least memory. */

@@ -145,7 +145,7 @@ function afterwards(
 }
 
 /**
- * What exchanges of each stage run beside: weights beside the first forward on the first stage, before which nothing runs; gradients of a chunk from the start of its last backward on, one chunk after the other. So a pass that takes
+ * The work that can hide each stage's gradient exchange and weight gather: for weights the first forward on the first stage, before which nothing runs; for gradients that of a chunk from the start of its last backward on, one chunk after the other. So a pass that takes
  * longer never ends the step sooner.
  */
 function besideExchange({ stages, stageOfChunk, kind, chunk, startMs, endMs, makespanMs }: Timeline): OverlappedCollectives[] {

@@ -6,7 +6,7 @@ import { blockingSendsMs } from './transfers';
 /** What the dynamic program knows of the stages. */
 export interface SlicingStages {
   /**
-   * `equal`: every stage takes `cost`; `proportional`: its factor times `cost`; `nearly`: so within `apart`, which the simulation makes good; `slowest`: `cost` is of whichever stage is slowest for a
+   * `equal`: every stage takes `cost`; `proportional`: its factor times `cost`; `nearly`: proportional to within `apart`, the simulation corrects for the difference; `slowest`: `cost` is of whichever stage is slowest for a
    * slice, and the simulation judges.
    */
   readonly kind: 'equal' | 'proportional' | 'nearly' | 'slowest';
@@ -54,7 +54,7 @@ export function slicingCost(pipeline: Pipeline): SliceMs {
   return slowestOf([...new Set(stageCosts(pipeline))]);
 }
 
-/** The costs without those of stages beside which another with the same GPUs, ends and neighbours has as many layers or more, all alike: they are never the slowest. */
+/** The costs without those that are never the slowest: of stages with the same GPUs, ends and neighbours, whose layers are all alike, only the one with most layers is kept. */
 function withoutOutdone(pipeline: Pipeline, costs: readonly SliceMs[]): readonly SliceMs[] {
   const kept = new Map<string, { readonly cost: SliceMs; readonly layers: number }>();
   costs.forEach((cost, stage) => {

@@ -22,7 +22,7 @@ export interface Issue {
   readonly severity?: Severity;
   readonly message: string;
   readonly remedy: string;
-  /** How a remedy goes on that is made of the settings of the changes: `, or another schedule`. */
+  /** Continues a remedy that is generated from the changes: `, or another schedule`. */
   readonly besides?: string;
   /** Best first. */
   readonly changes?: readonly Change[];

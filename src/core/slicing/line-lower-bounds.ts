@@ -75,7 +75,7 @@ function residualsOf({ units, segments, ends }: Lines, prices: Float64Array): Fl
   return residuals;
 }
 
-/** The steepest rise with the start that no length up to `longest` falls short of, per unit of its own. */
+/** The largest rise per unit of start and of length that every length up to `longest` has. */
 function sharedRise(base: Float64Array, slope: Float64Array, longest: number): number {
   let shared = Infinity;
   for (let length = 1; length <= longest; length++) {
@@ -85,7 +85,7 @@ function sharedRise(base: Float64Array, slope: Float64Array, longest: number): n
   return shared === Infinity || shared < 0 ? 0 : shared;
 }
 
-/** For every length the corner before it on the lower hull of all values up to it; 0: none. A length of no value stands for the corner before. */
+/** For every length the corner before it on the lower hull of all values up to it; 0: none. A length without a value (Infinity) gets the previous corner. */
 function hullOf(values: Float64Array): Uint32Array {
   const before = new Uint32Array(values.length);
   let last = 0;

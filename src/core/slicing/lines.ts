@@ -1,8 +1,8 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 
 /**
- * Starts `first` to `last` of one kind of chunk, whose slices grow evenly with the start: one of l units from unit i takes `base[l] + slope[l] * (i - first)` ms, or at least
- * that long. `leastBase` and `leastSlope` hold the least of all at least that long.
+ * Starts `first` to `last` of one kind of chunk, whose slice times grow evenly with the start. The time of l units from unit i is `base[l] + slope[l] * (i - first)` ms, or has that as a lower bound.
+ * `leastBase[l]` and `leastSlope[l]` are the least over all lengths >= l.
  */
 export interface Segment {
   readonly first: number;
@@ -21,7 +21,7 @@ export interface Lines {
   readonly segments: readonly Segment[];
   /** Where the last unit is broken: the slice from each unit to the end, ms, of which the segments know nothing. */
   readonly ends: Float64Array | null;
-  /** A slice never leads less far than an earlier one under the same limit, and never is longer. */
+  /** Under any one limit, a later start never reaches less far, and its longest slice is never longer. */
   readonly steady: boolean;
 }
 
@@ -75,7 +75,7 @@ export function reach({ first, leastBase, leastSlope }: Segment, start: number, 
   return low;
 }
 
-/** Whether one unit less from one unit later is never slower, and the same length from one unit later never faster: then slices under any limit lead as `steady` says. */
+/** Whether shortening a slice by one unit at its start never makes it slower, and moving it one unit later never makes it faster; then `steady` holds. */
 function areSteady(segments: readonly Segment[], units: number): boolean {
   let before: Segment | null = null;
   for (const segment of segments) {

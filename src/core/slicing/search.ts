@@ -143,7 +143,7 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     push(hinted.limitMs, highMs, hinted, top);
   } else push(bounds.lowMs, highMs, null, top);
   const pruneAfter = pruneEvery[solver.scratch.totals.length > longUnits ? 1 : 0];
-  // Rows of a table are read in full until they are pruned.
+  // Rows of a table are read in full until they are pruned, so prune at once where no floors are known.
   let dueAfter = bounds.close ? pruneAfter : 0;
   // Nothing but a tie can be left in an interval, and no tie of fewer slices.
   const onlyTies = (boundMs: number, above: Step): boolean =>

@@ -65,7 +65,7 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
       const solveKind = (rows: SliceRows, kind: number, suffixMs: number): void => {
         const mostMs = spareMs - suffixMs;
         const shareMs = ((spareMs * (sizes[kind] ?? 1)) / sequences) * (1 + shareSlack);
-        // Some chunk of such a plan takes no more than its share; only if one of this kind does not are larger ones of use.
+        // If a plan this cheap exists, one of its chunks costs no more than its share: try that first, and the full allowance only if needed.
         const isLast = tried.has(kind) || shareMs >= mostMs;
         const withinMs = rows.suffixCosts === undefined ? Infinity : isLast ? mostMs : shareMs;
         const cut = cheapestCut(rows, limitMs, scratch, signal, withinMs);
@@ -74,7 +74,7 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
         cuts[kind] = solved[kind] ? cut : raised(cuts[kind] ?? noCut, { totalMs: withinMs, slices: 1 });
         usable[kind] = isLast ? cut : (cuts[kind] ?? noCut);
       };
-      // Only kinds that the cheapest composition would take need to be solved: the others cannot make it cheaper than they are already thought to be.
+      // A kind that the cheapest composition does not use cannot improve it: its estimate is a lower bound already.
       for (;;) {
         const batch = composeBatch(sequences, sizes, usable);
         const totalMs = batch.totals[sequences] ?? Infinity;
@@ -97,7 +97,7 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
   return solver;
 }
 
-/** The same as an estimate that is no lower than a floor. */
+/** The cut's estimate raised to the lower bound where that is higher; the cut itself is dropped then. */
 function raised(cut: ChunkCut, lowerBound: CutLowerBound | undefined): ChunkCut {
   return lowerBound !== undefined && lowerBound.totalMs > cut.totalMs
     ? { ...noCut, totalMs: lowerBound.totalMs, slices: Math.max(cut.slices, lowerBound.slices) }

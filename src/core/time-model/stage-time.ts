@@ -25,7 +25,7 @@ export interface StageEnds {
 
 /**
  * Cost of a slice on one stage: its layers, the embedding on the first and the head on the last. Recompute `full` adds the layers' forward to backward, `selective` the
- * unfused attention core's. Weight gradients are their GEMMs and their accumulation; recompute, collectives and everything else of backward comes before the input's gradient.
+ * forward of the named modules. Weight gradients are their GEMMs and their accumulation; recompute, collectives and everything else of backward comes before the input's gradient.
  *
  * @param layers layers of the stage; may be fractional where a schedule divides evenly only on average.
  */

@@ -52,10 +52,10 @@ const nothing: LayoutSearch = { running: undefined, answer: null, staleEdits: 0,
 
 export function openSearch({ sessions, host, newId, isKept, changed }: SearchContext, file: string): OneSearch {
   let state = nothing;
-  /** Of which question `state.answer` is the answer, and at how many edits that was asked. */
+  /** The question that `state.answer` answers, and the edit count when it was asked. */
   let answeredQuestion: Pick<Question, 'key' | 'edits'> | null = null;
   let job: SearchJob | null = null;
-  /** Of a background search that failed: not tried again. */
+  /** Key of the background search that failed, so that it is not retried. */
   let failed: string | null = null;
   let findings: { readonly of: readonly unknown[]; readonly list: readonly Finding[] } | null = null;
 
@@ -64,7 +64,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
     state = { ...state, ...change };
     changed();
   };
-  /** With what would help most the answer comes twice: the same plans, so the same id. */
+  /** The answer comes twice, the second time with what would help most; both keep one id. */
   const answered = ({ key, edits }: Question, result: SearchResult, running: SearchUpdate | null | undefined): void => {
     const before = state.answer;
     const isSame = before !== null && before.result.best.iterationMs === result.best.iterationMs && answeredQuestion?.key === key;

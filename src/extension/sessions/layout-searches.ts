@@ -20,7 +20,7 @@ export interface LayoutSearches {
   /** Whether a search for a person is under way. */
   readonly isAsked: (file: string) => boolean;
   readonly cancel: (file: string) => void;
-  /** Plans a plan of the answer whole; null: forgets it. @throws ExpectedError of the planner, `layout-outdated` for what is not in the answer `id`; CancelledError. */
+  /** Makes the full plan of one layout of the answer; null closes it. @throws ExpectedError of the planner, `layout-outdated` for what is not in the answer `id`; CancelledError. */
   readonly open: (file: string, point: { readonly answer: string; readonly index: number } | null) => Promise<void>;
   readonly onDidChange: (listener: (file: string) => void) => { dispose: () => void };
   readonly dispose: () => void;

@@ -26,7 +26,7 @@ const postEveryMs = 100;
 export interface PageServices extends PartSources {
   readonly extensionUri: vscode.Uri;
   readonly log: vscode.LogOutputChannel;
-  /** Does what a page asks for; `ready`, `log` and `draw` never get here. `session` is what the page shows: with the layout that was opened there. */
+  /** Does what a page asks for; `ready`, `log` and `draw` never get here. `session` is the one the page shows, with the opened layout in place of the config's own. */
   readonly act: (message: PageAction, session: SessionState | null) => void;
 }
 

@@ -18,7 +18,7 @@ export interface PartSources {
 
 type Listen = (listener: (file: string) => void) => { readonly dispose: () => void };
 
-/** The host's side of what tabs show beside the plan: a line in each of both for each of them. */
+/** The host's side of what tabs show beside the plan. Each part has one line in `of` and one in `changes`. */
 export function tabParts({ sessions, profiles, layouts, comparisons }: PartSources): {
   /** What they show for a config. @param sent id of the comparison that the page has. */
   readonly of: (session: SessionState, sent: string | null) => TabParts;

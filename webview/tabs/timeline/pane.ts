@@ -21,7 +21,7 @@ export interface Pointer {
 /** Props of a pane. */
 export interface PaneProps {
   readonly operations: () => Operations | null;
-  /** Of the longer one where two are compared, so that both have one time scale. */
+  /** Duration of the longer timeline where two are compared, so that both have one time scale. */
   readonly durationMs: () => number;
   /** Rows to leave room for, where another pane has more; else as many as there are stages. */
   readonly rows?: () => number;

@@ -59,7 +59,7 @@ export function editLauncher(step: PlannedStep, launcher: LauncherFile, format: 
   return edited;
 }
 
-/** That a file, changed, runs as planned. @throws ExpectedError `export-unsound`. */
+/** Throws unless the edited file runs as planned. @throws ExpectedError `export-unsound`. */
 export function requireEdited(
   step: PlannedStep,
   { edits, text, gaps }: EditedLauncher,
@@ -74,7 +74,7 @@ export function requireEdited(
 }
 
 /**
- * As `editLauncher`, whatever is to be said of the file that comes of it.
+ * As `editLauncher`, without checking the result.
  * @param only what of the plan is written; left out: all of it.
  */
 export function writtenInto(
