@@ -1,7 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { composeBatch } from './batch-program';
 import { pathGrowth, type PathGrowth } from './flow-shop';
-import type { FoundPlan } from './search';
+import type { FoundScheme } from './search';
 import { emptyRow, type SliceRows } from './slice-rows';
 import { cheapestCut, cheapestSuffixes, tokenScratch } from './token-program';
 
@@ -28,7 +28,7 @@ export interface FlowShopProblem {
 
 export interface FlowShopResult {
   /** The fastest plan, in order; null: none is faster than the cap (where `complete`). */
-  readonly chunks: FoundPlan['chunks'] | null;
+  readonly chunks: FoundScheme['chunks'] | null;
   /** All plans were evaluated or ruled out. */
   readonly complete: boolean;
 }
@@ -118,7 +118,7 @@ function nowhereLonger(state: Float64Array, than: Float64Array): boolean {
   return true;
 }
 
-function chunksOf(finished: Label, sizes: readonly number[]): FoundPlan['chunks'] {
+function chunksOf(finished: Label, sizes: readonly number[]): FoundScheme['chunks'] {
   const chunks: { sequences: number; ends: number[] }[] = [];
   let ends: number[] = [];
   for (let label = finished; label.parent !== null; label = label.parent) {

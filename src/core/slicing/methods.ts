@@ -6,12 +6,12 @@ import { searchFlowShop } from './flow-shop-search';
 import { jointRows, partitionsOf } from './one-scheme';
 import type { SlicingProblem } from './problem';
 import { solveRounds } from './rounds';
-import { roundingSlack, searchThresholds, type FoundPlan, type SearchOptions } from './search';
+import { roundingSlack, searchThresholds, type FoundScheme, type SearchOptions } from './search';
 import { emptyRow, type SliceRows } from './slice-rows';
 
 /** Chunks of every round, and what is proved of them: `boundMs` in the problem's ms. */
 export interface Solved {
-  readonly rounds: readonly FoundPlan['chunks'][];
+  readonly rounds: readonly FoundScheme['chunks'][];
   readonly boundMs: number;
   readonly exact: boolean;
   readonly evaluations: number;
@@ -20,7 +20,7 @@ export interface Solved {
 export interface MethodOptions {
   readonly signal: CancelSignal | undefined;
   /** The best plan, the bound, and the gap there was at first; times over the largest stage factor. */
-  readonly onMove: (best: FoundPlan | null, boundMs: number, startGapMs: number) => void;
+  readonly onMove: (best: FoundScheme | null, boundMs: number, startGapMs: number) => void;
 }
 
 /** Thresholds solved when nothing else limits them. */
@@ -158,12 +158,12 @@ function onFlowShop(
   signal: CancelSignal | undefined,
 ): Solved {
   const { batch, stageFactors: factors = [], oneScheme = false } = problem;
-  const simulate = (chunks: FoundPlan['chunks']): number => flowShopMs(timesOf(kinds, chunks), factors);
-  let chunks: FoundPlan['chunks'] = first.rounds.flat();
+  const simulate = (chunks: FoundScheme['chunks']): number => flowShopMs(timesOf(kinds, chunks), factors);
+  let chunks: FoundScheme['chunks'] = first.rounds.flat();
   let ms = simulate(chunks);
   let { evaluations } = first;
   let boundMs = 0;
-  const offer = (other: FoundPlan['chunks']): void => {
+  const offer = (other: FoundScheme['chunks']): void => {
     const otherMs = simulate(other);
     if (otherMs >= ms) return;
     [chunks, ms] = [other, otherMs];
@@ -187,7 +187,7 @@ function onFlowShop(
 }
 
 /** Times of all slices in order, ms. */
-function timesOf(kinds: readonly SliceRows[], chunks: FoundPlan['chunks']): number[] {
+function timesOf(kinds: readonly SliceRows[], chunks: FoundScheme['chunks']): number[] {
   const row = emptyRow();
   return chunks.flatMap(({ sequences, ends }) => {
     const rows = kinds[sequences - 1];
@@ -199,7 +199,7 @@ function timesOf(kinds: readonly SliceRows[], chunks: FoundPlan['chunks']): numb
   });
 }
 
-function objectiveOf(kinds: readonly SliceRows[], chunks: FoundPlan['chunks'], { sum, slowest }: Objective): number {
+function objectiveOf(kinds: readonly SliceRows[], chunks: FoundScheme['chunks'], { sum, slowest }: Objective): number {
   const times = timesOf(kinds, chunks);
   return sum * times.reduce((total, ms) => total + ms, 0) + slowest * times.reduce((most, ms) => Math.max(most, ms), 0);
 }

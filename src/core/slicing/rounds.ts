@@ -1,6 +1,6 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, type SliceRows } from './slice-rows';
-import { roundingSlack, type FoundPlan } from './search';
+import { roundingSlack, type FoundScheme } from './search';
 
 /** Plans that hold at most so many slices at a time. */
 export interface RoundsProblem {
@@ -14,7 +14,7 @@ export interface RoundsProblem {
 
 export interface RoundsResult {
   /** Rounds in order; null: no sequence can be cut into so few slices. */
-  readonly rounds: readonly FoundPlan[] | null;
+  readonly rounds: readonly FoundScheme[] | null;
   readonly objectiveMs: number;
   readonly boundMs: number;
   readonly exact: boolean;
@@ -23,7 +23,7 @@ export interface RoundsResult {
 
 /** The best round of so many sequences, and a bound on it. */
 interface Round {
-  readonly plan: FoundPlan | null;
+  readonly plan: FoundScheme | null;
   readonly boundMs: number;
   readonly evaluations: number;
 }
@@ -57,7 +57,7 @@ export function solveRounds(problem: RoundsProblem, signal: CancelSignal | undef
   const evaluations = found.reduce((sum, round) => sum + round.evaluations, 0);
   const boundMs = Math.min(objectiveMs, bound[sequences] ?? 0);
   if (objectiveMs === Infinity) return { rounds: null, objectiveMs, boundMs, exact: true, evaluations };
-  const rounds: FoundPlan[] = [];
+  const rounds: FoundScheme[] = [];
   for (let left = sequences; left > 0; left -= last[left] ?? left) rounds.push(...[found[(last[left] ?? 1) - 1]?.plan ?? []].flat());
   return { rounds, objectiveMs, boundMs, exact: boundMs >= objectiveMs * (1 - roundingSlack), evaluations };
 }
@@ -66,7 +66,7 @@ interface LimitedStep {
   readonly totalMs: number;
   readonly slowestMs: number;
   readonly slices: number;
-  readonly chunks: FoundPlan['chunks'];
+  readonly chunks: FoundScheme['chunks'];
 }
 
 /** The staircase of thresholds once more, with the slices of a round counted. */
@@ -76,7 +76,7 @@ function bestRound(
   signal: CancelSignal | undefined,
 ): Round {
   const usable = kinds.filter((rows) => rows.sequences <= size);
-  let plan: FoundPlan | null = null;
+  let plan: FoundScheme | null = null;
   let evaluations = 0;
   const solve = (limitMs: number): LimitedStep => {
     evaluations++;
@@ -107,7 +107,7 @@ function bestRound(
 }
 
 /** The checker does not see assignments inside closures. */
-function readPlan(plan: FoundPlan | null): FoundPlan | null {
+function readPlan(plan: FoundScheme | null): FoundScheme | null {
   return plan;
 }
 

@@ -14,11 +14,11 @@ export interface SearchOptions {
   /** Gap to the bound, as a share of the best, at which to stop; 0: only when proved. */
   readonly tolerance: number;
   /** Called when the best or the bound has moved. */
-  readonly onMove: (best: FoundPlan | null, boundMs: number) => void;
+  readonly onMove: (best: FoundScheme | null, boundMs: number) => void;
 }
 
 /** A plan: chunks of so many sequences, cut at these units. */
-export interface FoundPlan {
+export interface FoundScheme {
   readonly chunks: readonly { readonly sequences: number; readonly ends: Uint32Array }[];
   readonly objectiveMs: number;
   readonly totalMs: number;
@@ -28,7 +28,7 @@ export interface FoundPlan {
 
 export interface SearchResult {
   /** Null: no plan is as fast as the cap. */
-  readonly best: FoundPlan | null;
+  readonly best: FoundScheme | null;
   /** No plan is faster, ms. */
   readonly boundMs: number;
   readonly exact: boolean;
@@ -81,7 +81,7 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
   const solver = stepSolver(problem.kinds, sequences, signal);
   let evaluations = 0;
   let capMs = problem.capMs;
-  let best: FoundPlan | null = null;
+  let best: FoundScheme | null = null;
   const within = (): number => capMs * (1 + roundingSlack);
   const solve: StepSolver['solve'] = (limitMs, between) => {
     evaluations++;
@@ -196,7 +196,7 @@ function planOf(
   { batch, cuts, totalMs, slowestMs }: Step,
   sequences: number,
   sizes: readonly number[],
-): Omit<FoundPlan, 'objectiveMs' | 'slices'> {
+): Omit<FoundScheme, 'objectiveMs' | 'slices'> {
   const chunks = kindsUsed(batch, sequences, sizes).map((kind) => ({
     sequences: sizes[kind] ?? 1,
     ends: cuts[kind]?.ends ?? new Uint32Array(0),

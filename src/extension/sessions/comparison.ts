@@ -5,7 +5,7 @@ import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
 
 /** The comparison of one config. */
-export interface OneComparison {
+export interface ConfigComparison {
   readonly state: () => ComparisonState;
   /** Compares afresh, dropping what is under way. Resolves when that has ended; what stopped it is in the state. */
   readonly run: () => Promise<void>;
@@ -32,7 +32,7 @@ export function openComparison(
   { sessions, host, newId, isOpen, changed }: ComparisonContext,
   file: string,
   other: Compared,
-): OneComparison {
+): ConfigComparison {
   let state: ComparisonState = { other, running: null, answer: null, staleEdits: 0, error: null };
   let isSwapped = false;
   /** What was compared last, or could not be. */

@@ -1,4 +1,4 @@
-import { openComparison, type OneComparison } from './comparison';
+import { openComparison, type ConfigComparison } from './comparison';
 import type { Compared, ComparisonHost, ComparisonState } from './comparison-host';
 import type { PlanSessions } from './plan-sessions';
 
@@ -22,14 +22,14 @@ export interface Comparisons {
 
 /** Keeps the comparisons of all sessions. An edit that breaks a config leaves the last answer in place, and says so. */
 export function createComparisons(sessions: PlanSessions, host: ComparisonHost): Comparisons {
-  const comparisons = new Map<string, OneComparison>();
+  const comparisons = new Map<string, ConfigComparison>();
   const listeners = new Set<(file: string) => void>();
   let lastId = 0;
 
   const tell = (file: string): void => {
     for (const listener of listeners) listener(file);
   };
-  const open = (file: string, other: Compared): OneComparison => {
+  const open = (file: string, other: Compared): ConfigComparison => {
     const comparison = openComparison(
       {
         sessions,
@@ -52,7 +52,7 @@ export function createComparisons(sessions: PlanSessions, host: ComparisonHost):
     comparisons.delete(file);
     tell(file);
   };
-  const isBeside = ({ state }: OneComparison, file: string): boolean => {
+  const isBeside = ({ state }: ConfigComparison, file: string): boolean => {
     const { other } = state();
     return other.kind === 'config' && other.file === file;
   };

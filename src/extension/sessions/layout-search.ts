@@ -24,7 +24,7 @@ interface SearchJob {
 }
 
 /** The search of one config. */
-export interface OneSearch {
+export interface ConfigSearch {
   readonly state: () => LayoutSearch;
   readonly job: () => SearchJob | null;
   /** Searches afresh, dropping what is under way. @throws ExpectedError what stopped it; CancelledError. */
@@ -50,7 +50,7 @@ export interface SearchContext {
 
 const nothing: LayoutSearch = { running: undefined, answer: null, staleEdits: 0, error: null, opened: null };
 
-export function openSearch({ sessions, host, newId, isKept, changed }: SearchContext, file: string): OneSearch {
+export function openSearch({ sessions, host, newId, isKept, changed }: SearchContext, file: string): ConfigSearch {
   let state = nothing;
   /** The question that `state.answer` answers, and the edit count when it was asked. */
   let answeredQuestion: Pick<Question, 'key' | 'edits'> | null = null;

@@ -2,7 +2,7 @@ import { CancelledError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import type { SearchResult } from '../../core/layout-search/result';
 import { isLauncher } from '../../core/load/readers';
-import { openSearch, questionIfAny, type OneSearch } from './layout-search';
+import { openSearch, questionIfAny, type ConfigSearch } from './layout-search';
 import type { LayoutSearch, LayoutSearchHost } from './layout-search-host';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
@@ -30,11 +30,11 @@ export interface LayoutSearches {
  * Keeps the searches of all sessions. In the background one runs at a time, for launchers' files, after their plan; it makes way for planning and for what a person asks for, and begins again after.
  */
 export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchHost): LayoutSearches {
-  const searches = new Map<string, OneSearch>();
+  const searches = new Map<string, ConfigSearch>();
   const listeners = new Set<(file: string) => void>();
   let lastId = 0;
 
-  const searchOf = (file: string): OneSearch => {
+  const searchOf = (file: string): ConfigSearch => {
     const known = searches.get(file);
     if (known !== undefined) return known;
     const search = openSearch(
@@ -58,22 +58,22 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
     return question !== null && searches.get(state.file)?.isOpenQuestion(question) !== false;
   };
   /** Runs what is wanted in the background, one at a time, while nobody plans and no person searches. */
-  const pump = (): void => {
+  const startNextSearch = (): void => {
     const all = sessions.all();
     const running = [...searches.values()].flatMap(({ job }) => job() ?? []);
     const isBusy = all.some(({ progress }) => progress !== null) || running.some(({ background }) => !background);
     if (isBusy) for (const { background, abort } of running) if (background) abort.abort();
     if (isBusy || running.length > 0) return;
     const next = all.find(isWanted);
-    if (next !== undefined) void searchOf(next.file).run(true).then(pump, pump);
+    if (next !== undefined) void searchOf(next.file).run(true).then(startNextSearch, startNextSearch);
   };
   const searchAsked = async (file: string): Promise<SearchResult> => {
     const work = searchOf(file).run(false);
-    pump();
+    startNextSearch();
     try {
       return await work;
     } finally {
-      pump();
+      startNextSearch();
     }
   };
 
@@ -84,7 +84,7 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
       searches.delete(file);
     }
     searches.get(state.file)?.age(state);
-    pump();
+    startNextSearch();
   });
 
   return {

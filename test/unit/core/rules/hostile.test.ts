@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { FactName } from '../../../../src/core/formats/facts';
-import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import { launcherFormats } from '../../../../src/core/formats/registry';
 import { crossFindings } from '../../../../src/core/rules/launchers/cross-findings';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { applied, launcherOf, withDefault, type Values } from './launcher';
@@ -49,7 +49,7 @@ const counts = [
 const lengths = ['hidden', 'headDim', 'ffn', 'expertFfn', 'vocab', 'vocabDivisor', 'sequenceLength', 'maxPositions'] as FactName[];
 const words = ['recomputeGranularity', 'recomputeMethod', 'attention', 'schedule', 'partitionMethod', 'contextCommunication', 'batchSchedule', 'moeLayerFrequency'] as FactName[]; // prettier-ignore
 const switches = ['sequenceParallel', 'overlapP2p', 'cpuOffloading', 'variableSequenceLengths', 'latentAttention', 'embeddingAsLayer', 'lossAsLayer', 'gatedMlp'] as FactName[]; // prettier-ignore
-const formats: readonly LauncherFormat[] = ['megatron-shell', 'megatron-yaml', 'nemo', 'megatron-bridge', 'torchtitan', 'deepspeed', 'gpt-neox']; // prettier-ignore
+const formats = launcherFormats;
 
 const valuesOf = (names: readonly FactName[], value: fc.Arbitrary<unknown>) =>
   fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
