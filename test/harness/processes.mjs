@@ -10,7 +10,7 @@ const groups = new Set();
 const folders = new Set();
 
 /** Arguments of Node.js for a process that makes many short-lived objects: with this much room for them its garbage collector takes half the time. */
-export const roomy = ['--max-semi-space-size=64'];
+export const roomy = ['--max-semi-space-size=32'];
 
 /**
  * @param {number} pid leader of the group
