@@ -37,6 +37,7 @@ function runBatch(from: number, count: number): Promise<SeriesResult | { readonl
     const watch = setInterval(() => {
       const index = Atomics.load(current, 0);
       if (index !== seen) [seen, since] = [index, performance.now()];
+      // A thread that has not begun is not hung.
       else if (index >= 0 && performance.now() - since > hangMs) {
         resolve({ hung: index });
         void worker.terminate();
