@@ -42,3 +42,59 @@ export const mi300xLinks: LinkSpec = {
   nicEfficiency: 0.98,
   source: 'not measured: Infinity Fabric data sheet (7 links x 64 GB/s each way) at 70 %; 8 x 400 Gbit/s a node',
 };
+
+/** A100's, with fewer links between GPUs. */
+export const a800Links: LinkSpec = {
+  ...a100Links,
+  intraNodeBusGBps: { 2: 125, 4: 141, 8: 147 },
+  source: "not measured: A100's all-reduce scaled by the NVLink data sheets (400 / 600 GB/s); 800 Gbit/s a node",
+};
+export const h800Links: LinkSpec = {
+  ...h100Links,
+  intraNodeBusGBps: { 2: 125, 4: 140, 8: 147 },
+  source: "not measured: A100's all-reduce scaled by the NVLink data sheets (400 / 600 GB/s); 8 x 400 Gbit/s a node",
+};
+/** A board of four, each joined to each. */
+export const h100x4Links: LinkSpec = {
+  ...h100Links,
+  intraNodeBusGBps: { 2: 94, 4: 316, 8: 316 },
+  nicGBps: 200,
+  source:
+    "not measured: NVLink data sheet (450 GB/s each way, 150 to each of three others) at the share of A100's all-reduce; 4 x 400 Gbit/s a node",
+};
+/** Four joined to each other, as in Alps and JUPITER; the host over NVLink-C2C. */
+export const gh200Links: LinkSpec = {
+  ...h100x4Links,
+  nicGBps: 100,
+  hostGBps: 297,
+  source:
+    "not measured here: NVLink data sheet (450 GB/s each way, 150 to each of three others) at the share of A100's all-reduce; 4 x 200 Gbit/s a node; copies to the host over NVLink-C2C as measured by others (arXiv 2407.07850)",
+};
+export const b300Links: LinkSpec = {
+  ...b200Links,
+  nicGBps: 800,
+  source: "NVLink 5 all-reduce of B200 (SimuMax's system file); 8 x 800 Gbit/s a node",
+};
+export const gb200Links: LinkSpec = {
+  ...b200Links,
+  nicGBps: 200,
+  hostGBps: 180,
+  source:
+    "NVLink 5 all-reduce of B200 (SimuMax's system file); 4 x 400 Gbit/s a node; host: half of NVLink-C2C (450 GB/s each way for two GPUs) at 80 %, not measured",
+};
+export const gb300Links: LinkSpec = {
+  ...gb200Links,
+  nicGBps: 400,
+  source:
+    "NVLink 5 all-reduce of B200 (SimuMax's system file); 4 x 800 Gbit/s a node; host: half of NVLink-C2C (450 GB/s each way for two GPUs) at 80 %, not measured",
+};
+export const pcie5Links: LinkSpec = {
+  ...pcieLinks,
+  intraNodeBusGBps: { 2: 40, 4: 36, 8: 30 },
+  source: 'not measured: PCIe 5.0 x16 (63 GB/s data sheet) at typical collective efficiency; 100 Gbit/s a node',
+};
+export const mi355xLinks: LinkSpec = {
+  ...mi300xLinks,
+  intraNodeBusGBps: { 2: 54, 4: 161, 8: 370 },
+  source: 'not measured: Infinity Fabric data sheet (7 links x 76.8 GB/s each way) at 70 %; 8 x 400 Gbit/s a node',
+};

@@ -8,6 +8,8 @@ export interface GpuSpec {
   readonly peakTflops: Readonly<Record<Precision, number>> & { readonly fp8?: number; readonly nvfp4?: number };
   /** Device memory bandwidth, TB/s. */
   readonly memoryTBps: number;
+  /** Power limit that the GPU comes with, watts; absent where it is not known. */
+  readonly powerWatts?: number;
   /** Fraction of peak that a GEMM of infinite size reaches (docs/model/time.md, GEMMs). */
   readonly gemmEfficiency: number;
   /** Where `gemmEfficiency` comes from: fitted to measurements of this GPU, or carried over from another. Decides the error bar. */

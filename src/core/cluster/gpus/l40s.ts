@@ -8,6 +8,7 @@ export const l40s: GpuRecord = {
     memoryBytes: 46_068 * mib,
     peakTflops: { fp16: 362, bf16: 362, fp32: 91.6, fp8: 733 },
     memoryTBps: 0.864,
+    powerWatts: 350,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source: "NVIDIA L40S data sheet, dense rates; GEMM efficiency not measured: H100's",

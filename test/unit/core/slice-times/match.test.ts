@@ -23,6 +23,21 @@ describe('GPU of a driver name', () => {
       ['NVIDIA GeForce RTX 4090', 24 * gib, 'RTX4090'],
       ['AMD Instinct MI300X', 192 * gib, 'MI300X'],
       ['AMD Instinct MI300X OAM', null, 'MI300X'],
+      ['AMD Instinct MI325X', 256 * gib, 'MI325X'],
+      ['AMD Instinct MI355X', null, 'MI355X'],
+      ['NVIDIA A800-SXM4-80GB', 79.3 * gib, 'A800-80GB'],
+      ['NVIDIA H800', 79.6 * gib, 'H800-80GB'],
+      ['NVIDIA H20', 95.6 * gib, 'H20'],
+      ['NVIDIA H100 96GB HBM3', null, 'H100-96GB'],
+      ['NVIDIA H100 96GB', 95.6 * gib, 'H100-96GB'],
+      ['NVIDIA GH200 480GB', 95.6 * gib, 'GH200'],
+      ['NVIDIA GH200 120GB', null, 'GH200'],
+      ['NVIDIA GB200', 185 * gib, 'GB200'],
+      ['NVIDIA GB300', 277.5 * gib, 'GB300'],
+      ['NVIDIA B300 SXM6 AC', 268.6 * gib, 'B300'],
+      ['NVIDIA A10G', 22.5 * gib, 'A10G'],
+      ['NVIDIA L4', 22.5 * gib, 'L4'],
+      ['NVIDIA GeForce RTX 5090', 31.8 * gib, 'RTX5090'],
     ];
     for (const [name, memoryBytes, preset] of names) assert.equal(gpuPresetOf(name, memoryBytes), preset, name);
   });
@@ -31,6 +46,8 @@ describe('GPU of a driver name', () => {
     assert.equal(gpuPresetOf('NVIDIA A100', 39.4 * gib), 'A100-40GB');
     assert.equal(gpuPresetOf('NVIDIA A100', 79.2 * gib), 'A100-80GB');
     assert.equal(gpuPresetOf('NVIDIA A100', null), null);
+    assert.equal(gpuPresetOf('NVIDIA H100', 93.6 * gib), 'H100-96GB');
+    assert.equal(gpuPresetOf('NVIDIA H100', 79.6 * gib), 'H100-80GB');
   });
 
   it('takes no relative for the card itself', () => {
@@ -40,11 +57,16 @@ describe('GPU of a driver name', () => {
       'NVIDIA A100-SXM4-80GB MIG 1g.10gb',
       'NVIDIA H100 PCIe',
       'NVIDIA H100 NVL',
-      'NVIDIA GH200 480GB',
+      'NVIDIA H800 PCIe',
+      'NVIDIA H20-3e',
+      'NVIDIA GH200 144G HBM3e',
+      'NVIDIA GB300-WS',
+      'NVIDIA L20',
+      'NVIDIA GeForce RTX 5090 D',
+      'NVIDIA GeForce RTX 5090 Laptop GPU',
       'NVIDIA GeForce RTX 4090 Laptop GPU',
       'NVIDIA GeForce RTX 4090 D',
       'AMD Instinct MI300A',
-      'NVIDIA GB200',
       'llvmpipe (LLVM 15.0.6, 256 bits)',
     ])
       assert.equal(gpuPresetOf(name, 80 * gib), null, name);

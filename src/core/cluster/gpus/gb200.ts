@@ -1,0 +1,19 @@
+import { mib, type GpuRecord } from '../gpu-record';
+import { gb200Links } from '../links';
+
+export const gb200: GpuRecord = {
+  title: 'NVIDIA GB200 NVL72, 4 a node',
+  driverName: /\bgb200\b/,
+  gpu: {
+    memoryBytes: 189_471 * mib,
+    peakTflops: { fp16: 2500, bf16: 2500, fp32: 80, fp8: 5000, nvfp4: 10000 },
+    memoryTBps: 8.0,
+    powerWatts: 1200,
+    gemmEfficiency: 0.527,
+    gemmEfficiencyKnown: false,
+    source:
+      "NVIDIA GB200 NVL72 data sheet, dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency not measured: B200's",
+  },
+  links: gb200Links,
+  gpusPerNode: 4,
+};

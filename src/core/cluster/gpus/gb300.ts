@@ -1,0 +1,19 @@
+import { mib, type GpuRecord } from '../gpu-record';
+import { gb300Links } from '../links';
+
+export const gb300: GpuRecord = {
+  title: 'NVIDIA GB300 NVL72, 4 a node',
+  driverName: /\bgb300\b(?! ws)/,
+  gpu: {
+    memoryBytes: 284_208 * mib,
+    peakTflops: { fp16: 2500, bf16: 2500, fp32: 80, fp8: 5000, nvfp4: 15000 },
+    memoryTBps: 8.0,
+    powerWatts: 1400,
+    gemmEfficiency: 0.527,
+    gemmEfficiencyKnown: false,
+    source:
+      "NVIDIA GB300 NVL72 data sheet (recalled), dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency not measured: B200's",
+  },
+  links: gb300Links,
+  gpusPerNode: 4,
+};
