@@ -16,8 +16,8 @@ describe('a signal', () => {
     const [signal, status] = index % 2 === 0 ? (['SIGINT', 130] as const) : (['SIGTERM', 143] as const);
     it(`${signal} ends \`${args.join(' ')}\` with ${status}`, async () => {
       const files = readdirSync(cli.folder);
-      const { exitCode, signal: killedBy } = await interrupted(cli, args, began, signal);
-      assert.deepEqual({ exitCode, killedBy }, { exitCode: status, killedBy: null });
+      const { exitCode, signal: killedBy, refused } = await interrupted(cli, args, began, signal);
+      assert.deepEqual({ exitCode, killedBy, refused }, { exitCode: status, killedBy: null, refused: false });
       assert.deepEqual(readdirSync(cli.folder), files);
     });
   }
