@@ -135,7 +135,7 @@ export function relations(times: number): readonly Relation[] {
       except: copied,
       changed: (run) => {
         const { recompute } = run.training;
-        const less = moreRecompute[moreRecompute.indexOf(recompute) - 1];
+        const less = moreRecompute[moreRecompute.findIndex((mode) => mode === recompute) - 1];
         return less === undefined ? null : withTraining(run, { recompute: less });
       },
     },

@@ -1,3 +1,4 @@
+import type { AttentionKernel } from '../spec/attention-kernel';
 import type { Located } from '../spec/located';
 import type { TrainingSpec } from '../spec/request';
 
@@ -5,7 +6,9 @@ import type { TrainingSpec } from '../spec/request';
 export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };
 
 /** Under `training`. */
-export interface TrainingGiven extends TrainingSpec {
+export interface TrainingGiven extends Omit<TrainingSpec, 'attentionKernel'> {
+  /** `unfused` is the same as `attention: unfused`. */
+  readonly attentionKernel?: AttentionKernel;
   /** Depths that predict further tokens and are trained along; absent: as many as the model's config has. */
   readonly mtpLayers?: number;
 }

@@ -56,6 +56,13 @@ export const path: Rule<string> = {
   expects: 'a path',
 };
 
+/** A release as its makers number it: `26.06`, `0.15.1`. */
+export const version: Rule<string> = {
+  schema: v.pipe(v.string(), v.maxLength(40), v.regex(/^v?\d[\w.+-]*$/)),
+  type: 'string',
+  expects: 'a version, as "26.06"',
+};
+
 /** One of a few words or numbers. */
 export function oneOf<const T extends readonly (string | number)[]>(options: T): Rule<T[number]> {
   return {

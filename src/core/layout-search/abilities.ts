@@ -23,8 +23,24 @@ const torchtitan: Abilities = {
   kept: ['contextParallelComm', 'sequenceParallel', 'zeroStage'],
 };
 
+/** Data parallelism alone. */
+const fsdp1: Abilities = {
+  schedules: ['1F1B'],
+  kept: [
+    'pipeline',
+    'tensor',
+    'virtualStages',
+    'context',
+    'contextParallelComm',
+    'expert',
+    'expertTensor',
+    'sequenceParallel',
+    'zeroStage',
+  ],
+};
+
 /** By the runtime of a launcher. Sources: the rules about launchers and what `export/launchers` can write. */
-const ofRuntime: Readonly<Record<Runtime, Abilities>> = { megatron, torchtitan, deepspeed };
+const ofRuntime: Readonly<Record<Runtime, Abilities>> = { megatron, torchtitan, fsdp1, deepspeed };
 
 /** What files of a format can set; anything where no launcher reads them. */
 export function abilitiesOfFormat(format: ConfigFormat): Abilities {

@@ -87,7 +87,11 @@ interface Held {
 export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticBytes {
   const { layout, training } = inputs;
   const held = { ...rankParameters(inputs, stage), shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
-  const bytes = { megatron: megatronBytes, torchtitan: titanBytes, deepspeed: deepspeedBytes }[runtimeOf(training).id](inputs, stage, held);
+  const bytes = { megatron: megatronBytes, torchtitan: titanBytes, fsdp1: titanBytes, deepspeed: deepspeedBytes }[runtimeOf(training).id](
+    inputs,
+    stage,
+    held,
+  );
   return training.offloadOptimizer === true ? { ...bytes, optimizer: 0 } : bytes;
 }
 

@@ -1,18 +1,14 @@
 import type { Run } from '../formats/run';
 import type { Given } from '../formats/given';
-import { clusterOf, clusterText, nodeGroups } from '../cluster/groups';
-import { gpuPresets, type GpuPresetName } from '../cluster/presets';
-import { lacksBf16, type ClusterSpec, type GpuSpec } from '../spec/cluster';
+import { clusterOf, clusterText } from '../cluster/groups';
+import { gpuPresets, type GpuPresetName, gpuPresetOf } from '../cluster/presets';
+import type { ClusterSpec, GpuSpec } from '../spec/cluster';
 import { defaultConstants, type CostConstants } from '../spec/cost-constants';
 import { gpuOfProfile } from '../slice-times/device';
 import { ExpectedError, type CancelSignal } from '../errors';
-import type { Located } from '../spec/located';
 import { parameterCount } from '../model/parameters';
 import { trainedModelOf } from '../formats/written-model';
-import { runtimeOf } from '../spec/runtime';
-import type { ModelSpec } from '../spec/model';
 import { chooseProfile, profileMismatch } from '../slice-times/match';
-import { gpuPresetOf } from '../cluster/presets';
 import type { NamedProfile } from '../spec/profile';
 import { formatCount } from '../format';
 import { baseName } from '../text';
@@ -33,7 +29,7 @@ import {
   type PlannedModel,
   type TrainingDraft,
 } from './first-layout';
-import { sequenceLengths } from './sequence-lengths';
+import { givenValues, resolveTraining } from './resolve-training';
 import { mixedLayout } from '../partition/mixed-layout';
 import { requireStacks, requireStacksOf } from '../planner/refusals';
 
@@ -167,10 +163,6 @@ function resolveProfile(
       because: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
     }));
   return chosen;
-}
-
-function givenValues<T extends object>(given: Given<T>): Partial<T> {
-  return Object.fromEntries(Object.entries(given).map(([key, located]) => [key, (located as Located<unknown>).value])) as Partial<T>;
 }
 
 /** What the files fix of the layout: a cut fixes the number of stages, a profile they name the tensor size it was measured for. */
@@ -318,76 +310,4 @@ function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatc
   return each === undefined
     ? { value: defaultGlobalBatch(layout, microBatch), because: 'four micro-batches a stage on every replica' }
     : { value: each.value * layout.data, because: `${formatCount(each.value)} on each replica, as the files say` };
-}
-
-function resolveTraining(
-  { training: given, profile }: Run,
-  model: ModelSpec,
-  cluster: ClusterSpec,
-  valueOrDefault: ValueOrDefault,
-): TrainingDraft {
-  const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
-  const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
-  return {
-    ...sequenceLengths(given, model, valueOrDefault),
-    microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
-    precision: valueOrDefault('training.precision', given.precision, () => {
-      const measured = profile?.value?.profile.precision;
-      if (measured !== undefined) return { value: measured, because: 'the profile was measured in it' };
-      return noFastBf16 ? { value: 'fp16', because: 'this GPU has no fast bf16' } : { value: 'bf16', because: 'usual practice' };
-    }),
-    optimizer: valueOrDefault('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
-    zeroStage: valueOrDefault('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
-    recompute: valueOrDefault('training.recompute', given.recompute, () => ({
-      value: 'none',
-      because: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
-    })),
-    attention: valueOrDefault('training.attention', given.attention, () => ({
-      value: noFastBf16 ? 'unfused' : 'flash',
-      because: noFastBf16 ? 'FlashAttention needs Ampere or later' : 'usual practice',
-    })),
-    fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () => ({
-      value: true,
-      because: 'usual practice',
-    })),
-    dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
-    ...givenValues(optional(given)),
-    ...narrowProducts(given, cluster, valueOrDefault),
-    gradAccumulationFp32: valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () => runtime.gradAccumulationFp32),
-  };
-}
-
-/** What has no default of its own: absent means the usual. */
-function optional(given: Run['training']): Run['training'] {
-  const { runtime, recomputeLayers, recomputeGroup, recomputeModules, contextParallelComm, offloadOptimizer, activationOffloadLayers } =
-    given;
-  const { overlapGradReduce, overlapParamGather } = given;
-  return {
-    ...(runtime && { runtime }),
-    ...(recomputeLayers && { recomputeLayers }),
-    ...(recomputeGroup && { recomputeGroup }),
-    ...(recomputeModules && { recomputeModules }),
-    ...(contextParallelComm && { contextParallelComm }),
-    ...(offloadOptimizer && { offloadOptimizer }),
-    ...(activationOffloadLayers && { activationOffloadLayers }),
-    ...(overlapGradReduce && { overlapGradReduce }),
-    ...(overlapParamGather && { overlapParamGather }),
-  };
-}
-
-/** The format of the layers' products, where the GPU has a rate for it. */
-function narrowProducts(
-  { gemmPrecision }: Run['training'],
-  cluster: ClusterSpec,
-  valueOrDefault: ValueOrDefault,
-): Pick<TrainingSpec, 'gemmPrecision'> {
-  const value = gemmPrecision?.value;
-  if (value === undefined) return {};
-  const without = nodeGroups(cluster).find(({ gpu: { peakTflops } }) => peakTflops[value] === undefined);
-  if (without === undefined) return { gemmPrecision: value };
-  valueOrDefault('training.gemmPrecision', undefined, () => ({
-    value: 'none',
-    because: `${without.gpu.name} has no rate for products in ${value}`,
-  }));
-  return {};
 }

@@ -13,7 +13,7 @@ const mostAssumed = 4096;
 
 /** Length of the sequence, and of the target where an encoder reads the source. */
 export function sequenceLengths(
-  { sequenceLength, decoderSequenceLength }: Given<TrainingSpec>,
+  { sequenceLength, decoderSequenceLength }: Given<Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>>,
   { stacks, maxPositions }: ModelSpec,
   valueOrDefault: ValueOrDefault,
 ): Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'> {

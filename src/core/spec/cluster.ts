@@ -14,6 +14,8 @@ export interface GpuSpec {
   readonly gemmEfficiency: number;
   /** Where `gemmEfficiency` comes from: fitted to measurements of this GPU, or carried over from another. Decides the error bar. */
   readonly gemmEfficiencyKnown: boolean;
+  /** A lower limit that is set on this GPU, watts; absent: none. */
+  readonly powerLimitWatts?: number;
   /** One sentence: data sheet, page, measurement. */
   readonly source: string;
 }

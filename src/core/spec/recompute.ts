@@ -2,15 +2,23 @@
 export const recomputeModules = ['core_attn', 'layernorm', 'mla_up_proj', 'mlp', 'moe', 'moe_act', 'shared_experts'] as const;
 export type RecomputeModule = (typeof recomputeModules)[number];
 
+/**
+ * What is computed again: nothing; named modules; whole layers; under `op` every second GEMM and what is element-wise, and under `every` each `recomputeEvery`-th layer whole (TorchTitan's `selective_ac_option`: `op` or a number).
+ */
+export const recomputeModes = ['none', 'selective', 'full', 'op', 'every'] as const;
+export type RecomputeMode = (typeof recomputeModes)[number];
+
 /** What of a layer is computed again in backward instead of kept. */
 export interface Recompute {
-  readonly recompute: 'none' | 'selective' | 'full';
+  readonly recompute: RecomputeMode;
   /** Under `full`: so many layers of each chunk, which is a stage without virtual ones (Megatron-LM's block method counts in its `TransformerBlock`, one per virtual stage); absent: all. */
   readonly recomputeLayers?: number;
   /** Under `full`: layers that are recomputed together, from the input of the first (Megatron-LM's uniform method with more than one layer); absent: each by itself. */
   readonly recomputeGroup?: number;
   /** Under `selective`: what is recomputed; absent: the attention core alone. */
   readonly recomputeModules?: readonly RecomputeModule[];
+  /** Under `every`: the period, in layers; absent: 2. */
+  readonly recomputeEvery?: number;
 }
 
 /** Whether `module` is recomputed alone. */
@@ -19,7 +27,8 @@ export function isRecomputed({ recompute, recomputeModules: named }: Recompute, 
 }
 
 /** Of `layers` layers of a chunk, how many are recomputed whole. */
-export function wholeLayers({ recompute, recomputeLayers }: Recompute, layers: number): number {
+export function wholeLayers({ recompute, recomputeLayers, recomputeEvery = 2 }: Recompute, layers: number): number {
+  if (recompute === 'every') return Math.floor(layers / recomputeEvery);
   return recompute === 'full' ? Math.min(layers, recomputeLayers ?? layers) : 0;
 }
 

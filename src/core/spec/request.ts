@@ -1,8 +1,9 @@
-import type { NarrowFormat } from './number-formats';
+import type { Fp8Recipe, NarrowFormat } from './number-formats';
 import type { ClusterSpec, Precision } from './cluster';
 import type { CostTable } from './slice-cost';
 import type { CostConstants } from './cost-constants';
 import type { Optimizer } from './optimizer';
+import type { FusedAttentionKernel } from './attention-kernel';
 import type { Runtime } from './runtime';
 import type { Recompute } from './recompute';
 import type { ModelSpec } from './model';
@@ -23,11 +24,17 @@ export interface TrainingSpec extends Recompute {
   readonly precision: Precision;
   /** Format that the inputs of the layers' weight products are cast to (Transformer Engine's FP8 and NVFP4); attention, router, head and all else stay in `precision`. Absent: they too. */
   readonly gemmPrecision?: NarrowFormat;
+  /** How FP8 inputs are scaled (Transformer Engine, torchao); absent: one scale a tensor. */
+  readonly fp8Recipe?: Fp8Recipe;
   readonly optimizer: Optimizer;
   /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
   readonly zeroStage: 0 | 1 | 2 | 3;
   /** Framework whose habits memory is counted by; absent: Megatron-LM with Transformer Engine. */
   readonly runtime?: Runtime;
+  /** Its release as its makers number it, `26.06`; absent: the one that the constants were measured on. */
+  readonly runtimeVersion?: string;
+  /** Whether element-wise operations are fused by `torch.compile`; absent: as is usual in the runtime. */
+  readonly compile?: boolean;
   /** How context parallelism exchanges: heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent: all-to-all. */
   readonly contextParallelComm?: 'all-to-all' | 'ring';
   /** The optimizer and its state are on the host; absent: on the GPU. */
@@ -41,7 +48,11 @@ export interface TrainingSpec extends Recompute {
   readonly overlapGradReduce?: boolean;
   readonly overlapParamGather?: boolean;
   readonly attention: 'flash' | 'unfused';
+  /** What computes fused attention; absent: what the runtime uses on the GPU. */
+  readonly attentionKernel?: FusedAttentionKernel;
   readonly sequenceParallel: boolean;
+  /** Collectives of tensor parallelism are cut up and run beside their GEMMs (PyTorch's asynchronous tensor parallelism, Transformer Engine's user buffers); absent: one after the other. */
+  readonly asyncTensorParallel?: boolean;
   readonly fusedCrossEntropy: boolean;
   readonly dropout: boolean;
   /** Whether main gradients accumulate in fp32 (Megatron) or in the training precision. */

@@ -1,5 +1,5 @@
 /** Which framework's habits are counted: what it keeps, shards and gathers. */
-export const runtimes = ['megatron', 'torchtitan', 'deepspeed'] as const;
+export const runtimes = ['megatron', 'torchtitan', 'fsdp1', 'deepspeed'] as const;
 export type Runtime = (typeof runtimes)[number];
 
 export interface RuntimeProfile {
@@ -10,7 +10,7 @@ export interface RuntimeProfile {
   /** Products in a narrow format keep their inputs, and copies of the weights, in it (Transformer Engine); otherwise both are cast anew each time (torchao). */
   readonly keepsNarrow: boolean;
   /** ZeRO stage where no file gives one, and the sentence that says why. */
-  readonly zeroStage: { readonly value: 0 | 1; readonly because: string };
+  readonly zeroStage: { readonly value: 0 | 1 | 3; readonly because: string };
   /** Whether gradients add up in fp32 where no file says, and why. */
   readonly gradAccumulationFp32: { readonly value: boolean; readonly because: string };
 }
@@ -31,6 +31,14 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     keepsNarrow: false,
     zeroStage: { value: 1, because: 'FSDP2 shards everything; its exchanges are timed as one a step' },
     gradAccumulationFp32: { value: true, because: 'TorchTitan reduces in fp32' },
+  },
+  fsdp1: {
+    id: 'fsdp1',
+    name: 'PyTorch FSDP1',
+    gatedWidths: 4,
+    keepsNarrow: false,
+    zeroStage: { value: 3, because: 'FSDP shards everything' },
+    gradAccumulationFp32: { value: false, because: 'FSDP keeps gradients in the training precision, summed in it' },
   },
   deepspeed: {
     id: 'deepspeed',

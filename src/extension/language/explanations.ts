@@ -135,7 +135,15 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) =>
       t('Layers that are computed again together: only the input of the first is kept, and all of them are there at once in backward.'),
   },
+  'training.recomputeEvery': { meaning: (t) => t('With recompute "every": each so many layers one is computed again.') },
   'training.recomputeModules': { meaning: (t) => t('Parts of a layer that the backward pass computes again instead of keeping.') },
+  'training.fp8Recipe': { meaning: (t) => t('How FP8 inputs are scaled: it decides what the casts cost.') },
+  'training.runtimeVersion': { meaning: (t) => t('Release of the runtime: its kernels differ from one to the next.') },
+  'training.compile': { meaning: (t) => t('Whether torch.compile fuses element-wise operations: without it they move more memory.') },
+  'training.attentionKernel': { meaning: (t) => t('What computes attention: it decides the rate, most of all at long sequences.') },
+  'training.asyncTensorParallel': {
+    meaning: (t) => t('Collectives of tensor parallelism run in pieces beside the GEMMs that need them.'),
+  },
   'training.gemmPrecision': {
     meaning: (t) =>
       t('Narrow number format of the layers’ GEMMs: faster, with casts before them; the rest stays in the training precision.'),

@@ -188,7 +188,8 @@ function launchSettings({ title, model, cluster, training, layout }: PlanRequest
 
 function recomputeOf({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: PlanRequest['training']): Recompute {
   return {
-    granularity: recompute,
+    // TorchTitan's `op` and every n-th layer are options of its selective mode
+    granularity: recompute === 'op' || recompute === 'every' ? 'selective' : recompute,
     ...(recompute === 'selective' && recomputeModules !== undefined ? { modules: recomputeModules } : {}),
     ...(recompute === 'full' && recomputeLayers !== undefined ? { layers: recomputeLayers } : {}),
     ...(recompute === 'full' && recomputeGroup > 1 ? { group: recomputeGroup } : {}),

@@ -45,7 +45,7 @@ export interface GivenCluster extends Given<ClusterNumbers> {
 /** Keys of nodes that are all alike, in `cluster` itself or in one of its groups. */
 export const groupKeys = ['gpu', 'nodes', 'gpusPerNode', 'links'] as const;
 export const clusterKeys = [...groupKeys, 'groups'] as const;
-export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency'] as const;
+export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency', 'powerWatts'] as const;
 export const linkKeys = ['intraNodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps'] as const;
 
 /**
@@ -130,7 +130,7 @@ export function presetNamed(name: string): GpuPresetName | ExpectedError {
 
 /** A GPU with some of its figures replaced; its source says so. */
 export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
-  const { memoryGB, memoryTBps, gemmEfficiency, peakTflops } = figures;
+  const { memoryGB, memoryTBps, gemmEfficiency, powerWatts, peakTflops } = figures;
   const changed = Object.keys(figures).length > 0;
   return {
     ...base,
@@ -139,6 +139,7 @@ export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
     gemmEfficiency: gemmEfficiency ?? base.gemmEfficiency,
     gemmEfficiencyKnown: gemmEfficiency !== undefined || base.gemmEfficiencyKnown,
     peakTflops: { ...base.peakTflops, ...peakTflops },
+    ...(powerWatts === undefined ? {} : { powerLimitWatts: powerWatts }),
     source: changed ? `${Object.keys(figures).join(', ')} as given; otherwise ${base.source}` : base.source,
   };
 }

@@ -1,13 +1,14 @@
-import { narrowFormats } from '../../spec/number-formats';
+import { fp8Recipes, narrowFormats } from '../../spec/number-formats';
 import * as v from 'valibot';
 import type { GpuSpec, LinkSpec } from '../../spec/cluster';
 import type { CostConstants } from '../../spec/cost-constants';
+import { attentionKernels } from '../../spec/attention-kernel';
 import { optimizers } from '../../spec/optimizer';
 import { runtimes } from '../../spec/runtime';
-import { recomputeModules } from '../../spec/recompute';
+import { recomputeModes, recomputeModules } from '../../spec/recompute';
 import type { Layout } from '../../spec/request';
 import { namedSchedules } from '../../spec/schedule-names';
-import { boolean, integer, list, nonNegative, oneOf, orNull, positive, type Rule } from '../rules';
+import { boolean, integer, list, nonNegative, oneOf, orNull, positive, version, type Rule } from '../rules';
 import type { CalibrationGiven, TrainingGiven } from '../given';
 import type { WrittenModel } from '../written-model';
 
@@ -45,13 +46,17 @@ export const trainingFields: Fields<TrainingGiven> = {
   globalBatch: integer(1, 10_000_000),
   precision: oneOf(['fp32', 'fp16', 'bf16']),
   gemmPrecision: oneOf(narrowFormats),
+  fp8Recipe: oneOf(fp8Recipes),
   optimizer: oneOf(optimizers),
   zeroStage: oneOf([0, 1, 2, 3]),
-  recompute: oneOf(['none', 'selective', 'full']),
+  recompute: oneOf(recomputeModes),
+  recomputeEvery: integer(1, 10_000),
   recomputeLayers: integer(0, 10_000),
   recomputeGroup: integer(1, 10_000),
   recomputeModules: list(v.picklist(recomputeModules), 1, 16, `a list of ${recomputeModules.join(', ')}`),
   runtime: oneOf(runtimes),
+  runtimeVersion: version,
+  compile: boolean,
   contextParallelComm: oneOf(['all-to-all', 'ring']),
   offloadOptimizer: boolean,
   activationOffloadLayers: integer(0, 10_000),
@@ -59,7 +64,9 @@ export const trainingFields: Fields<TrainingGiven> = {
   overlapParamGather: boolean,
   mtpLayers: integer(0, 100),
   attention: oneOf(['flash', 'unfused']),
+  attentionKernel: oneOf(attentionKernels),
   sequenceParallel: boolean,
+  asyncTensorParallel: boolean,
   fusedCrossEntropy: boolean,
   dropout: boolean,
   gradAccumulationFp32: boolean,
@@ -102,8 +109,14 @@ export interface GpuNumbers {
   readonly memoryGB: number;
   readonly memoryTBps: number;
   readonly gemmEfficiency: number;
+  readonly powerWatts: number;
 }
-export const gpuFields: Fields<GpuNumbers> = { memoryGB: positive(100_000), memoryTBps: positive(10_000), gemmEfficiency: positive(1) };
+export const gpuFields: Fields<GpuNumbers> = {
+  memoryGB: positive(100_000),
+  memoryTBps: positive(10_000),
+  gemmEfficiency: positive(1),
+  powerWatts: positive(100_000),
+};
 export const peakTflopsFields: Fields<GpuSpec['peakTflops']> = {
   fp32: positive(1_000_000),
   fp16: positive(1_000_000),

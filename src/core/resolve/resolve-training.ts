@@ -1,0 +1,107 @@
+import { nodeGroups } from '../cluster/groups';
+import type { Given } from '../formats/given';
+import type { Run } from '../formats/run';
+import { lacksBf16, type ClusterSpec } from '../spec/cluster';
+import type { Located } from '../spec/located';
+import type { ModelSpec } from '../spec/model';
+import type { TrainingSpec } from '../spec/request';
+import { runtimeOf } from '../spec/runtime';
+import type { ValueOrDefault } from './defaults-recorder';
+import type { TrainingDraft } from './first-layout';
+import { sequenceLengths } from './sequence-lengths';
+
+/** The training that files give, the rest by usual practice; what depends on the layout is still open. */
+export function resolveTraining(
+  { training: given, profile }: Run,
+  model: ModelSpec,
+  cluster: ClusterSpec,
+  valueOrDefault: ValueOrDefault,
+): TrainingDraft {
+  const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
+  const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
+  return {
+    ...sequenceLengths(given, model, valueOrDefault),
+    microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
+    precision: valueOrDefault('training.precision', given.precision, () => {
+      const measured = profile?.value?.profile.precision;
+      if (measured !== undefined) return { value: measured, because: 'the profile was measured in it' };
+      return noFastBf16 ? { value: 'fp16', because: 'this GPU has no fast bf16' } : { value: 'bf16', because: 'usual practice' };
+    }),
+    optimizer: valueOrDefault('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
+    zeroStage: valueOrDefault('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
+    recompute: valueOrDefault('training.recompute', given.recompute, () => ({
+      value: 'none',
+      because: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
+    })),
+    ...attentionOf(given, noFastBf16, valueOrDefault),
+    fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () => ({
+      value: true,
+      because: 'usual practice',
+    })),
+    dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
+    ...givenValues(optional(given)),
+    ...narrowProducts(given, cluster, valueOrDefault),
+    gradAccumulationFp32: valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () => runtime.gradAccumulationFp32),
+  };
+}
+
+/** How attention is computed; a kernel says more than `attention` does. */
+function attentionOf(
+  { attention, attentionKernel }: Run['training'],
+  noFastBf16: boolean,
+  valueOrDefault: ValueOrDefault,
+): Pick<TrainingSpec, 'attention' | 'attentionKernel'> {
+  const kernel = attentionKernel?.value;
+  if (kernel === 'unfused') return { attention: 'unfused' };
+  if (kernel !== undefined) return { attention: 'flash', attentionKernel: kernel };
+  return {
+    attention: valueOrDefault('training.attention', attention, () => ({
+      value: noFastBf16 ? 'unfused' : 'flash',
+      because: noFastBf16 ? 'FlashAttention needs Ampere or later' : 'usual practice',
+    })),
+  };
+}
+
+/** What has no default of its own: absent means the usual. */
+const withoutDefault = [
+  'runtime',
+  'runtimeVersion',
+  'compile',
+  'recomputeLayers',
+  'recomputeGroup',
+  'recomputeModules',
+  'recomputeEvery',
+  'contextParallelComm',
+  'offloadOptimizer',
+  'activationOffloadLayers',
+  'overlapGradReduce',
+  'overlapParamGather',
+  'asyncTensorParallel',
+] as const;
+
+function optional(given: Run['training']): Given<Pick<TrainingSpec, (typeof withoutDefault)[number]>> {
+  return Object.fromEntries(withoutDefault.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]] as const])));
+}
+
+/** The format of the layers' products, where the GPU has a rate for it. */
+function narrowProducts(
+  { gemmPrecision, fp8Recipe }: Run['training'],
+  cluster: ClusterSpec,
+  valueOrDefault: ValueOrDefault,
+): Pick<TrainingSpec, 'gemmPrecision' | 'fp8Recipe'> {
+  const value = gemmPrecision?.value;
+  if (value === undefined) return {};
+  const without = nodeGroups(cluster).find(({ gpu: { peakTflops } }) => peakTflops[value] === undefined);
+  if (without === undefined)
+    return { gemmPrecision: value, ...(value === 'fp8' && fp8Recipe !== undefined ? { fp8Recipe: fp8Recipe.value } : {}) };
+  valueOrDefault('training.gemmPrecision', undefined, () => ({
+    value: 'none',
+    because: `${without.gpu.name} has no rate for products in ${value}`,
+  }));
+  return {};
+}
+
+/** Plain values of located fields. */
+export function givenValues<T extends object>(given: Given<T>): Partial<T> {
+  return Object.fromEntries(Object.entries(given).map(([key, located]) => [key, (located as Located<unknown>).value])) as Partial<T>;
+}
