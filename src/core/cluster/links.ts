@@ -79,6 +79,7 @@ export const gb200Links: LinkSpec = {
   ...b200Links,
   nicGBps: 200,
   hostGBps: 180,
+  nvlinkDomain: 72,
   source:
     "NVLink 5 all-reduce of B200 (SimuMax's system file); 4 x 400 Gbit/s a node; host: half of NVLink-C2C (450 GB/s each way for two GPUs) at 80 %, not measured",
 };

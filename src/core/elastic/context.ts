@@ -1,3 +1,4 @@
+import { joinedGpus } from '../spec/cluster';
 import { elementBytes } from '../spec/number-formats';
 import { allReduceSeconds } from '../time-model/collectives';
 import type { CostInputs } from '../time-model/rates';
@@ -162,8 +163,9 @@ function exchangeOf(
   const { training, cluster, constants } = inputs;
   const gradient = training.gradAccumulationFp32 ? 4 : elementBytes(training);
   const largest = Math.max(0, ...stageParameters);
-  const reach = { links: cluster.links, gpusPerNode: replicasPerNode };
-  const crossing = replicas > replicasPerNode ? stageParameters.reduce((sum, count) => sum + count, 0) : largest;
+  const replicasJoined = (joinedGpus(cluster) / cluster.gpusPerNode) * replicasPerNode;
+  const reach = { links: { ...cluster.links, nvlinkDomain: replicasJoined }, gpusPerNode: replicasPerNode };
+  const crossing = replicas > replicasJoined ? stageParameters.reduce((sum, count) => sum + count, 0) : largest;
   return {
     allReduceMs: 1e3 * allReduceSeconds(gradient * crossing, replicas, reach),
     optimizerMs: (1e3 * optimizerBytes[training.optimizer].step * largest) / (cluster.gpu.memoryTBps * 1e12 * constants.memoryEfficiency),

@@ -1,4 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../format';
+import { joinedGpus, type NodeGroup } from '../spec/cluster';
 import type { Bound } from './bounds';
 import type { SearchPoint } from './known';
 import { stepPartNames, stepParts, type FoundPlan } from './result';
@@ -52,6 +53,14 @@ export function stageLayersText({ stageLayers }: Pick<SearchPoint, 'stageLayers'
   const [only] = runs;
   if (only !== undefined && runs.length === 1) return `${formatCount(only.layers)} layers a stage`;
   return `${runs.map(({ layers, stages }) => (stages === 1 ? formatCount(layers) : `${formatCount(layers)} x ${formatCount(stages)}`)).join(', ')} layers`;
+}
+
+/** `crosses nodes of 8 GPUs`, `leaves the 72 GPUs that NVLink joins`: what a group does that is larger than `joinedGpus`. */
+export function crossingText(cluster: Pick<NodeGroup, 'gpusPerNode' | 'links'>): string {
+  const joined = joinedGpus(cluster);
+  return joined > cluster.gpusPerNode
+    ? `leaves the ${formatCount(joined)} GPUs that NVLink joins`
+    : `crosses nodes of ${formatCount(cluster.gpusPerNode)} GPUs`;
 }
 
 /** Shares of the best's step below this are not worth a word. */

@@ -1,13 +1,14 @@
 import { formatCount, formatDuration, plural } from '../format';
 import { verdictText, verdictWord } from '../memory-model/verdict';
 import { placeChunks } from '../schedules/registry';
+import { joinedGpus } from '../spec/cluster';
 import type { ScheduleName } from '../spec/schedule-names';
 import { kindFor } from '../partition/scheduling';
 import { usualCut } from '../partition/stages';
 import type { SearchPoint } from './known';
 import type { FoundPlan, SearchResult } from './result';
 import type { SearchProblem } from './search-problem';
-import { layoutText, whyLost } from './labels';
+import { crossingText, layoutText, whyLost } from './labels';
 
 /** Whether the files launch a whole layout, on which the batch divides. */
 export function isLaunched({ request: { training, layout }, launched = false }: SearchProblem): boolean {
@@ -75,7 +76,7 @@ function faults({ point, verdict, scheme }: FoundPlan, { cluster }: SearchResult
     ...(uneven
       ? [`interleaving wants a multiple of ${plural(pipeline, 'micro-batch', 'micro-batches')}, not ${formatCount(scheme.length)}`]
       : []),
-    ...(tensor > cluster.gpusPerNode ? [`tensor ${formatCount(tensor)} crosses nodes of ${formatCount(cluster.gpusPerNode)} GPUs`] : []),
+    ...(tensor > joinedGpus(cluster) ? [`tensor ${formatCount(tensor)} ${crossingText(cluster)}`] : []),
     ...(verdict.fits ? [] : [verdictText(verdict)]),
   ];
   return faults.length > 0 ? [faults.join(', ')] : [];

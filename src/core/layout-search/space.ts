@@ -5,6 +5,7 @@ import type { Run } from '../formats/run';
 import type { Given } from '../formats/given';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
+import { joinedGpus } from '../spec/cluster';
 import type { Located } from '../spec/located';
 import { splitsHeads, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
@@ -142,7 +143,7 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
   const divisors = divisorsOf(gpus);
   const among = (key: 'tensor' | 'pipeline' | 'context', free: (size: number) => boolean): number[] =>
     fixed.has(key) ? [layout[key]] : divisors.filter(free);
-  const tensors = among('tensor', (size) => size <= cluster.gpusPerNode && splitsModel(model, size));
+  const tensors = among('tensor', (size) => size <= joinedGpus(cluster) && splitsModel(model, size));
   const contexts = among(
     'context',
     (size) =>
@@ -189,7 +190,7 @@ function exchangesHeads(problem: SearchProblem, tensor: number, context: number)
   const { heads, kvHeads, state } = request.model;
   if (state !== undefined && !splitsState({ ...state, groups: tensor * context }, tensor * context)) return false;
   if (contextParallelComm === 'ring') return true;
-  return tensor * context <= request.cluster.gpusPerNode && heads % (tensor * context) === 0 && kvHeads % (tensor * context) === 0;
+  return tensor * context <= joinedGpus(request.cluster) && heads % (tensor * context) === 0 && kvHeads % (tensor * context) === 0;
 }
 
 function contextParallelCommOf(
@@ -200,7 +201,7 @@ function contextParallelCommOf(
   if (fixed.has('contextParallelComm') || context === 1)
     return training.contextParallelComm === undefined ? {} : { contextParallelComm: training.contextParallelComm };
   const heads = model.latent ? model.heads : model.kvHeads;
-  const inside = tensor * context <= cluster.gpusPerNode && heads % (tensor * context) === 0;
+  const inside = tensor * context <= joinedGpus(cluster) && heads % (tensor * context) === 0;
   return { contextParallelComm: inside ? 'all-to-all' : 'ring' };
 }
 

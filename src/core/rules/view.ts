@@ -31,6 +31,8 @@ export interface ConfigView {
   readonly dealsOtherwise: boolean;
   /** Kinds of GPUs that files name. */
   readonly gpus: readonly GpuSpec[];
+  /** GPUs that NVLink joins beyond a node, where files tell; 0: none are. */
+  readonly nvlinkDomain: number;
   /** Sizes that the planner chose where no file gives them; null: nothing is planned yet. */
   readonly planned: Pick<Layout, 'tensor' | 'data'> | null;
 }
@@ -42,7 +44,7 @@ const mostLayers = 10_000;
 export function viewOfLauncher({ facts, format }: Pick<LauncherFile, 'facts' | 'format'>): ConfigView {
   const dealsOtherwise = facts.firstStageLayers !== undefined || facts.lastStageLayers !== undefined || facts.pipelineLayout !== undefined;
   const traits = (facts.layers?.value ?? 0) <= mostLayers ? traitsOf(facts) : {};
-  return { facts, format, traits, dealsOtherwise, gpus: [], planned: null };
+  return { facts, format, traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };
 }
 
 /** The key of terapipe.json that says what a fact does, by the name of the fact. */
@@ -112,11 +114,24 @@ export function viewOfRun(run: Run, planned: Layout | null = null): ConfigView {
   const { value: layers } = run.model.layers;
   const isCutApart = run.groups !== undefined || run.model.encoderLayers.value !== null;
   const dealsOtherwise = run.layout.stageLayers !== undefined || (isCutApart && (run.layout.pipeline?.value ?? 1) <= layers);
-  return { facts: facts as ViewFacts, format: run.format, traits, dealsOtherwise, gpus: gpusOf(run), planned };
+  return {
+    facts: facts as ViewFacts,
+    format: run.format,
+    traits,
+    dealsOtherwise,
+    gpus: gpusOf(run),
+    nvlinkDomain: nvlinkDomainOf(run),
+    planned,
+  };
 }
 
 function gpusOf({ gpu, groups }: Run): readonly GpuSpec[] {
   return groups?.value.map((group) => group.gpu) ?? (gpu === undefined ? [] : [gpu.value]);
+}
+
+function nvlinkDomainOf({ links, groups }: Run): number {
+  const all = groups?.value.map((group) => group.links) ?? (links === undefined ? [] : [links.value]);
+  return all.length === 0 ? 0 : Math.min(...all.map(({ nvlinkDomain = 0 }) => nvlinkDomain));
 }
 
 /** GPUs of a node of the kind that files name, of the smallest where there are several; null: nothing tells. */

@@ -31,6 +31,8 @@ export interface LinkSpec {
   readonly nicEfficiency: number;
   /** Link of one GPU to its host, one direction, GB/s; absent: PCIe x16 of the GPU's generation. */
   readonly hostGBps?: number;
+  /** GPUs that NVLink joins where those are of more than one node: 72 in an NVL72 rack; absent: those of a node. */
+  readonly nvlinkDomain?: number;
   readonly source: string;
 }
 
@@ -51,4 +53,9 @@ export interface ClusterSpec extends NodeGroup {
 /** Whether a GPU multiplies bf16 no faster than fp32, though it has a fast fp16 (before Ampere): half precision is fp16 there, and there is no FlashAttention for it. How fast its fp16 is does not matter for the rest. */
 export function lacksBf16({ peakTflops }: Pick<GpuSpec, 'peakTflops'>): boolean {
   return peakTflops.bf16 <= peakTflops.fp32 && peakTflops.fp16 > peakTflops.bf16;
+}
+
+/** Neighbouring GPUs that reach each other without the network: those of a node, or of the nodes that NVLink joins. A group that spans more leaves them and runs at the network's speed. */
+export function joinedGpus({ gpusPerNode, links }: Pick<NodeGroup, 'gpusPerNode' | 'links'>): number {
+  return Math.max(gpusPerNode, links.nvlinkDomain ?? 0);
 }

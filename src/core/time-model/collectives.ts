@@ -1,4 +1,4 @@
-import type { ClusterSpec, LinkSpec } from '../spec/cluster';
+import { joinedGpus, type ClusterSpec, type LinkSpec } from '../spec/cluster';
 
 const GBps = 1e9;
 
@@ -14,14 +14,15 @@ export function networkBandwidth(links: LinkSpec): number {
 }
 
 /**
- * Seconds of a ring all-reduce of `bytes` over `ranks`: 2 (r-1)/r bytes / bandwidth + lat0 + lat1 log2 r. A group larger than a node runs at the node's network
- * bandwidth with twice the latency. Source: straight-line fits to NCCL tables (docs/model/time.md, Collectives).
+ * Seconds of a ring all-reduce of `bytes` over `ranks`: 2 (r-1)/r bytes / bandwidth + lat0 + lat1 log2 r. A group that leaves the GPUs that a node or NVLink joins runs at the
+ * node's network bandwidth with twice the latency. Source: straight-line fits to NCCL tables (docs/model/time.md, Collectives).
  */
-export function allReduceSeconds(bytes: number, ranks: number, { links, gpusPerNode }: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
+export function allReduceSeconds(bytes: number, ranks: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
   if (ranks <= 1) return 0;
+  const { links } = cluster;
   const latency = (links.allReduceLatencyUs.base + links.allReduceLatencyUs.perDoubling * Math.log2(ranks)) * 1e-6;
   const volume = (2 * (ranks - 1) * bytes) / ranks;
-  return ranks > gpusPerNode ? volume / networkBandwidth(links) + 2 * latency : volume / nodeBusBandwidth(links, ranks) + latency;
+  return ranks > joinedGpus(cluster) ? volume / networkBandwidth(links) + 2 * latency : volume / nodeBusBandwidth(links, ranks) + latency;
 }
 
 /** Seconds of an all-gather or a reduce-scatter whose full tensor has `bytes`: half an all-reduce, of which it is one of the two phases. */
@@ -35,9 +36,10 @@ export function gatherSeconds(bytes: number, ranks: number, cluster: Pick<Cluste
  */
 export function allToAllSeconds(bytes: number, ranks: number, stride: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
   const { links, gpusPerNode } = cluster;
-  if (ranks * stride <= gpusPerNode) return gatherSeconds(bytes, ranks, cluster);
+  const joined = joinedGpus(cluster);
+  if (ranks * stride <= joined) return gatherSeconds(bytes, ranks, cluster);
   if (ranks <= 1) return 0;
-  const inNode = Math.max(1, Math.floor(gpusPerNode / stride));
+  const inside = Math.max(1, Math.floor(joined / stride));
   const latency = (links.allReduceLatencyUs.base + links.allReduceLatencyUs.perDoubling * Math.log2(ranks)) * 1e-6;
-  return (gpusPerNode * bytes * (ranks - inNode)) / ranks / networkBandwidth(links) + latency;
+  return (gpusPerNode * bytes * (ranks - inside)) / ranks / networkBandwidth(links) + latency;
 }

@@ -1,3 +1,4 @@
+import { joinedGpus } from '../spec/cluster';
 import { elementBytes, inputBytes } from '../spec/number-formats';
 import type { LayerKind, ModelSpec } from '../spec/model';
 import { sameKind, usualKind } from '../model/layers';
@@ -309,7 +310,7 @@ function contextParallelSeconds({ model, training, layout, cluster }: CostInputs
   const element = elementBytes(training);
   if (training.contextParallelComm === 'ring') {
     const bandwidth =
-      layout.tensor * ranks <= cluster.gpusPerNode
+      layout.tensor * ranks <= joinedGpus(cluster)
         ? nodeBusBandwidth(cluster.links, 2)
         : networkBandwidth(cluster.links) / cluster.gpusPerNode;
     return ((ranks - 1) * element * localTokens * (key + value)) / bandwidth;

@@ -2,6 +2,7 @@ import { formatDuration, formatNumber, formatTokens, plural } from '../format';
 import { baseName } from '../text';
 import type { Calibration, Layout } from '../spec/request';
 import type { NamedProfile, Profile } from '../spec/profile';
+import { joinedGpus } from '../spec/cluster';
 import type { CostInputs } from './rates';
 import { floorShare } from './stage-time';
 import type { CostProvenance } from '../spec/slice-cost';
@@ -12,7 +13,8 @@ import type { CostProvenance } from '../spec/slice-cost';
  * docs/model/time.md, Error bars.
  */
 export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
-  const { gpu, links, gpusPerNode, nodes } = inputs.cluster;
+  const { gpu, links, nodes } = inputs.cluster;
+  const joined = joinedGpus(inputs.cluster);
   const description = `Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
   if (calibration !== undefined)
     return {
@@ -37,14 +39,14 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
     };
   if (inputs.model.stacks !== undefined)
     return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'no measured run of an encoder with a decoder is known' };
-  if (inputs.model.experts !== null && expert > 1 && tensor * expert > gpusPerNode)
+  if (inputs.model.experts !== null && expert > 1 && tensor * expert > joined)
     return {
       kind: 'roofline',
       description,
       errorPercent: 35,
       errorBecause: 'experts are exchanged between nodes, of which no measured run is known',
     };
-  if (tensor > gpusPerNode) return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'tensor parallelism crosses nodes' };
+  if (tensor > joined) return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'tensor parallelism crosses nodes' };
   if (share > 0.2)
     return {
       kind: 'roofline',

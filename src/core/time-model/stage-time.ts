@@ -1,4 +1,5 @@
 import { hostGBps } from '../cluster/host-link';
+import { joinedGpus } from '../spec/cluster';
 import { elementBytes } from '../spec/number-formats';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
@@ -158,10 +159,10 @@ export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: numb
   return 1e3 * (boundaryBytes(inputs, batch, tokens) / bandwidth + sendLatencySeconds);
 }
 
-/** Whether all stages of this kind of node are in one node. */
+/** Whether all stages on this kind of node are joined without the network. */
 function shareNode(from: CostInputs, to: CostInputs): boolean {
   const { layout, cluster } = from;
-  return from === to && layout.tensor * layout.pipeline * layout.data * layout.context <= cluster.gpusPerNode;
+  return from === to && layout.tensor * layout.pipeline * layout.data * layout.context <= joinedGpus(cluster);
 }
 
 function slowerNetwork(from: CostInputs, to: CostInputs): number {
@@ -243,7 +244,7 @@ export function gradientCollectives(
   const sharded = training.zeroStage >= 1;
   const scattered = sharded ? (training.gradAccumulationFp32 ? 4 : element) : 2 * element;
   const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
-  const inNode = reach <= cluster.gpusPerNode;
+  const inNode = reach <= joinedGpus(cluster);
   const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
   const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / sharing;
   const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);

@@ -29,7 +29,7 @@ export interface GpuFigures extends Partial<GpuNumbers> {
 }
 
 /** Figures of links given one by one. */
-export interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps'>> {
+export interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps' | 'nvlinkDomain'>> {
   readonly intraNodeBusGBps?: Partial<LinkSpec['intraNodeBusGBps']>;
   readonly allReduceLatencyUs?: Partial<LinkSpec['allReduceLatencyUs']>;
 }
@@ -46,7 +46,7 @@ export interface GivenCluster extends Given<ClusterNumbers> {
 export const groupKeys = ['gpu', 'nodes', 'gpusPerNode', 'links'] as const;
 export const clusterKeys = [...groupKeys, 'groups'] as const;
 export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency', 'powerWatts'] as const;
-export const linkKeys = ['intraNodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps'] as const;
+export const linkKeys = ['intraNodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps', 'nvlinkDomain'] as const;
 
 /**
  * Reads `cluster` of a terapipe.json. Groups that are all of one kind are read as the plain cluster that they make.
@@ -148,11 +148,10 @@ export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
 export function linksWith(base: LinkSpec, figures: LinkFigures): LinkSpec {
   const changed = Object.keys(figures).length > 0;
   return {
+    ...base,
+    ...figures,
     intraNodeBusGBps: { ...base.intraNodeBusGBps, ...figures.intraNodeBusGBps },
     allReduceLatencyUs: { ...base.allReduceLatencyUs, ...figures.allReduceLatencyUs },
-    nicGBps: figures.nicGBps ?? base.nicGBps,
-    nicEfficiency: figures.nicEfficiency ?? base.nicEfficiency,
-    ...(figures.hostGBps === undefined ? {} : { hostGBps: figures.hostGBps }),
     source: changed ? `${Object.keys(figures).join(', ')} as given; otherwise ${base.source}` : base.source,
   };
 }

@@ -126,10 +126,11 @@ export const peakTflopsFields: Fields<GpuSpec['peakTflops']> = {
 };
 
 /** Under `cluster.links`. */
-export const linkFields: Fields<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps'>> = {
+export const linkFields: Fields<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps' | 'nvlinkDomain'>> = {
   nicGBps: positive(1_000_000),
   nicEfficiency: positive(1),
   hostGBps: positive(1_000_000),
+  nvlinkDomain: integer(1, 1_000_000),
 };
 export const intraNodeBusFields: Fields<LinkSpec['intraNodeBusGBps']> = {
   2: positive(1_000_000),

@@ -47,14 +47,20 @@ export function attends({ state, layerKinds = [] }: ModelTraits): boolean {
   return state === undefined || layerKinds.some(hasAttention);
 }
 
+/** GPUs that reach each other without the network (`joinedGpus`), as far as they are known. */
+export function joinedGpusOf({ facts, nvlinkDomain }: ConfigView): number | null {
+  const perNode = countOf(facts, 'gpusPerNode');
+  return perNode === null ? null : Math.max(perNode, nvlinkDomain);
+}
+
 /** Whether a tensor size divides what it has to: heads, widths, states, the GPUs of a node and of the run. */
 export function fitsTensor(view: ConfigView, tensor: number): boolean {
   const { facts, format } = view;
-  const perNode = countOf(facts, 'gpusPerNode');
+  const joined = joinedGpusOf(view);
   const dividesWidths =
     !megatronAndRuns.includes(format) || widthsOf(view).every(({ of, width }) => dividesWidth(facts, of, width, tensor));
   return (
-    (perNode === null || tensor <= perNode) &&
+    (joined === null || tensor <= joined) &&
     dividesWidths &&
     dividesHeads(view, tensor) &&
     dividesState(view, tensor) &&

@@ -5,7 +5,7 @@ import { divisorsOf } from '../../numbers';
 import { countOf, sizeOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
-import { attends, dividesHeads, dividesWidth, fitsTensor, widthsOf } from './sizes';
+import { attends, dividesHeads, dividesWidth, fitsTensor, joinedGpusOf, widthsOf } from './sizes';
 
 /** What the tensor size divides. */
 export const tensorRules: readonly Rule[] = [
@@ -105,13 +105,13 @@ function widthsOverTensor(view: ConfigView): Issue | null {
 function tensorBeyondNode(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const tensor = sizeOf(facts, format, 'tensor');
-  const perNode = countOf(facts, 'gpusPerNode');
-  if (tensor === null || perNode === null || tensor <= perNode) return null;
+  const joined = joinedGpusOf(view);
+  if (tensor === null || joined === null || tensor <= joined) return null;
   const inside = divisorsOf(countOf(facts, 'heads') ?? 1).filter((size) => fitsTensor(view, size)).slice(-1); // prettier-ignore
   return {
     at: ['tensor'],
-    message: `A tensor size of ${formatNumber(tensor)} crosses nodes of ${many(perNode, 'GPU')}: every layer waits for the network`,
-    remedy: `use a tensor size of ${formatNumber(perNode)} or less`,
+    message: `A tensor size of ${formatNumber(tensor)} ${joined === countOf(facts, 'gpusPerNode') ? `crosses nodes of ${many(joined, 'GPU')}` : `leaves the ${many(joined, 'GPU')} that NVLink joins`}: every layer waits for the network`,
+    remedy: `use a tensor size of ${formatNumber(joined)} or less`,
     changes: setTo('tensor', inside),
   };
 }

@@ -1,9 +1,10 @@
 import type { Run } from '../../formats/run';
+import { joinedGpus, type ClusterSpec } from '../../spec/cluster';
 import type { Finding } from '../../findings';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
 import { verdictSentence } from '../../memory-model/verdict';
 import { type FoundPlan, type SearchResult, type StepPart, stepPartNames, stepParts } from '../../layout-search/result';
-import { layoutText } from '../../layout-search/labels';
+import { crossingText, layoutText } from '../../layout-search/labels';
 import { isGpuGiven } from './memory-findings';
 import { findingAt, settingAt } from '../settings';
 
@@ -47,8 +48,8 @@ export function searchFindings(run: Run, launched: FoundPlan | null, { best, req
   const ratio = launched.iterationMs / best.iterationMs;
   if (ratio <= 1 + cost.errorPercent / 100) return [];
   const slower = ratio < 1.1 ? `${formatPercent(ratio - 1)} slower` : `${formatNumber(ratio)}x slower`;
-  const cause = costliest(run, launched, best, request.cluster.gpusPerNode);
-  const message = `${causeText(launched, cause, request.cluster.gpusPerNode)}: ${slower} than ${layoutText(best.point)}`;
+  const cause = costliest(run, launched, best, request.cluster);
+  const message = `${causeText(launched, cause, request.cluster)}: ${slower} than ${layoutText(best.point)}`;
   return [findingAt(run, cause.key ?? '', 'layout-slower', ratio >= worthAWarning ? 'warning' : 'information', { message, remedy })];
 }
 
@@ -61,9 +62,9 @@ interface Cause {
 }
 
 /** The part of the step that is longer by most, of those that a setting of the files explains. Tensor parallelism across nodes comes before all: it lengthens several. */
-function costliest(run: Run, launched: FoundPlan, best: FoundPlan, gpusPerNode: number): Cause {
+function costliest(run: Run, launched: FoundPlan, best: FoundPlan, cluster: ClusterSpec): Cause {
   const exchange = launched.parts.exchange - best.parts.exchange;
-  if (launched.point.layout.tensor > gpusPerNode && blamed(run, launched, best, ['layout.tensor']) !== null)
+  if (launched.point.layout.tensor > joinedGpus(cluster) && blamed(run, launched, best, ['layout.tensor']) !== null)
     return { part: 'exchange', ms: exchange, key: 'layout.tensor' };
   const longer = stepParts
     .map((part) => ({ part, ms: launched.parts[part] - best.parts[part] }))
@@ -91,10 +92,10 @@ function recomputeValue({ recompute, recomputeLayers, recomputeModules }: FoundP
 }
 
 /** `tensor 16 crosses nodes`, `full recompute takes 2.1 s`. */
-function causeText({ point }: FoundPlan, { part, ms, key }: Cause, gpusPerNode: number): string {
+function causeText({ point }: FoundPlan, { part, ms, key }: Cause, cluster: ClusterSpec): string {
   const { layout, training } = point;
-  if (key === 'layout.tensor' && part === 'exchange' && layout.tensor > gpusPerNode)
-    return `Tensor ${formatCount(layout.tensor)} crosses nodes of ${formatCount(gpusPerNode)} GPUs`;
+  if (key === 'layout.tensor' && part === 'exchange' && layout.tensor > joinedGpus(cluster))
+    return `Tensor ${formatCount(layout.tensor)} ${crossingText(cluster)}`;
   const more = `spends ${formatDuration(ms)} more on ${stepPartNames[part]}`;
   const [, name = ''] = (key ?? '').split('.');
   const sizes = layout as unknown as Readonly<Record<string, unknown>>;

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { gpuPresets } from '../../../../src/core/cluster/presets';
+import { applyOverrides } from '../../../../src/core/formats/overrides';
+import { candidateGroups } from '../../../../src/core/layout-search/space';
+import { crossingText } from '../../../../src/core/layout-search/labels';
+import { searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { findingsOf } from '../../../../src/core/rules/run-findings';
+import { joinedGpus, type NodeGroup } from '../../../../src/core/spec/cluster';
+import { allReduceSeconds, allToAllSeconds } from '../../../../src/core/time-model/collectives';
+import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
+import { gradientCollectives, megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
+import { gpt, mixtral, request } from '../../../golden/requests';
+import { loadObject } from '../formats/files';
+
+const { gpu, links, gpusPerNode } = gpuPresets.GB200;
+const rack: NodeGroup = { gpu, links, nodes: 36, gpusPerNode };
+/** The same nodes, joined by the network alone. */
+const apart: NodeGroup = { ...rack, links: { ...links, nvlinkDomain: 4 } };
+const bytes = 1e9;
+
+describe('NVLink beyond a node', () => {
+  it('joins 72 GPUs of a GB200 or GB300 rack, and those of a node elsewhere', () => {
+    assert.deepEqual([joinedGpus(gpuPresets.GB200), joinedGpus(gpuPresets.GB300), joinedGpus(gpuPresets.B200)], [72, 72, 8]);
+    assert.equal(joinedGpus({ ...rack, gpusPerNode: 128 }), 128);
+  });
+
+  it('carries collectives of up to 72 GPUs, and no more', () => {
+    for (const ranks of [8, 64, 72])
+      assert.ok(allReduceSeconds(bytes, ranks, apart) > 3 * allReduceSeconds(bytes, ranks, rack), `${ranks}`);
+    assert.equal(allReduceSeconds(bytes, 144, rack), allReduceSeconds(bytes, 144, apart));
+    assert.ok(allToAllSeconds(bytes, 64, 1, apart) > 10 * allToAllSeconds(bytes, 64, 1, rack));
+    // 128 ranks leave the rack with (128 - 72) / 128 of what they send, nodes apart with 124 / 128
+    const [joined, single] = [rack, apart].map((cluster) => allToAllSeconds(bytes, 128, 1, cluster));
+    assert.ok(Math.abs((single ?? 0) / (joined ?? 0) / (124 / 56) - 1) < 0.01);
+  });
+
+  it('carries sends between stages and the gradient exchange where all of them are inside', () => {
+    const on = (cluster: NodeGroup, pipeline: number) => ({
+      ...request('B200', gpt(48, 4096, 32, 51200), { training: {}, layout: { tensor: 4, pipeline, data: 4 } }),
+      cluster,
+    });
+    const stage = { layers: 12 };
+    for (const send of [megatronBoundary, terapipeBoundary]) {
+      assert.ok(send(on(apart, 4), 1, 2048) > 2 * send(on(rack, 4), 1, 2048));
+      assert.equal(send(on(apart, 8), 1, 2048), send(on(rack, 8), 1, 2048));
+    }
+    assert.ok(gradientCollectives(on(apart, 4), stage, 'data') > 3 * gradientCollectives(on(rack, 4), stage, 'data'));
+  });
+
+  it('says that experts or tensor ranks cross nodes only where they leave it', () => {
+    const because = (cluster: NodeGroup, layout: object): string =>
+      rooflineProvenance(
+        { ...request('B200', mixtral(8), { training: {}, layout }), cluster: { ...cluster, gpu: { ...gpu, gemmEfficiencyKnown: true } } },
+        1,
+        4096,
+      ).errorBecause;
+    assert.match(because(apart, { expert: 8 }), /between nodes/);
+    assert.doesNotMatch(because(rack, { expert: 8 }), /between nodes/);
+    assert.match(because(apart, { tensor: 8 }), /crosses nodes/);
+    assert.doesNotMatch(because(rack, { tensor: 8 }), /crosses nodes/);
+    assert.deepEqual([crossingText(rack), crossingText(apart)], ['leaves the 72 GPUs that NVLink joins', 'crosses nodes of 4 GPUs']);
+  });
+
+  it('lets a search and the findings have tensor groups of several nodes', async () => {
+    const config = (links: object, tensor: object = {}) => ({
+      model: { layers: 8, hidden: 16384, heads: 128, vocab: 50304 },
+      cluster: { gpu: 'GB200', nodes: 16, ...links },
+      training: { sequenceLength: 4096, globalBatch: 64, microBatch: 1, recompute: 'none' },
+      schedule: 'GPipe',
+      layout: { pipeline: 1, context: 1, ...tensor },
+    });
+    const tensors = async (links: object): Promise<number> => {
+      const run = await loadObject(config(links));
+      const problem = searchProblemOf(run, resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
+      return Math.max(...[...candidateGroups(problem)].map(({ layout }) => layout.tensor));
+    };
+    assert.deepEqual([await tensors({}), await tensors({ links: { nvlinkDomain: 4 } })], [64, 4]);
+    const beyond = async (links: object): Promise<string[]> =>
+      findingsOf(await loadObject(config(links, { tensor: 16 })), null)
+        .filter(({ code }) => code === 'tensor-beyond-node')
+        .map(({ message }) => message);
+    assert.deepEqual(await beyond({}), []);
+    assert.deepEqual(await beyond({ links: { nvlinkDomain: 8 } }), [
+      'A tensor size of 16 leaves the 8 GPUs that NVLink joins: every layer waits for the network',
+    ]);
+  });
+
+  it('is a key of terapipe.json and of --set, and stays when another figure is replaced', async () => {
+    const run = await loadObject({
+      model: { layers: 4, hidden: 512, heads: 4, vocab: 0 },
+      cluster: { gpu: 'GB300', links: { nicGBps: 50 } },
+    });
+    assert.deepEqual([run.links?.value.nvlinkDomain, run.links?.value.nicGBps, run.links?.value.hostGBps], [72, 50, 180]);
+    assert.equal(applyOverrides(run, ['cluster.links.nvlinkDomain=36']).links?.value.nvlinkDomain, 36);
+  });
+});
