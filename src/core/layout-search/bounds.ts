@@ -4,7 +4,7 @@ import { usablePeakBytes } from '../memory-model/verdict';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/pipeline';
 import type { PlanRequest } from '../spec/request';
-import { kindFor } from '../partition/scheduling';
+import { isPostValidated, kindFor } from '../partition/scheduling';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type Known, type SearchPoint } from './known'; // prettier-ignore
 import {
   anyOrderBound,
@@ -193,9 +193,10 @@ function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutSh
   if (kind === '1F1B') return oneForwardOneBackwardBound(chunks, count, boundaryMs);
   const stages = summedByStage(chunks, shapes);
   if (kind === 'Interleaved1F1B') return interleavedBound(stages, chunks, count);
-  const any = anyOrderBound(chunks, stages, count);
-  if (orders !== null) return Math.max(any, orderBound(chunks, orders, boundaryMs));
-  return Math.max(any, roomBound(chunks, ownChunks(shapes), count, roomOf(request, point, shapes, known)));
+  const spans = isPostValidated(scheduleKind(schedule), training);
+  const any = anyOrderBound(chunks, stages, count, spans);
+  if (orders !== null) return Math.max(any, orderBound(chunks, orders, boundaryMs, spans));
+  return Math.max(any, roomBound(chunks, ownChunks(shapes), count, roomOf(request, point, shapes, known), spans));
 }
 
 function ownChunks({ stages, stageOfChunk }: CutShapes): number[][] {

@@ -157,15 +157,16 @@ function sumsOf(chunks: readonly ChunkTimes[]): Sums {
  *
  * @param chunks in order of the layers; chunk s is the first of stage s.
  * @param stages all chunks of each together.
+ * @param spans the least of the longest span of a stage, from its first start to its last end, instead of the makespan: then chains count that begin and end on one stage.
  */
-export function anyOrderBound(chunks: readonly ChunkTimes[], stages: readonly ChunkTimes[], microBatches: number): number {
+export function anyOrderBound(chunks: readonly ChunkTimes[], stages: readonly ChunkTimes[], microBatches: number, spans: boolean): number {
   const sums = sumsOf(chunks);
   const firstWeightMs = chunks[0]?.weightMs ?? 0;
   return stages.reduce((most, { forwardMs, backwardMs, weightMs }, stage) => {
     const before = sums.forwardMs[stage] ?? 0;
     const drain = (sums.inputMs[stage] ?? 0) + firstWeightMs;
     const work = microBatches * (forwardMs + backwardMs);
-    return Math.max(most, before + work, before + work - microBatches * weightMs + drain);
+    return Math.max(most, spans ? work : before + work, before + work - microBatches * weightMs + drain);
   }, 0);
 }
 
@@ -181,8 +182,15 @@ export interface Room {
  * - before the first input gradient on a stage there is room for so many forwards.
  *
  * @param own chunks of each stage, in order of the layers.
+ * @param spans as in `anyOrderBound`.
  */
-export function roomBound(chunks: readonly ChunkTimes[], own: readonly (readonly number[])[], microBatches: number, room: Room): number {
+export function roomBound(
+  chunks: readonly ChunkTimes[],
+  own: readonly (readonly number[])[],
+  microBatches: number,
+  room: Room,
+  spans: boolean,
+): number {
   const sums = sumsOf(chunks);
   const [allForward, allInput] = [sums.forwardMs.at(-1) ?? 0, sums.inputMs.at(-1) ?? 0];
   const from = (sum: Float64Array, all: number, chunk: number): number => all - (sum[chunk] ?? 0);
@@ -196,7 +204,8 @@ export function roomBound(chunks: readonly ChunkTimes[], own: readonly (readonly
         sum + from(sums.forwardMs, allForward, chunk) + from(sums.inputMs, allInput, chunk) + room.waiting * (chunks[chunk]?.weightMs ?? 0),
       0,
     );
-    const returned = allForward + from(sums.inputMs, allInput, last + 1);
+    const reached = spans ? (sums.forwardMs[mine[0] ?? 0] ?? 0) : 0;
+    const returned = allForward - reached + from(sums.inputMs, allInput, last + 1);
     return Math.max(most, (microBatches * held) / mine.length / room.microBatches, returned + work - ahead * longestForward);
   }, 0);
 }
@@ -212,8 +221,14 @@ export function roomBound(chunks: readonly ChunkTimes[], own: readonly (readonly
  * `ending` is what the input gradients of the earlier chunks and a weight gradient of the first chunk take beyond the stage's own weight gradients, after its last input gradient.
  *
  * @param boundaryMs that the first forward and the last backward of stage 0 wait at each boundary between the stages' first chunks.
+ * @param spans as in `anyOrderBound`.
  */
-export function orderBound(chunks: readonly ChunkTimes[], { stages, microBatches, byStage }: Orders, boundaryMs: number): number {
+export function orderBound(
+  chunks: readonly ChunkTimes[],
+  { stages, microBatches, byStage }: Orders,
+  boundaryMs: number,
+  spans: boolean,
+): number {
   const sums = sumsOf(chunks);
   const ends = byStage.get(0);
   const at = (sum: Float64Array, index: number): number => sum[index] ?? 0;
@@ -237,7 +252,7 @@ export function orderBound(chunks: readonly ChunkTimes[], { stages, microBatches
       at(sums.inputMs, firstBackward.chunk + 1) +
       upMs(firstBackward, stages, firstBackward.chunk);
     const drained = at(sums.inputMs, lastInput.chunk) + (lastInput.chunk > 0 ? firstWeightMs : 0) + upMs(lastInput, lastInput.chunk, 0);
-    const ending = Math.max(0, drained - timeOf(order.afterLastInput));
+    const ending = Math.max(spans ? -Infinity : 0, drained - timeOf(order.afterLastInput));
     const early = timeOf(order.beforeFirstBackward);
     const through = timeOf(order.beforeLastForward);
     const turned =
@@ -247,7 +262,7 @@ export function orderBound(chunks: readonly ChunkTimes[], { stages, microBatches
       allInput +
       firstWeightMs +
       upMs(lastForward, stages, 0);
-    most = Math.max(most, reached + total + ending, returned + total - early + ending, reached + through + turned);
+    most = Math.max(most, total, reached + total + ending, returned + total - early + ending, reached + through + turned);
     if (through > early) most = Math.max(most, returned + through - early + turned);
     else if (lastForward.unit === firstBackward.unit) {
       const back = allForward - at(sums.forwardMs, lastForward.chunk) + allInput - at(sums.inputMs, firstBackward.chunk + 1);

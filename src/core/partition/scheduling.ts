@@ -10,7 +10,8 @@ import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../sched
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
-import type { Layout } from '../spec/request';
+import type { Layout, TrainingSpec } from '../spec/request';
+import { runtimeOf } from '../spec/runtime';
 import { chunkLayers, cutContents, usualCut } from './stages';
 
 /** A schedule kind that a config may name, on a layout: made once for a schedule, and handed on to what follows. */
@@ -36,6 +37,11 @@ export function runsVirtualStages({ chunksPerStage }: ScheduleKind, virtualStage
   return virtualStages === 1 || chunksPerStage === 'several' || chunksPerStage === virtualStages;
 }
 
+/** Whether a stage goes on to its optimizer, and to the next step, without waiting for the other stages. */
+export function isPostValidated({ postValidated }: Pick<ScheduleKind, 'postValidated'>, training: Pick<TrainingSpec, 'runtime'>): boolean {
+  return postValidated && runtimeOf(training).postValidates;
+}
+
 /** Operations that simulating `scheme` takes: forward and backward of each unit on each chunk, or forward and both halves of backward. */
 export function operationCount({ chunks, splitsBackward }: NamedKind, { pipeline }: Pick<Layout, 'pipeline'>, scheme: Scheme): number {
   return (splitsBackward ? 3 : 2) * pipeline * chunks * unitCount(scheme);
@@ -59,16 +65,17 @@ export interface Chunks {
 }
 
 /**
- * Layers that a schedule's chunks want at least: one each, but that where files ask for so many chunks the embedding and the head can each be one by itself, as in Megatron-LM and TorchTitan, unless they share a stage.
+ * Layers that a schedule's chunks want at least: one each, but that where files ask for so many chunks the embedding and the head can each be one by itself, as in Megatron-LM and TorchTitan; where they share a stage, only by a cut that a file gives.
  */
 export function fewestLayers(
   { vocab }: Pick<ModelSpec, 'vocab'>,
   kind: NamedKind,
-  layout: Pick<Layout, 'pipeline' | 'virtualStages'>,
+  layout: Pick<Layout, 'pipeline' | 'virtualStages' | 'stageLayers'>,
 ): number {
-  const { pipeline, virtualStages } = layout;
+  const { pipeline, virtualStages, stageLayers } = layout;
   const areApart = kind.placement !== 'v' && pipeline > 1;
-  return pipeline * kind.chunks - (virtualStages > 1 && vocab > 0 && areApart ? 2 : 0);
+  const mayBeAlone = areApart || stageLayers?.length === pipeline * kind.chunks;
+  return pipeline * kind.chunks - (virtualStages > 1 && vocab > 0 && mayBeAlone ? 2 : 0);
 }
 
 /**

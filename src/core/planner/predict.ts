@@ -6,7 +6,7 @@ import { countMemory } from '../memory-model/count';
 import { fitsMemory } from '../memory-model/verdict';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { sequenceFlops } from '../model/flops';
-import { busyTimes, idleTimes } from '../schedules/simulate/idle';
+import { busyTimes, idleTimes, withinStep } from '../schedules/simulate/idle';
 import type { PassTimes } from '../schedules/kind';
 import { operationKind, type Timeline, type WorkUnit } from '../schedules/schedule';
 import type { ScheduleName } from '../spec/schedule-names';
@@ -14,7 +14,7 @@ import { simulate, wholeBackward } from '../schedules/simulate/simulate';
 import type { Durations, Transfers } from '../schedules/simulate/transfers';
 import type { Scheme } from '../spec/scheme';
 import type { Candidate, CandidateId, Certificate } from './plan';
-import { kindFor, operationCount, orderOf, unitCount } from '../partition/scheduling';
+import { isPostValidated, kindFor, operationCount, orderOf, unitCount } from '../partition/scheduling';
 import { maximumOperations, maximumUnits } from './refusals';
 import { chunksOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../spec/request';
@@ -44,7 +44,7 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec, signal?: Cancel
   const { measured, timeline, durations, transfers } = simulated(pipeline, spec, signal);
   return {
     ...measured,
-    idle: idleTimes(timeline, durations, transfers),
+    idle: withinStep(idleTimes(timeline, durations, transfers), timeline.makespanMs - measured.pipelineMs),
     timeline: timeline.kind.length <= maximumTimelineOperations ? timeline : null,
   };
 }
@@ -103,8 +103,8 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   throwIfCancelled(signal);
   const timeline = simulate(schedule, durations, transfers, signal);
   throwIfCancelled(signal);
-  const { busyMs, bubbleRate } = busyTimes(timeline);
-  const pipelineMs = timeline.makespanMs;
+  const { busyMs, spanMs, bubbleRate } = busyTimes(timeline);
+  const pipelineMs = isPostValidated(kind, pipeline.inputs.training) ? Math.max(...spanMs) : timeline.makespanMs;
   const { gradientExchangeMs, optimizerMs } = afterwards(pipeline, chunks, timeline);
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
   throwIfCancelled(signal);

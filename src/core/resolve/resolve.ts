@@ -14,6 +14,7 @@ import { formatCount } from '../format';
 import { baseName } from '../text';
 import { abilitiesOf } from '../layout-search/abilities';
 import { calibrated } from './calibrate';
+import { withChunksOfCut, withStagesOfCut } from './cut-given';
 import { requireCutGiven, resolveLayout } from './resolve-layout';
 import { defaultsRecorder, type Fallback, type ValueOrDefault } from './defaults-recorder';
 import { becauseOfFace, type ResolveDefaults } from './defaults';
@@ -166,26 +167,12 @@ function resolveProfile(
 }
 
 /** What the files fix of the layout: a cut fixes the number of stages, a profile they name the tensor size it was measured for. */
-function layoutGiven({ layout: written, profile }: Run, valueOrDefault: ValueOrDefault): Given<Layout> {
-  const layout = withStagesOfCut(written, valueOrDefault);
+function layoutGiven({ layout: written, profile, schedule }: Run, valueOrDefault: ValueOrDefault): Given<Layout> {
+  const layout = withStagesOfCut(withChunksOfCut(written, schedule?.value, valueOrDefault), valueOrDefault);
   const measured = profile?.value?.profile.tensor;
   if (measured === undefined || layout.tensor !== undefined) return layout;
   const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, because: 'the profile was measured for it' }));
   return { ...layout, tensor: { value, source: { kind: 'default', because: 'the profile was measured for it' } } };
-}
-
-function withStagesOfCut(layout: Given<Layout>, valueOrDefault: ValueOrDefault): Given<Layout> {
-  const { stageLayers, pipeline, virtualStages } = layout;
-  const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);
-  if (stages === 0 || pipeline !== undefined || !Number.isInteger(stages)) return layout;
-  const because = 'as many as layout.stageLayers has';
-  return {
-    ...layout,
-    pipeline: {
-      value: valueOrDefault('layout.pipeline', undefined, () => ({ value: stages, because })),
-      source: { kind: 'default', because },
-    },
-  };
 }
 
 /**

@@ -61,6 +61,8 @@ export interface ScheduleKind {
   readonly planned: boolean;
   /** Whether backward is split in input and weight gradients. */
   readonly splitsBackward: boolean;
+  /** A zero-bubble order of sail-sg's Megatron-LM, whose optimizer steps before the norm of all stages' gradients is known and is put right afterwards (arXiv 2401.10241, section 4): a stage begins the next step as soon as it has ended this one. */
+  readonly postValidated: boolean;
   /** Beyond what the fields above say; null when it can run. */
   readonly unmet: (problem: ScheduleProblem) => Unmet | null;
   /** The order of each stage's operations. What all stages share is worked out once, before the returned function is called for each. */

@@ -9,6 +9,8 @@ export interface RuntimeProfile {
   readonly gatedWidths: 3 | 4;
   /** Products in a narrow format keep their inputs, and copies of the weights, in it (Transformer Engine); otherwise both are cast anew each time (torchao). */
   readonly keepsNarrow: boolean;
+  /** Zero-bubble schedules step the optimizer with post-validation (sail-sg's zero-bubble fork of Megatron-LM): no stage waits for the others' gradients. */
+  readonly postValidates: boolean;
   /** ZeRO stage where no file gives one, and the sentence that says why. */
   readonly zeroStage: { readonly value: 0 | 1 | 3; readonly because: string };
   /** Whether gradients add up in fp32 where no file says, and why. */
@@ -21,6 +23,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     name: 'Megatron-LM with Transformer Engine',
     gatedWidths: 3,
     keepsNarrow: true,
+    postValidates: true,
     zeroStage: { value: 1, because: "Megatron-LM's distributed optimizer" },
     gradAccumulationFp32: { value: true, because: 'Megatron-LM accumulates in fp32' },
   },
@@ -29,6 +32,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     name: 'TorchTitan (FSDP2)',
     gatedWidths: 4,
     keepsNarrow: false,
+    postValidates: false,
     zeroStage: { value: 1, because: 'FSDP2 shards everything; its exchanges are timed as one a step' },
     gradAccumulationFp32: { value: true, because: 'TorchTitan reduces in fp32' },
   },
@@ -37,6 +41,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     name: 'PyTorch FSDP1',
     gatedWidths: 4,
     keepsNarrow: false,
+    postValidates: false,
     zeroStage: { value: 3, because: 'FSDP shards everything' },
     gradAccumulationFp32: { value: false, because: 'FSDP keeps gradients in the training precision, summed in it' },
   },
@@ -45,6 +50,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     name: 'DeepSpeed',
     gatedWidths: 4,
     keepsNarrow: false,
+    postValidates: false,
     zeroStage: { value: 0, because: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
     gradAccumulationFp32: { value: false, because: 'DeepSpeed keeps gradients in the training precision' },
   },

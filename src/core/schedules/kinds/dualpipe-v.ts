@@ -11,6 +11,7 @@ export const dualPipeV: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  postValidated: false,
   unmet: ({ stages, microBatches }) =>
     microBatches >= 2 * stages
       ? null

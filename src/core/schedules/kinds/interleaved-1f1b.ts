@@ -11,6 +11,7 @@ export const interleaved1F1B: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: false,
+  postValidated: false,
   unmet: unmetRounds,
   order: (problem) => {
     const rounds = roundsOf(problem);

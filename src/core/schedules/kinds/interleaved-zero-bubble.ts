@@ -11,6 +11,7 @@ export const interleavedZeroBubble: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  postValidated: false,
   unmet: unmetRounds,
   order: (problem) => {
     const rounds = roundsOf(problem);

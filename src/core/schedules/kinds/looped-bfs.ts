@@ -10,6 +10,7 @@ export const loopedBFS: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: false,
+  postValidated: false,
   unmet: () => null,
   order:
     ({ stages, microBatches, chunksPerStage }) =>

@@ -10,6 +10,7 @@ export const oneForwardOneBackward: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: false,
+  postValidated: false,
   unmet: () => null,
   order: (problem) => (stage, emit) => {
     const { stages, microBatches } = problem;

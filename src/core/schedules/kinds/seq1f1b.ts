@@ -14,6 +14,7 @@ export const seq1f1b: ScheduleKind = {
   sliced: true,
   planned: false,
   splitsBackward: false,
+  postValidated: false,
   unmet: () => null,
   order: (problem) => {
     const backward = backwardOrder(problem);

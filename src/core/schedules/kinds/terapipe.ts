@@ -10,6 +10,7 @@ export const terapipe: ScheduleKind = {
   sliced: true,
   planned: false,
   splitsBackward: false,
+  postValidated: false,
   unmet: () => null,
   order: (problem) => (stage, emit) => {
     for (let microBatch = 0; microBatch < problem.microBatches; microBatch++) emitForward(problem, emit, stage, microBatch);

@@ -10,6 +10,7 @@ export const zbH1: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  postValidated: true,
   unmet: () => null,
   order:
     ({ stages, microBatches }) =>

@@ -13,6 +13,7 @@ export const zbvZeroBubble: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  postValidated: true,
   unmet: () => null,
   order: ({ stages, microBatches }) => {
     const planned = Math.max(2 * stages - 1, microBatches);

@@ -10,6 +10,7 @@ export const zeroBubbleV: ScheduleKind = {
   sliced: false,
   planned: true,
   splitsBackward: true,
+  postValidated: true,
   unmet: plannerUnmet,
   order: (problem) => plannedOrder(problem, 2),
 };

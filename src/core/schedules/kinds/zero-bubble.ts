@@ -10,6 +10,7 @@ export const zeroBubble: ScheduleKind = {
   sliced: false,
   planned: true,
   splitsBackward: true,
+  postValidated: true,
   unmet: plannerUnmet,
   order: (problem) => plannedOrder(problem, 1),
 };

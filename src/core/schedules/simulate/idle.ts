@@ -116,6 +116,25 @@ export function idleTimes(timeline: Timeline, durations: Durations, transfers: T
   return times;
 }
 
+/** Causes of idle time that lie outside a stage's own span, and the parts cut out of them. */
+const outsideSpan = ['warm-up', 'drain', 'imbalance', 'link'] as const;
+
+/**
+ * Idle times of a step in which each stage begins the next one while others still end this one: shorter by `overlappedMs` on every stage, its warm-up and drain first.
+ *
+ * @param overlappedMs no more than any stage stands still before its first and after its last operation together.
+ */
+export function withinStep(idle: IdleTimes, overlappedMs: number): IdleTimes {
+  if (overlappedMs <= 0) return idle;
+  const left = idle.drain.map(() => overlappedMs);
+  const shortened = outsideSpan.map((cause): readonly [IdleCause, Float64Array] => {
+    const kept = idle[cause].map((ms, stage) => Math.max(0, ms - (left[stage] ?? 0)));
+    idle[cause].forEach((ms, stage) => add(left, stage, (kept[stage] ?? 0) - ms));
+    return [cause, kept];
+  });
+  return { ...idle, ...Object.fromEntries(shortened) };
+}
+
 function add(column: Float64Array, index: number, ms: number): void {
   column[index] = (column[index] ?? 0) + ms;
 }

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { kindFor } from '../../../../src/core/partition/scheduling';
+import { pipelineOf } from '../../../../src/core/planner/pipeline';
+import type { Candidate } from '../../../../src/core/planner/plan';
+import { predict } from '../../../../src/core/planner/predict';
+import { busyTimes, idleCauses } from '../../../../src/core/schedules/simulate/idle';
+import type { Runtime } from '../../../../src/core/spec/runtime';
+import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
+import { gpt, request } from '../../../golden/requests';
+import { loadRun } from '../../../load-run';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+
+function predicted(schedule: ScheduleName, runtime: Runtime): Candidate {
+  const microBatches = 16;
+  const wanted = request('A100-80GB', gpt(8, 2048, 16, 1024), {
+    training: { runtime, microBatch: 1, globalBatch: microBatches },
+    layout: { tensor: 1, pipeline: 4, data: 1 },
+  });
+  const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [2048] }));
+  const id = schedule === '1F1B' ? '1f1b' : (schedule as Candidate['id']);
+  return predict(pipelineOf(wanted), { id, name: schedule, schedule, scheme, certificate: null });
+}
+
+describe('the end of a step', () => {
+  it('comes on each stage by itself where the optimizer is validated afterwards, and on all together elsewhere', () => {
+    for (const schedule of ['ZB-H1', 'ZB-H2', 'ZBVZeroBubble', 'ZeroBubble', 'ZeroBubbleV'] as const) {
+      const megatron = predicted(schedule, 'megatron');
+      const torch = predicted(schedule, 'torchtitan');
+      assert.equal(megatron.pipelineMs, Math.max(...busyTimes(megatron.timeline!).spanMs), schedule);
+      assert.equal(torch.pipelineMs, torch.timeline!.makespanMs, schedule);
+    }
+    const gained = predicted('ZB-H2', 'megatron');
+    assert.ok(gained.pipelineMs < gained.timeline!.makespanMs);
+    for (const schedule of ['1F1B', 'InterleavedZeroBubble', 'DualPipeV'] as const) {
+      const waiting = predicted(schedule, 'megatron');
+      assert.equal(waiting.pipelineMs, waiting.timeline!.makespanMs, schedule);
+    }
+  });
+
+  it('leaves idle time that adds up with busy time to the pipeline', () => {
+    for (const schedule of ['ZB-H2', 'ZBVZeroBubble', '1F1B'] as const) {
+      const { idle, busyMs, pipelineMs } = predicted(schedule, 'megatron');
+      busyMs.forEach((busy, stage) => {
+        const idleMs = idleCauses.reduce((sum, cause) => sum + idle[cause][stage]!, 0);
+        assert.ok(
+          Math.abs(busy + idleMs - pipelineMs) < 1e-9 * pipelineMs,
+          `${schedule}, stage ${stage}: ${busy} + ${idleMs}, ${pipelineMs}`,
+        );
+      });
+    }
+  });
+});
+
+describe('a cut with an entry for each chunk of a V', () => {
+  it('is that of the schedule, without virtual stages being named, the embedding and the head alone on the first stage', async () => {
+    const run = await loadRun(
+      'terapipe.json',
+      JSON.stringify({
+        model: { layers: 6, hidden: 1024, heads: 16, vocab: 32_000 },
+        cluster: { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 4 },
+        training: { sequenceLength: 1024, microBatch: 1, globalBatch: 8 },
+        layout: { tensor: 1, pipeline: 4, data: 1, context: 1, stageLayers: [0, 1, 1, 1, 1, 1, 1, 0] },
+        schedule: 'ZBVZeroBubble',
+      }),
+      () => Promise.reject(new Error('no other file')),
+    );
+    const wanted = resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 4 });
+    assert.equal(wanted.layout.virtualStages, 2);
+    assert.equal(kindFor('ZBVZeroBubble', wanted.layout).chunks, 2);
+    assert.ok(wanted.assumptions.some(({ key }) => key === 'layout.virtualStages'));
+    const scheme = Array.from({ length: 8 }, () => ({ batch: 1, tokens: [1024] }));
+    const { busyMs } = predict(pipelineOf(wanted), {
+      id: 'ZBVZeroBubble',
+      name: 'ZBVZeroBubble',
+      schedule: 'ZBVZeroBubble',
+      scheme,
+      certificate: null,
+    });
+    assert.ok(busyMs[0]! < busyMs[1]!);
+  });
+});
