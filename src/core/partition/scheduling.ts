@@ -94,7 +94,7 @@ export function chunksOf(
   const { name, placement, chunks } = kind;
   const stageOfChunk = placeChunks(placement, pipeline, chunks);
   const least = fewestLayers(model, kind, layout);
-  if (chunks > 1 && model.layers < least)
+  if (chunks > 1 && stageLayers === null && model.layers < least)
     throw new ExpectedError(
       'schedule-unmet',
       `${name} with ${plural(chunks, 'virtual stage')} on each of ${plural(pipeline, 'stage')} needs ${formatCount(least)} layers or more, and there are ${formatCount(model.layers)}`,

@@ -132,6 +132,13 @@ describe('resolving a run', () => {
     assert.deepEqual([layout.pipeline, layout.tensor * layout.data, layout.stageLayers], [4, 2, [7, 9, 9, 7]]);
     const virtual = await resolved({ model: llama8b, cluster, layout: { virtualStages: 2, stageLayers: [7, 9, 9, 7] } });
     assert.equal(virtual.layout.pipeline, 2);
+    const chunked = await resolved({
+      model: llama8b,
+      cluster,
+      layout: { pipeline: 2, stageLayers: [0, 16, 16, 0] },
+      schedule: 'ZBVZeroBubble',
+    });
+    assert.equal(chunked.layout.virtualStages, 2);
     const written = { model: llama8b, cluster, layout: { pipeline: 2, stageLayers: [7, 9, 9, 7] } };
     await assert.rejects(resolved(written), (error) => {
       assert.ok(error instanceof ExpectedError);

@@ -1,0 +1,68 @@
+import { loadConfig } from '../../src/core/load/load-config';
+import { makePlan } from '../../src/core/planner/make-plan';
+import { pipelineOf } from '../../src/core/planner/pipeline';
+import { chosenOf, type Candidate } from '../../src/core/planner/plan';
+import { predict } from '../../src/core/planner/predict';
+import { resolveRun } from '../../src/core/resolve/resolve';
+import { scheduleKind } from '../../src/core/schedules/registry';
+import type { PlanRequest } from '../../src/core/spec/request';
+import { golden } from './data';
+
+/** A published run that nothing was fitted to when it was added. */
+export interface WildCase {
+  readonly id: string;
+  /** Source and GPU: rows that share constants. */
+  readonly family: string;
+  /** Runs of one model on one machine. */
+  readonly group: string;
+  readonly source: string;
+  readonly seconds: number | null;
+  readonly memoryGiB: number | null;
+  readonly memoryKind?: string;
+  readonly outOfMemory?: true;
+  readonly uncertain?: string;
+  /** As terapipe.json. */
+  readonly config: object;
+}
+
+/** A case beside what we say of it. */
+export interface WildRow {
+  readonly case: WildCase;
+  readonly request: PlanRequest;
+  readonly predicted: Candidate;
+}
+
+export const wildCases = (): readonly WildCase[] => (golden('wild') as { readonly cases: readonly WildCase[] }).cases;
+
+/** The request that a terapipe.json makes, as the faces make it. */
+export async function requestOf(config: object): Promise<PlanRequest> {
+  const refused = (): Promise<never> => Promise.reject(new Error('a reference row names no other file'));
+  const { run } = await loadConfig('terapipe.json', JSON.stringify(config), { read: refused, shell: refused });
+  if (run === null) throw new Error('there is nothing to plan');
+  return resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
+}
+
+/** What a request that fixes its layout and schedule takes. Slices, where the schedule has them, are those of the plan. */
+export function predictAsFixed(request: PlanRequest): Candidate {
+  const { training, layout } = request;
+  const schedule = request.schedule ?? '1F1B';
+  if (scheduleKind(schedule).sliced) return chosenOf(makePlan(request));
+  const microBatches = training.globalBatch / layout.data / training.microBatch;
+  const scheme = Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
+  return predict(pipelineOf(request), { id: '1f1b', name: schedule, schedule, scheme, certificate: null });
+}
+
+/** Whether every replica gets a micro-batch: one published row states a batch smaller than its replicas. */
+function isRunnable({ training, layout }: PlanRequest): boolean {
+  return training.globalBatch >= layout.data * training.microBatch;
+}
+
+/** All cases that `wanted` keeps, predicted. */
+export async function wildRows(wanted: (row: WildCase) => boolean = () => true): Promise<readonly WildRow[]> {
+  const rows: WildRow[] = [];
+  for (const one of wildCases().filter(wanted)) {
+    const request = await requestOf(one.config);
+    if (isRunnable(request)) rows.push({ case: one, request, predicted: predictAsFixed(request) });
+  }
+  return rows;
+}
