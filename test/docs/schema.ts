@@ -7,6 +7,7 @@ import {
   gpuFields,
   latencyFields,
   layoutFields,
+  instanceFields,
   linkFields,
   modelFields,
   intraNodeBusFields,
@@ -21,8 +22,8 @@ import { path as pathRule, type Rule } from '../../src/core/formats/rules';
 /** The rules of every value of terapipe.json that is no section, by section and key. */
 export const rulesOfKeys: Readonly<Record<string, Readonly<Record<string, Rule<unknown>>>>> = {
   model: modelFields,
-  cluster: clusterFields,
-  'cluster.groups': clusterFields,
+  cluster: { ...clusterFields, ...instanceFields },
+  'cluster.groups': { ...clusterFields, ...instanceFields },
   'cluster.gpu': gpuFields,
   'cluster.gpu.peakTflops': peakTflopsFields,
   'cluster.links': linkFields,

@@ -19,6 +19,7 @@ export function inspectAnswer(run: Run): Answer {
     layout: { ...nulls(layoutFields), ...plain(run.layout) },
     training: { ...nulls(trainingFields), ...plain(run.training) },
     cluster: {
+      instance: run.instance?.value ?? null,
       gpu: run.gpu?.value.name ?? null,
       memoryBytes: run.gpu?.value.memoryBytes ?? null,
       nodes: run.nodes?.value ?? null,

@@ -1,3 +1,4 @@
+import { instances } from '../cluster/instances';
 import { gpuPresets } from '../cluster/presets';
 import type { GpuSpec, LinkSpec } from '../spec/cluster';
 import type { Located } from '../spec/located';
@@ -11,6 +12,7 @@ import {
   gpuFields,
   latencyFields,
   layoutFields,
+  instanceFields,
   linkFields,
   modelFields,
   intraNodeBusFields,
@@ -69,6 +71,7 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ['slicing.unit', (run, written) => ({ ...run, unit: overridden(parsed('slicing.unit', written, slicingFields.unit)) })],
   ['slicing.scheme', (run, written) => ({ ...run, scheme: overridden(schemeOf(parsed('slicing.scheme', written, slicingFields.scheme))) })],
   ['cost.profile', withoutProfile],
+  ['cluster.instance', withInstance],
   ['cluster.gpu', (run, written) => withPreset(run, written)],
   ['cluster.gpu.preset', (run, written) => withPreset(run, written)],
   ...figureSetters('cluster.gpu', gpuFields, (run, figure) => ({ ...run, gpu: overridden(gpuWith(gpuOf(run), figure)) })),
@@ -150,7 +153,21 @@ function withPreset(run: Run, name: string): Run {
   const preset = presetNamed(name);
   if (typeof preset !== 'string') throw preset;
   const { gpu, links } = gpuPresets[preset];
-  return { ...withoutGroups(run), gpu: overridden(gpu), links: overridden(links) };
+  const { instance, ...rest } = withoutGroups(run);
+  const isOfInstance = instance !== undefined && instances[instance.value].gpu === preset;
+  return isOfInstance ? { ...run, gpu: overridden(gpu) } : { ...rest, gpu: overridden(gpu), links: overridden(links) };
+}
+
+function withInstance(run: Run, written: string): Run {
+  const name = parsed('cluster.instance', written, instanceFields.instance);
+  const { gpu, links, gpusPerNode } = instances[name];
+  return {
+    ...withoutGroups(run),
+    instance: overridden(name),
+    gpu: overridden(gpuPresets[gpu].gpu),
+    links: overridden(links),
+    gpusPerNode: overridden(gpusPerNode),
+  };
 }
 
 /** @throws ExpectedError `config-inconsistent` where the cluster has groups: which of them is meant is not said. */

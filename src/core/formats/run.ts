@@ -1,5 +1,6 @@
 import type { Given, TrainingGiven, CalibrationGiven } from './given';
 import type { ConfigFormat } from './config-format';
+import type { InstanceName } from '../cluster/instances';
 import type { ClusterSpec, NodeGroup } from '../spec/cluster';
 import type { CostConstants } from '../spec/cost-constants';
 import type { CostTable } from '../spec/slice-cost';
@@ -37,6 +38,8 @@ export interface Run {
   readonly model: LocatedFields<WrittenModel>;
   /** What the model has beyond those sizes. */
   readonly traits?: ModelTraits;
+  /** The cloud's machine type that a file names; GPU, links and GPUs of a node are its. */
+  readonly instance?: Located<InstanceName>;
   /** Preset with overrides applied; absent when no file names a GPU. */
   readonly gpu?: Located<ClusterSpec['gpu']>;
   readonly links?: Located<ClusterSpec['links']>;

@@ -62,6 +62,7 @@ function entry(given: object, name: string): Located<unknown> | undefined {
 
 function clusterSetting(run: Run, name: string): Located<unknown> | undefined {
   const settings: Readonly<Record<string, Located<unknown> | undefined>> = {
+    instance: run.instance,
     gpu: run.gpu,
     links: run.links,
     nodes: run.nodes,

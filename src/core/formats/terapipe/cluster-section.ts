@@ -1,5 +1,6 @@
 import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../../cluster/presets';
 import { clusterOf } from '../../cluster/groups';
+import { instances, type InstanceName } from '../../cluster/instances';
 import type { GpuSpec, LinkSpec, NodeGroup } from '../../spec/cluster';
 import type { ExpectedError } from '../../errors';
 import { bytesPerGiB } from '../../format';
@@ -9,6 +10,7 @@ import { configError } from '../errors';
 import {
   clusterFields,
   gpuFields,
+  instanceFields,
   latencyFields,
   linkFields,
   mostGroups,
@@ -36,6 +38,7 @@ export interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEffi
 
 /** What a file says of the cluster. `links` are those of the preset unless given. */
 export interface GivenCluster extends Given<ClusterNumbers> {
+  readonly instance?: Located<InstanceName>;
   readonly gpu?: Located<GpuSpec>;
   readonly links?: Located<LinkSpec>;
   /** Two or more kinds of nodes; nothing else is given then. */
@@ -43,7 +46,7 @@ export interface GivenCluster extends Given<ClusterNumbers> {
 }
 
 /** Keys of nodes that are all alike, in `cluster` itself or in one of its groups. */
-export const groupKeys = ['gpu', 'nodes', 'gpusPerNode', 'links'] as const;
+export const groupKeys = ['instance', 'gpu', 'nodes', 'gpusPerNode', 'links'] as const;
 export const clusterKeys = [...groupKeys, 'groups'] as const;
 export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency', 'powerWatts'] as const;
 export const linkKeys = ['intraNodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps', 'nvlinkDomain'] as const;
@@ -56,13 +59,40 @@ export function readCluster(root: Section): GivenCluster {
   const cluster = openChild(root, 'cluster', clusterKeys);
   if (cluster === undefined) return {};
   if (cluster.members.has('groups')) return readGroups(cluster);
-  const gpu = readGpu(cluster);
-  const links = readLinks(cluster, gpu?.preset ?? null);
+  const { instance } = readFields(cluster, instanceFields);
+  const gpu = readGpu(cluster, instance);
+  const links = readLinks(cluster, usualLinks(gpu?.preset, instance));
+  const numbers = readFields(cluster, clusterFields);
   return {
-    ...readFields(cluster, clusterFields),
+    ...(instance === undefined ? {} : { instance, gpusPerNode: gpusOfInstance(cluster, instance, numbers.gpusPerNode) }),
+    ...numbers,
     ...(gpu === undefined ? {} : { gpu: gpu.located }),
     ...(links === undefined ? {} : { links }),
   };
+}
+
+/** GPUs of a node of an instance, or the part of them that is given. @throws ExpectedError `config-inconsistent`, placed, for more than it has. */
+function gpusOfInstance({ path }: Section, { value: name }: Located<InstanceName>, given: Located<number> | undefined): Located<number> {
+  const { gpusPerNode } = instances[name];
+  if (given === undefined) return { value: gpusPerNode, source: { kind: 'default', because: `as ${name} has` } };
+  if (given.value <= gpusPerNode) return given;
+  throw configError(
+    'config-inconsistent',
+    `${path.join('.')}.gpusPerNode is ${given.value}, and ${name} has ${gpusPerNode} GPUs`,
+    'remove gpusPerNode, or name another instance',
+    given.source.kind === 'file' ? given.source.place : undefined,
+  );
+}
+
+/** Links that hold where a file gives none, and whose they are. */
+interface UsualLinks {
+  readonly links: LinkSpec;
+  readonly because: string;
+}
+
+function usualLinks(preset: GpuPresetName | undefined, instance: Located<InstanceName> | undefined): UsualLinks | null {
+  if (instance !== undefined) return { links: instances[instance.value].links, because: `the links of ${instance.value}` };
+  return preset === undefined ? null : { links: gpuPresets[preset].links, because: `the links ${preset} nodes usually have` };
 }
 
 function readGroups(cluster: Section): GivenCluster {
@@ -97,7 +127,8 @@ function readGroups(cluster: Section): GivenCluster {
 }
 
 function readGroup(group: Section): NodeGroup {
-  const gpu = readGpu(group);
+  const { instance } = readFields(group, instanceFields);
+  const gpu = readGpu(group, instance);
   const { nodes, gpusPerNode } = readFields(group, clusterFields);
   const missing = gpu === undefined ? 'gpu' : 'nodes';
   if (gpu === undefined || nodes === undefined)
@@ -108,8 +139,9 @@ function readGroup(group: Section): NodeGroup {
       placeOf(group.document, group.node),
     );
   const preset = gpuPresets[gpu.preset];
-  const links = readLinks(group, gpu.preset)?.value ?? preset.links;
-  return { gpu: gpu.located.value, links, nodes: nodes.value, gpusPerNode: gpusPerNode?.value ?? preset.gpusPerNode };
+  const links = readLinks(group, usualLinks(gpu.preset, instance))?.value ?? preset.links;
+  const each = instance === undefined ? gpusPerNode : gpusOfInstance(group, instance, gpusPerNode);
+  return { gpu: gpu.located.value, links, nodes: nodes.value, gpusPerNode: each?.value ?? preset.gpusPerNode };
 }
 
 /**
@@ -156,7 +188,28 @@ export function linksWith(base: LinkSpec, figures: LinkFigures): LinkSpec {
   };
 }
 
-function readGpu(cluster: Section): { located: Located<GpuSpec>; preset: GpuPresetName } | undefined {
+interface GivenGpu {
+  readonly located: Located<GpuSpec>;
+  readonly preset: GpuPresetName;
+}
+
+/** The GPU that a file gives, or that of its instance. @throws ExpectedError `config-inconsistent`, placed, where these are not the same. */
+function readGpu(cluster: Section, instance: Located<InstanceName> | undefined): GivenGpu | undefined {
+  const given = readGivenGpu(cluster);
+  if (instance === undefined) return given;
+  const { gpu: preset } = instances[instance.value];
+  if (given === undefined) return { located: { value: gpuPresets[preset].gpu, source: instance.source }, preset };
+  if (given.preset === preset) return given;
+  const { source } = given.located;
+  throw configError(
+    'config-inconsistent',
+    `${cluster.path.join('.')}.gpu is ${given.preset}, and ${instance.value} has ${preset}`,
+    'remove gpu, or name another instance',
+    source.kind === 'file' ? source.place : undefined,
+  );
+}
+
+function readGivenGpu(cluster: Section): GivenGpu | undefined {
   const member = cluster.members.get('gpu');
   if (member === undefined) return undefined;
   const place = placeOf(cluster.document, member.value);
@@ -185,14 +238,11 @@ function readPreset(section: Section, key: string): GpuPresetName {
   throw configError('config-unknown-preset', preset.message, preset.remedy, place);
 }
 
-function readLinks(cluster: Section, preset: GpuPresetName | null): Located<LinkSpec> | undefined {
+function readLinks(cluster: Section, usual: UsualLinks | null): Located<LinkSpec> | undefined {
   const links = openChild(cluster, 'links', linkKeys);
-  if (links === undefined)
-    return preset === null
-      ? undefined
-      : { value: gpuPresets[preset].links, source: { kind: 'default', because: `the links ${preset} nodes usually have` } };
+  if (links === undefined) return usual === null ? undefined : { value: usual.links, source: { kind: 'default', because: usual.because } };
   const place = placeOf(links.document, links.node);
-  if (preset === null)
+  if (usual === null)
     throw configError(
       'config-inconsistent',
       'cluster.links is given without cluster.gpu',
@@ -206,5 +256,5 @@ function readLinks(cluster: Section, preset: GpuPresetName | null): Located<Link
     ...(Object.keys(intraNodeBusGBps).length === 0 ? {} : { intraNodeBusGBps }),
     ...(Object.keys(allReduceLatencyUs).length === 0 ? {} : { allReduceLatencyUs }),
   };
-  return { value: linksWith(gpuPresets[preset].links, figures), source: { kind: 'file', place, key: 'cluster.links' } };
+  return { value: linksWith(usual.links, figures), source: { kind: 'file', place, key: 'cluster.links' } };
 }

@@ -1,5 +1,6 @@
 import { fp8Recipes, narrowFormats } from '../../spec/number-formats';
 import * as v from 'valibot';
+import { instanceNames } from '../../cluster/instances';
 import type { GpuSpec, LinkSpec } from '../../spec/cluster';
 import type { CostConstants } from '../../spec/cost-constants';
 import { attentionKernels } from '../../spec/attention-kernel';
@@ -103,6 +104,9 @@ export interface ClusterNumbers {
   readonly gpusPerNode: number;
 }
 export const clusterFields: Fields<ClusterNumbers> = { nodes: integer(1, 1_000_000), gpusPerNode: integer(1, 100_000) };
+
+/** Under `cluster` and in its groups. */
+export const instanceFields = { instance: oneOf(instanceNames) };
 
 /** Under `cluster.gpu`, beside `preset` and `peakTflops`. `memoryGB` is in GiB. */
 export interface GpuNumbers {
