@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
 import ts from 'typescript';
+import { namedSchedules } from '../../src/core/spec/schedule-names';
 import { exportedForTests } from './exports';
 import { coreRooms, extensionRooms, houses, webviewRooms } from './rooms';
 
@@ -79,6 +80,21 @@ describe('architecture', () => {
         const random = ts.isPropertyAccessExpression(node) && node.getText(tree) === 'Math.random';
         const global = ts.isIdentifier(node) && impure.test(node.text) && !isName(node);
         if (random || global) offences.push(`${file}: ${node.getText(tree)}`);
+      });
+    }
+    assert.deepEqual(offences, []);
+  });
+
+  it('compares names of schedules nowhere: what sets one apart is a trait of its kind', () => {
+    const isName = (node: ts.Node): boolean => ts.isStringLiteral(node) && namedSchedules.some((name) => name === node.text);
+    const offences: string[] = [];
+    for (const { file, tree } of sources) {
+      if (file.startsWith('src/core/schedules/')) continue;
+      visit(tree, (node) => {
+        const isEquality = ts.isBinaryExpression(node) && /^[!=]==$/.test(node.operatorToken.getText(tree));
+        const isCompared = isEquality && (isName(node.left) || isName(node.right));
+        if (isCompared || (ts.isCaseClause(node) && isName(node.expression)))
+          offences.push(`${file}: ${node.getText(tree).split('\n')[0]}`);
       });
     }
     assert.deepEqual(offences, []);

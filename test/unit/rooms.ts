@@ -42,7 +42,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   resolve: {
     about: 'fills in what the files leave open, each assumption with its reason',
-    imports: ['spec', 'model', 'cluster', 'slice-times', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
+    imports: ['spec', 'model', 'cluster', 'schedules', 'slice-times', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
   },
   rules: {
     about:

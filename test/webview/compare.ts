@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { column } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import { scheduleAbouts } from '../../src/core/schedules/descriptions';
+import { scheduleDescriptions } from '../../src/core/schedules/descriptions';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
@@ -168,7 +168,7 @@ export const compareCases: readonly Case[] = [
       const names = await page.locator('vscode-dropdown[aria-label="Schedule"] vscode-option').allInnerTexts();
       assert.deepEqual(new Set(names.slice(1)), can);
       const title = await page.getByRole('option', { name: 'DualPipeV' }).getAttribute('title');
-      assert.equal(title, scheduleAbouts['DualPipeV']);
+      assert.equal(title, scheduleDescriptions.DualPipeV.text);
       return undefined;
     },
   },

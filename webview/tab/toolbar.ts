@@ -1,6 +1,6 @@
 import { formatCount } from '../../src/core/format';
 import { type Plan, candidateIds } from '../../src/core/planner/plan';
-import { scheduleAbouts } from '../../src/core/schedules/descriptions';
+import { scheduleDescriptions, type ScheduleDescription } from '../../src/core/schedules/descriptions';
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h } from '../base/dom';
 import { openedLayout } from '../tabs/layout/opened';
@@ -95,7 +95,7 @@ function planControls(): readonly PlanControl[] {
       isNumber: false,
       choices: (plan) => [
         { value: automatic, text: plan.request.schedule === null ? t('Auto: {0}', chosenSchedule(plan)) : t('Auto') },
-        ...runnable(plan).map((name) => ({ value: name, text: name, title: scheduleAbouts[name] ?? name })),
+        ...runnable(plan).map(([name, { text }]) => ({ value: name, text: name, title: text })),
       ],
       value: ({ request }) => request.schedule ?? automatic,
     },
@@ -146,9 +146,9 @@ function planControls(): readonly PlanControl[] {
 }
 
 /** Every schedule that can run on the layout, and the one asked for. */
-function runnable({ candidates, notCompared, request }: Plan): readonly string[] {
+function runnable({ candidates, notCompared, request }: Plan): readonly (readonly [string, ScheduleDescription])[] {
   const names = new Set<string | null>([...candidates.map(({ schedule }) => schedule), ...notCompared, request.schedule]);
-  return Object.keys(scheduleAbouts).filter((name) => names.has(name));
+  return Object.entries(scheduleDescriptions).filter(([name]) => names.has(name));
 }
 
 function chosenSchedule(plan: Plan): string {

@@ -157,7 +157,7 @@ function gapLines(plan: Plan, gaps: readonly Remark[]): readonly string[] {
   const lines = gaps.map(({ what, because }) => printable(`not written: ${what}: ${because}`));
   const chosen = chosenOf(plan);
   const instead = plan.candidates.find(({ id }) => id === '1f1b');
-  const isMissing = gaps.some(({ what }) => what.includes(chosen.schedule)) && chosen.schedule !== '1F1B';
+  const isMissing = gaps.some(({ what }) => what.includes(chosen.schedule)) && chosen.id !== instead?.id;
   if (!isMissing || instead === undefined) return lines;
   const times = `${formatDuration(instead.iterationMs)} a step, not ${formatDuration(chosen.iterationMs)}`;
   return [...lines, printable(`with 1F1B instead: ${times}; --candidate 1f1b exports that`)];

@@ -1,6 +1,7 @@
 import type { Run } from '../formats/run';
 import type { ConfigFormat } from '../formats/config-format';
 import { isLauncher, launchers } from '../formats/registry';
+import { schedulesOf } from '../schedules/registry';
 import type { Runtime } from '../spec/runtime';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { SearchKey } from './search-problem';
@@ -12,21 +13,13 @@ export interface Abilities {
 }
 
 const anything: Abilities = { schedules: null, kept: [] };
-const megatron: Abilities = { schedules: ['1F1B'], kept: [] };
-const deepspeed: Abilities = {
-  schedules: ['1F1B'],
-  kept: ['virtualStages', 'context', 'contextParallelComm', 'expert', 'expertTensor', 'sequenceParallel'],
-};
-/** By the name of a class of `torch.distributed.pipelining`; interleaved 1F1B is 1F1B on virtual stages. */
-const torchtitan: Abilities = {
-  schedules: ['1F1B', 'GPipe', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV'],
-  kept: ['contextParallelComm', 'sequenceParallel', 'zeroStage'],
-};
 
-/** Data parallelism alone. */
-const fsdp1: Abilities = {
-  schedules: ['1F1B'],
-  kept: [
+/** By the runtime of a launcher. Sources: the rules about launchers and what `export/launchers` can write. */
+const keptByRuntime: Readonly<Record<Runtime, readonly SearchKey[]>> = {
+  megatron: [],
+  torchtitan: ['contextParallelComm', 'sequenceParallel', 'zeroStage'],
+  // data parallelism alone
+  fsdp1: [
     'pipeline',
     'tensor',
     'virtualStages',
@@ -37,18 +30,20 @@ const fsdp1: Abilities = {
     'sequenceParallel',
     'zeroStage',
   ],
+  deepspeed: ['virtualStages', 'context', 'contextParallelComm', 'expert', 'expertTensor', 'sequenceParallel'],
 };
 
-/** By the runtime of a launcher. Sources: the rules about launchers and what `export/launchers` can write. */
-const ofRuntime: Readonly<Record<Runtime, Abilities>> = { megatron, torchtitan, fsdp1, deepspeed };
+function abilitiesOfRuntime(runtime: Runtime): Abilities {
+  return { schedules: schedulesOf(runtime), kept: keptByRuntime[runtime] };
+}
 
 /** What files of a format can set; anything where no launcher reads them. */
 export function abilitiesOfFormat(format: ConfigFormat): Abilities {
-  return isLauncher(format) ? ofRuntime[launchers[format].traits.runtime] : anything;
+  return isLauncher(format) ? abilitiesOfRuntime(launchers[format].traits.runtime) : anything;
 }
 
 /** What the launcher of a run can do, or the runtime that its files name where they are of no launcher. */
 export function abilitiesOf({ format, training: { runtime } }: Pick<Run, 'format' | 'training'>): Abilities {
   const ofFormat = abilitiesOfFormat(format);
-  return ofFormat !== anything || runtime?.value === undefined ? ofFormat : ofRuntime[runtime.value];
+  return ofFormat !== anything || runtime?.value === undefined ? ofFormat : abilitiesOfRuntime(runtime.value);
 }

@@ -1,10 +1,10 @@
 import { scheduleKind } from '../schedules/registry';
-import { megatronBoundary, terapipeBoundary } from '../time-model/stage-time';
+import { boundaryMs } from '../time-model/stage-time';
 import { usablePeakBytes } from '../memory-model/verdict';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/pipeline';
 import type { PlanRequest } from '../spec/request';
-import { isPostValidated, kindFor } from '../partition/scheduling';
+import { isPostValidated, kindFor, traitsFor } from '../partition/scheduling';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type Known, type SearchPoint } from './known'; // prettier-ignore
 import {
   anyOrderBound,
@@ -17,7 +17,7 @@ import {
   type Orders,
   type StageOrder,
 } from './order-bounds';
-import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, slicedBound, slicesAhead, type StageTimes } from './pipeline-bounds'; // prettier-ignore
+import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, slicedBound, type StageTimes } from './pipeline-bounds';
 import type { CandidateGroup } from './candidate-group';
 
 /** What no cut of a candidate group, or no run of a point, goes below. */
@@ -69,8 +69,9 @@ function groupBound({ request, known }: BoundInputs, group: CandidateGroup): Bou
   const peakBytes = leastStageBytes(request, group, known);
   if (isFarTooLarge(request, peakBytes)) return { iterationMs: 0, peakBytes };
   const { schedule, slices, layout } = group;
+  const { bound } = traitsFor(schedule, layout);
   const isWhole = slices === 1 && layout.virtualStages === 1;
-  const order = isWhole && schedule === '1F1B' ? '1F1B' : isWhole && (schedule === 'GPipe' || schedule === 'TeraPipe') ? 'drained' : 'any';
+  const order = isWhole && (bound === 'alternating' || bound === 'drained') ? bound : 'any';
   const pipelineMs = anyCutBound(known.sumMs(group), layout.pipeline, microBatchesOf(group), order);
   return { iterationMs: pipelineMs + known.afterwardsMs(group), peakBytes };
 }
@@ -99,7 +100,8 @@ function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: K
     saved[kind] = kept;
   });
   const { pipeline } = group.layout;
-  const flying = (at: number): number => inFlight(group, at);
+  const slicesAt = slicesInFlight(group);
+  const flying = (at: number): number => Math.floor(slicesAt(at) / group.slices);
   const [most, fewest] = [flying(0), flying(pipeline - 1)];
   let weights = most === fewest ? pipeline / (meanAlways + meanSaved * most) : 0;
   if (most !== fewest) for (let at = 0; at < pipeline; at++) weights += 1 / (meanAlways + meanSaved * flying(at));
@@ -123,35 +125,12 @@ function leastHeldBytes({ model }: PlanRequest, group: KeyedGroup, known: Known)
   return Math.max(0, model.layers > 0 ? least : 0) + sum / group.layout.pipeline;
 }
 
-/**
- * Micro-batches of which a stage holds everything saved at one time, at least; it rises or falls with the stage. By the schedules' orders: interleaving, with or without a split backward, has done as many forwards of its last
- * chunks as plain 1F1B before its first backward (arXiv 2205.05198, section 4.2.1), a V holds s + 1 micro-batches on its second chunks; planned orders hold what memory allows, one or more.
- */
-function inFlight(group: CandidateGroup, stage: number): number {
+/** As `slicesInFlight` of the schedule's kind, of each stage. */
+function slicesInFlight(group: CandidateGroup): (stage: number) => number {
   const { schedule, layout, slices } = group;
-  const { pipeline } = layout;
-  const count = microBatchesOf(group);
-  switch (schedule) {
-    case '1F1B':
-    case 'Interleaved1F1B':
-    case 'InterleavedZeroBubble':
-    case 'ZB-H1':
-      return Math.min(count, pipeline - stage);
-    case 'ZB-H2':
-      return Math.min(count, 2 * (pipeline - stage) - 1);
-    case 'Seq1F1B':
-      return Math.min(count, Math.floor((pipeline - stage - 1 + slices) / slices));
-    case 'ZBVZeroBubble':
-    case 'DualPipeV':
-      return Math.min(count, stage + 1);
-    case 'ZeroBubble':
-    case 'ZeroBubbleV':
-      return 1;
-    case 'GPipe':
-    case 'LoopedBFS':
-    case 'TeraPipe':
-      return count;
-  }
+  const microBatches = microBatchesOf(group);
+  const kind = traitsFor(schedule, layout);
+  return (stage) => kind.slicesInFlight({ stage, stages: layout.pipeline, microBatches, slices });
 }
 
 /** Of one cut: by the order in which the schedule runs its micro-batches. */
@@ -167,35 +146,35 @@ function pointBound(inputs: BoundInputs, point: SearchPoint): Bound {
 /** Orders that are worth reading: of schedules without a bound of their own. */
 function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
   const { schedule, layout } = point;
-  if (scheduleKind(schedule).sliced || scheduleKind(schedule).planned || schedule === 'GPipe') return null;
+  if (traitsFor(schedule, layout).bound !== 'order') return null;
   const kind = kindFor(schedule, layout);
-  if (kind.name === '1F1B' || kind.name === 'Interleaved1F1B') return null;
   return orders(kind, layout.pipeline, kind.chunks, microBatchesOf(point));
 }
 
 function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known, orders: Orders | null): number {
   const { schedule, layout, training } = point;
+  const kind = traitsFor(schedule, layout);
   const chunks = timesOfChunks(request, point, shapes, known);
+  const stages = (): ChunkTimes[] => summedByStage(chunks, shapes);
   const count = microBatchesOf(point);
   const inputs = inputsOf(request, point);
-  const boundary = (send: typeof megatronBoundary, tokens: number): number =>
-    request.costTable === null ? send(inputs, training.microBatch, tokens) : 0;
-  if (schedule === 'TeraPipe')
-    return drainedBound(
-      chunks,
-      count,
-      lengthsOf(request, point).map((tokens) => boundary(terapipeBoundary, tokens)),
-    );
-  if (schedule === 'GPipe') return drainedBound(chunks, count, null);
-  if (schedule === 'Seq1F1B') return slicedBound(chunks, count);
-  const kind = kindFor(schedule, layout).name;
-  const boundaryMs = boundary(megatronBoundary, request.training.sequenceLength);
-  if (kind === '1F1B') return oneForwardOneBackwardBound(chunks, count, boundaryMs);
-  const stages = summedByStage(chunks, shapes);
-  if (kind === 'Interleaved1F1B') return interleavedBound(stages, chunks, count);
-  const spans = isPostValidated(scheduleKind(schedule), training);
-  const any = anyOrderBound(chunks, stages, count, spans);
-  if (orders !== null) return Math.max(any, orderBound(chunks, orders, boundaryMs, spans));
+  const sendMs = (tokens: number): number =>
+    request.costTable === null ? boundaryMs[kind.rankOrder](inputs, training.microBatch, tokens) : 0;
+  switch (kind.bound) {
+    case 'drained':
+      return drainedBound(chunks, count, kind.sends === 'blocking' ? lengthsOf(request, point).map(sendMs) : null);
+    case 'sliced':
+      return slicedBound(chunks, count);
+    case 'alternating':
+      return oneForwardOneBackwardBound(chunks, count, sendMs(request.training.sequenceLength));
+    case 'interleaved':
+      return interleavedBound(stages(), chunks, count);
+    case 'order':
+    case 'room':
+  }
+  const spans = isPostValidated(kind, training);
+  const any = anyOrderBound(chunks, stages(), count, spans);
+  if (orders !== null) return Math.max(any, orderBound(chunks, orders, sendMs(request.training.sequenceLength), spans));
   return Math.max(any, roomBound(chunks, ownChunks(shapes), count, roomOf(request, point, shapes, known), spans));
 }
 
@@ -274,11 +253,9 @@ function heldBytes(
       own.reduce((sum, _, place) => sum + (alive[place] ?? 0) * (saved[place] ?? 0) + (waiting[place] ?? 0) * (kept[place] ?? 0), 0);
     return Math.max(...order.held.map(bytes));
   }
-  const [only] = own;
-  if (group.schedule === 'Seq1F1B' && only !== undefined) {
-    const ahead = slicesAhead(group.layout.pipeline, stage, group.slices, microBatchesOf(group));
-    const [whole, slices] = [Math.floor(ahead / group.slices), known.savedSlices(group, only)];
-    return whole * (saved[0] ?? 0) + (slices[ahead - whole * group.slices] ?? 0);
-  }
-  return inFlight(group, stage) * saved.reduce((sum, bytes) => sum + bytes, 0);
+  const slices = slicesInFlight(group)(stage);
+  const whole = Math.floor(slices / group.slices);
+  const begun = slices - whole * group.slices;
+  const ofBegun = begun === 0 ? 0 : own.reduce((sum, chunk) => sum + (known.savedSlices(group, chunk)[begun] ?? 0), 0);
+  return whole * saved.reduce((sum, bytes) => sum + bytes, 0) + ofBegun;
 }

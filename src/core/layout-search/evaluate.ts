@@ -2,11 +2,11 @@ import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { usablePeakBytes } from '../memory-model/verdict';
 import type { Scheme } from '../spec/scheme';
-import { peakBytesOf } from '../planner/plan';
+import { candidateIdOf, peakBytesOf } from '../planner/plan';
 import { pipelineFrom, type Pipeline } from '../planner/pipeline';
 import { measure, type Prediction } from '../planner/predict';
 import type { PlanRequest } from '../spec/request';
-import { kindFor, operationCount } from '../partition/scheduling';
+import { kindFor, operationCount, scheduleLabel } from '../partition/scheduling';
 import { boundsOf, type Bounds } from './bounds';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
 import type { CandidateGroup } from './candidate-group';
@@ -54,8 +54,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
   const measured = new WeakMap<SearchPoint, Prediction>();
   const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Prediction => {
     const { schedule } = point;
-    const id = schedule === 'TeraPipe' ? 'uniform' : schedule === 'GPipe' ? 'gpipe' : schedule === '1F1B' ? '1f1b' : schedule;
-    return measure(pipeline(point), { id, name: groupName(point), schedule, scheme, certificate: null }, signal);
+    return measure(pipeline(point), { id: candidateIdOf[schedule], name: groupName(point), schedule, scheme, certificate: null }, signal);
   };
   const operations = ({ schedule, layout }: SearchPoint, scheme: Scheme): number =>
     operationCount(kindFor(schedule, layout), layout, scheme);
@@ -91,7 +90,7 @@ function schemeOf(request: PlanRequest, group: CandidateGroup): Scheme {
 /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `LoopedBFS, 2 virtual stages`, `ZBVZeroBubble`, `TeraPipe, 8 slices`. */
 export function groupName({ layout, schedule, slices }: CandidateGroup): string {
   const kind = kindFor(schedule, layout);
-  const name = kind.name === 'Interleaved1F1B' ? 'interleaved 1F1B' : schedule;
+  const name = scheduleLabel(kind);
   if (kind.chunksPerStage === 'several') return `${name}, ${kind.chunks} virtual stages`;
   return slices > 1 ? `${name}, ${slices} slices` : name;
 }

@@ -1,13 +1,14 @@
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
-import { gradientCollectives, optimizerTime, type RankOrder } from '../time-model/stage-time';
+import type { RankOrder } from '../spec/rank-order';
+import { gradientCollectives, optimizerTime } from '../time-model/stage-time';
 import { stageContentsOf } from '../memory-model/count';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { savedBytes } from '../memory-model/activation-memory';
 import { keptForWeights } from '../memory-model/split-backward';
 import { staticBytes, totalBytes } from '../memory-model/static';
 import { layerGroups, layersByKind, partOfModel } from '../model/layers';
-import { placeChunks } from '../schedules/registry';
+import { placeChunks, scheduleKind } from '../schedules/registry';
 import type { WorkUnit } from '../schedules/schedule';
 import { uniformLengths } from '../slicing/baselines';
 import { partCosts } from '../planner/pipeline';
@@ -95,7 +96,7 @@ export function knownOf(request: PlanRequest): Known {
       },
       ({ keys }) => keys.holding,
     );
-  const [replicasTogether, stagesTogether] = [afterwards('data'), afterwards('pipeline')];
+  const afterwardsIn = { data: afterwards('data'), pipeline: afterwards('pipeline') };
   const evenStage = Array.from({ length: request.model.layers + 1 }, (_, pipeline) => ({
     layers: request.model.layers / pipeline,
     first: false,
@@ -123,8 +124,7 @@ export function knownOf(request: PlanRequest): Known {
       const { forwardMs, backwardMs } = computeTimes(group, whole);
       return (request.costTable === null ? 1 : group.layout.pipeline) * (forwardMs + backwardMs);
     },
-    afterwardsMs: (group) =>
-      (group.schedule === 'TeraPipe' ? stagesTogether : replicasTogether)(group, evenStage[group.layout.pipeline] ?? whole),
+    afterwardsMs: (group) => afterwardsIn[scheduleKind(group.schedule).rankOrder](group, evenStage[group.layout.pipeline] ?? whole),
     staticBytes: remembered(
       (group, contents) => totalBytes(staticBytes(inputsOf(request, group), contents)),
       ({ keys }) => keys.holding,

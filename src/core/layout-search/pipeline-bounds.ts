@@ -1,3 +1,4 @@
+import { slicesAhead } from '../schedules/in-flight';
 import type { WholeSliceTime } from '../spec/slice-cost';
 import { sum } from '../numbers';
 
@@ -64,11 +65,6 @@ export function drainedBound(stages: readonly StageTimes[], microBatches: number
   return least(({ forwardMs }) => forwardMs) + least(({ backwardMs }) => backwardMs);
 }
 
-/** Slices that stage `stage` of Seq1F1B has done forward when it begins its first backward, at most; backwards come from slice to slice, the last of a micro-batch first. */
-export function slicesAhead(stages: number, stage: number, slices: number, microBatches: number): number {
-  return Math.min(stages - stage + slices - 1, slices * microBatches);
-}
-
 /**
  * Least makespan of 1F1B over token slices (Seq1F1B), ms. On each stage:
  * - all its work, after a first slice forward and before one backward on the stages before;
@@ -85,7 +81,7 @@ export function slicedBound(stages: readonly StageTimes[], microBatches: number)
   let backwardsLast = sum(stages.map(({ last }) => last.backwardMs));
   let [beforeMs, drainMs, most] = [0, 0, 0];
   stages.forEach(({ forwardMs, backwardMs, firstForwardMs, lastBackwardMs, first, last }, stage) => {
-    const ahead = slicesAhead(stages.length, stage, count, microBatches);
+    const ahead = slicesAhead({ stage, stages: stages.length, microBatches, slices: count });
     const work = microBatches * (forwardMs + backwardMs);
     backwardsLast -= last.backwardMs;
     const done = Math.floor(ahead / count) * forwardMs + (firstForwardMs[ahead % count] ?? 0);
@@ -125,10 +121,10 @@ export function interleavedBound(stages: readonly WholeSliceTime[], chunks: read
  * docs/model/search.md, Bounds of a candidate group. Least makespan, ms, however a model of which one micro-batch takes X = `sumMs` is cut into p stages; x_s is the time on stage s.
  * - `any` order: the busiest stage takes no less than the mean, m X / p.
  * - `drained`, whole sequences: C >= X + (m - 1) x_s on every stage, so X + (m - 1) X / p.
- * - `1F1B`: C >= x_0 + .. + x_(s-1) + m x_s on every stage, so C >= X / (1 - (1 - 1/m)^p); and the mean of the last two chains of `oneForwardOneBackwardBound` is C >= X + c_s x_s with
+ * - `alternating` (1F1B): C >= x_0 + .. + x_(s-1) + m x_s on every stage, so C >= X / (1 - (1 - 1/m)^p); and the mean of the last two chains of `oneForwardOneBackwardBound` is C >= X + c_s x_s with
  *   c_s = (m - 1 + max(0, m - p + s)) / 2, so C >= X + X / (1/c_0 + .. + 1/c_(p-1)).
  */
-export function anyCutBound(sumMs: number, stages: number, microBatches: number, order: 'any' | 'drained' | '1F1B'): number {
+export function anyCutBound(sumMs: number, stages: number, microBatches: number, order: 'any' | 'drained' | 'alternating'): number {
   if (order === 'any') return (microBatches * sumMs) / stages;
   if (order === 'drained') return sumMs + ((microBatches - 1) * sumMs) / stages;
   let inverse = 0;

@@ -1,8 +1,9 @@
-import { scheduleKind, problemOf } from '../schedules/registry';
+import { interleavingOf, scheduleKind, problemOf } from '../schedules/registry';
 import { defaultUnit, type PlanRequest } from '../spec/request';
-import { namedSchedules, plannedSchedules, type ScheduleName } from '../spec/schedule-names';
+import { namedSchedules, plannedSchedules, usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import { maximumPlannedOperations } from '../planner/candidates';
-import { fewestLayers, kindFor, runsVirtualStages, type NamedKind } from '../partition/scheduling';
+import { askedSchedule } from '../planner/choose';
+import { fewestLayers, kindFor, runsVirtualStages, traitsFor, type NamedKind } from '../partition/scheduling';
 import { runsStacks } from '../planner/refusals';
 import { canCut, fixedCut } from './cuts';
 import type { Sizes } from './sizes';
@@ -20,24 +21,19 @@ export interface ScheduleChoice {
 }
 
 const mostVirtualStages = 16;
-const mostSlices = 64;
-/** The same of Seq1F1B, which gains only with long slices: of 4,096 tokens and more (MindSpeed's measurements). */
-const mostAlternatingSlices = 16;
 
 /**
  * The schedules that are tried on a layout's sizes: the one that is fixed, or those of the runtime (`Interleaved1F1B` as 1F1B on virtual stages), each with every number of virtual stages or slices that is free. What is fixed runs wherever a plan of it could; else as launchers
  * accept it, on two stages or more, interleaved 1F1B with as many micro-batches as a multiple of the stages, and orders planned for given times up to so many passes as a plan compares by itself.
  */
 export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
-  const asked = askedSchedule(problem);
+  const asked = fixedSchedule(problem);
   const names = asked === null ? searchedSchedules(problem) : [asked];
   return names.flatMap((name) =>
     virtualStagesOf(problem, name).flatMap((virtualStages) => {
       const kind = kindFor(name, { virtualStages });
       if (!canRun(problem, sizes, microBatches, { asked: asked !== null, name, kind, virtualStages })) return [];
-      const slices = scheduleKind(name).sliced
-        ? slicesOf(problem.request, sizes, asked !== null, name === 'Seq1F1B' ? mostAlternatingSlices : mostSlices)
-        : [1];
+      const slices = kind.sliced ? slicesOf(problem.request, sizes, asked !== null, kind.mostSlices ?? 1) : [1];
       return slices.map((count) => ({ name, virtualStages, chunks: kind.chunks, slices: count }));
     }),
   );
@@ -48,7 +44,7 @@ export type SchedulePhase = 'usual' | 'others' | 'planned';
 
 /** The parts of a problem by schedule, in the order in which they are searched; the whole where the schedule is fixed. */
 export function phasesOf(problem: SearchProblem): readonly { readonly phase: SchedulePhase; readonly problem: SearchProblem }[] {
-  const asked = askedSchedule(problem);
+  const asked = fixedSchedule(problem);
   if (asked !== null) return [{ phase: phaseOf(asked), problem }];
   return (['usual', 'others', 'planned'] as const)
     .map((phase) => ({ phase, problem: { ...problem, among: searchedSchedules(problem).filter((name) => phaseOf(name) === phase) } }))
@@ -57,7 +53,8 @@ export function phasesOf(problem: SearchProblem): readonly { readonly phase: Sch
 
 function phaseOf(name: ScheduleName): SchedulePhase {
   if (scheduleKind(name).planned) return 'planned';
-  return name === 'Interleaved1F1B' || plannedSchedules.some((usual) => usual === name) ? 'usual' : 'others';
+  const { interleaves = name } = scheduleKind(name);
+  return plannedSchedules.some((usual) => usual === interleaves) ? 'usual' : 'others';
 }
 
 /** What there is to choose the schedule from; `Interleaved1F1B` is 1F1B on virtual stages. */
@@ -66,20 +63,22 @@ function searchedSchedules({
   withoutPlanned = false,
   among = schedules,
 }: SearchProblem): readonly ScheduleName[] {
-  return among.filter((name) => name !== 'Interleaved1F1B' && !(withoutPlanned && scheduleKind(name).planned));
+  return among.filter((name) => {
+    const { interleaves, planned } = scheduleKind(name);
+    return interleaves === undefined && !(withoutPlanned && planned);
+  });
 }
 
-/** The schedule that a problem fixes, by name or by giving slices. */
-function askedSchedule({ request: { schedule, slicing }, fixed }: SearchProblem): ScheduleName | null {
-  return fixed.has('schedule') ? (schedule ?? (slicing.scheme === null ? null : 'TeraPipe')) : null;
+/** The schedule that a problem fixes. */
+function fixedSchedule({ request, fixed }: SearchProblem): ScheduleName | null {
+  return fixed.has('schedule') ? askedSchedule(request) : null;
 }
 
 function virtualStagesOf({ request: { layout }, fixed }: SearchProblem, name: ScheduleName): number[] {
-  const { chunksPerStage: own } = kindFor(name, { virtualStages: 1 });
-  if (fixed.has('virtualStages'))
-    return name === '1F1B' || runsVirtualStages(kindFor(name, { virtualStages: 1 }), layout.virtualStages) ? [layout.virtualStages] : [];
+  const { chunksPerStage: own } = scheduleKind(name);
+  if (fixed.has('virtualStages')) return runsVirtualStages(traitsFor(name, layout), layout.virtualStages) ? [layout.virtualStages] : [];
   const all = Array.from({ length: mostVirtualStages }, (_, index) => index + 1);
-  if (name === '1F1B') return all;
+  if (interleavingOf(name) !== undefined) return all;
   return own === 'several' ? all.slice(1) : [own];
 }
 
@@ -96,9 +95,9 @@ function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: numbe
   const { chunks } = kind;
   if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
   const isDecided = asked || (fixed.has('virtualStages') && schedules === undefined);
-  if (pipeline === 1 && !isDecided && (name !== '1F1B' || chunks > 1)) return false;
+  if (pipeline === 1 && !isDecided && (name !== usualSchedule || chunks > 1)) return false;
   // Megatron-LM's interleaving, unless a file of no launcher says otherwise
-  const isStrict = name === '1F1B' && chunks > 1 && (schedules !== undefined || !fixed.has('virtualStages'));
+  const isStrict = kind.name !== name && (schedules !== undefined || !fixed.has('virtualStages'));
   if (isStrict && (microBatches % pipeline !== 0 || pipeline === 1)) return false;
   if (!asked && scheduleKind(name).planned && 3 * pipeline * chunks * microBatches > maximumPlannedOperations) return false;
   if (kind.unmet({ ...problemOf([], pipeline, chunks), microBatches }) !== null) return false;

@@ -1,7 +1,7 @@
 import { scheduleKind } from '../schedules/registry';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { workFor } from '../schedules/zero-bubble/plan';
-import { kindFor } from '../partition/scheduling';
+import { scheduleLabel, traitsFor } from '../partition/scheduling';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
@@ -215,7 +215,7 @@ function noteExcluded(excluded: Map<string, Excluded>, one: Excluded): void {
 
 /** Identifies a schedule. */
 export function scheduleKey({ schedule, layout }: CandidateGroup): string {
-  return kindFor(schedule, layout).name === 'Interleaved1F1B' ? 'interleaved 1F1B' : schedule;
+  return scheduleLabel(traitsFor(schedule, layout));
 }
 
 /** Identifies a set of parallel sizes. */

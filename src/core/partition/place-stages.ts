@@ -6,8 +6,8 @@ import { ExpectedError } from '../errors';
 import { plural } from '../format';
 import { usablePeakBytes } from '../memory-model/verdict';
 import { maximumUnitsInFlight } from '../memory-model/curve';
-import { generateSchedule, placeChunks, problemOf } from '../schedules/registry';
-import type { ScheduleName } from '../spec/schedule-names';
+import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
+import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import { canCut, cutLayers } from './cut-layers';
 import type { Layout } from '../spec/request';
 import { kindFor } from './scheduling';
@@ -110,7 +110,7 @@ function budgetsOf(problem: PlacementProblem): Budgets {
   const { cluster, layout } = inputs;
   return {
     timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }, problem)),
-    peakBytes: layersPeak(inputs, () => inFlightOf(schedule ?? '1F1B', layout, microBatchesOf(inputs)), problem),
+    peakBytes: layersPeak(inputs, () => inFlightOf(schedule ?? usualSchedule, layout, microBatchesOf(inputs)), problem),
   };
 }
 
@@ -118,15 +118,7 @@ function microBatchesOf({ training, layout }: CostInputs): number {
   return Math.max(1, Math.floor(training.globalBatch / layout.data / training.microBatch));
 }
 
-/** By whose order the micro-batches in flight are counted: TeraPipe's has all of them, and orders that are planned stay within the memory there is. */
-const countedAs: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
-  TeraPipe: 'GPipe',
-  Seq1F1B: '1F1B',
-  ZeroBubble: '1F1B',
-  ZeroBubbleV: '1F1B',
-};
-
-/** Whole micro-batches that each stage holds at most, chunks of a stage counted as parts of one. */
+/** Whole micro-batches that each stage holds at most, chunks of a stage counted as parts of one. Orders that are planned stay within the memory there is: they are counted as 1F1B. */
 function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
   const count = (name: ScheduleName): readonly number[] => {
     const kind = kindFor(name, layout);
@@ -139,7 +131,7 @@ function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number):
     });
   };
   try {
-    return count(countedAs[wanted] ?? wanted);
+    return count(scheduleKind(wanted).planned ? usualSchedule : wanted);
   } catch (error) {
     if (error instanceof ExpectedError && error.code === 'schedule-unmet') return count('GPipe');
     throw error;
@@ -225,7 +217,7 @@ function stageTotals({ pipeline }: Layout, stageLayers: readonly number[]): read
 /** A cut as a layout has it: with virtual stages the layers of every chunk. */
 function dealt(cut: readonly number[], layout: Layout, schedule: ScheduleName | null): readonly number[] {
   if (layout.virtualStages === 1) return cut;
-  return dealtToChunks(cut, placeChunks(kindFor(schedule ?? '1F1B', layout).placement, layout.pipeline, layout.virtualStages));
+  return dealtToChunks(cut, placeChunks(kindFor(schedule ?? usualSchedule, layout).placement, layout.pipeline, layout.virtualStages));
 }
 
 /** Transfers of the fill and the drain, then the slowest gradient all-reduce and optimizer after the pipeline, ms. */

@@ -6,7 +6,7 @@ import type { ModelSpec } from '../spec/model';
 import type { StageContents } from '../memory-model/activation-memory';
 import type { MemoryInputs } from '../memory-model/memory-inputs';
 import type { PassTimes, ScheduleKind } from '../schedules/kind';
-import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
+import { generateSchedule, interleavingOf, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
@@ -16,7 +16,6 @@ import { chunkLayers, cutContents, usualCut } from './stages';
 
 /** A schedule kind that a config may name, on a layout: made once for a schedule, and handed on to what follows. */
 export interface NamedKind extends ScheduleKind {
-  readonly name: ScheduleName;
   /** On each stage: the kind's own number, or the layout's virtual stages. */
   readonly chunks: number;
 }
@@ -26,10 +25,24 @@ const usualChunks = 2;
 
 /** The kind that runs a schedule on a layout: `1F1B` on virtual stages is interleaved, as in Megatron-LM. */
 export function kindFor(schedule: ScheduleName, { virtualStages }: Pick<Layout, 'virtualStages'>): NamedKind {
-  const name = schedule === '1F1B' && virtualStages > 1 ? 'Interleaved1F1B' : schedule;
-  const kind = scheduleKind(name);
+  const kind = traitsFor(schedule, { virtualStages });
   const ofLayout = virtualStages > 1 ? virtualStages : usualChunks;
-  return { ...kind, name, chunks: kind.chunksPerStage === 'several' ? ofLayout : kind.chunksPerStage };
+  return { ...kind, chunks: kind.chunksPerStage === 'several' ? ofLayout : kind.chunksPerStage };
+}
+
+/** The same kind without its chunks, for those who ask often. */
+export function traitsFor(schedule: ScheduleName, { virtualStages }: Pick<Layout, 'virtualStages'>): ScheduleKind {
+  return (virtualStages > 1 ? interleavingOf(schedule) : undefined) ?? scheduleKind(schedule);
+}
+
+/** The name by which launchers and candidates ask for a schedule on a layout: on virtual stages interleaved 1F1B is 1F1B. */
+export function plainName(schedule: ScheduleName, { virtualStages }: Pick<Layout, 'virtualStages'>): ScheduleName {
+  return (virtualStages > 1 ? scheduleKind(schedule).interleaves : undefined) ?? schedule;
+}
+
+/** What a kind is called beside others: interleaving by what it interleaves. */
+export function scheduleLabel({ name, interleaves }: ScheduleKind): string {
+  return interleaves === undefined ? name : `interleaved ${interleaves}`;
 }
 
 /** Whether a kind runs the virtual stages of a layout; one stands for what no file says. */

@@ -1,4 +1,4 @@
-import { scheduleKind, scheduleKinds } from '../schedules/registry';
+import { scheduleKind } from '../schedules/registry';
 import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
 import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
@@ -6,7 +6,7 @@ import type { Scheme } from '../spec/scheme';
 import type { Pipeline } from './pipeline';
 import type { CandidateSpec } from './predict';
 import type { PlanRequest } from '../spec/request';
-import { kindFor, operationCount, runsVirtualStages } from '../partition/scheduling';
+import { kindFor, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
 import { slicedSpecs, type SlicingListener } from './sliced';
 import { maximumOperations, maximumUnits, runsStacks } from './refusals';
 
@@ -60,13 +60,18 @@ function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingL
     specs.push({
       id: '1f1b',
       name: layout.virtualStages > 1 ? `interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',
-      schedule: layout.virtualStages > 1 && request.schedule === 'Interleaved1F1B' ? request.schedule : '1F1B',
+      schedule: namesInterleaving(request) ?? '1F1B',
       scheme: microBatches,
       certificate: null,
     });
     if (layout.virtualStages === 1) specs.push({ id: 'gpipe', name: 'GPipe', schedule: 'GPipe', scheme: microBatches, certificate: null });
   }
   return specs;
+}
+
+/** The schedule that was asked for, where it is an interleaving by its own name: the candidate of 1F1B runs it. */
+function namesInterleaving({ schedule, layout }: PlanRequest): ScheduleName | null {
+  return schedule === null || plainName(schedule, layout) === schedule ? null : schedule;
 }
 
 function repeated(batch: number, tokens: readonly number[], times: number): Scheme {
@@ -96,10 +101,9 @@ function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, us
   const specs: CandidateSpec[] = [];
   const skipped: ScheduleName[] = [];
   for (const schedule of otherSchedules) {
-    if (!scheduleKinds.some(({ name }) => name === schedule)) continue;
     if (model.stacks !== undefined && !runsStacks(schedule)) continue;
     const kind = kindFor(schedule, layout);
-    if (schedule === 'Interleaved1F1B' && layout.virtualStages > 1) continue;
+    if (plainName(schedule, layout) !== schedule) continue;
     if (schedule !== asked && (layout.pipeline === 1 || !runsVirtualStages(kind, layout.virtualStages))) continue;
     const scheme = kind.slices ? sliced : microBatches;
     if (scheme === null) continue;
@@ -109,19 +113,20 @@ function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, us
     if (operations > most) skipped.push(schedule);
     else {
       specs.push({ id: schedule, name: schedule, schedule, scheme, certificate: null });
-      if (schedule === 'Seq1F1B') specs.push(...equalWorkSpecs(usual, scheme, maximumOtherOperations / 2 / layout.pipeline));
+      if (kind.ownCut === 'equal-work')
+        specs.push(...equalWorkSpecs(schedule, usual, scheme, maximumOtherOperations / 2 / layout.pipeline));
     }
   }
   return { specs, skipped };
 }
 
-/** Seq1F1B with its own cut, slices of equal compute, where that differs from the cut solved for and has no more units than are affordable. */
-function equalWorkSpecs(usual: readonly CandidateSpec[], scheme: Scheme, affordableUnits: number): CandidateSpec[] {
+/** A schedule with the cut of its authors (Seq1F1B), slices of equal compute, where that differs from the cut solved for and has no more units than are affordable. */
+function equalWorkSpecs(schedule: ScheduleName, usual: readonly CandidateSpec[], scheme: Scheme, affordableUnits: number): CandidateSpec[] {
   const certificate = usual.find(({ id }) => id === 'terapipe')?.certificate ?? null;
   const tokens = certificate?.cuts.find(({ rule }) => rule === 'equal-work')?.tokens ?? [];
   const batch = scheme.reduce((sequences, chunk) => sequences + chunk.batch, 0);
   const isSame = scheme.every((chunk) => chunk.batch === 1 && chunk.tokens.join() === tokens.join());
   if (tokens.length < 2 || isSame || tokens.length * batch > affordableUnits) return [];
-  const name = `Seq1F1B, ${plural(tokens.length, 'slice')} of equal work`;
-  return [{ id: 'equal-work', name, schedule: 'Seq1F1B', scheme: repeated(1, tokens, batch), certificate: null }];
+  const name = `${schedule}, ${plural(tokens.length, 'slice')} of equal work`;
+  return [{ id: 'equal-work', name, schedule, scheme: repeated(1, tokens, batch), certificate: null }];
 }

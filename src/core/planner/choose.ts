@@ -1,6 +1,7 @@
 import type { ScheduleName } from '../spec/schedule-names';
-import { peakBytesOf, type Candidate, type CandidateId } from './plan';
+import { candidateIdOf, peakBytesOf, type Candidate, type CandidateId } from './plan';
 import { isUsual, sameMemory, tie } from './reasons';
+import { plainName } from '../partition/scheduling';
 import type { PlanRequest } from '../spec/request';
 
 /** Times that differ by less than this share are the same. */
@@ -34,7 +35,8 @@ export function askedSchedule({ schedule, slicing }: Pick<PlanRequest, 'schedule
 
 /** Whether a candidate runs a schedule as it was asked for: where slices are given, with those. 1F1B on virtual stages is interleaved. */
 function isOfSchedule({ id, schedule }: Candidate, name: ScheduleName, { slicing, layout }: PlanRequest): boolean {
-  if (name === 'Interleaved1F1B' && layout.virtualStages > 1) return id === '1f1b';
+  const plain = plainName(name, layout);
+  if (plain !== name) return id === candidateIdOf[plain];
   if (schedule !== name) return false;
   return slicing.scheme === null || !comparedOnly.has(id);
 }

@@ -11,6 +11,14 @@ import type { PlanRequest } from '../spec/request';
 export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given', ...otherSchedules, 'equal-work'] as const;
 export type CandidateId = (typeof candidateIds)[number];
 
+/** The candidate of each schedule in equal slices, or whole sequences. */
+export const candidateIdOf: Readonly<Record<ScheduleName, CandidateId>> = {
+  ...(Object.fromEntries(otherSchedules.map((name) => [name, name])) as Record<(typeof otherSchedules)[number], CandidateId>),
+  TeraPipe: 'uniform',
+  GPipe: 'gpipe',
+  '1F1B': '1f1b',
+};
+
 /** One way to run the step, predicted. Times in ms; the timeline covers the pipeline part, the gradient all-reduce and the optimizer follow it. */
 export interface Candidate {
   readonly id: CandidateId;

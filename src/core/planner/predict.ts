@@ -131,15 +131,14 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
 /** The slowest gradient exchange and the slowest optimizer, which follow the pipeline, ms. */
 function afterwards(
   { stages }: Pipeline,
-  { stageContents }: PipelineChunks,
+  { kind: { rankOrder }, stageContents }: PipelineChunks,
   timeline: Timeline,
 ): Pick<Prediction, 'gradientExchangeMs' | 'optimizerMs'> {
-  const order = timeline.name === 'TeraPipe' ? 'pipeline' : 'data';
   const beside = besideExchange(timeline);
   const slowest = (timeMs: (stage: Stage, contents: StageContents, index: number) => number): number =>
     Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
   return {
-    gradientExchangeMs: slowest(({ inputs }, contents, index) => gradientCollectives(inputs, contents, order, beside[index])),
+    gradientExchangeMs: slowest(({ inputs }, contents, index) => gradientCollectives(inputs, contents, rankOrder, beside[index])),
     optimizerMs: slowest(({ inputs }, contents) => optimizerTime(inputs, contents)),
   };
 }
@@ -214,6 +213,6 @@ function passTimes(pipeline: Pipeline, chunks: PipelineChunks, first: WorkUnit):
     forwardMs: sumOf(durations.forwardMs),
     backwardInputMs: sumOf(durations.backwardInputMs),
     backwardWeightMs: sumOf(durations.backwardWeightMs),
-    sendMs: slowestSendMs(pipeline, chunks.stageOfChunk, first),
+    sendMs: slowestSendMs(pipeline, chunks, first),
   };
 }

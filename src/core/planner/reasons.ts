@@ -1,5 +1,6 @@
 import { formatBytes, formatDuration, formatNumber, formatPercent, plural } from '../format';
 import { verdictWord } from '../memory-model/verdict';
+import { scheduleDescriptions } from '../schedules/descriptions';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
@@ -60,42 +61,12 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
     ...against('uniform', uniform === undefined ? 'best uniform' : uniform.name),
     ...against('1f1b', '1F1B'),
     ...against('terapipe', 'TeraPipe'),
-    ...rankOrder(chosen, candidates),
   ];
 }
 
-/** Gradient all-reduces longer by less than this share of the step are not reported. */
-const worthSaying = 0.05;
-
-/** That the ranks of TeraPipe's runtime lie so that its gradient exchange is longer, which no schedule of the slices fixes. */
-function rankOrder(chosen: Candidate, candidates: readonly Candidate[]): string[] {
-  const other = candidates.find(({ schedule }) => schedule === 'TeraPipe');
-  if (other === undefined || chosen.schedule === 'TeraPipe') return [];
-  const longer = other.gradientExchangeMs - chosen.gradientExchangeMs;
-  return longer < worthSaying * chosen.iterationMs
-    ? []
-    : [
-        `${formatDuration(longer)} of that is gradient exchange: TeraPipe's runtime has the stages of a pipeline on neighbouring GPUs and its replicas apart`,
-      ];
-}
-
-/** What runs a schedule that the usual launchers do not. */
-const runtimes: Readonly<Partial<Record<ScheduleName, string>>> = {
-  Interleaved1F1B: 'several virtual stages on each stage, as layout.virtualStages and Megatron-LM have them',
-  LoopedBFS: "a runtime of breadth-first pipelines, such as PyTorch's",
-  InterleavedZeroBubble: "a runtime that splits backward, such as TorchTitan's",
-  ZBVZeroBubble: "a runtime that splits backward, such as TorchTitan's",
-  DualPipeV: "a runtime that splits backward and overlaps it with forward, such as TorchTitan's",
-  'ZB-H1': "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
-  'ZB-H2': "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
-  ZeroBubble: "a runtime that splits backward and runs orders from a file, such as TorchTitan's",
-  ZeroBubbleV: "a runtime that splits backward and runs orders from a file, such as TorchTitan's",
-  Seq1F1B: 'a runtime that runs token slices in the order of 1F1B, such as the one of its authors',
-};
-
 /** What a candidate needs to run that the usual launchers are not; null for nothing. */
 export function otherRuntime({ id, schedule }: Pick<Candidate, 'id' | 'schedule'>): string | null {
-  return id === '1f1b' ? null : (runtimes[schedule] ?? null);
+  return id === '1f1b' ? null : scheduleDescriptions[schedule].needs;
 }
 
 /** Whether TeraPipe's runtime or common launchers run a candidate. */

@@ -1,5 +1,5 @@
 import { plural, formatCount } from '../format';
-import { kindFor, runsVirtualStages } from '../partition/scheduling';
+import { kindFor, plainName, runsVirtualStages } from '../partition/scheduling';
 import { requireCut } from '../partition/stages';
 import { askedSchedule } from './choose';
 import { scheduleKind } from '../schedules/registry';
@@ -97,7 +97,7 @@ export function requireStacks({ model, cluster, layout, schedule, slicing, costT
   const refuse = (what: string, why: string, remedy: string): never => {
     throw new ExpectedError('plan-encoder-decoder', `An encoder-decoder model is not planned with ${what}: ${why}`, remedy);
   };
-  if (schedule !== null && !runsStacks(schedule) && !(schedule === 'Interleaved1F1B' && layout.virtualStages > 1))
+  if (schedule !== null && plainName(schedule, layout) === schedule && !runsStacks(schedule))
     refuse(schedule, reasonOf(schedule), 'set schedule to "1F1B"');
   if (slicing.scheme !== null) refuse('token slices', 'an encoder reads its sequence whole', 'remove slicing.scheme');
   if (layout.virtualStages > 1) refuse('virtual stages', 'launchers interleave no encoder with a decoder', 'set layout.virtualStages to 1');

@@ -1,7 +1,9 @@
 import { stageLimits } from '../time-model/limits';
 import type { CostInputs } from '../time-model/rates';
-import { terapipeBoundary } from '../time-model/stage-time';
+import { boundaryMs } from '../time-model/stage-time';
+import type { RankOrder } from '../spec/rank-order';
 import type { Scheme } from '../spec/scheme';
+import { scheduleKind } from '../schedules/registry';
 import { offloadWaits } from '../partition/offload';
 import type { Stage } from './pipeline';
 import type { Prediction } from './predict';
@@ -79,15 +81,16 @@ export function stepPartsOf(
   const explained = Object.values(total).reduce((sum, ms) => sum + ms, 0);
   const rest = { bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
   if (measured === false) return { ...total, send: busy - explained, ...rest };
-  const send = measured === 'without sends' && schedule === 'TeraPipe' ? heldBySends(inputs, scheme) : 0;
+  const { sends, rankOrder } = scheduleKind(schedule);
+  const send = measured === 'without sends' && sends === 'blocking' ? heldBySends(inputs, scheme, rankOrder) : 0;
   const scaled = Object.entries(total).map(([part, ms]) => [part, (ms * (busy - send)) / explained] as const);
   return { ...(Object.fromEntries(scaled) as typeof total), send, ...rest };
 }
 
 /** What sends of both directions hold every stage. */
-function heldBySends(inputs: CostInputs, scheme: Scheme): number {
+function heldBySends(inputs: CostInputs, scheme: Scheme, rankOrder: RankOrder): number {
   const ofChunk = ({ batch, tokens }: Scheme[number]): number =>
-    tokens.reduce((sum, length) => sum + 2 * terapipeBoundary(inputs, batch, length), 0);
+    tokens.reduce((sum, length) => sum + 2 * boundaryMs[rankOrder](inputs, batch, length), 0);
   return chunksOf(scheme).reduce((sum, { chunk, times }) => sum + times * ofChunk(chunk), 0);
 }
 

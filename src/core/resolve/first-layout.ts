@@ -8,7 +8,8 @@ import type { Located } from '../spec/located';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import { divisorsOf, greatestDivisor } from '../numbers';
-import type { ScheduleName } from '../spec/schedule-names';
+import { scheduleKind } from '../schedules/registry';
+import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import { abilitiesOfFormat } from '../layout-search/abilities';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import { memoryOf } from '../partition/scheduling';
@@ -70,15 +71,6 @@ export const mostAssumedNodes = 256;
 const mostAssumedStages = 128;
 /** Largest expert size that is assumed. */
 const mostAssumedExpert = 64;
-
-/** By which schedule's memory a layout is judged: the one asked for, or a simpler one like it where that is chosen or planned within the memory there is. */
-const judgedBy: Readonly<Partial<Record<ScheduleName, ScheduleName>>> = {
-  TeraPipe: '1F1B',
-  GPipe: '1F1B',
-  Seq1F1B: '1F1B',
-  ZeroBubble: '1F1B',
-  ZeroBubbleV: 'ZBVZeroBubble',
-};
 
 /** GPUs of the sizes that are given. Where no file gives the replicas, enough of them that the experts are shared out evenly. */
 export function askedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Given<Layout>): number {
@@ -168,8 +160,8 @@ interface Judge {
 }
 
 function judgeOf(given: LayoutGiven, { model, draft, signal }: PlannedModel, cluster: ClusterSpec): Judge {
-  const wanted = given.schedule?.value ?? '1F1B';
-  const schedule = judgedBy[wanted] ?? wanted;
+  const wanted = given.schedule?.value ?? usualSchedule;
+  const schedule = scheduleKind(wanted).judgedAs ?? wanted;
   const usableBytes = usablePeakBytes(cluster.gpu.memoryBytes);
   const counts = { evaluations: 0, estimates: 0 };
   const trainingOf = (layout: Layout): TrainingSpec => ({
@@ -197,7 +189,7 @@ function judgeOf(given: LayoutGiven, { model, draft, signal }: PlannedModel, clu
       counts.estimates++;
       const training = trainingOf(layout);
       const stageLayers = layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages);
-      const point = { ...familyOf(training, layout), schedule: '1F1B' as const, slices: 1, stageLayers };
+      const point = { ...familyOf(training, layout), schedule: usualSchedule, slices: 1, stageLayers };
       const { iterationMs, peakBytes } = boundsFor(layout).pointBound(point);
       return { sequenceMs: iterationMs / training.globalBatch, mayHaveRoom: peakBytes <= (1 - room) * usableBytes };
     },
@@ -230,7 +222,7 @@ export function withoutTightDefaults(
 /** What the fullest stage needs, however the layers are cut, at least: the search's bound, under 1F1B with what is saved. */
 function leastBytes(bounds: Bounds, schedule: ScheduleName, training: TrainingSpec, layout: Layout): number {
   const family = familyOf(training, layout);
-  return schedule === '1F1B' ? bounds.groupBound({ ...family, schedule, slices: 1 }).peakBytes : bounds.heldBytes(family);
+  return schedule === usualSchedule ? bounds.groupBound({ ...family, schedule, slices: 1 }).peakBytes : bounds.heldBytes(family);
 }
 
 function familyOf(training: TrainingSpec, layout: Layout): KeyedGroup {

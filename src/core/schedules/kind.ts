@@ -1,5 +1,10 @@
 import type { CancelSignal } from '../errors';
+import type { RankOrder } from '../spec/rank-order';
+import type { Runtime } from '../spec/runtime';
+import type { ScheduleName } from '../spec/schedule-names';
+import type { StageOfRun } from './in-flight';
 import type { OperationKind, WorkUnit } from './schedule';
+import type { Transfers } from './simulate/transfers';
 
 /** How chunks lie on stages: one each; in turn (chunk c on stage c mod p); down and up again (chunk c on stage c, then on stage 2p - 1 - c). */
 export type Placement = 'one' | 'loop' | 'v';
@@ -46,10 +51,18 @@ export interface Unmet {
   readonly remedy: string;
 }
 
+/**
+ * How the search for layouts bounds the time of this kind from below (docs/model/search.md, Bounds of a point):
+ * - `drained`, `alternating`, `interleaved`, `sliced`: a formula of `layout-search/pipeline-bounds` (`alternating` is 1F1B, `sliced` the same over token slices);
+ * - `order`: what is read off its order, which does not depend on times;
+ * - `room`: what the memory there is allows any order.
+ */
+export type TimeBound = 'drained' | 'alternating' | 'interleaved' | 'sliced' | 'order' | 'room';
+
 /** A schedule that people use. CONTRIBUTING.md, Recipes, says how to add one. */
 export interface ScheduleKind {
   /** As PyTorch, the papers and `terapipe.json` spell it. */
-  readonly name: string;
+  readonly name: ScheduleName;
   readonly placement: Placement;
   /** Chunks (virtual stages) on each stage: a number where it is fixed, `several` for two and more. */
   readonly chunksPerStage: number | 'several';
@@ -57,12 +70,28 @@ export interface ScheduleKind {
   readonly slices: boolean;
   /** Made for token slices: it runs them unless a file says otherwise. */
   readonly sliced: boolean;
+  /** Of those: the most equal slices of a sequence that searches try. */
+  readonly mostSlices?: number;
+  /** Of those: its authors' rule for cutting a sequence, where it is none that every plan compares. */
+  readonly ownCut?: 'equal-work';
   /** Its order is planned for given times within the memory there is, which takes a thousand times as long as simulating it. */
   readonly planned: boolean;
   /** Whether backward is split in input and weight gradients. */
   readonly splitsBackward: boolean;
   /** A zero-bubble order of sail-sg's Megatron-LM, whose optimizer steps before the norm of all stages' gradients is known and is put right afterwards (arXiv 2401.10241, section 4): a stage begins the next step as soon as it has ended this one. */
   readonly postValidated: boolean;
+  /** Runtimes whose launchers run it by a setting of their files. */
+  readonly runtimes: readonly Runtime[];
+  /** The schedule that it runs on virtual stages, and by whose name launchers ask for it there. */
+  readonly interleaves?: ScheduleName;
+  /** How a stage sends to the next, and whether it waits. */
+  readonly sends: Transfers['mode'];
+  readonly rankOrder: RankOrder;
+  /** By the memory of which fixed order layouts are judged before this one is made; absent: by its own. */
+  readonly judgedAs?: ScheduleName;
+  readonly bound: TimeBound;
+  /** Slices (micro-batches, where they are whole) of which a stage holds everything saved at one time, at least. Rises or falls with the stage. */
+  readonly slicesInFlight: (of: StageOfRun) => number;
   /** Beyond what the fields above say; null when it can run. */
   readonly unmet: (problem: ScheduleProblem) => Unmet | null;
   /** The order of each stage's operations. What all stages share is worked out once, before the returned function is called for each. */

@@ -1,4 +1,6 @@
 import { ExpectedError } from '../errors';
+import type { Runtime } from '../spec/runtime';
+import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { Emit, PassMemory, PassTimes, Placement, ScheduleKind, ScheduleProblem } from './kind';
 import { dualPipeV } from './kinds/dualpipe-v';
@@ -34,6 +36,9 @@ export const scheduleKinds: readonly ScheduleKind[] = [
 ];
 
 const kindsByName: ReadonlyMap<string, ScheduleKind> = new Map(scheduleKinds.map((kind) => [kind.name, kind]));
+const interleavings: ReadonlyMap<ScheduleName, ScheduleKind> = new Map(
+  scheduleKinds.flatMap((kind) => (kind.interleaves === undefined ? [] : [[kind.interleaves, kind]])),
+);
 export const scheduleNames: readonly string[] = scheduleKinds.map(({ name }) => name);
 
 /**
@@ -45,6 +50,18 @@ export function scheduleKind(name: string): ScheduleKind {
   if (kind === undefined)
     throw new ExpectedError('schedule-unknown', `There is no schedule "${name}"`, `use one of ${scheduleNames.join(', ')}`);
   return kind;
+}
+
+/** The kind that runs a schedule on several virtual stages of each stage; undefined where its own does, or none. */
+export function interleavingOf(schedule: ScheduleName): ScheduleKind | undefined {
+  return interleavings.get(schedule);
+}
+
+/** The schedules that a runtime's launchers ask for by name: interleaved 1F1B is 1F1B on virtual stages. */
+export function schedulesOf(runtime: Runtime): readonly ScheduleName[] {
+  return scheduleKinds
+    .filter(({ interleaves, runtimes }) => interleaves === undefined && runtimes.includes(runtime))
+    .map(({ name }) => name);
 }
 
 /** Stage of each chunk. */

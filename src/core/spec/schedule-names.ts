@@ -7,6 +7,9 @@ export const otherSchedules = [
   'ZB-H1', 'ZB-H2', 'ZeroBubble', 'ZeroBubbleV', 'Seq1F1B',
 ] as const; // prettier-ignore
 
+/** What launchers run unless their files say otherwise. */
+export const usualSchedule: ScheduleName = '1F1B';
+
 /** Every schedule that a config may name. */
 export const namedSchedules = [...plannedSchedules, ...otherSchedules] as const;
 export type ScheduleName = (typeof namedSchedules)[number];

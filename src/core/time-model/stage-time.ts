@@ -12,6 +12,7 @@ import { cachedBySlice, layerTime } from './layer-time';
 import { headTokens } from '../model/stacks';
 import { deviceRates, type CostInputs } from './rates';
 import { addOperation, addProduct, emptyTally } from './tally';
+import type { RankOrder } from '../spec/rank-order';
 import type { SliceCost, SliceTime } from '../spec/slice-cost';
 
 /** Which end of the pipeline a stage is. With one stage it is both. */
@@ -159,6 +160,9 @@ export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: numb
   return 1e3 * (boundaryBytes(inputs, batch, tokens) / bandwidth + sendLatencySeconds);
 }
 
+/** Time to send a boundary one way, ms, by which ranks lie next to each other. */
+export const boundaryMs: Readonly<Record<RankOrder, typeof megatronBoundary>> = { data: megatronBoundary, pipeline: terapipeBoundary };
+
 /** Whether all stages on this kind of node are joined without the network. */
 function shareNode(from: CostInputs, to: CostInputs): boolean {
   const { layout, cluster } = from;
@@ -202,9 +206,6 @@ function localParameters(
     ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
   ];
 }
-
-/** Which ranks lie next to each other beyond tensor parallelism: replicas (Megatron-LM) or the stages of a pipeline (TeraPipe's runtime). */
-export type RankOrder = 'data' | 'pipeline';
 
 /** So much of what is exchanged has so long, ms. */
 export interface TimeFor {

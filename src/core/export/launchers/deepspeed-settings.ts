@@ -1,6 +1,7 @@
 import type { Facts } from '../../formats/facts';
 import { formatCount, plural } from '../../format';
 import { countOf } from '../../rules/derived';
+import { schedulesOf } from '../../schedules/registry';
 import { gpusOf, type LaunchSettings } from './launch-settings';
 import {
   because,
@@ -59,7 +60,7 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
       'schedule',
       `schedule ${plan.schedule}`,
       "DeepSpeed's pipeline engine runs 1F1B",
-      pipeline > 1 && plan.schedule !== '1F1B',
+      pipeline > 1 && !schedulesOf('deepspeed').includes(plan.schedule),
     ),
     ...unsupported('sequenceLength', `sequence length ${formatCount(sequenceLength)}`, script),
     ...unsupported(

@@ -10,6 +10,7 @@ import type { FoundPlan, SearchResult } from '../../layout-search/result';
 import { usualCut } from '../../partition/stages';
 import type { Precision } from '../../spec/cluster';
 import type { NarrowFormat } from '../../spec/number-formats';
+import { scheduleKind } from '../../schedules/registry';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
 import { printable } from '../../text';
@@ -62,11 +63,16 @@ export interface LaunchSettings {
   readonly contextParallelComm?: 'all-to-all' | 'ring';
   readonly attention: 'flash' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
-  readonly schedule: string;
+  readonly schedule: ScheduleName;
   /** Token slices that a sequence is cut into; 1: whole. */
   readonly slices: number;
   /** What the plan expects of it, in one line. */
   readonly predicted: string;
+}
+
+/** Whether a plan runs token slices, which no launcher does. */
+export function runsSlices({ schedule, slices }: Pick<LaunchSettings, 'schedule' | 'slices'>): boolean {
+  return slices > 1 || scheduleKind(schedule).sliced;
 }
 
 /** A planned step and its launcher settings. */
@@ -138,7 +144,7 @@ function stageLayersOf({ model, training, layout: { pipeline, virtualStages, sta
 
 /** What the settings take from a prediction. */
 interface Predicted extends Pick<FoundPlan, 'scheme' | 'iterationMs' | 'peakBytes'> {
-  readonly schedule: string;
+  readonly schedule: ScheduleName;
   readonly stageLayers: readonly number[];
   readonly capacityBytes: number;
   readonly errorPercent: number;

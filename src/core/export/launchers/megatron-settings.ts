@@ -3,10 +3,12 @@ import { hybridLayersOf } from '../../formats/hybrid';
 import type { LauncherFormat } from '../../formats/config-format';
 import { formatCount, plural } from '../../format';
 import { countOf, worldOf } from '../../rules/derived';
-import { gpusOf, type LaunchSettings } from './launch-settings';
+import { gpusOf, runsSlices, type LaunchSettings } from './launch-settings';
 import { megatronStages } from '../../rules/launchers/stage-layers';
 import { launcherTraitsOf } from '../../formats/registry';
 import { sum } from '../../numbers';
+import { plainName } from '../../partition/scheduling';
+import { schedulesOf } from '../../schedules/registry';
 import type { NarrowFormat } from '../../spec/number-formats';
 import { hybridLetters } from './megatron-model';
 import { isSame, patternOf } from './stage-layers';
@@ -367,12 +369,13 @@ function gpusSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetti
   };
 }
 
-function scheduleGaps({ schedule, slices, virtualStages }: LaunchSettings): readonly DesiredSetting[] {
-  const isSliced = schedule === 'TeraPipe' || slices > 1;
-  const isLooped = schedule === 'Interleaved1F1B';
+function scheduleGaps(plan: LaunchSettings): readonly DesiredSetting[] {
+  const { schedule } = plan;
+  const isSliced = runsSlices(plan);
+  const isRun = schedulesOf('megatron').includes(plainName(schedule, plan));
   const runs = 'Megatron runs 1F1B, interleaved where there are virtual stages';
   return [
     ...unsupported('schedule', `token slices (${schedule})`, `Megatron-LM and NeMo have no token slices; ${runs}`, isSliced),
-    ...unsupported('schedule', `schedule ${schedule}`, runs, !isSliced && !(isLooped ? virtualStages > 1 : schedule === '1F1B')),
+    ...unsupported('schedule', `schedule ${schedule}`, runs, !isSliced && !isRun),
   ];
 }

@@ -15,7 +15,7 @@ import type { Located } from '../../spec/located';
 import { pipelineOf } from '../../planner/pipeline';
 import { measure } from '../../planner/predict';
 import type { Layout, PlanRequest, TrainingSpec } from '../../spec/request';
-import { kindFor, operationCount } from '../../partition/scheduling';
+import { kindFor, operationCount, plainName } from '../../partition/scheduling';
 import { usualCut } from '../../partition/stages';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { EditableFormat } from './editors';
@@ -140,10 +140,7 @@ const table: Readonly<Record<PlanSetting, Told>> = {
   stageLayers: told('layers of the stages', ({ request: { model, training, layout } }) =>
     layout.pipeline === 1 ? [model.layers] : (layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages)),
   ),
-  // 1F1B on virtual stages is interleaved, whichever name it goes by.
-  schedule: told('schedule', ({ request: { layout }, schedule }) =>
-    layout.pipeline === 1 ? null : schedule === 'Interleaved1F1B' && layout.virtualStages > 1 ? '1F1B' : schedule,
-  ),
+  schedule: told('schedule', ({ request: { layout }, schedule }) => (layout.pipeline === 1 ? null : plainName(schedule, layout))),
   sequenceLength: inTraining('sequence length', 'sequenceLength'),
   microBatch: inTraining('micro-batch size', 'microBatch'),
   globalBatch: inTraining('global batch size', 'globalBatch'),

@@ -1,7 +1,10 @@
 import type { Facts } from '../../formats/facts';
 import { plural } from '../../format';
 import { countOf, titanStagesPerRankOf } from '../../rules/derived';
-import type { LaunchSettings } from './launch-settings';
+import { traitsFor } from '../../partition/scheduling';
+import { scheduleKinds } from '../../schedules/registry';
+import { usualSchedule } from '../../spec/schedule-names';
+import { runsSlices, type LaunchSettings } from './launch-settings';
 import { titanStages, titanStagesOf } from '../../rules/launchers/stage-layers';
 import { isSame, moduleNames, splitPoints } from './stage-layers';
 import {
@@ -17,9 +20,8 @@ import {
   type DesiredSetting,
 } from './desired-setting';
 
-/** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name; the second group has several stages on each rank. */
-const single = ['1F1B', 'GPipe'];
-const looped = ['Interleaved1F1B', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV'];
+/** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name. */
+const known = scheduleKinds.filter(({ runtimes }) => runtimes.includes('torchtitan'));
 
 /** What a TorchTitan TOML should say of a plan. */
 export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
@@ -49,12 +51,7 @@ export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
       (plan.activationOffloadLayers ?? 0) > 0,
     ),
     ...unsupported('recompute', 'layers recomputed together', 'TorchTitan recomputes layer by layer', (plan.recompute.group ?? 1) > 1),
-    ...unsupported(
-      'schedule',
-      `token slices (${plan.schedule})`,
-      'TorchTitan has no token slices',
-      (plan.schedule === 'TeraPipe' || plan.slices > 1) && plan.pipeline > 1,
-    ),
+    ...unsupported('schedule', `token slices (${plan.schedule})`, 'TorchTitan has no token slices', runsSlices(plan) && plan.pipeline > 1),
   ];
 }
 
@@ -84,12 +81,15 @@ function dataSettings({ data, zeroStage }: LaunchSettings): readonly DesiredSett
 }
 
 /** Its schedule by name; instead of one that TorchTitan does not run, one that runs the virtual stages. */
-function scheduleSettings({ schedule, virtualStages }: LaunchSettings): readonly DesiredSetting[] {
-  const isLooped = virtualStages > 1;
-  const known = isLooped ? looped : single;
-  const name = known.find((entry) => entry.toLowerCase() === schedule.toLowerCase()) ?? (isLooped ? 'Interleaved1F1B' : '1F1B');
-  const canRun = known.some((entry) => entry.toLowerCase() === schedule.toLowerCase()) || /^(1F1B|TeraPipe)$/.test(schedule);
-  const missing = unsupported('schedule', `schedule ${schedule}`, `TorchTitan runs ${[...single, ...looped].join(', ')}`, !canRun);
+function scheduleSettings(plan: LaunchSettings): readonly DesiredSetting[] {
+  const { schedule } = plan;
+  const isLooped = plan.virtualStages > 1;
+  const usual = traitsFor(usualSchedule, plan).name;
+  const isKnown = known.some((kind) => kind.name === schedule && (kind.chunksPerStage !== 1) === isLooped);
+  const name = isKnown ? schedule : usual;
+  const canRun = isKnown || schedule === usualSchedule || runsSlices(plan);
+  const names = known.map((kind) => kind.name).join(', ');
+  const missing = unsupported('schedule', `schedule ${schedule}`, `TorchTitan runs ${names}`, !canRun);
   const named: DesiredSetting = {
     what: `schedule ${name}`,
     facts: ['schedule', 'scheduleCsv'],

@@ -1,4 +1,5 @@
 import { plural } from '../../format';
+import { stagesBeforeInFlight } from '../in-flight';
 import type { Emit, ScheduleKind } from '../kind';
 import { operationKind } from '../schedule';
 
@@ -12,6 +13,11 @@ export const dualPipeV: ScheduleKind = {
   planned: false,
   splitsBackward: true,
   postValidated: false,
+  runtimes: ['torchtitan'],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  bound: 'order',
+  slicesInFlight: stagesBeforeInFlight,
   unmet: ({ stages, microBatches }) =>
     microBatches >= 2 * stages
       ? null

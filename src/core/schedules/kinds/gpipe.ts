@@ -1,3 +1,4 @@
+import { allInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { emitBackward, emitForward } from './micro-batch';
 
@@ -11,6 +12,12 @@ export const gpipe: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
+  runtimes: ['torchtitan'],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  judgedAs: '1F1B',
+  bound: 'drained',
+  slicesInFlight: allInFlight,
   unmet: () => null,
   order: (problem) => (stage, emit) => {
     for (let microBatch = 0; microBatch < problem.microBatches; microBatch++) emitForward(problem, emit, stage, microBatch);

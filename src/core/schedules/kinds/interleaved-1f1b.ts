@@ -1,3 +1,4 @@
+import { stagesBehindInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { roundsOf, unmetRounds, warmUpPasses } from '../rounds';
 import { operationKind } from '../schedule';
@@ -12,6 +13,12 @@ export const interleaved1F1B: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
+  runtimes: ['megatron', 'torchtitan'],
+  interleaves: '1F1B',
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  bound: 'interleaved',
+  slicesInFlight: stagesBehindInFlight,
   unmet: unmetRounds,
   order: (problem) => {
     const rounds = roundsOf(problem);

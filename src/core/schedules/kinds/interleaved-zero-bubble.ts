@@ -1,3 +1,4 @@
+import { stagesBehindInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { roundsOf, unmetRounds, warmUpPasses } from '../rounds';
 import { operationKind } from '../schedule';
@@ -12,6 +13,11 @@ export const interleavedZeroBubble: ScheduleKind = {
   planned: false,
   splitsBackward: true,
   postValidated: false,
+  runtimes: ['torchtitan'],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  bound: 'order',
+  slicesInFlight: stagesBehindInFlight,
   unmet: unmetRounds,
   order: (problem) => {
     const rounds = roundsOf(problem);

@@ -1,3 +1,4 @@
+import { allInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { operationKind } from '../schedule';
 
@@ -11,6 +12,11 @@ export const loopedBFS: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
+  runtimes: ['torchtitan'],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  bound: 'order',
+  slicesInFlight: allInFlight,
   unmet: () => null,
   order:
     ({ stages, microBatches, chunksPerStage }) =>

@@ -1,3 +1,4 @@
+import { stagesBehindInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { emitBackward, emitForward } from './micro-batch';
 
@@ -11,6 +12,11 @@ export const oneForwardOneBackward: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
+  runtimes: ['megatron', 'torchtitan', 'fsdp1', 'deepspeed'],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  bound: 'alternating',
+  slicesInFlight: stagesBehindInFlight,
   unmet: () => null,
   order: (problem) => (stage, emit) => {
     const { stages, microBatches } = problem;

@@ -1,3 +1,4 @@
+import { allInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { emitBackward, emitForward } from './micro-batch';
 
@@ -8,9 +9,16 @@ export const terapipe: ScheduleKind = {
   chunksPerStage: 1,
   slices: true,
   sliced: true,
+  mostSlices: 64,
   planned: false,
   splitsBackward: false,
   postValidated: false,
+  runtimes: [],
+  sends: 'blocking',
+  rankOrder: 'pipeline',
+  judgedAs: '1F1B',
+  bound: 'drained',
+  slicesInFlight: allInFlight,
   unmet: () => null,
   order: (problem) => (stage, emit) => {
     for (let microBatch = 0; microBatch < problem.microBatches; microBatch++) emitForward(problem, emit, stage, microBatch);

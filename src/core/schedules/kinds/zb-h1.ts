@@ -1,3 +1,4 @@
+import { stagesBehindInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { emitHandMade } from '../zero-bubble/hand-made';
 
@@ -11,6 +12,11 @@ export const zbH1: ScheduleKind = {
   planned: false,
   splitsBackward: true,
   postValidated: true,
+  runtimes: [],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  bound: 'order',
+  slicesInFlight: stagesBehindInFlight,
   unmet: () => null,
   order:
     ({ stages, microBatches }) =>

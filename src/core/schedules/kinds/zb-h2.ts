@@ -11,6 +11,11 @@ export const zbH2: ScheduleKind = {
   planned: false,
   splitsBackward: true,
   postValidated: true,
+  runtimes: [],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  bound: 'order',
+  slicesInFlight: ({ stage, stages, microBatches }) => Math.min(microBatches, 2 * (stages - stage) - 1),
   unmet: () => null,
   order:
     ({ stages, microBatches }) =>

@@ -1,3 +1,4 @@
+import { stagesBeforeInFlight } from '../in-flight';
 import type { Emit, ScheduleKind } from '../kind';
 import { operationKind } from '../schedule';
 
@@ -14,6 +15,11 @@ export const zbvZeroBubble: ScheduleKind = {
   planned: false,
   splitsBackward: true,
   postValidated: true,
+  runtimes: ['torchtitan'],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  bound: 'order',
+  slicesInFlight: stagesBeforeInFlight,
   unmet: () => null,
   order: ({ stages, microBatches }) => {
     const planned = Math.max(2 * stages - 1, microBatches);

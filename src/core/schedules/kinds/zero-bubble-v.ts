@@ -11,6 +11,12 @@ export const zeroBubbleV: ScheduleKind = {
   planned: true,
   splitsBackward: true,
   postValidated: true,
+  runtimes: [],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  judgedAs: 'ZBVZeroBubble',
+  bound: 'room',
+  slicesInFlight: () => 1,
   unmet: plannerUnmet,
   order: (problem) => plannedOrder(problem, 2),
 };

@@ -11,6 +11,12 @@ export const zeroBubble: ScheduleKind = {
   planned: true,
   splitsBackward: true,
   postValidated: true,
+  runtimes: [],
+  sends: 'fill-and-drain',
+  rankOrder: 'data',
+  judgedAs: '1F1B',
+  bound: 'room',
+  slicesInFlight: () => 1,
   unmet: plannerUnmet,
   order: (problem) => plannedOrder(problem, 1),
 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { faultsOf, faultText } from '../../../../../src/core/schedules/simulate/complete';
-import { scheduleAbouts } from '../../../../../src/core/schedules/descriptions';
+import { scheduleDescriptions } from '../../../../../src/core/schedules/descriptions';
 import { generateSchedule, problemOf, scheduleNames } from '../../../../../src/core/schedules/registry';
 import type { Schedule } from '../../../../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../../../../src/core/schedules/simulate/simulate';
@@ -102,7 +102,7 @@ describe('generating a schedule', () => {
 
 describe('sentences about schedules', () => {
   it('are there for every schedule, in the order of the registry', () => {
-    assert.deepEqual(Object.keys(scheduleAbouts), scheduleNames);
-    for (const about of Object.values(scheduleAbouts)) assert.match(about, /^[A-Z0-9].*\.$/);
+    assert.deepEqual(Object.keys(scheduleDescriptions), scheduleNames);
+    for (const { text } of Object.values(scheduleDescriptions)) assert.match(text, /^[A-Z0-9].*\.$/);
   });
 });
