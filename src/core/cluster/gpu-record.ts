@@ -1,4 +1,4 @@
-import type { GpuSpec, LinkSpec } from '../spec/cluster';
+import type { GpuSpec, LinkSpec, PcieGeneration } from '../spec/cluster';
 
 export const mib = 2 ** 20;
 
@@ -13,7 +13,7 @@ export interface GpuRecord {
   readonly driverName: RegExp;
   /** Where the driver's name covers GPUs with different memory: this one's, GB. */
   readonly soldWithGB?: number;
-  readonly gpu: Omit<GpuSpec, 'name'>;
+  readonly gpu: Omit<GpuSpec, 'name'> & { readonly pcieGeneration: PcieGeneration };
   readonly links: LinkSpec;
   readonly gpusPerNode: number;
 }

@@ -1,5 +1,7 @@
 export type Precision = 'fp32' | 'fp16' | 'bf16';
 
+export type PcieGeneration = 3 | 4 | 5;
+
 /** One GPU as data sheets and measurements give it. SI units: bytes, bytes per second, FLOP per second. */
 export interface GpuSpec {
   readonly name: string;
@@ -10,6 +12,8 @@ export interface GpuSpec {
   readonly memoryTBps: number;
   /** Power limit that the GPU comes with, watts; absent where it is not known. */
   readonly powerWatts?: number;
+  /** Of its PCIe x16 link, as its data sheet says; absent: 4. */
+  readonly pcieGeneration?: PcieGeneration;
   /** Fraction of peak that a GEMM of infinite size reaches (docs/model/time.md, GEMMs). */
   readonly gemmEfficiency: number;
   /** Where `gemmEfficiency` comes from: fitted to measurements of this GPU, or carried over from another. Decides the error bar. */

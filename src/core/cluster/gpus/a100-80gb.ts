@@ -10,6 +10,7 @@ export const a100_80GB: GpuRecord = {
     peakTflops: { fp16: 312, bf16: 312, fp32: 19.5 },
     memoryTBps: 2.0,
     powerWatts: 400,
+    pcieGeneration: 4,
     gemmEfficiency: 0.958,
     gemmEfficiencyKnown: true,
     source: 'NVIDIA A100 SXM4 data sheet; GEMM efficiency fitted on 45 multi-node A100 runs (vTrain artefact)',

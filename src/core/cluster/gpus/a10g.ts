@@ -9,6 +9,7 @@ export const a10g: GpuRecord = {
     peakTflops: { fp16: 70, bf16: 70, fp32: 35.2 },
     memoryTBps: 0.6,
     powerWatts: 300,
+    pcieGeneration: 4,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source:

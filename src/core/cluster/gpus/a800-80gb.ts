@@ -10,6 +10,7 @@ export const a800_80GB: GpuRecord = {
     peakTflops: { fp16: 312, bf16: 312, fp32: 19.5 },
     memoryTBps: 2.0,
     powerWatts: 400,
+    pcieGeneration: 4,
     gemmEfficiency: 0.958,
     gemmEfficiencyKnown: false,
     source: "NVIDIA A800 data sheet (recalled): A100 with NVLink of 400 GB/s; GEMM efficiency not measured: A100's",

@@ -9,6 +9,7 @@ export const b200: GpuRecord = {
     peakTflops: { fp16: 2250, bf16: 2250, fp32: 75, fp8: 4500, nvfp4: 9000 },
     memoryTBps: 8.0,
     powerWatts: 1000,
+    pcieGeneration: 5,
     gemmEfficiency: 0.527,
     gemmEfficiencyKnown: true,
     source: 'NVIDIA HGX B200 data sheet, dense rates; GEMM efficiency fitted on nine dense 8-GPU runs (SimuMax artefact)',

@@ -9,6 +9,7 @@ export const b300: GpuRecord = {
     peakTflops: { fp16: 2250, bf16: 2250, fp32: 75, fp8: 4500, nvfp4: 13500 },
     memoryTBps: 8.0,
     powerWatts: 1100,
+    pcieGeneration: 5,
     gemmEfficiency: 0.527,
     gemmEfficiencyKnown: false,
     source:

@@ -9,6 +9,7 @@ export const gb300: GpuRecord = {
     peakTflops: { fp16: 2500, bf16: 2500, fp32: 80, fp8: 5000, nvfp4: 15000 },
     memoryTBps: 8.0,
     powerWatts: 1400,
+    pcieGeneration: 5,
     gemmEfficiency: 0.527,
     gemmEfficiencyKnown: false,
     source:

@@ -9,6 +9,7 @@ export const gh200: GpuRecord = {
     peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },
     memoryTBps: 4.0,
     powerWatts: 900,
+    pcieGeneration: 5,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source:

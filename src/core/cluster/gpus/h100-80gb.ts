@@ -10,6 +10,7 @@ export const h100_80GB: GpuRecord = {
     peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },
     memoryTBps: 3.35,
     powerWatts: 700,
+    pcieGeneration: 5,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: true,
     source: 'NVIDIA H100 SXM data sheet, dense rates; GEMM efficiency from one Llama 3 405B row (arXiv 2407.21783, Table 4)',

@@ -10,6 +10,7 @@ export const h100_96GB: GpuRecord = {
     peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },
     memoryTBps: 3.35,
     powerWatts: 700,
+    pcieGeneration: 5,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source:

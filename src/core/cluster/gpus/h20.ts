@@ -9,6 +9,7 @@ export const h20: GpuRecord = {
     peakTflops: { fp16: 148, bf16: 148, fp32: 44, fp8: 296 },
     memoryTBps: 4.0,
     powerWatts: 500,
+    pcieGeneration: 5,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source:

@@ -9,6 +9,7 @@ export const h200: GpuRecord = {
     peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },
     memoryTBps: 4.8,
     powerWatts: 700,
+    pcieGeneration: 5,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source: "NVIDIA H200 SXM data sheet, dense rates; GEMM efficiency not measured: H100's",

@@ -9,6 +9,7 @@ export const l4: GpuRecord = {
     peakTflops: { fp16: 121, bf16: 121, fp32: 30.3, fp8: 242.5 },
     memoryTBps: 0.3,
     powerWatts: 72,
+    pcieGeneration: 4,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source: "NVIDIA L4 data sheet, dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency not measured: H100's",

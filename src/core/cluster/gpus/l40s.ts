@@ -9,6 +9,7 @@ export const l40s: GpuRecord = {
     peakTflops: { fp16: 362, bf16: 362, fp32: 91.6, fp8: 733 },
     memoryTBps: 0.864,
     powerWatts: 350,
+    pcieGeneration: 4,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source: "NVIDIA L40S data sheet, dense rates; GEMM efficiency not measured: H100's",

@@ -9,6 +9,7 @@ export const mi355x: GpuRecord = {
     peakTflops: { fp16: 2516.6, bf16: 2516.6, fp32: 157.3, fp8: 5033.2 },
     memoryTBps: 8.0,
     powerWatts: 1400,
+    pcieGeneration: 5,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source: "AMD Instinct MI355X data sheet, dense rates; GEMM efficiency not measured: H100's",

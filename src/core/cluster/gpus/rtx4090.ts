@@ -9,6 +9,7 @@ export const rtx4090: GpuRecord = {
     peakTflops: { fp16: 165.2, bf16: 165.2, fp32: 82.6, fp8: 330.3 },
     memoryTBps: 1.008,
     powerWatts: 450,
+    pcieGeneration: 4,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source: "NVIDIA Ada architecture white paper, dense rates with fp32 accumulation; GEMM efficiency not measured: H100's",

@@ -9,6 +9,7 @@ export const rtx5090: GpuRecord = {
     peakTflops: { fp16: 209.5, bf16: 209.5, fp32: 104.8, fp8: 419, nvfp4: 1676 },
     memoryTBps: 1.792,
     powerWatts: 575,
+    pcieGeneration: 5,
     gemmEfficiency: 0.75,
     gemmEfficiencyKnown: false,
     source: "NVIDIA RTX Blackwell architecture white paper, dense rates with fp32 accumulation; GEMM efficiency not measured: H100's",

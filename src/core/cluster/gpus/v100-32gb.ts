@@ -10,6 +10,7 @@ export const v100_32GB: GpuRecord = {
     peakTflops: { fp16: 125, bf16: 15.7, fp32: 15.7 },
     memoryTBps: 0.9,
     powerWatts: 300,
+    pcieGeneration: 3,
     gemmEfficiency: 0.96,
     gemmEfficiencyKnown: true,
     source: 'NVIDIA V100 SXM2 data sheet; GEMM efficiency as fitted on A100, checked against TeraPipe settings 1-10',

@@ -97,6 +97,7 @@ describe('activations of some layers on the host', () => {
       const { cluster } = request(name, llama3('70b', 1), { training: {}, layout: {} });
       assert.equal(hostGBps(cluster), gigabytes, name);
       assert.equal(hostGBps({ ...cluster, links: { ...cluster.links, hostGBps: 450 } }), 450);
+      assert.equal(hostGBps({ ...cluster, gpu: { ...cluster.gpu, name: 'another name' } }), gigabytes, 'the name decides nothing');
     }
   });
 });
