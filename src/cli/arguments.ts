@@ -2,7 +2,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { closest } from '../core/formats/suggest';
 import { orList, quoted } from '../core/text';
 import { usage, type Command, type Given, type Options, type Run } from './command';
-import { commonOptions, defaultsOf } from './common-options';
+import { commonOptions, defaultsOf, type configOptions } from './common-options';
 import { commandHelp, helpText } from './help';
 import { commands } from './registry';
 
@@ -23,7 +23,7 @@ export function understand(args: readonly string[]): Understood {
   const [first, ...files] = tokens.filter((token) => token.kind === 'positional');
   const written = tokens.filter((token) => token.kind === 'option');
   const given: Given = Object.fromEntries(written.map(({ name, value }) => [name, value ?? true]));
-  const common = given as Given<typeof commonOptions>;
+  const common = given as Given<typeof commonOptions & typeof configOptions>;
   const paths = files.map(({ value }) => value);
   const [path] = paths;
   if (first?.value === 'help') return { help: helpOn(path) };

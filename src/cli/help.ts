@@ -1,4 +1,4 @@
-import { commonOptions } from './common-options';
+import { commonOptions, configOptions } from './common-options';
 import type { Option, Options } from './command';
 import { commands } from './registry';
 
@@ -43,10 +43,13 @@ export function helpText(): string {
 /** What `terapipe NAME --help` prints. */
 export function commandHelp(name: string): string {
   const { takes, about, options, notes = '' } = commands[name] ?? { takes: '', about: '', options: {} };
+  const optionsThat = (ofConfigs: boolean): Options =>
+    Object.fromEntries(Object.entries(options).filter(([option]) => option in configOptions === ofConfigs));
   return joined([
     `Usage: terapipe ${name} ${takes} [options]`,
     wrapped(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`, lineWidth).join('\n'),
-    section(`Options of ${name}`, optionRows(options)),
+    section(`Options of ${name}`, optionRows(optionsThat(false))),
+    section('Options of all commands that read a config', optionRows(optionsThat(true))),
     section('Options of all commands', optionRows(commonOptions)),
     notes,
     exits,

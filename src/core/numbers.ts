@@ -34,6 +34,11 @@ export function divisorsOf(count: number): number[] {
 }
 
 /** Greatest common divisor of two positive integers. */
-export function greatestDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestDivisor(b, a % b);
+export function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+/** Least common multiple of two positive integers. */
+export function leastCommonMultiple(a: number, b: number): number {
+  return (a / greatestCommonDivisor(a, b)) * b;
 }

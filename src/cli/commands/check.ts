@@ -1,10 +1,11 @@
 import { checkAnswer } from '../answers/check';
 import { defineCommand } from '../command';
+import { configOptions } from '../common-options';
 
 export const checkCommand = defineCommand({
   takes: 'PATH...',
   about: 'everything wrong in the configs of files and folders',
-  options: {},
+  options: configOptions,
   start:
     ({ paths, sets, defaults }) =>
     (terminal, texts) =>

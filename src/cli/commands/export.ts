@@ -1,7 +1,7 @@
 import { orList } from '../../core/text';
 import { exportAnswer } from '../answers/export';
 import { defineCommand, oneOf, usage } from '../command';
-import { measured } from '../common-options';
+import { configOptions, measured } from '../common-options';
 import { exportFormats, exportNames } from '../export-formats';
 import { planNearby } from '../planned';
 import { namedConfig, runConfig, withMeasured } from '../read-config';
@@ -12,6 +12,7 @@ export const exportCommand = defineCommand({
   takes: 'FILE',
   about: "the plan as a launcher's file, as changes to yours, as a report, or its schedule: PyTorch's CSV, a trace, a picture",
   options: {
+    ...configOptions,
     measured,
     to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormats[name].about}`) },
     schedule: { value: 'NAME', help: 'plan this schedule, as --set schedule=NAME' },

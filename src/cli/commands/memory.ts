@@ -1,13 +1,13 @@
 import { memoryAnswer } from '../answers/memory';
 import { defineCommand } from '../command';
-import { measured } from '../common-options';
+import { configOptions, measured } from '../common-options';
 import { planRun } from '../planned';
 import { namedConfig, runConfig, withMeasured } from '../read-config';
 
 export const memoryCommand = defineCommand({
   takes: 'FILE',
   about: 'peak memory of every stage and what it is made of',
-  options: { measured },
+  options: { ...configOptions, measured },
   start: (asked, given) => async (terminal, texts) => {
     const line = await withMeasured(asked, given.measured, terminal.signal, texts);
     const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);

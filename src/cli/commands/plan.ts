@@ -8,7 +8,7 @@ import { comparedSearchAnswer, isSearchedSide } from '../answers/compare-search'
 import { planAnswer } from '../answers/plan';
 import { searchAnswer } from '../answers/search';
 import { defineCommand, oneOf, refuseBoth, usage, type Line } from '../command';
-import { measured } from '../common-options';
+import { configOptions, measured } from '../common-options';
 import { planNearby } from '../planned';
 import { namedConfig, readConfig, runConfig, withMeasured, type RunConfig } from '../read-config';
 import { readOther } from '../read-measured';
@@ -18,6 +18,7 @@ export const planCommand = defineCommand({
   takes: 'FILE',
   about: 'the best schedule that fits, with its step time, bubble and memory',
   options: {
+    ...configOptions,
     measured,
     search: {
       help: 'choose the layout too: tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule, recompute; what FILE sets stays, and with measured times what they were measured for',

@@ -3,6 +3,7 @@ import { providerNames } from '../../core/spec/profile';
 import { quoted } from '../../core/text';
 import { comparisonAnswer, importAnswer, profileAnswer } from '../answers/profile';
 import { countOf, defineCommand, oneOf, refuseBoth, usage } from '../command';
+import { configOptions } from '../common-options';
 import { namedConfig, readInto, runConfig } from '../read-config';
 
 /** Seconds that measuring may take when nothing is said. */
@@ -12,6 +13,7 @@ export const profileCommand = defineCommand({
   takes: 'FILE',
   about: "measure the config's layer on this machine with ONNX Runtime",
   options: {
+    ...configOptions,
     provider: { value: 'NAME', help: 'cuda, dml, coreml, webgpu or cpu (the first that loads)' },
     budget: { value: 'SECONDS', help: `stop after so long (${defaultBudgetSeconds}); sooner when the error is under 2 %` },
     out: { value: 'PATH', help: 'a .json file, or a folder (.terapipe/profiles near FILE)' },

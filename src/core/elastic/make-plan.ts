@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../format';
 import { verdictSentence } from '../memory-model/verdict';
@@ -93,10 +94,7 @@ function balancesByEpoch(context: ElasticContext, epochs: readonly ElasticEpoch[
   const known = new Map<string, readonly BalanceChoice[]>();
   return epochs.map((epoch) => {
     throwIfCancelled(signal);
-    const key = `${epoch.frozenLayers},${epoch.pipelineLength}`;
-    const choices = known.get(key) ?? balancesOf(context, epoch);
-    known.set(key, choices);
-    return choices;
+    return memoized(known, `${epoch.frozenLayers},${epoch.pipelineLength}`, () => balancesOf(context, epoch));
   });
 }
 

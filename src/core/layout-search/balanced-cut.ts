@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import { stageCost, type StageEnds } from '../time-model/stage-time';
 import { layerGroups } from '../model/layers';
 import { cutLayers } from '../partition/cut-layers';
@@ -17,14 +18,9 @@ export function balancedCut(request: PlanRequest, layout: Layout): readonly numb
   const { pipeline, virtualStages } = layout;
   if (model.state === undefined || pipeline === 1 || virtualStages > 1 || pipeline > model.layers) return null;
   if (pipeline * model.layers ** 2 > mostWork) return null;
-  const cuts = known.get(request) ?? new Map<string, readonly number[] | null>();
-  known.set(request, cuts);
+  const cuts = memoized(known, request, () => new Map<string, readonly number[] | null>());
   const key = [pipeline, layout.tensor, layout.context, layout.expert, layout.expertTensor].join();
-  const found = cuts.get(key);
-  if (found !== undefined) return found;
-  const cut = cutOf(request, layout);
-  cuts.set(key, cut);
-  return cut;
+  return memoized(cuts, key, () => cutOf(request, layout));
 }
 
 function cutOf({ model, training, cluster, constants }: PlanRequest, layout: Layout): readonly number[] | null {

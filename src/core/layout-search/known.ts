@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
 import type { RankOrder } from '../spec/rank-order';
@@ -59,37 +60,37 @@ export interface Known {
 }
 
 /** Asked again for a candidate group of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
-function remembered<F extends KeyedGroup, T>(
+function byGroupAndShape<F extends KeyedGroup, T>(
   compute: (group: F, contents: StageContents, share: number) => T,
   keyOf: (group: F) => string,
 ): (group: F, contents: StageContents, share?: number) => T {
   const known = new Map<StageContents, Map<string, T>>();
   return (group, contents, share = 1) => {
-    let ofShape = known.get(contents);
-    if (ofShape === undefined) known.set(contents, (ofShape = new Map<string, T>()));
+    const ofShape = memoized(known, contents, () => new Map<string, T>());
     const key = share === 1 ? keyOf(group) : `${keyOf(group)}/${share}`;
-    let value = ofShape.get(key);
-    if (value === undefined) ofShape.set(key, (value = compute(group, contents, share)));
-    return value;
+    return memoized(ofShape, key, () => compute(group, contents, share));
   };
 }
 
 /** Remembers costs (ms) and memory (bytes) by what they depend on, for one request; nothing is computed before it is asked for. */
 export function knownOf(request: PlanRequest): Known {
-  const costs = remembered(
+  const costs = byGroupAndShape(
     (group, contents, share) => partCosts(request, inputsOf(request, group))(contents, share),
     ({ keys }: CandidateGroup) => keys.time,
   );
   const sliced = ({ keys }: CandidateGroup): string => keys.sliced;
-  const times = remembered((group: CandidateGroup, contents, share) => sliceTimes(costs(group, contents, share), group, request), sliced);
+  const times = byGroupAndShape(
+    (group: CandidateGroup, contents, share) => sliceTimes(costs(group, contents, share), group, request),
+    sliced,
+  );
   /** Without waits for copies to the host: how many bytes leave depends on the cut. */
-  const computeTimes = remembered((group: CandidateGroup, contents) => {
+  const computeTimes = byGroupAndShape((group: CandidateGroup, contents) => {
     const inputs = inputsOf(request, group);
     const kept = { ...inputs, training: { ...inputs.training, activationOffloadLayers: 0 } };
     return sliceTimes(partCosts(request, kept)(contents, 1), group, request);
   }, sliced);
   const afterwards = (order: RankOrder) =>
-    remembered(
+    byGroupAndShape(
       (group: CandidateGroup, stage) => {
         const inputs = inputsOf(request, group);
         return gradientCollectives(inputs, stage, order) + optimizerTime(inputs, stage);
@@ -102,7 +103,7 @@ export function knownOf(request: PlanRequest): Known {
     first: false,
     last: false,
   }));
-  const savedSlices = remembered((group: CandidateGroup, contents) => savedUnits(request, group, contents), sliced);
+  const savedSlices = byGroupAndShape((group: CandidateGroup, contents) => savedUnits(request, group, contents), sliced);
   const { model } = request;
   const whole = {
     layers: model.layers,
@@ -125,13 +126,13 @@ export function knownOf(request: PlanRequest): Known {
       return (request.costTable === null ? 1 : group.layout.pipeline) * (forwardMs + backwardMs);
     },
     afterwardsMs: (group) => afterwardsIn[scheduleKind(group.schedule).rankOrder](group, evenStage[group.layout.pipeline] ?? whole),
-    staticBytes: remembered(
+    staticBytes: byGroupAndShape(
       (group, contents) => totalBytes(staticBytes(inputsOf(request, group), contents)),
       ({ keys }) => keys.holding,
     ),
     savedSlices,
     savedBytes: (group, contents) => savedSlices(group, contents).at(-1) ?? 0,
-    keptBytes: remembered((group: CandidateGroup, contents) => {
+    keptBytes: byGroupAndShape((group: CandidateGroup, contents) => {
       const { layers, head } = keptForWeights(inputsOf(request, group), contents, unitsOf(request, group)[0] ?? noUnit);
       return layers + head;
     }, sliced),

@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import type { WholeSliceTime } from '../spec/slice-cost';
 import { placeChunks, problemOf } from '../schedules/registry';
 import type { ScheduleKind } from '../schedules/kind';
@@ -55,9 +56,7 @@ export function ordersOf(): (kind: ScheduleKind, stages: number, chunksPerStage:
   const known = new Map<string, Orders>();
   return (kind, stages, chunksPerStage, microBatches) => {
     const key = `${kind.name},${stages},${chunksPerStage},${microBatches}`;
-    let orders = known.get(key);
-    if (orders === undefined) known.set(key, (orders = readOrders(kind, stages, chunksPerStage, microBatches)));
-    return orders;
+    return memoized(known, key, () => readOrders(kind, stages, chunksPerStage, microBatches));
   };
 }
 

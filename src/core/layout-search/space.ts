@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import type { CandidateGroup } from './candidate-group';
 import type { Sizes } from './sizes';
 import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
@@ -77,8 +78,7 @@ export function* candidateGroups(
     for (const microBatch of microBatchesOf(problem, batch)) {
       const count = batch / microBatch;
       const alike = `${sizes.pipeline},${sizes.context > 1},${count}`;
-      const possible = choices.get(alike) ?? scheduleChoices(problem, sizes, count);
-      choices.set(alike, possible);
+      const possible = memoized(choices, alike, () => scheduleChoices(problem, sizes, count));
       const schedules = possible.map((choice) => ({
         ...choice,
         layout: { ...sizes, virtualStages: choice.virtualStages },

@@ -7,7 +7,7 @@ import { formatCount, plural } from '../format';
 import type { Located, Place } from '../spec/located';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
-import { divisorsOf, greatestDivisor } from '../numbers';
+import { divisorsOf, greatestCommonDivisor } from '../numbers';
 import type { ScheduleName } from '../spec/schedule-names';
 import {
   isBetter,
@@ -99,12 +99,12 @@ const mostAssumedStages = 128;
 /** Sizes that make whole stages of every group, least model parallelism first. */
 function sizesOf(given: Given<Layout>, model: ModelSpec, groups: readonly NodeGroup[], context: number): Sizes[] {
   const gpus = groups.map(gpusOfGroup);
-  const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestDivisor);
+  const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestCommonDivisor);
   const divides = (size: number): boolean => gpus.every((count) => count % size === 0);
   const tensors = given.tensor === undefined ? divisorsOf(perNode).filter((tensor) => splitsHeads(model, tensor)) : [given.tensor.value];
   return tensors
     .flatMap((tensor) => {
-      const replicas = given.data === undefined ? divisorsOf(gpus.reduce(greatestDivisor)) : [given.data.value];
+      const replicas = given.data === undefined ? divisorsOf(gpus.reduce(greatestCommonDivisor)) : [given.data.value];
       return replicas
         .filter((data) => divides(tensor * data * context))
         .map((data) => ({ tensor, data, pipeline: gpus.reduce((sum, count) => sum + count, 0) / (tensor * data * context) }));
@@ -136,7 +136,7 @@ function sizesWith(stageNodeGroups: readonly number[], given: Given<Layout>, gro
       return stages === 0 ? [] : [Math.floor(gpusOfGroup(group) / stages / context)];
     }),
   );
-  const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestDivisor);
+  const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestCommonDivisor);
   const tensors = given.tensor === undefined ? divisorsOf(perNode) : [given.tensor.value];
   return tensors
     .map((tensor) => ({ tensor, pipeline, data: given.data?.value ?? Math.floor(room / tensor) }))
@@ -146,7 +146,7 @@ function sizesWith(stageNodeGroups: readonly number[], given: Given<Layout>, gro
 
 function noSizes(given: Given<Layout>, cluster: ClusterSpec, context: number): ExpectedError {
   const groups = cluster.groups ?? [];
-  const common = groups.map(gpusOfGroup).reduce(greatestDivisor);
+  const common = groups.map(gpusOfGroup).reduce(greatestCommonDivisor);
   const [tensor, data] = [given.tensor?.value ?? 1, given.data?.value ?? 1];
   const perStage = tensor * data * context;
   const stages = groups.reduce((sum, group) => sum + gpusOfGroup(group), 0) / perStage;

@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import type { CostInputs } from '../time-model/rates';
 import { momentBytes, wholeUnitMemory } from '../memory-model/chunk-memory';
 import type { StageContents } from '../memory-model/layer-tensors';
@@ -28,10 +29,10 @@ export function microBatchOf({ training }: MemoryInputs): WorkUnit {
   return { microBatch: 0, slice: 0, batch: training.microBatch, tokens: training.sequenceLength, context: 0 };
 }
 
-/** Forward and backward of one micro-batch, ms, remembered. */
+/** Forward and backward of one micro-batch, ms. */
 export function layersTime(inputs: CostInputs, watch: Watch = {}): OfStage {
   const { batch, tokens } = microBatchOf(inputs);
-  return remembered(
+  return byShape(
     inputs,
     (contents) => {
       const { forwardMs, backwardMs } = chunkCost(inputs, contents)(batch, tokens, 0);
@@ -44,7 +45,7 @@ export function layersTime(inputs: CostInputs, watch: Watch = {}): OfStage {
 /** Peak of one GPU, bytes, while at most `inFlight` micro-batches, one number a stage, are between forward and backward: as `countMemory` of an order with one chunk a stage and whole backwards. */
 export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly number[], watch: Watch = {}): OfStage {
   let inFlight: readonly number[] | undefined;
-  const held = remembered(
+  const held = byShape(
     inputs,
     (contents) => {
       const { forward, backward, activations, keysValues, logits } = wholeUnitMemory(inputs, contents, microBatchOf(inputs), false, 1);
@@ -64,19 +65,17 @@ export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly numb
 }
 
 /** Stages of one shape are worked out once: by their number of layers where all are alike, by their ends otherwise. */
-function remembered<T>({ model, layout }: MemoryInputs, compute: (contents: StageContents) => T, { counter, signal }: Watch): OfStage<T> {
+function byShape<T>({ model, layout }: MemoryInputs, compute: (contents: StageContents) => T, { counter, signal }: Watch): OfStage<T> {
   const { layers, layerKinds } = model;
   const known = new Map<number, T>();
   return (stage, from, to) => {
     const [first, last] = [stage === 0, stage === layout.pipeline - 1];
     const start = layerKinds === undefined ? 0 : from;
     const key = ((start * (layers + 1) + (to - from)) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
-    let value = known.get(key);
-    if (value === undefined) {
+    return memoized(known, key, () => {
       throwIfCancelled(signal);
       if (counter !== undefined) counter.count++;
-      known.set(key, (value = compute(withMtpLayers(model, { layers: to - from, first, last, ...partOfModel(model, from, to) }))));
-    }
-    return value;
+      return compute(withMtpLayers(model, { layers: to - from, first, last, ...partOfModel(model, from, to) }));
+    });
   };
 }

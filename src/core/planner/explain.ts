@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import type { CancelSignal } from '../errors';
 import { formatDuration } from '../format';
 import { stageLimits, type StageLimits } from '../time-model/limits';
@@ -81,9 +82,7 @@ export function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline
     const key = `${nodeKinds.indexOf(own)},${contentsKey(contents)},${send({ batch: 1, tokens: 1 })}`;
     const limits = (): StageLimits =>
       stageLimits(own, { ...contents, offloadMs: offloadMs(own, contents, slices) }, slices, (batch, tokens) => send({ batch, tokens }));
-    const found = known.get(key) ?? limits();
-    known.set(key, found);
-    return found;
+    return memoized(known, key, limits);
   });
 }
 

@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import type { ClusterSpec } from '../spec/cluster';
 import type { CostInputs } from '../time-model/rates';
 import { profiledStageCost } from '../time-model/profile-cost';
@@ -5,7 +6,7 @@ import { splitLike, type SliceCost } from '../spec/slice-cost';
 import { tableCost } from '../time-model/table';
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import type { GpuMemory } from '../memory-model/profile';
-import type { ScheduleName } from '../spec/schedule-names';
+import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
 import { chunkCost } from '../partition/offload';
 import { chunksOf, kindFor, type Chunks } from '../partition/scheduling';
@@ -83,15 +84,11 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const stageContents =
     stageLayers === null
       ? cutContents(usualCut(model, training, layout.pipeline), model)
-      : chunksOf(inputs, kindFor(request.schedule ?? '1F1B', layout), stageLayers).stageContents;
+      : chunksOf(inputs, kindFor(request.schedule ?? usualSchedule, layout), stageLayers).stageContents;
   const known = new Map<CostInputs, Map<string, SliceCost>>();
   const costOf = (own: CostInputs, contents: StageContents, share: number): SliceCost => {
-    let ofKind = known.get(own);
-    if (ofKind === undefined) known.set(own, (ofKind = new Map<string, SliceCost>()));
-    const key = `${contentsKey(contents)},${costTable === null ? 1 : share}`;
-    let cost = ofKind.get(key);
-    if (cost === undefined) ofKind.set(key, (cost = partCosts(request, own)(contents, share)));
-    return cost;
+    const ofKind = memoized(known, own, () => new Map<string, SliceCost>());
+    return memoized(ofKind, `${contentsKey(contents)},${costTable === null ? 1 : share}`, () => partCosts(request, own)(contents, share));
   };
   return pipelineFrom({ inputs, stageContents, stageLayers, costOf, measured: costTable !== null });
 }

@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import { gradientCollectives } from '../time-model/stage-time';
 import type { SliceCost } from '../spec/slice-cost';
 import { unitsOf, type WorkUnit } from '../schedules/schedule';
@@ -30,7 +31,7 @@ export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
     );
   const nothing: DrainedStep = { pipelineMs: 0, firstForwardMs: 0, lastStartMs: new Float64Array(stages.length) };
   const besidePipelineMs = overlaps ? null : collectiveMs(nothing);
-  const passes = passesOf(pipeline);
+  const passes = passesOf();
   return Object.assign(
     (scheme: Scheme): number => {
       const step = drained(pipeline, scheme, passes);
@@ -50,14 +51,11 @@ interface DrainedStep {
 type Passes = (cost: SliceCost, unit: WorkUnit) => ReturnType<SliceCost>;
 
 /** Remembers passes: cuts of one pipeline share many slices. */
-function passesOf({ stages }: Pipeline): Passes {
-  const known = new Map(stages.map(({ cost }) => [cost, new Map<string, ReturnType<SliceCost>>()]));
+function passesOf(): Passes {
+  const known = new Map<SliceCost, Map<string, ReturnType<SliceCost>>>();
   return (cost, { batch, tokens, context }) => {
-    const ofCost = known.get(cost);
-    const key = `${batch},${tokens},${context}`;
-    const found = ofCost?.get(key) ?? cost(batch, tokens, context);
-    ofCost?.set(key, found);
-    return found;
+    const ofCost = memoized(known, cost, () => new Map<string, ReturnType<SliceCost>>());
+    return memoized(ofCost, `${batch},${tokens},${context}`, () => cost(batch, tokens, context));
   };
 }
 

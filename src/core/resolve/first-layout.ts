@@ -7,7 +7,7 @@ import { fitsMemory, usablePeakBytes, verdictOf } from '../memory-model/verdict'
 import type { Located } from '../spec/located';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
-import { divisorsOf, greatestDivisor } from '../numbers';
+import { divisorsOf, greatestCommonDivisor } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import { abilitiesOfFormat } from '../layout-search/abilities';
@@ -78,7 +78,7 @@ export function askedGpus({ tensor, pipeline, data, context, expert, expertTenso
   const stages = pipeline?.value ?? 1;
   if (data !== undefined || expert === undefined || stages * replica === 1) return stages * replica;
   const experts = expert.value * (expertTensor?.value ?? 1);
-  return (stages * replica * experts) / greatestDivisor(replica, experts);
+  return (stages * replica * experts) / greatestCommonDivisor(replica, experts);
 }
 
 /** The fewest nodes, doubled from one, on which a layout fits with room; else the fewest on which one fits, else on which one comes closest. */

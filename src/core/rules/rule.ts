@@ -103,11 +103,3 @@ export function nearestFitting(sorted: readonly number[], wanted: number, fits: 
   const above = choice.filter((value) => value > wanted).slice(0, 1);
   return [...below, ...above].sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a);
 }
-
-export function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
-}
-
-export function leastCommonMultiple(a: number, b: number): number {
-  return (a / greatestCommonDivisor(a, b)) * b;
-}

@@ -1,4 +1,4 @@
-import { greatestDivisor } from '../numbers';
+import { leastCommonMultiple } from '../numbers';
 import type { SliceWork } from './chunk-rules';
 import type { Scheme } from '../spec/scheme';
 
@@ -71,7 +71,7 @@ export function unitOf({ unit, tokens, multiples = [] }: Pick<SlicingProblem, 'u
   let common = unit;
   for (const multiple of multiples) {
     if (common >= tokens) break;
-    common *= multiple / greatestDivisor(common, multiple);
+    common = leastCommonMultiple(common, multiple);
   }
   return common;
 }

@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import { throwIfCancelled, ExpectedError, type CancelSignal } from '../errors';
 import { affineRows } from './affine-rows';
 import { baselinesOf, uniformLengths, type Baselines, type BatchLatency, type CutBaseline } from './baselines';
@@ -173,9 +174,8 @@ function longFirst(scheme: Scheme, problem: SlicingProblem): Scheme {
   const known = new Map<readonly number[], readonly number[]>();
   return scheme
     .map((chunk) => {
-      const sorted = known.get(chunk.tokens) ?? longFirstChunk(chunk, problem);
-      known.set(chunk.tokens, sorted);
-      return { batch: chunk.batch, tokens: sorted };
+      const tokens = memoized(known, chunk.tokens, () => longFirstChunk(chunk, problem));
+      return { batch: chunk.batch, tokens };
     })
     .sort((a, b) => b.batch - a.batch);
 }

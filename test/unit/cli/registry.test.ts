@@ -66,7 +66,7 @@ describe('commands of the terminal face', () => {
 
   it('are missed where something of them is missing', () => {
     assert.deepEqual(
-      lacksOf('toy', { takes: 'FILE', about: 'Toys.', options: { gpu: { help: '' }, compare: { help: 'a flag here' } } }).map(
+      lacksOf('toy', { takes: 'FILE', about: 'Toys.', options: { json: { help: '' }, compare: { help: 'a flag here' } } }).map(
         (lack) => lack.split(':')[0],
       ),
       [
@@ -74,8 +74,8 @@ describe('commands of the terminal face', () => {
         'docs/cli.md',
         'docs/cli.md',
         'docs/json.md',
-        '--gpu',
-        '--gpu is an option of all commands',
+        '--json',
+        '--json is an option of all commands',
         '--compare takes a value in plan or here',
         '--compare takes a value in profile or here',
       ],

@@ -1,3 +1,4 @@
+import { memoized } from '../../memoized';
 import { editors, type EditableFormat } from './editors';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
@@ -26,16 +27,9 @@ export interface EditedLauncher {
 }
 
 /** The same syntax, which looks for open settings once in each text. */
-function remembering({ open, edit }: Syntax): Syntax {
-  const found = new WeakMap<LauncherFile, ReadonlyMap<FactName, string>>();
-  return {
-    edit,
-    open: (launcher) => {
-      const known = found.get(launcher) ?? open(launcher);
-      found.set(launcher, known);
-      return known;
-    },
-  };
+function searchedOnce({ open, edit }: Syntax): Syntax {
+  const known = new WeakMap<LauncherFile, ReadonlyMap<FactName, string>>();
+  return { edit, open: (launcher) => memoized(known, launcher, () => open(launcher)) };
 }
 
 /** Only the settings that carry `only`, where that is given. */
@@ -84,7 +78,7 @@ export function writtenInto(
   read: LauncherReader,
   only?: ReadonlySet<PlanSetting>,
 ): EditedLauncher {
-  const syntax = remembering(editors[format].syntax);
+  const syntax = searchedOnce(editors[format].syntax);
   const settings = settingsAbout(plan, format, only);
   const [set, kept, gaps]: [string[], string[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
   const met: DesiredSetting[] = [];

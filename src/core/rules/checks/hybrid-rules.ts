@@ -1,12 +1,12 @@
 import type { ConfigView } from '../view';
 import { hybridLayersOf, isHybrid, patternOfRatios } from '../../formats/hybrid';
 import { formatNumber } from '../../format';
-import { divisorsOf } from '../../numbers';
+import { divisorsOf, greatestCommonDivisor } from '../../numbers';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from '../derived';
 import { megatronAndRuns, megatronFormats } from '../formats';
 import { dividesState, fitsTensor, stateOf } from './sizes';
-import { greatestCommonDivisor, isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
+import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** Hybrids of Mamba, attention and feed-forward layers. Source: `mamba_hybrid_layer_allocation` and `MambaMixer` of Megatron-LM core 0.16. */
 export const hybridRules: readonly Rule[] = [

@@ -1,6 +1,6 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
-import { greatestDivisor, sum } from '../../numbers';
+import { greatestCommonDivisor, sum } from '../../numbers';
 import { kindFor, runsVirtualStages } from '../../partition/scheduling';
 import { namedSchedules } from '../../spec/schedule-names';
 import { countOf, dataOf } from '../derived';
@@ -80,7 +80,7 @@ function schemeOfBatch({ facts, format }: ConfigView): Issue | null {
 function unitOfSequence({ facts }: ConfigView): Issue | null {
   const [tokens, unit] = [countOf(facts, 'sequenceLength'), facts.sliceUnit?.value];
   if (tokens === null || unit === undefined || tokens % unit === 0) return null;
-  const divisor = greatestDivisor(tokens, unit);
+  const divisor = greatestCommonDivisor(tokens, unit);
   return {
     at: ['sliceUnit'],
     message: `${many(tokens, 'token')} are no multiple of the slicing unit of ${formatNumber(unit)}: one slice is shorter`,

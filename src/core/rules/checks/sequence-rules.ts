@@ -3,11 +3,11 @@ import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { launcherTraitsOf } from '../../formats/registry';
 import { formatNumber } from '../../format';
-import { divisorsOf } from '../../numbers';
+import { divisorsOf, leastCommonMultiple } from '../../numbers';
 import { countOf, quotient, sizeOf } from '../derived';
 import { megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { fitsWorld } from './sizes';
-import { isWritten, leastCommonMultiple, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
+import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
 /** How a sequence is divided. */
 export const sequenceRules: readonly Rule[] = [

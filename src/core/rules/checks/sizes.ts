@@ -7,7 +7,8 @@ import type { ModelTraits } from '../../formats/written-model';
 import { hasAttention } from '../../model/mixers';
 import { countOf, modelGpusOf, sizeOf, worldOf, type SizeName } from '../derived';
 import { megatronAndRuns } from '../formats';
-import { greatestCommonDivisor, many, setTo, type Change } from '../rule';
+import { many, setTo, type Change } from '../rule';
+import { greatestCommonDivisor } from '../../numbers';
 import type { ConfigView } from '../view';
 
 /** Feed-forward widths of a model, each with what it is called: dense layers', then an expert's. */
