@@ -1,7 +1,7 @@
 /*
  * A message to a page as it travels. VS Code hands it over as JSON with the buffers of its typed arrays beside it, and the protocol of its extension host counts these in one byte: of more than some 250 the
  * rest is lost without a word. So all columns of a message share one buffer, large ones in as few bytes as hold every number exactly: of the copies that are made on the way each takes the host's memory. A large buffer travels in pieces for the same reason: each is made when it is sent. Numbers that JSON does not have (`Infinity` of a
- * forbidden cut) travel there, too.
+ * forbidden cut) travel there, too. What stands in several places travels once: the stages of a plan share what they hold, and JSON would write it out for each.
  */
 
 const columnTypes = { Uint8Array, Uint32Array, Float64Array } as const;
@@ -31,11 +31,20 @@ interface Packed {
   readonly length: number;
 }
 
-/** A message with null in place of what lies in `buffer`, or, where that is empty, in the pieces that follow. */
+/** An object or a list that the message holds in another place, too. */
+interface Repeated {
+  /** Keys from the message to its place. */
+  readonly path: readonly string[];
+  /** Keys to where it is written out. */
+  readonly first: readonly string[];
+}
+
+/** A message with null in place of what lies in `buffer`, or, where that is empty, in the pieces that follow, and of what is repeated. */
 export interface PackedMessage {
   readonly type: 'packed';
   readonly message: unknown;
   readonly packed: readonly Packed[];
+  readonly repeated: readonly Repeated[];
   readonly buffer: ArrayBuffer;
   /** Of the buffer, whole. */
   readonly byteLength: number;
@@ -83,6 +92,8 @@ type Places = readonly (PlaceOf & { readonly column: Column })[];
 /** The message without its buffer, and where its columns lie there. */
 function pack(message: unknown): { readonly head: PackedMessage; readonly places: Places } {
   const packed: Packed[] = [];
+  const repeated: Repeated[] = [];
+  const written = new Map<object, readonly string[]>();
   const { placeOf, places, byteLength } = makePlaces();
   const path: (string | number)[] = [];
   const moved = (type: Packed['type'], column: Column): null => {
@@ -100,6 +111,14 @@ function pack(message: unknown): { readonly head: PackedMessage; readonly places
     if (typeof value === 'number' && !Number.isFinite(value)) return moved('number', Float64Array.of(value));
     // Structured clones know more than JSON does.
     if (value === null || typeof value !== 'object' || value instanceof Set || value instanceof Map) return value;
+    if (holdsObjects(value)) {
+      const first = written.get(value);
+      if (first !== undefined) {
+        repeated.push({ path: path.map(String), first });
+        return null;
+      }
+      written.set(value, path.map(String));
+    }
     return Array.isArray(value) ? plainList(value) : plainObject(value as Readonly<Record<string, unknown>>);
   };
   // What holds no columns is left where it is: thousands of small objects need no copies.
@@ -119,8 +138,13 @@ function pack(message: unknown): { readonly head: PackedMessage; readonly places
     }
     return changes === null ? value : Object.fromEntries([...Object.entries(value), ...changes]);
   };
-  const head = { type: 'packed', message: plain(message), packed, buffer: new ArrayBuffer(0) } as const;
+  const head = { type: 'packed', message: plain(message), packed, repeated, buffer: new ArrayBuffer(0) } as const;
   return { head: { ...head, byteLength: byteLength() }, places };
+}
+
+/** Whether it is worth a reference: what holds nothing but texts and numbers is about as short. */
+function holdsObjects(value: object): boolean {
+  return Object.values(value).some((each) => each !== null && typeof each === 'object');
 }
 
 type PlaceOf = Pick<Packed, 'byteOffset' | 'stored'>;
@@ -207,21 +231,31 @@ export function makeUnpacker(): (value: unknown) => unknown {
   };
 }
 
-function unpack({ message, packed, buffer }: PackedMessage): unknown {
+function unpack({ message, packed, repeated, buffer }: PackedMessage): unknown {
   const whole = { message };
+  const put = (path: readonly string[], value: unknown): void => {
+    const [holder, key = ''] = [path.slice(0, -1), path.at(-1)];
+    // The message itself is what an empty path leads to.
+    if (path.length === 0) whole.message = value;
+    else (valueAt(whole.message, holder) as Record<string, unknown>)[key] = value;
+  };
   const widened = new Map<number, Column>();
   for (const { path, type, stored, byteOffset, length } of packed) {
-    const keys = ['message', ...path];
-    const parent = keys.slice(0, -1).reduce<Record<string, unknown>>((at, key) => at[key] as Record<string, unknown>, whole);
-    if (type === 'number') parent[keys.at(-1) ?? ''] = new Float64Array(buffer, byteOffset, 1)[0];
-    else if (type === stored) parent[keys.at(-1) ?? ''] = new columnTypes[type](buffer, byteOffset, length);
+    if (type === 'number') put(path, new Float64Array(buffer, byteOffset, 1)[0]);
+    else if (type === stored) put(path, new columnTypes[type](buffer, byteOffset, length));
     else {
       const column = widened.get(byteOffset) ?? new columnTypes[type](new storedTypes[stored](buffer, byteOffset, length));
       widened.set(byteOffset, column);
-      parent[keys.at(-1) ?? ''] = column;
+      put(path, column);
     }
   }
+  for (const { path, first } of repeated) put(path, valueAt(whole.message, first));
   return whole.message;
+}
+
+/** What lies in a message where a path leads. */
+function valueAt(message: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], message);
 }
 
 /** Whether a message is one of `packedParts`. */
@@ -237,6 +271,7 @@ function isPacked(value: unknown): value is PackedMessage {
     'type' in value &&
     value.type === 'packed' &&
     'packed' in value &&
+    'repeated' in value &&
     'byteLength' in value &&
     'buffer' in value &&
     value.buffer instanceof ArrayBuffer

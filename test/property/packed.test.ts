@@ -41,7 +41,8 @@ function withoutNegativeZero(value: unknown): unknown {
 describe('a packed message', () => {
   it('arrives as it was sent, whatever its columns', () => {
     fc.assert(
-      fc.property(message, (sent) => {
+      fc.property(message, message, fc.array(fc.boolean(), { maxLength: 8 }), (one, other, order) => {
+        const sent = [one, other, { again: order.map((isOne) => (isOne ? one : other)) }];
         const before = structuredClone(sent);
         assert.deepEqual(unpackMessage(travelled(packMessage(sent))), withoutNegativeZero(sent));
         assert.deepEqual(sent, before);
@@ -63,6 +64,22 @@ describe('a packed message', () => {
     const arrived = unpackMessage(travelled(packMessage(sent))) as typeof sent;
     assert.deepEqual(arrived, sent);
     assert.equal(arrived.kind.buffer, arrived.rows.buffer);
+  });
+
+  it('writes out once what stands in several places, which arrives as one again', () => {
+    const chunk = { kindOf: Uint8Array.of(1, 2), alike: [{ bytes: 1 }, { bytes: Infinity }] };
+    const stages = Array.from({ length: 1000 }, () => chunk);
+    const sent = { candidates: [{ stages }, { stages, last: chunk }, { stages: [chunk.alike, stages] }], apart: structuredClone(chunk) };
+    const packed = packMessage(sent);
+    assert.deepEqual(
+      packed.packed.map(({ path }) => path.join('.')),
+      ['candidates.0.stages.0.kindOf', 'candidates.0.stages.0.alike.1.bytes', 'apart.kindOf', 'apart.alike.1.bytes'],
+    );
+    assert.equal(JSON.stringify(packed.message).match(/alike/g)?.length, 2);
+    const arrived = unpackMessage(travelled(packed)) as typeof sent;
+    assert.deepEqual(arrived, sent);
+    assert.equal(arrived.candidates[1]?.stages, arrived.candidates[0]?.stages);
+    assert.notEqual(arrived.apart, arrived.candidates[0]?.stages[0]);
   });
 
   it('stores a long column in as few bytes as hold every number exactly', () => {
