@@ -29,6 +29,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/layout-search/search#planningAnyway',
     'src/core/memory-model/activation-memory#keyValueBytes',
     'src/core/memory-model/split-backward#matrixProducts',
+    'src/core/memory-model/zero#blocksFor',
     'src/core/partition/offload#offloadedBytes',
     'src/core/planner/predict#predict',
     'src/core/rules/launchers/stage-layers#stagesOfPattern',
