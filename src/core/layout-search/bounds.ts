@@ -184,19 +184,12 @@ function ownChunks({ stages, stageOfChunk }: CutShapes): number[][] {
   return own;
 }
 
-/** What planned orders stay within: of the stage with least room for what a micro-batch holds, as `passMemory` has it but for what operations work with. */
-function roomOf({ cluster }: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): Room {
+/** What planned orders stay within: what is left of each stage's memory besides what is always there. */
+function roomOf({ cluster }: PlanRequest, point: SearchPoint, { stages, chunks }: CutShapes, known: Known): Room {
   const usable = usablePeakBytes(cluster.gpu.memoryBytes);
-  const [saved, kept] = [shapes.stages.map(() => 0), shapes.stages.map(() => 0)];
-  shapes.chunks.forEach((chunk, index) => {
-    const stage = shapes.stageOfChunk[index] ?? 0;
-    saved[stage] = (saved[stage] ?? 0) + known.savedBytes(point, chunk);
-    kept[stage] = (kept[stage] ?? 0) + known.keptBytes(point, chunk);
-  });
-  const ratios = shapes.stages.map((contents, stage) => (usable - known.staticBytes(point, contents)) / (saved[stage] ?? 1));
   return {
-    microBatches: (1 + rounding) * Math.min(...ratios),
-    waiting: Math.min(...kept.map((bytes, stage) => bytes / (saved[stage] ?? 1))),
+    stageBytes: stages.map((contents) => (1 + rounding) * (usable - known.staticBytes(point, contents))),
+    savedBytes: chunks.map((contents) => known.savedBytes(point, contents)),
   };
 }
 

@@ -169,15 +169,15 @@ export function anyOrderBound(chunks: readonly ChunkTimes[], stages: readonly Ch
   }, 0);
 }
 
-/** How many micro-batches a stage may hold at once between forward and input gradient, and how much of one each counts that waits for its weight gradient. */
+/** Bytes that the micro-batches on each stage may hold together, and that one saves on each chunk. */
 export interface Room {
-  readonly microBatches: number;
-  readonly waiting: number;
+  readonly stageBytes: readonly number[];
+  readonly savedBytes: readonly number[];
 }
 
 /**
  * Least makespan, ms, of any order that holds no more than `room` on any stage:
- * - a micro-batch is on a chunk from its forward on through the later chunks and back, and what all of them hold of the room, for as long, is no more than the room for the whole time;
+ * - a micro-batch is on a chunk from its forward on through the later chunks and back, and what all of them hold, for as long, is no more than the room for the whole time;
  * - before the first input gradient on a stage there is room for so many forwards.
  *
  * @param own chunks of each stage, in order of the layers.
@@ -187,25 +187,29 @@ export function roomBound(
   chunks: readonly ChunkTimes[],
   own: readonly (readonly number[])[],
   microBatches: number,
-  room: Room,
+  { stageBytes, savedBytes }: Room,
   spans: boolean,
 ): number {
   const sums = sumsOf(chunks);
   const [allForward, allInput] = [sums.forwardMs.at(-1) ?? 0, sums.inputMs.at(-1) ?? 0];
   const from = (sum: Float64Array, all: number, chunk: number): number => all - (sum[chunk] ?? 0);
-  return own.reduce((most, mine) => {
-    const last = mine.at(-1) ?? 0;
-    const ahead = Math.min(microBatches * mine.length, Math.floor(mine.length * room.microBatches));
-    const longestForward = Math.max(...mine.map((chunk) => chunks[chunk]?.forwardMs ?? 0));
-    const work = mine.reduce((sum, chunk) => sum + microBatches * wholeMs(chunks[chunk]), 0);
-    const held = mine.reduce(
-      (sum, chunk) =>
-        sum + from(sums.forwardMs, allForward, chunk) + from(sums.inputMs, allInput, chunk) + room.waiting * (chunks[chunk]?.weightMs ?? 0),
-      0,
+  const total = (mine: readonly number[], value: (chunk: number) => number): number => mine.reduce((sum, chunk) => sum + value(chunk), 0);
+  return own.reduce((most, mine, stage) => {
+    const room = stageBytes[stage] ?? 0;
+    const saved = (chunk: number): number => savedBytes[chunk] ?? 0;
+    const forwardMs = (chunk: number): number => chunks[chunk]?.forwardMs ?? 0;
+    const fitting = (chunk: number): number => (saved(chunk) > 0 ? room / saved(chunk) : Infinity);
+    const ahead = Math.min(
+      microBatches * total(mine, forwardMs),
+      ...(mine.length === 1
+        ? mine.map((chunk) => Math.floor(fitting(chunk)) * forwardMs(chunk))
+        : [Math.max(...mine.map((chunk) => fitting(chunk) * forwardMs(chunk)))]),
     );
+    const work = total(mine, (chunk) => microBatches * wholeMs(chunks[chunk]));
+    const held = total(mine, (chunk) => saved(chunk) * (from(sums.forwardMs, allForward, chunk) + from(sums.inputMs, allInput, chunk)));
     const reached = spans ? (sums.forwardMs[mine[0] ?? 0] ?? 0) : 0;
-    const returned = allForward - reached + from(sums.inputMs, allInput, last + 1);
-    return Math.max(most, (microBatches * held) / mine.length / room.microBatches, returned + work - ahead * longestForward);
+    const returned = allForward - reached + from(sums.inputMs, allInput, (mine.at(-1) ?? 0) + 1);
+    return Math.max(most, room > 0 ? (microBatches * held) / room : 0, returned + work - ahead);
   }, 0);
 }
 

@@ -1,15 +1,14 @@
-import type { PassMemory } from '../schedules/kind';
+import type { ChunkPasses } from '../schedules/kind';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
-import { chunkMemories, unitMemory, type ChunkMemory, type UnitMemory } from './chunk-memory';
-import { maximumUnitsInFlight, nothingAlive, stagePeak, type StagePeak } from './curve';
+import { chunkMemories, type ChunkMemory, type UnitMemory } from './chunk-memory';
+import { maximumUnitsInFlight, stagePeak } from './curve';
 import { capacityOf, tightestOf, type GpuMemory, type MemoryPart, type MemoryProfile, type StageMemory } from './profile';
 import { runtimeOf } from '../spec/runtime';
 import type { StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { interleavingFactor } from './activation-memory';
-import { besideAllocator, reservedAt } from './reserved';
-import { optimizerStepBytes, staticBytes, totalBytes } from './static';
-import { fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
+import { staticBytes, totalBytes } from './static';
+import { contextBytes, fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
 
 /**
  * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of it that frees them, and each backward operation
@@ -28,14 +27,14 @@ export function countMemory(
 ): MemoryProfile {
   const { chunks, stageAt } = counting(inputs, schedule, chunkContents, gpuMemory);
   const stages = Array.from({ length: schedule.stages }, (_, stage) => stageAt(stage));
-  const { capacityBytes = 0, usableBytes = 0 } = tightestOf(stages) ?? {};
+  const capacityBytes = tightestOf(stages)?.capacityBytes ?? 0;
   return {
     runtime: runtimeOf(inputs.training).name,
     stages,
     chunks,
     capacityBytes,
-    marginBytes: capacityBytes - usableBytes,
-    marginBecause: marginBecause(capacityBytes, usableBytes),
+    marginBytes: capacityBytes - usablePeakBytes(capacityBytes),
+    marginBecause,
   };
 }
 
@@ -69,31 +68,30 @@ function counting(
 }
 
 /**
- * What schedules that plan with memory count: bytes that the passes of one unit take and give back on one stage, and how much of them there is room for. Of the stage where fewest units
- * fit; a stage has all its chunks of `shapes`.
+ * What schedules that plan with memory count: bytes that the passes of one unit take and give back on each chunk, and how much of them there is room for on each stage, besides what is always there and what operations work with.
  */
 export function passMemory(
   inputs: MemoryInputs,
   unit: WorkUnit,
-  sliced: boolean,
   chunkContents: readonly StageContents[],
   stageOfChunk: Uint32Array,
   gpuMemory: GpuMemory,
-): PassMemory {
-  const shapeOf = stageContentsOf(Math.max(0, ...stageOfChunk) + 1, stageOfChunk, chunkContents);
-  const rooms = shapeOf.map((contents, stage): PassMemory => {
-    const units = chunkContents
-      .filter((_, chunk) => stageOfChunk[chunk] === stage)
-      .map((chunk) => unitMemory(inputs, chunk, unit, sliced, 1));
-    const sum = (bytes: (memory: UnitMemory) => number): number => units.reduce((total, memory) => total + bytes(memory), 0);
-    const forward = sum(({ activations, keysValues, logits }) => activations + keysValues + logits);
-    const kept = sum(({ keptForWeights }) => keptForWeights);
-    const working = Math.max(...units.map(({ forward: first, backwardInput }) => Math.max(first.working, backwardInput.working)));
-    const limit =
-      usablePeakBytes(capacityOf(gpuMemory, stage), besideAllocator(inputs)) - totalBytes(staticBytes(inputs, contents)) - working;
-    return { forward, backwardInput: kept - forward, backwardWeight: -kept, limit };
-  });
-  return rooms.reduce((least, room) => (room.limit * least.forward < least.limit * room.forward ? room : least));
+): ChunkPasses['memory'] {
+  const contentsOfStages = stageContentsOf(Math.max(0, ...stageOfChunk) + 1, stageOfChunk, chunkContents);
+  const chunks = chunkMemories(inputs, [unit], chunkContents).map(({ alike: [own] }) => own);
+  const ofChunks = (bytes: (memory: UnitMemory) => number): Float64Array =>
+    Float64Array.from(chunks, (memory) => (memory === undefined ? 0 : bytes(memory)));
+  const saved = ({ activations, keysValues, logits }: UnitMemory): number => activations + keysValues + logits;
+  const working = ofChunks(({ forward, backwardInput }) => Math.max(forward.working, backwardInput.working));
+  return {
+    forward: ofChunks(saved),
+    backwardInput: ofChunks((memory) => memory.keptForWeights - saved(memory)),
+    backwardWeight: ofChunks(({ keptForWeights }) => -keptForWeights),
+    limit: Float64Array.from(contentsOfStages, (contents, stage) => {
+      const most = working.reduce((bytes, own, chunk) => (stageOfChunk[chunk] === stage ? Math.max(bytes, own) : bytes), 0);
+      return usablePeakBytes(capacityOf(gpuMemory, stage)) - totalBytes(staticBytes(inputs, contents)) - most;
+    }),
+  };
 }
 
 /** What each stage holds of the model: the contents of all its chunks. */
@@ -123,8 +121,7 @@ function stageMemory(
   gpuMemory: GpuMemory,
 ): StageMemory {
   const always = staticBytes(inputs, contents);
-  const peak = peakOf(inputs, schedule, stage, contents, chunks);
-  const { row, operation, alive, working } = peak;
+  const { row, operation, alive, working } = stagePeak(schedule, chunks, stage);
   const parts: Record<MemoryPart, number> = {
     ...always,
     // what is freed again bit by bit may end a rounding error below nothing
@@ -135,38 +132,18 @@ function stageMemory(
     backwardOperation: working,
   };
   const peakBytes = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
-  const capacityBytes = capacityOf(gpuMemory, stage);
-  const beside = besideAllocator(inputs);
-  const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes));
-  // what is cached is given back before memory runs out
-  const reservedBytes = Math.max(Math.min(wanted, capacityBytes - beside), Math.min(wanted, (1 + fragmentation) * peakBytes));
+  const reservedBytes = (1 + fragmentation) * peakBytes;
   return {
     stage,
     parts,
     peakBytes,
-    capacityBytes,
+    capacityBytes: capacityOf(gpuMemory, stage),
     ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
-    usableBytes: usablePeakBytes(capacityBytes, beside),
     reservedBytes,
-    inUseBytes: reservedBytes + beside,
+    inUseBytes: reservedBytes + contextBytes,
     peakOperation: operation,
     peakRow: row,
     staticBytes: totalBytes(always),
     unitsInFlight: maximumUnitsInFlight(schedule, stage),
   };
-}
-
-/** The peak of forwards and backwards, or what the optimizer's step holds, where that is more: at the end of the stage's last operation. */
-function peakOf(
-  inputs: MemoryInputs,
-  schedule: Schedule,
-  stage: number,
-  contents: StageContents,
-  chunks: readonly ChunkMemory[],
-): StagePeak & { readonly walkedBytes: number } {
-  const walked = stagePeak(schedule, chunks, stage);
-  const working = optimizerStepBytes(inputs, contents);
-  if (working <= walked.bytes) return { ...walked, walkedBytes: walked.bytes };
-  const row = (schedule.rowStart[stage + 1] ?? 0) - 1;
-  return { ...walked, row, operation: 'optimizer step', alive: nothingAlive, working, bytes: working, walkedBytes: walked.bytes };
 }

@@ -5,7 +5,7 @@ import type { GpuMemory, MemoryProfile } from '../memory-model/profile';
 import type { ModelSpec } from '../spec/model';
 import type { StageContents } from '../memory-model/activation-memory';
 import type { MemoryInputs } from '../memory-model/memory-inputs';
-import type { PassTimes, ScheduleKind } from '../schedules/kind';
+import type { ChunkPasses, ScheduleKind } from '../schedules/kind';
 import { generateSchedule, interleavingOf, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import type { ScheduleName } from '../spec/schedule-names';
@@ -119,24 +119,42 @@ export function chunksOf(
   return { kind, inputs: counted, stageOfChunk, chunkContents, stageContents: stageContentsOf(pipeline, stageOfChunk, chunkContents) };
 }
 
+/** What planners of orders plan with. */
+export interface PlannedFor {
+  readonly times: ChunkPasses['times'];
+  readonly sendMs: number;
+  readonly objective: 'span' | 'makespan';
+}
+
 /**
  * The order in which the chunks of a schedule run a scheme.
  *
- * @param timesOf what planners plan with, by the first unit; left out, equal times.
+ * @param plannedFor what planners plan for, by the first unit; left out, equal times.
  * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches; CancelledError.
  */
 export function orderOf(
   { kind, inputs, chunkContents, stageOfChunk }: Chunks,
   scheme: Scheme,
   gpuMemory: GpuMemory,
-  { signal, timesOf }: { readonly signal?: CancelSignal | undefined; readonly timesOf?: (first: WorkUnit) => PassTimes } = {},
+  { signal, plannedFor }: { readonly signal?: CancelSignal | undefined; readonly plannedFor?: (first: WorkUnit) => PlannedFor } = {},
 ): Schedule {
   const problem = problemOf(scheme, inputs.layout.pipeline, kind.chunks);
   const [first] = problem.units;
-  if (!kind.splitsBackward || first === undefined) return generateSchedule(kind.name, problem);
-  const memory = passMemory(inputs, first, false, chunkContents, stageOfChunk, gpuMemory);
-  const times = timesOf?.(first) ?? problem.times;
-  return generateSchedule(kind.name, { ...problem, times, memory, signal });
+  if (!kind.planned || first === undefined) return generateSchedule(kind.name, problem);
+  const memory = passMemory(inputs, first, chunkContents, stageOfChunk, gpuMemory);
+  const { times = equalTimes(stageOfChunk.length), sendMs = 0, objective = 'span' } = plannedFor?.(first) ?? {};
+  return generateSchedule(kind.name, {
+    ...problem,
+    times: { ...problem.times, sendMs },
+    chunkPasses: { times, memory },
+    objective,
+    signal,
+  });
+}
+
+function equalTimes(chunks: number): ChunkPasses['times'] {
+  const oneMs = new Float64Array(chunks).fill(1);
+  return { forwardMs: oneMs, backwardInputMs: oneMs, backwardWeightMs: oneMs };
 }
 
 /** A schedule with more operations than this is not made only to count its memory: it takes tens of megabytes. */
@@ -164,7 +182,7 @@ function judged<T>(
 }
 
 /** Null for a schedule that cannot run on its stages, layers or micro-batches. */
-function unlessUnmet<T>(action: () => T | null): T | null {
+export function unlessUnmet<T>(action: () => T | null): T | null {
   try {
     return action();
   } catch (error) {

@@ -7,14 +7,24 @@ import { fitsMemory } from '../memory-model/verdict';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { sequenceFlops } from '../model/flops';
 import { busyTimes, idleTimes, withinStep } from '../schedules/simulate/idle';
-import type { PassTimes } from '../schedules/kind';
+import type { ScheduleKind } from '../schedules/kind';
+import { scheduleKinds } from '../schedules/registry';
 import { operationKind, type Timeline, type WorkUnit } from '../schedules/schedule';
 import type { ScheduleName } from '../spec/schedule-names';
 import { simulate, wholeBackward } from '../schedules/simulate/simulate';
 import type { Durations, Transfers } from '../schedules/simulate/transfers';
 import type { Scheme } from '../spec/scheme';
-import type { Candidate, CandidateId, Certificate } from './plan';
-import { isPostValidated, kindFor, operationCount, orderOf, unitCount } from '../partition/scheduling';
+import { peakBytesOf, type Candidate, type CandidateId, type Certificate } from './plan';
+import {
+  isPostValidated,
+  kindFor,
+  operationCount,
+  orderOf,
+  unitCount,
+  unlessUnmet,
+  type NamedKind,
+  type PlannedFor,
+} from '../partition/scheduling';
 import { maximumOperations, maximumUnits } from './refusals';
 import { chunksOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../spec/request';
@@ -95,9 +105,37 @@ interface Simulated {
 
 function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Simulated {
   const chunks = chunksOn(pipeline, spec.schedule);
+  const { kind } = chunks;
+  const planned = simulatedAs(pipeline, spec, chunks, signal);
+  if (!kind.planned) return planned;
+  return fixedInPlaceOf(kind)
+    .flatMap((fixed) => unlessUnmet(() => simulatedAs(pipeline, spec, { ...chunks, kind: { ...chunks.kind, ...fixed } }, signal)) ?? [])
+    .reduce((best, other) => (other.measured.fits && (!best.measured.fits || isBetter(other, best)) ? other : best), planned);
+}
+
+/** Whether a step is shorter, or as short in less memory. */
+function isBetter({ measured: a }: Simulated, { measured: b }: Simulated): boolean {
+  if (a.iterationMs < b.iterationMs * (1 - rounding)) return true;
+  return a.iterationMs <= b.iterationMs * (1 + rounding) && peakBytesOf(a) < peakBytesOf(b);
+}
+
+/** Sums of the same times in another order differ by no more than this share. */
+const rounding = 1e-12;
+
+/** Schedules with orders of their own on the chunks of a planned one: what is planned is never worse than one of them that fits, with sends and memory counted in full. */
+function fixedInPlaceOf({ placement, chunksPerStage }: NamedKind): readonly ScheduleKind[] {
+  return scheduleKinds.filter(
+    (kind) => kind.placement === placement && kind.chunksPerStage === chunksPerStage && !kind.planned && !kind.sliced,
+  );
+}
+
+/** @param chunks whose kind says the order; the name of the schedule stays. */
+function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineChunks, signal: CancelSignal | undefined): Simulated {
   const { kind, chunkContents } = chunks;
-  const timesOf = (first: WorkUnit): PassTimes => passTimes(pipeline, chunks, first);
-  const schedule = orderOf(chunks, spec.scheme, pipeline.gpuMemory, { signal, timesOf });
+  const schedule = {
+    ...orderOf(chunks, spec.scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) }),
+    name: chunksOn(pipeline, spec.schedule).kind.name,
+  };
   const durations = durationsOf(chunks, schedule.units);
   const transfers = transfersOf(pipeline, schedule);
   throwIfCancelled(signal);
@@ -201,18 +239,11 @@ function durationsOf({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]
   return { forwardMs, backwardInputMs, backwardWeightMs };
 }
 
-/** What planners plan with: the first unit's times, on each stage all its chunks together. */
-function passTimes(pipeline: Pipeline, chunks: PipelineChunks, first: WorkUnit): PassTimes {
-  const durations = durationsOf(chunks, [first]);
-  const sumOf = (ms: Float64Array): Float64Array => {
-    const sum = new Float64Array(pipeline.stages.length);
-    chunks.stageOfChunk.forEach((stage, chunk) => (sum[stage] = (sum[stage] ?? 0) + (ms[chunk] ?? 0)));
-    return sum;
-  };
+/** What planners plan for: the first unit's times on each chunk, and the end of the step as the runtime has it. */
+function plannedFor(pipeline: Pipeline, chunks: PipelineChunks, first: WorkUnit): PlannedFor {
   return {
-    forwardMs: sumOf(durations.forwardMs),
-    backwardInputMs: sumOf(durations.backwardInputMs),
-    backwardWeightMs: sumOf(durations.backwardWeightMs),
+    times: durationsOf(chunks, [first]),
     sendMs: slowestSendMs(pipeline, chunks, first),
+    objective: isPostValidated(chunks.kind, pipeline.inputs.training) ? 'span' : 'makespan',
   };
 }

@@ -33,6 +33,14 @@ export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescrip
     text: 'Two chunks a stage in a V and split backward: no bubble where forward and both backward parts take the same time (Zero Bubble, ZB-V, 2023).',
     needs: "a runtime that splits backward, such as TorchTitan's",
   },
+  'V-Half': {
+    text: 'Two chunks a stage in a V, down at half the speed of up: about half the activations of 1F1B, and a small bubble (Controllable Memory, 2024).',
+    needs: "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
+  },
+  'V-Min': {
+    text: 'Two chunks a stage in a V, down and up without a stop: about a third of the activations of 1F1B (Controllable Memory, 2024).',
+    needs: "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
+  },
   DualPipeV: {
     text: 'Two chunks a stage in a V, the forward of one overlapped with the backward of the other to hide all-to-all behind computing (DeepSeek, 2025).',
     needs: "a runtime that splits backward and overlaps it with forward, such as TorchTitan's",

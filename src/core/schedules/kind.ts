@@ -27,6 +27,12 @@ export interface PassMemory {
   readonly limit: number;
 }
 
+/** The same of each chunk, where stages or chunks differ: times of one micro-batch by chunk, ms; what its passes take and give back by chunk, and what a stage may hold by stage. */
+export interface ChunkPasses {
+  readonly times: Readonly<Record<'forwardMs' | 'backwardInputMs' | 'backwardWeightMs', Float64Array>>;
+  readonly memory: Readonly<Record<'forward' | 'backwardInput' | 'backwardWeight' | 'limit', Float64Array>>;
+}
+
 /** What a schedule is made for. */
 export interface ScheduleProblem {
   readonly stages: number;
@@ -38,6 +44,10 @@ export interface ScheduleProblem {
   readonly chunksPerStage: number;
   readonly times: PassTimes;
   readonly memory: PassMemory;
+  /** What planners count instead of both; absent: each chunk has its share of its stage's. */
+  readonly chunkPasses?: ChunkPasses | undefined;
+  /** What planners make short: the longest span of a stage, from its first start to its last end, or the makespan; absent: the span. */
+  readonly objective?: 'span' | 'makespan';
   /** What planners look at while they plan. */
   readonly signal?: CancelSignal | undefined;
 }

@@ -11,6 +11,8 @@ import { loopedBFS } from './kinds/looped-bfs';
 import { oneForwardOneBackward } from './kinds/one-forward-one-backward';
 import { seq1f1b } from './kinds/seq1f1b';
 import { terapipe } from './kinds/terapipe';
+import { vHalf } from './kinds/v-half';
+import { vMin } from './kinds/v-min';
 import { zbH1 } from './kinds/zb-h1';
 import { zbH2 } from './kinds/zb-h2';
 import { zbvZeroBubble } from './kinds/zbv-zero-bubble';
@@ -26,6 +28,8 @@ export const scheduleKinds: readonly ScheduleKind[] = [
   loopedBFS,
   interleavedZeroBubble,
   zbvZeroBubble,
+  vHalf,
+  vMin,
   dualPipeV,
   zbH1,
   zbH2,

@@ -3,7 +3,7 @@ export const plannedSchedules = ['TeraPipe', 'GPipe', '1F1B'] as const;
 
 /** The others that a config may name, as `registry.ts` has them. */
 export const otherSchedules = [
-  'Interleaved1F1B', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV',
+  'Interleaved1F1B', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'V-Half', 'V-Min', 'DualPipeV',
   'ZB-H1', 'ZB-H2', 'ZeroBubble', 'ZeroBubbleV', 'Seq1F1B',
 ] as const; // prettier-ignore
 

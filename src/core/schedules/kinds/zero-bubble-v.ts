@@ -17,6 +17,6 @@ export const zeroBubbleV: ScheduleKind = {
   judgedAs: 'ZBVZeroBubble',
   bound: 'room',
   slicesInFlight: () => 1,
-  unmet: plannerUnmet,
+  unmet: plannerUnmet(2),
   order: (problem) => plannedOrder(problem, 2),
 };

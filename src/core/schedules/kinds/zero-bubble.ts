@@ -17,6 +17,6 @@ export const zeroBubble: ScheduleKind = {
   judgedAs: '1F1B',
   bound: 'room',
   slicesInFlight: () => 1,
-  unmet: plannerUnmet,
+  unmet: plannerUnmet(1),
   order: (problem) => plannedOrder(problem, 1),
 };

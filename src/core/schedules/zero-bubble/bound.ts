@@ -1,4 +1,4 @@
-import { originsOf } from './times';
+import { countedFromMs, originsOf } from './times';
 import type { Pipeline } from './pipeline';
 
 /**
@@ -11,18 +11,13 @@ import type { Pipeline } from './pipeline';
 export function boundMs(pipeline: Pipeline): number {
   const { stages, slots, microBatches, operationCount, links, lagMs, linkOfOperation, durationMs, memory, limit } = pipeline;
   const originMs = originsOf(pipeline);
+  const fromMs = countedFromMs(pipeline);
   const cost = (stage: number, operation: number): number => durationMs[stage * operationCount + operation] ?? 0;
   const workMs = (stage: number): number => {
     let perMicroBatch = 0;
     for (let operation = 0; operation < operationCount; operation++) perMicroBatch += cost(stage, operation);
     return microBatches * perMicroBatch;
   };
-  const forward = memory[0] ?? 0;
-  const kept = forward + (memory[slots] ?? 0);
-  const holds = (each: number, room: number): number => Math.min(slots * microBatches, each > 0 ? Math.floor(room / each) : Infinity);
-  const ahead = Math.min(microBatches, holds(forward, limit - (slots - 1) * forward));
-  const weightsLeft = Math.min(slots * microBatches, holds(kept, limit - forward) + 1);
-
   /** When the first micro-batch can have reached each link. */
   const reachedMs = new Float64Array(links);
   for (let link = 1; link < links; link++) reachedMs[link] = (reachedMs[link - 1] ?? 0) + passMs(link - 1) + (lagMs[link] ?? 0);
@@ -30,23 +25,49 @@ export function boundMs(pipeline: Pipeline): number {
   for (let stage = 0; stage < stages; stage++) {
     const work = workMs(stage);
     const origin = originMs[stage] ?? 0;
+    const from = fromMs[stage] ?? 0;
     const firstReturn = linkOfOperation[stage * operationCount + 1] ?? 0;
-    bound = Math.max(bound, work, (reachedMs[firstReturn] ?? 0) - origin + work - ahead * cost(stage, 0));
+    const { room, ahead, weightsLeftMs } = holding(stage);
+    bound = Math.max(bound, origin - from + work, (reachedMs[firstReturn] ?? 0) - from + work - ahead * cost(stage, 0));
     let held = 0;
     for (let slot = 0; slot < slots; slot++) {
       const link = linkOfOperation[stage * operationCount + slot] ?? 0;
       const back = links - 1 - link;
-      held += forward * ((reachedMs[back] ?? 0) + passMs(back) - (reachedMs[link] ?? 0)) + kept * cost(stage, operationCount - 1);
+      held +=
+        taken(stage, slot) * ((reachedMs[back] ?? 0) + passMs(back) - (reachedMs[link] ?? 0)) +
+        kept(stage, slot) * cost(stage, 2 * slots + slot);
     }
-    bound = Math.max(bound, limit > 0 ? (microBatches * held) / limit : 0);
-    let lastMs = origin + work - weightsLeft * cost(stage, operationCount - 1);
+    bound = Math.max(bound, room > 0 ? (microBatches * held) / room : 0);
+    let lastMs = origin + work - weightsLeftMs;
     for (let before = stage; before >= 0; before--) {
-      bound = Math.max(bound, lastMs + cost(before, operationCount - 1) - (originMs[before] ?? 0));
+      const lastWeightMs = Math.min(...Array.from({ length: slots }, (_, slot) => cost(before, 2 * slots + slot)));
+      bound = Math.max(bound, lastMs + lastWeightMs - (fromMs[before] ?? 0));
       const link = linkOfOperation[before * operationCount + slots] ?? 0;
       if (link + 1 < links) lastMs += (lagMs[link + 1] ?? 0) + passMs(link + 1);
     }
   }
   return bound;
+
+  /** What a forward takes on a stage, and what of it stays until the weight gradient. */
+  function taken(stage: number, slot: number): number {
+    return memory[stage * operationCount + slot] ?? 0;
+  }
+  function kept(stage: number, slot: number): number {
+    return taken(stage, slot) + (memory[stage * operationCount + slots + slot] ?? 0);
+  }
+
+  /** What a stage may hold; so many forwards before its first input gradient, or in a V before the first forward of its second chunk; and the weight gradients that it can leave after its last input gradient, ms. */
+  function holding(stage: number): { readonly room: number; readonly ahead: number; readonly weightsLeftMs: number } {
+    const room = limit[stage] ?? 0;
+    const own = Array.from({ length: slots }, (_, slot) => slot);
+    const count = (each: number, left: number): number => (each > 0 ? Math.floor(left / each) : Infinity);
+    const last = slots === 1 ? 0 : taken(stage, 1);
+    const ahead = Math.min(microBatches, count(taken(stage, 0), room - last));
+    const leastKept = Math.min(...own.map((slot) => kept(stage, slot)));
+    const leastTaken = Math.min(...own.map((slot) => taken(stage, slot)));
+    const left = Math.min(slots * microBatches, count(leastKept, room - leastTaken) + 1);
+    return { room, ahead, weightsLeftMs: left * Math.max(...own.map((slot) => cost(stage, 2 * slots + slot))) };
+  }
 
   function passMs(link: number): number {
     return durationMs[(pipeline.stageOfLink[link] ?? 0) * operationCount + (pipeline.operationOfLink[link] ?? 0)] ?? 0;

@@ -1,3 +1,11 @@
+import type { ScheduleKind } from '../kind';
+import { dualPipeV } from '../kinds/dualpipe-v';
+import { gpipe } from '../kinds/gpipe';
+import { oneForwardOneBackward } from '../kinds/one-forward-one-backward';
+import { vHalf } from '../kinds/v-half';
+import { vMin } from '../kinds/v-min';
+import { zbH1 } from '../kinds/zb-h1';
+import { zbH2 } from '../kinds/zb-h2';
 import { zbvZeroBubble } from '../kinds/zbv-zero-bubble';
 import { dispatch, type Rules } from './dispatch';
 import { emitHandMade } from './hand-made';
@@ -6,10 +14,26 @@ import { ordersOf, type Pipeline } from './pipeline';
 /** A way to write an order for any number of micro-batches; null where it leads nowhere. */
 export type Recipe = (pipeline: Pipeline) => Uint8Array | null;
 
-/** Micro-batches of which a stage can hold everything at once under the limit. */
-export function heldMicroBatches({ slots, memory, limit, microBatches }: Pipeline): number {
-  const each = slots * (memory[0] ?? 0);
-  return each > 0 ? Math.min(microBatches, Math.floor(limit / each)) : microBatches;
+/** Micro-batches of which some stage can hold everything at once under its limit. */
+export function heldMicroBatches({ stages, slots, operationCount, memory, limit, microBatches }: Pipeline): number {
+  let most = 0;
+  for (let stage = 0; stage < stages; stage++) {
+    let each = 0;
+    for (let slot = 0; slot < slots; slot++) each += memory[stage * operationCount + slot] ?? 0;
+    most = Math.max(most, each > 0 ? Math.floor((limit[stage] ?? 0) / each) : microBatches);
+  }
+  return Math.min(microBatches, most);
+}
+
+/** Schedules of the pipeline's placement whose order does not depend on times: no plan may be worse than one of them that fits. */
+function fixedOrders({ slots, problem }: Pipeline, kinds: readonly ScheduleKind[]): Recipe[] {
+  return kinds
+    .filter(({ unmet }) => unmet({ ...problem, chunksPerStage: slots }) === null)
+    .map(
+      (kind): Recipe =>
+        (short) =>
+          kind.unmet(short.problem) === null ? ordersOf(short, kind.order(short.problem)) : null,
+    );
 }
 
 /** Recipes worth a try. Some hold more than the limit. */
@@ -49,13 +73,12 @@ function oneChunk(pipeline: Pipeline): Recipes {
         weightWaitsForForward,
       }),
   );
-  return { handMade, ruled: spreadOut(ruled) };
+  return { handMade: [...fixedOrders(pipeline, [oneForwardOneBackward, zbH1, zbH2, gpipe]), ...handMade], ruled: spreadOut(ruled) };
 }
 
 function twoChunks(pipeline: Pipeline): Recipes {
   const { stages } = pipeline;
   const held = heldMicroBatches(pipeline);
-  const handMade: Recipe = (short) => ordersOf(short, zbvZeroBubble.order(short.problem));
   const ruled = product([0, 1], [0, 2, 3], [0, 1], [0, 0.5, 1], [0, 0.5], [0, 1]).map(
     ([slope, forwardsFirst, firstForward, weightWaitsForInput, forwardWaits, weightWaitsForForward]): Recipe =>
       dispatched({
@@ -69,7 +92,7 @@ function twoChunks(pipeline: Pipeline): Recipes {
         weightWaitsForForward,
       }),
   );
-  return { handMade: [handMade], ruled: spreadOut(ruled) };
+  return { handMade: fixedOrders(pipeline, [zbvZeroBubble, vHalf, vMin, dualPipeV]), ruled: spreadOut(ruled) };
 }
 
 function dispatched(rules: Rules): Recipe {

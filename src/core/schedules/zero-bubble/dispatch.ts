@@ -35,8 +35,8 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
     const first = stage * operationCount;
     const underWay = (counts[first + slot] ?? 0) - (counts[first + slots + slot] ?? 0);
     if (slot === 0 && underWay >= Math.max(1, rules.ahead - Math.floor(rules.fewer * stage))) return false;
-    const reserve = slot < slots - 1 ? (memory[slots - 1] ?? 0) : 0;
-    return (held[stage] ?? 0) + (memory[slot] ?? 0) + reserve <= limit;
+    const reserve = slot < slots - 1 ? (memory[first + slots - 1] ?? 0) : 0;
+    return (held[stage] ?? 0) + (memory[first + slot] ?? 0) + reserve <= (limit[stage] ?? 0);
   };
 
   /** What the stage starts now, or -1 with the time to look again in `nowMs`. */
@@ -101,7 +101,7 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
     orders[stage * length + (written[stage] ?? 0)] = operation;
     written[stage] = (written[stage] ?? 0) + 1;
     left--;
-    held[stage] = (held[stage] ?? 0) + (memory[operation] ?? 0);
+    held[stage] = (held[stage] ?? 0) + (memory[index] ?? 0);
     const end = now + (durationMs[index] ?? 0);
     nowMs[stage] = end;
     const link = linkOfOperation[index] ?? -1;

@@ -1,4 +1,4 @@
-import type { Emit, ScheduleProblem } from '../kind';
+import type { ChunkPasses, Emit, ScheduleProblem } from '../kind';
 import { operationKind, type OperationKind } from '../schedule';
 
 /**
@@ -30,17 +30,18 @@ export interface Pipeline {
   readonly needs: Int8Array;
   /** Entry `stage * operationCount + operation`. */
   readonly durationMs: Float64Array;
-  /** Memory that an operation takes when it starts (forward) or frees when it ends. */
+  /** Memory that an operation takes when it starts (forward) or frees when it ends: entry `stage * operationCount + operation`. */
   readonly memory: Float64Array;
-  readonly limit: number;
+  /** Of each stage. */
+  readonly limit: Float64Array;
 }
 
 /** Kinds of operations, in the order in which they are numbered. */
 export const orderedKinds: readonly OperationKind[] = [operationKind.forward, operationKind.backwardInput, operationKind.backwardWeight];
 
-/** @param slots chunks on each stage, 1 or 2 in a V: each has its share of the stage's time and memory. */
+/** @param slots chunks on each stage, 1 or 2 in a V. */
 export function pipelineOf(problem: ScheduleProblem, slots: 1 | 2): Pipeline {
-  const { stages, microBatches, times, memory } = problem;
+  const { stages, microBatches } = problem;
   const chunks = stages * slots;
   const links = 2 * chunks;
   const operationCount = orderedKinds.length * slots;
@@ -54,10 +55,20 @@ export function pipelineOf(problem: ScheduleProblem, slots: 1 | 2): Pipeline {
   stageOfLink.forEach((stage, link) => {
     linkOfOperation[stage * operationCount + (operationOfLink[link] ?? 0)] = link;
   });
+  const { times, memory } = problem.chunkPasses ?? sharedOut(problem, slots);
   const perKind = [times.forwardMs, times.backwardInputMs, times.backwardWeightMs];
-  const kindOf = (operation: number): number => Math.floor(operation / slots);
   // An input gradient that takes memory is counted from its forward on: stricter, and then only forwards have to look at the limit.
-  const held = [memory.forward + Math.max(0, memory.backwardInput), Math.min(0, memory.backwardInput), memory.backwardWeight];
+  const held = [
+    memory.forward.map((bytes, chunk) => bytes + Math.max(0, memory.backwardInput[chunk] ?? 0)),
+    memory.backwardInput.map((bytes) => Math.min(0, bytes)),
+    memory.backwardWeight,
+  ];
+  const ofOperations = (columns: readonly Float64Array[]): Float64Array =>
+    Float64Array.from(linkOfOperation, (_, index) => {
+      const [stage, operation] = [Math.floor(index / operationCount), index % operationCount];
+      const chunk = operation % slots === 0 ? stage : 2 * stages - 1 - stage;
+      return columns[Math.floor(operation / slots)]?.[chunk] ?? 0;
+    });
   return {
     problem,
     stages,
@@ -68,19 +79,36 @@ export function pipelineOf(problem: ScheduleProblem, slots: 1 | 2): Pipeline {
     links,
     stageOfLink,
     operationOfLink,
-    lagMs: Float64Array.from(stageOfLink, (stage, link) => (link === 0 || stageOfLink[link - 1] === stage ? 0 : times.sendMs)),
+    lagMs: Float64Array.from(stageOfLink, (stage, link) => (link === 0 || stageOfLink[link - 1] === stage ? 0 : problem.times.sendMs)),
     linkOfOperation,
     needs: Int8Array.from(linkOfOperation, (link, index) => {
       const operation = index % operationCount;
       if (link > 0 && stageOfLink[link - 1] === Math.floor(index / operationCount)) return operationOfLink[link - 1] ?? -1;
       return operation < slots ? -1 : operation - slots;
     }),
-    durationMs: Float64Array.from(
-      linkOfOperation,
-      (_, index) => (perKind[kindOf(index % operationCount)]?.[Math.floor(index / operationCount)] ?? 0) / slots,
-    ),
-    memory: Float64Array.from({ length: operationCount }, (_, operation) => (held[kindOf(operation)] ?? 0) / slots),
-    limit: memory.limit + roundingOf(memory.limit),
+    durationMs: ofOperations(perKind),
+    memory: ofOperations(held),
+    limit: memory.limit.map((limit) => limit + roundingOf(limit)),
+  };
+}
+
+/** Each chunk has its share of its stage's time and memory. */
+export function sharedOut({ stages, times, memory }: ScheduleProblem, slots: 1 | 2): ChunkPasses {
+  const ofChunks = (perStage: Float64Array): Float64Array =>
+    Float64Array.from({ length: stages * slots }, (_, chunk) => (perStage[stageOfChunk(chunk, stages)] ?? 0) / slots);
+  const alike = (bytes: number): Float64Array => new Float64Array(stages * slots).fill(bytes / slots);
+  return {
+    times: {
+      forwardMs: ofChunks(times.forwardMs),
+      backwardInputMs: ofChunks(times.backwardInputMs),
+      backwardWeightMs: ofChunks(times.backwardWeightMs),
+    },
+    memory: {
+      forward: alike(memory.forward),
+      backwardInput: alike(memory.backwardInput),
+      backwardWeight: alike(memory.backwardWeight),
+      limit: new Float64Array(stages).fill(memory.limit),
+    },
   };
 }
 
@@ -93,13 +121,15 @@ export function withMicroBatches({ problem, slots }: Pipeline, microBatches: num
   );
 }
 
-/** An existing order as one array. */
+/** An existing order as one array; a whole backward becomes its two halves, one after the other. */
 export function ordersOf({ stages, slots, length }: Pipeline, order: (stage: number, emit: Emit) => void): Uint8Array {
   const orders = new Uint8Array(stages * length);
   for (let stage = 0; stage < stages; stage++) {
     let at = stage * length;
     order(stage, (kind, chunk) => {
-      orders[at++] = orderedKinds.indexOf(kind) * slots + (chunk === stage ? 0 : 1);
+      const slot = chunk === stage ? 0 : 1;
+      const halves = kind === operationKind.backward ? [operationKind.backwardInput, operationKind.backwardWeight] : [kind];
+      for (const half of halves) orders[at++] = orderedKinds.indexOf(half) * slots + slot;
     });
   }
   return orders;
@@ -119,6 +149,7 @@ function roundingOf(limit: number): number {
 export function fits(pipeline: Pipeline, orders: Uint8Array, stage: number, counts: Int32Array): boolean {
   const { operationCount, length, memory, limit, needs } = pipeline;
   counts.fill(0);
+  const most = limit[stage] ?? 0;
   let held = 0;
   for (let at = stage * length; at < (stage + 1) * length; at++) {
     const operation = orders[at] ?? 0;
@@ -126,9 +157,9 @@ export function fits(pipeline: Pipeline, orders: Uint8Array, stage: number, coun
     counts[operation] = count;
     const needed = needs[stage * operationCount + operation] ?? -1;
     if (needed >= 0 && count > (counts[needed] ?? 0)) return false;
-    const change = memory[operation] ?? 0;
+    const change = memory[stage * operationCount + operation] ?? 0;
     held += change;
-    if (change > 0 && held > limit) return false;
+    if (change > 0 && held > most) return false;
   }
   return true;
 }

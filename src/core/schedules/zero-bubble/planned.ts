@@ -1,18 +1,36 @@
 import type { Emit, ScheduleProblem, Unmet } from '../kind';
 import { operationKind } from '../schedule';
-import { pipelineOf, orderedKinds } from './pipeline';
+import { pipelineOf, orderedKinds, sharedOut } from './pipeline';
 import { plan } from './plan';
 
 /** What a planner cannot plan: a limit below what one micro-batch needs, or memory that is never given back. */
-export function plannerUnmet({ memory }: ScheduleProblem): Unmet | null {
-  const { forward, backwardInput, backwardWeight, limit } = memory;
-  const needed = forward + Math.max(0, backwardInput);
+export function plannerUnmet(slots: 1 | 2): (problem: ScheduleProblem) => Unmet | null {
+  return (problem) => {
+    const { memory } = problem.chunkPasses ?? sharedOut(problem, slots);
+    for (let stage = 0; stage < problem.stages; stage++) {
+      const [chunk, up] = [stage, 2 * problem.stages - 1 - stage];
+      const ofStage = (bytes: (chunk: number) => number): number => bytes(chunk) + (slots === 2 ? bytes(up) : 0);
+      const unmet = unmetOnStage(
+        ofStage((own) => memory.forward[own] ?? 0),
+        ofStage((own) => Math.max(0, memory.backwardInput[own] ?? 0)),
+        ofStage((own) => (memory.backwardInput[own] ?? 0) + (memory.backwardWeight[own] ?? 0)),
+        memory.limit[stage] ?? 0,
+      );
+      if (unmet !== null) return unmet;
+    }
+    return null;
+  };
+}
+
+/** @param returned what both gradients give back, below 0. */
+function unmetOnStage(forward: number, input: number, returned: number, limit: number): Unmet | null {
+  const needed = forward + input;
   if (!(needed <= limit))
     return {
       message: `One micro-batch holds ${needed} on a stage, more than the memory limit of ${limit}`,
       remedy: 'raise the memory limit, or make micro-batches smaller',
     };
-  const left = forward + backwardInput + backwardWeight;
+  const left = forward + returned;
   if (!(left <= 1e-9 * needed))
     return {
       message: `Each micro-batch leaves ${left} of what its forward takes (${forward}) on a stage for good`,

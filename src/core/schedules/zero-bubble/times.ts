@@ -13,7 +13,7 @@ export interface Times {
   readonly linkEndMs: Float64Array;
   readonly linkTailMs: Float64Array;
   readonly linkStep: Int32Array;
-  /** When each stage can start at the earliest. */
+  /** From when each stage's span counts. */
   readonly originMs: Float64Array;
   readonly scratch: {
     readonly counts: Int32Array;
@@ -37,7 +37,7 @@ export function timesOf(pipeline: Pipeline): Times {
     linkEndMs: new Float64Array(links * microBatches),
     linkTailMs: new Float64Array(links * microBatches),
     linkStep: new Int32Array(links * microBatches),
-    originMs: originsOf(pipeline),
+    originMs: countedFromMs(pipeline),
     scratch: {
       counts: new Int32Array(stages * operationCount),
       next: new Int32Array(stages),
@@ -47,6 +47,11 @@ export function timesOf(pipeline: Pipeline): Times {
       operationCounts: new Int32Array(operationCount),
     },
   };
+}
+
+/** From when the span of each stage counts, ms: from its earliest start, or where the makespan is made short from 0. */
+export function countedFromMs(pipeline: Pipeline): Float64Array {
+  return pipeline.problem.objective === 'makespan' ? new Float64Array(pipeline.stages) : originsOf(pipeline);
 }
 
 /** When the first micro-batch reaches each stage, ms. */
@@ -119,7 +124,7 @@ export function measure(pipeline: Pipeline, orders: Uint8Array, times: Times): n
   return longestMs(pipeline, times);
 }
 
-/** Longest time from a stage's first start to its last end, ms. */
+/** Longest span of a stage, ms. */
 export function longestMs({ stages, length }: Pipeline, { endMs, originMs }: Times): number {
   let longest = 0;
   for (let stage = 0; stage < stages; stage++) longest = Math.max(longest, (endMs[(stage + 1) * length - 1] ?? 0) - (originMs[stage] ?? 0));

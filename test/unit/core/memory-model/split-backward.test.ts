@@ -124,12 +124,14 @@ describe('a backward in two halves', () => {
       { layers: 2, first: false, last: true },
     ];
     const capacity = 80 * 2 ** 30;
-    const pass = passMemory(inputs, whole, false, shapes, Uint32Array.from([0, 1]), capacity);
-    assert.equal(pass.forward + pass.backwardInput + pass.backwardWeight, 0);
-    const memory = unitMemory(inputs, shapes[1]!, whole, false, 1);
-    assert.equal(pass.forward, memory.activations + memory.logits);
-    const always = totalBytes(staticBytes(inputs, shapes[1]!));
-    const working = Math.max(memory.forward.working, memory.backwardInput.working);
-    assert.equal(pass.limit, usablePeakBytes(capacity) - always - working);
+    const pass = passMemory(inputs, whole, shapes, Uint32Array.from([0, 1]), capacity);
+    shapes.forEach((shape, stage) => {
+      const memory = unitMemory(inputs, shape, whole, false, 1);
+      assert.equal(pass.forward[stage], memory.activations + memory.logits);
+      assert.equal(pass.forward[stage] + pass.backwardInput[stage]! + pass.backwardWeight[stage]!, 0);
+      const always = totalBytes(staticBytes(inputs, shape));
+      const working = Math.max(memory.forward.working, memory.backwardInput.working);
+      assert.equal(pass.limit[stage], usablePeakBytes(capacity) - always - working);
+    });
   });
 });
