@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gpuPresetNames, gpuTitle } from '../../src/core/cluster/presets';
+import { namedSchedules } from '../../src/core/spec/schedule-names';
 import { usedStrings } from './localized-strings';
 import { withRules, type RootSchema } from './schema';
 
@@ -22,11 +23,17 @@ function changed(value: unknown, change: (object: Json) => Json): unknown {
 
 const listsGpus = ({ enum: names }: Json): boolean => Array.isArray(names) && names.includes(gpuPresetNames[0]);
 
-/** package.json with the GPUs that the setting may have. */
+const listsSchedules = ({ enum: names }: Json): boolean => Array.isArray(names) && names.includes(namedSchedules[0]);
+
+/** package.json with the GPUs and the schedules that settings may have. */
 function manifest(): unknown {
   const descriptions = gpuPresetNames.map((name) => `%${key(name)}%`);
   return changed(parsed('package.json'), (object) =>
-    listsGpus(object) ? { ...object, enum: gpuPresetNames, enumDescriptions: descriptions } : object,
+    listsGpus(object)
+      ? { ...object, enum: gpuPresetNames, enumDescriptions: descriptions }
+      : listsSchedules(object)
+        ? { ...object, enum: namedSchedules }
+        : object,
   );
 }
 

@@ -13,6 +13,7 @@ import {
   intraNodeBusFields,
   peakTflopsFields,
   scheduleRule,
+  schedulesRule,
   slicingFields,
   tableFields,
   trainingFields,
@@ -36,7 +37,7 @@ export const rulesOfKeys: Readonly<Record<string, Readonly<Record<string, Rule<u
   'cost.table': tableFields,
   calibration: calibrationFields,
   elastic: elasticFields,
-  '': { schedule: scheduleRule },
+  '': { schedule: scheduleRule, schedules: schedulesRule },
 };
 
 interface ObjectSchema {

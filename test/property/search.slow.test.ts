@@ -85,7 +85,11 @@ const problem = fc
       for (const key of ['pipeline', 'data', 'schedule'] as const) fixed.delete(key);
       const schedule = hasStacks && asked !== null && !runsStacks(asked) ? null : asked;
       if (schedule !== null) fixed.add('schedule');
-      return { request: { ...base, schedule, cluster: { ...cluster, nodes, gpusPerNode, gpu: { ...cluster.gpu, memoryBytes } } }, fixed };
+      return {
+        request: { ...base, schedule, cluster: { ...cluster, nodes, gpusPerNode, gpu: { ...cluster.gpu, memoryBytes } } },
+        fixed,
+        triesHost: true,
+      };
     },
   );
 

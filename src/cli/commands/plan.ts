@@ -1,6 +1,7 @@
 import { currentName } from '../../core/formats/terapipe/renamed-keys';
 import { freeNames } from '../../core/layout-search/problem';
 import { searchKeys, type SearchKey } from '../../core/layout-search/search-problem';
+import { namedSchedules } from '../../core/spec/schedule-names';
 import { quoted } from '../../core/text';
 import type { Answer } from '../answer';
 import { comparedPlansAnswer, comparedRunAnswer } from '../answers/compare';
@@ -25,7 +26,11 @@ export const planCommand = defineCommand({
     },
     free: {
       value: 'KEY,...',
-      help: "with --search, choose these though FILE sets them: layout (sizes of groups, micro-batch, stages, schedule), all (recompute, ZeRO and offload too), or keys as tensor,pipeline,data; and say where FILE's own layout stands",
+      help: "with --search, choose these though FILE sets them: layout (sizes of groups, micro-batch, stages, schedule), all (recompute, ZeRO, sequence parallelism and context parallelism's exchange too), or keys as tensor,pipeline,data; and say where FILE's own layout stands. offloadOptimizer lets the optimizer go to the host, which is not tried unless named",
+    },
+    schedules: {
+      value: 'NAME,...',
+      help: "choose among these schedules alone, in a search too: also those that FILE's launcher has no setting for; a schedule that FILE names stays if it is one of them",
     },
     tokens: { value: 'N', help: 'with --search, tokens to train on (15.6e12), for GPU hours' },
     quick: { help: 'with --search, without what would help most' },
@@ -38,7 +43,8 @@ export const planCommand = defineCommand({
       },
     },
   },
-  start: (line, given) => {
+  start: (plainLine, given) => {
+    const line = withSchedules(plainLine, given.schedules);
     const { compare, search, free: written, tokens, quick = false } = given;
     refuseBoth(given, 'search', 'compare');
     refuseBoth(given, 'measured', 'compare');
@@ -86,6 +92,13 @@ function tokenCountOf(written: string | undefined): number | null {
   const count = Number(written);
   if (count >= 1 && count <= 1e18) return count;
   throw usage(`--tokens is ${quoted(written)}`, 'give it a number from 1 to 1e18, as 15.6e12');
+}
+
+/** The line with its schedules as a setting over what the files say. */
+function withSchedules(line: Line, written: string | undefined): Line {
+  if (written === undefined) return line;
+  const names = written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'no schedule'));
+  return { ...line, sets: [...line.sets, `schedules=${JSON.stringify(names)}`] };
 }
 
 /** Choices named one by one, or by what stands for several. */

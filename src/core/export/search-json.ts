@@ -1,7 +1,7 @@
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
-import { layoutText } from '../layout-search/labels';
+import { layoutText, neededFor } from '../layout-search/labels';
 
 /** A search as `terapipe plan --search --json` prints it: `plan`, the best with the fields of any plan, and `search`, all the rest. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
 export interface SearchJson {
@@ -56,7 +56,8 @@ export function searchJson(result: SearchResult): SearchJson {
   };
 }
 
-function foundJson({ point, name, scheme, ...plan }: FoundPlan): object {
+function foundJson(found: FoundPlan): object {
+  const { point, name, scheme, ...plan } = found;
   const { layout, training, schedule, slices, stageLayers } = point;
   const { microBatch, recompute, recomputeLayers, recomputeGroup, recomputeModules, zeroStage, sequenceParallel } = training;
   const { offloadOptimizer, activationOffloadLayers, contextParallelComm } = training;
@@ -65,6 +66,7 @@ function foundJson({ point, name, scheme, ...plan }: FoundPlan): object {
     layout: withOldNames(layout),
     stageLayers,
     schedule,
+    needs: neededFor(found),
     slices,
     microBatches: scheme.length,
     training: withOldNames({

@@ -18,6 +18,7 @@ import {
   intraNodeBusFields,
   peakTflopsFields,
   scheduleRule,
+  schedulesRule,
   slicingFields,
   trainingFields,
   type Fields,
@@ -68,6 +69,7 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   })),
   ...sectionSetters('calibration', calibrationFields, (run, given) => ({ ...run, calibration: { ...run.calibration, ...given } })),
   ['schedule', (run, written) => ({ ...run, schedule: overridden(parsed('schedule', written, scheduleRule)) })],
+  ['schedules', withSchedules],
   ['slicing.unit', (run, written) => ({ ...run, unit: overridden(parsed('slicing.unit', written, slicingFields.unit)) })],
   ['slicing.scheme', (run, written) => ({ ...run, scheme: overridden(schemeOf(parsed('slicing.scheme', written, slicingFields.scheme))) })],
   ['cost.profile', withoutProfile],
@@ -147,6 +149,14 @@ function withoutProfile(run: Run, written: string): Run {
     'cost.profile can only be set to none here',
     'name the profile in terapipe.json, or with --profile',
   );
+}
+
+/** A schedule that the files name stays where it is one of those. */
+function withSchedules(run: Run, written: string): Run {
+  const schedules = parsed('schedules', written, schedulesRule);
+  const { schedule, ...rest } = run;
+  const isAmong = schedule !== undefined && schedules.includes(schedule.value);
+  return { ...rest, schedules: overridden(schedules), ...(isAmong ? { schedule } : {}) };
 }
 
 function withPreset(run: Run, name: string): Run {

@@ -52,6 +52,8 @@ export interface Run {
   /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */
   readonly batchPerReplica?: Located<number>;
   readonly schedule?: Located<ScheduleName>;
+  /** What there is to choose the schedule from where none is given. */
+  readonly schedules?: Located<readonly ScheduleName[]>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly constants: Given<CostConstants>;

@@ -78,10 +78,10 @@ function endsOf(stages: number, placement: Placement): readonly Ends[] {
       ];
 }
 
-/** Whether chunks on stages of so many layers are all alike but for the ends, and none is empty. */
+/** Whether chunks on stages of so many layers are all alike but for the ends, which may hold embedding or head alone; no stage is without a layer. */
 function isChunked(layers: number, stages: number, chunks: number, [first, last]: Ends): boolean {
   const each = (layers + first + last) / stages;
-  return each % chunks === 0 && (each > chunks || first + last === 0);
+  return each % chunks === 0 && each > Math.max(first, last);
 }
 
 function likeChunks(layers: number, stages: number, chunks: number, placement: Placement): StageLayers[] {

@@ -17,13 +17,15 @@ interface Change {
 /** The sizes of parallel groups are let go together: alone none of them can move. */
 const sizeKeys: readonly SearchKey[] = ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'microBatch'];
 
+const onHost = 'the optimizer on the GPU or the host, chosen freely';
+
 const released: Readonly<Partial<Record<SearchKey, string>>> = {
   recompute: 'recompute chosen freely',
   zeroStage: 'ZeRO 0 or 1, chosen freely',
   schedule: 'the schedule chosen freely',
   virtualStages: 'virtual stages chosen freely',
   microBatch: 'the micro-batch chosen freely',
-  offloadOptimizer: 'the optimizer on the GPU or the host, chosen freely',
+  offloadOptimizer: onHost,
   contextParallelComm: "context parallelism's exchange chosen freely",
 };
 
@@ -50,13 +52,18 @@ export function mostHelpful(improvements: readonly Improvement[]): Improvement[]
 }
 
 /** Orders are planned for other times only where the best has one: that takes longer than all else. */
-function changesOf({ request, fixed, schedules }: SearchProblem, best: FoundPlan): Change[] {
+function changesOf({ request, fixed, schedules, strict = false, triesHost = false }: SearchProblem, best: FoundPlan): Change[] {
   const { cluster, training, constants } = request;
   const { links, gpu } = cluster;
   const measured = measuredChoices(request);
   /** Fixed, and to be let go. */
   const isFree = (key: SearchKey): boolean => fixed.has(key) && measured?.keys.includes(key) !== true;
-  const among = { ...(schedules === undefined ? {} : { schedules }), withoutPlanned: !scheduleKind(best.point.schedule).planned };
+  const among = {
+    ...(schedules === undefined ? {} : { schedules }),
+    strict,
+    triesHost,
+    withoutPlanned: !scheduleKind(best.point.schedule).planned,
+  };
   const changed = (change: string, different: Partial<SearchProblem['request']>, free: readonly SearchKey[] = []): Change => ({
     change,
     problem: { request: { ...request, ...different }, fixed: without(fixed, free), ...among },
@@ -78,8 +85,13 @@ function changesOf({ request, fixed, schedules }: SearchProblem, best: FoundPlan
       : []),
     changed('twice the global batch', { training: { ...training, globalBatch: 2 * training.globalBatch } }),
     ...searchKeys.filter((key) => isFree(key) && released[key] !== undefined).map((key) => changed(released[key] ?? key, {}, [key])),
+    ...(triesHost || fixed.has('offloadOptimizer') || training.optimizer === 'none' ? [] : [withHost(changed(onHost, {}))]),
     ...(sizeKeys.some(isFree) ? [changed('all sizes of parallel groups chosen freely', {}, sizeKeys)] : []),
   ];
+}
+
+function withHost({ change, problem }: Change): Change {
+  return { change, problem: { ...problem, triesHost: true } };
 }
 
 function without(fixed: ReadonlySet<SearchKey>, keys: readonly SearchKey[]): Set<SearchKey> {

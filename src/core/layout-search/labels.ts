@@ -1,4 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../format';
+import { scheduleDescriptions } from '../schedules/descriptions';
 import { joinedGpus, type NodeGroup } from '../spec/cluster';
 import type { Bound } from './bounds';
 import type { SearchPoint } from './known';
@@ -53,6 +54,11 @@ export function stageLayersText({ stageLayers }: Pick<SearchPoint, 'stageLayers'
   const [only] = runs;
   if (only !== undefined && runs.length === 1) return `${formatCount(only.layers)} layers a stage`;
   return `${runs.map(({ layers, stages }) => (stages === 1 ? formatCount(layers) : `${formatCount(layers)} x ${formatCount(stages)}`)).join(', ')} layers`;
+}
+
+/** What a plan needs to run that the usual launchers are not: `a runtime that splits backward, such as TorchTitan's`; null for nothing. */
+export function neededFor({ point }: Pick<FoundPlan, 'point'>): string | null {
+  return scheduleDescriptions[point.schedule].needs;
 }
 
 /** `crosses nodes of 8 GPUs`, `leaves the 72 GPUs that NVLink joins`: what a group does that is larger than `joinedGpus`. */

@@ -5,6 +5,7 @@ import { joinedGpus } from '../spec/cluster';
 import type { ScheduleName } from '../spec/schedule-names';
 import { kindFor } from '../partition/scheduling';
 import { usualCut } from '../partition/stages';
+import { canCut } from './cuts';
 import type { SearchPoint } from './known';
 import type { FoundPlan, SearchResult } from './result';
 import type { SearchProblem } from './search-problem';
@@ -28,9 +29,12 @@ export function ownPoint(request: SearchProblem['request'], schedule: ScheduleNa
   };
 }
 
-/** Whether a launcher refuses to run a plan: it interleaves as many micro-batches as a multiple of the stages. */
-export function isRefused({ schedules }: Pick<SearchProblem, 'schedules'>, { point: { layout }, scheme }: FoundPlan): boolean {
-  return schedules !== undefined && isUneven(layout, scheme);
+/** Whether a launcher refuses to run a plan: it interleaves as many micro-batches as a multiple of the stages, and cuts layers into chunks as `stageCuts` does unless a file gives the cut. */
+export function isRefused({ request, strict = false }: Pick<SearchProblem, 'request' | 'strict'>, { point, scheme }: FoundPlan): boolean {
+  if (!strict) return false;
+  const { layout, schedule } = point;
+  const { chunks, placement } = kindFor(schedule, layout);
+  return isUneven(layout, scheme) || (chunks > layout.virtualStages && !canCut(request.model.layers, layout.pipeline, chunks, placement));
 }
 
 function isUneven({ pipeline, virtualStages }: FoundPlan['point']['layout'], scheme: FoundPlan['scheme']): boolean {

@@ -5,28 +5,38 @@ import { fixedBy } from './space';
 import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
 
 /** Choices that trade time for memory, which `layout` leaves as the files have them. */
-const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage', 'offloadOptimizer'];
+const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage'];
+/** How a layout is run, which `layout` leaves as well. */
+const runKeys: readonly SearchKey[] = ['sequenceParallel', 'contextParallelComm'];
+/** What is searched only where a file has it or it is named: it wants a runtime and a host that are made for it. */
+const askedKeys: readonly SearchKey[] = ['offloadOptimizer'];
 
-/** Names that stand for several choices: sizes of groups, micro-batch, stages and schedule; and those with recompute, ZeRO and offload. */
+/** Names that stand for several choices: sizes of groups, micro-batch, stages and schedule; and those with recompute, ZeRO and how a layout is run. */
 export const freeNames: Readonly<Record<'layout' | 'all', readonly SearchKey[]>> = {
-  layout: searchKeys.filter((key) => !memoryKeys.includes(key)),
-  all: searchKeys,
+  layout: searchKeys.filter((key) => ![...memoryKeys, ...runKeys, ...askedKeys].includes(key)),
+  all: searchKeys.filter((key) => !askedKeys.includes(key)),
 };
 
 /**
- * The search that a run asks for: what its files fix stays, and model, cluster, sequence length, global batch, precision and optimizer always do.
+ * The search that a run asks for: what its files fix stays, and model, cluster, sequence length, global batch, precision and optimizer always do. The optimizer stays on the GPU unless files have it on the host or `free` names it.
  *
  * @param request the run, resolved.
  * @param free choices that are searched though files fix them. ZeRO 2 and 3 stay all the same: what they exchange in every micro-batch is not timed, so that leaving them would look like a loss.
  */
 export function searchProblemOf(run: Run, request: PlanRequest, free: readonly SearchKey[] = []): SearchProblem {
   const { schedules, kept } = abilitiesOf(run);
-  const released = new Set(free.filter((key) => key !== 'zeroStage' || request.training.zeroStage < 2));
+  const { zeroStage, offloadOptimizer } = request.training;
+  const released = new Set(free.filter((key) => key !== 'zeroStage' || zeroStage < 2));
+  // with all memory choices free, an optimizer that is on the host may leave it
+  const mayLeaveHost = offloadOptimizer === true && memoryKeys.every((key) => free.includes(key));
+  if (mayLeaveHost) released.add('offloadOptimizer');
   const fixed = [...fixedBy(run)].filter((key) => !released.has(key));
   return {
     request,
     fixed: new Set([...fixed, ...kept]),
-    ...(schedules === null ? {} : { schedules }),
+    ...(request.runs === undefined ? {} : { schedules: request.runs }),
+    ...(schedules === null ? {} : { strict: true }),
+    ...(released.has('offloadOptimizer') ? { triesHost: true } : {}),
     ...(run.layout.tensor !== undefined && run.layout.pipeline !== undefined ? { launched: true } : {}),
   };
 }

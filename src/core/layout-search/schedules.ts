@@ -63,10 +63,13 @@ function searchedSchedules({
   withoutPlanned = false,
   among = schedules,
 }: SearchProblem): readonly ScheduleName[] {
-  return among.filter((name) => {
-    const { interleaves, planned } = scheduleKind(name);
-    return interleaves === undefined && !(withoutPlanned && planned);
-  });
+  const names = among.map((name) => scheduleKind(name).interleaves ?? name);
+  return [...new Set(names)].filter((name) => !(withoutPlanned && scheduleKind(name).planned));
+}
+
+/** Whether a schedule is there to choose from as it is, not only on virtual stages. */
+function isAmong({ schedules }: SearchProblem, name: ScheduleName): boolean {
+  return schedules === undefined || schedules.includes(name) || !schedules.some((other) => scheduleKind(other).interleaves === name);
 }
 
 /** The schedule that a problem fixes. */
@@ -74,7 +77,12 @@ function fixedSchedule({ request, fixed }: SearchProblem): ScheduleName | null {
   return fixed.has('schedule') ? askedSchedule(request) : null;
 }
 
-function virtualStagesOf({ request: { layout }, fixed }: SearchProblem, name: ScheduleName): number[] {
+function virtualStagesOf(problem: SearchProblem, name: ScheduleName): number[] {
+  const least = fixedSchedule(problem) === null && !isAmong(problem, name) ? 2 : 1;
+  return possibleVirtualStages(problem, name).filter((count) => count >= least);
+}
+
+function possibleVirtualStages({ request: { layout }, fixed }: SearchProblem, name: ScheduleName): number[] {
   const { chunksPerStage: own } = scheduleKind(name);
   if (fixed.has('virtualStages')) return runsVirtualStages(traitsFor(name, layout), layout.virtualStages) ? [layout.virtualStages] : [];
   const all = Array.from({ length: mostVirtualStages }, (_, index) => index + 1);
@@ -90,14 +98,14 @@ interface Wanted {
 }
 
 function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: number, wanted: Wanted): boolean {
-  const { request, fixed, schedules } = problem;
+  const { request, fixed, strict = false } = problem;
   const { asked, name, kind, virtualStages } = wanted;
   const { chunks } = kind;
   if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
-  const isDecided = asked || (fixed.has('virtualStages') && schedules === undefined);
+  const isDecided = asked || (fixed.has('virtualStages') && !strict);
   if (pipeline === 1 && !isDecided && (name !== usualSchedule || chunks > 1)) return false;
   // Megatron-LM's interleaving, unless a file of no launcher says otherwise
-  const isStrict = kind.name !== name && (schedules !== undefined || !fixed.has('virtualStages'));
+  const isStrict = kind.name !== name && (strict || !fixed.has('virtualStages'));
   if (isStrict && (microBatches % pipeline !== 0 || pipeline === 1)) return false;
   if (!asked && scheduleKind(name).planned && 3 * pipeline * chunks * microBatches > maximumPlannedOperations) return false;
   if (kind.unmet({ ...problemOf([], pipeline, chunks), microBatches }) !== null) return false;

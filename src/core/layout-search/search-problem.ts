@@ -26,8 +26,12 @@ export interface SearchProblem {
   readonly request: PlanRequest;
   /** Keys whose value in `request` stays. */
   readonly fixed: ReadonlySet<SearchKey>;
-  /** What there is to choose the schedule from; absent: any. */
+  /** What there is to choose the schedule from; absent: any. 1F1B stands for interleaved 1F1B too, which may stand alone. */
   readonly schedules?: readonly ScheduleName[];
+  /** A launcher runs the answer: what it refuses is left out, though a plan of it could be made. */
+  readonly strict?: boolean;
+  /** The optimizer is tried on the host too where that is not fixed; else it stays where the request has it. */
+  readonly triesHost?: boolean;
   /** The ones that are evaluated now; absent: all. */
   readonly among?: readonly ScheduleName[];
   /** No schedule whose orders are planned for given times, unless it is fixed. */

@@ -42,15 +42,15 @@ export function gpusOf({ request, fixed, launched = false }: SearchProblem): num
 
 const mostStages = 128;
 const mostMicroBatch = 16;
-/** Context parallelism leaves each rank so many tokens of a sequence: with fewer, its exchanges take longer than what it saves. */
-const leastContextTokens = 1024;
+/** Context parallelism leaves each rank so many tokens of a sequence, as published layouts do: with fewer its kernels are short and its exchanges take longer than what it saves. */
+const leastContextTokens = 4096;
 const mostExpert = 64;
 
 /**
  * Every candidate group that launchers accept: sizes that use all GPUs, tensor parallelism inside a node that divides heads and widths, sequences that context parallelism divides twice, a batch that replicas and
  * micro-batches divide, expert sizes that divide experts and replicas, and the schedules of `scheduleChoices`. Sources: the rules of `src/core/rules/checks`.
  *
- * Not tried unless fixed: tensor parallelism across nodes, expert sizes above 64, context parallelism that leaves a rank under 1,024 tokens, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
+ * Not tried unless fixed: tensor parallelism across nodes, expert sizes above 64, context parallelism that leaves a rank under 4,096 tokens, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
  */
 export function* candidateGroups(
   problem: SearchProblem,
@@ -136,6 +136,12 @@ function offloadsAlone({ activationOffloadLayers = 0, runtime }: TrainingSpec): 
   return activationOffloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
 }
 
+/** Whether a run has no pipeline and can have none: whole layers on the host, or gradients that are sharded in every micro-batch (ZeRO 2 and 3, the rule `zero-with-pipeline`) but under TorchTitan, which shards once a step then. */
+function staysOneStage({ request: { training, layout }, launched = false }: SearchProblem): boolean {
+  const { zeroStage, runtime } = training;
+  return offloadsAlone(training) || (launched && layout.pipeline === 1 && zeroStage >= 2 && runtime !== 'torchtitan');
+}
+
 function* sizesOf(problem: SearchProblem): Generator<Sizes> {
   const { request, fixed } = problem;
   const { model, layout, training, cluster } = request;
@@ -150,7 +156,7 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
       size === 1 ||
       (model.stacks === undefined && training.sequenceLength >= size * leastContextTokens && training.sequenceLength % (2 * size) === 0),
   );
-  const pipelines = among('pipeline', (size) => size <= (offloadsAlone(training) ? 1 : Math.min(model.layers, mostStages)));
+  const pipelines = among('pipeline', (size) => size <= (staysOneStage(problem) ? 1 : Math.min(model.layers, mostStages)));
   for (const tensor of tensors)
     for (const context of contexts)
       for (const pipeline of pipelines) {
@@ -259,16 +265,20 @@ function withRecompute(training: TrainingSpec, choice: RecomputeChoice, chunks: 
   };
 }
 
-function optimizersOf({ request, fixed }: SearchProblem): Pick<TrainingSpec, 'zeroStage' | 'offloadOptimizer'>[] {
+function optimizersOf({ request, fixed, triesHost = false }: SearchProblem): Pick<TrainingSpec, 'zeroStage' | 'offloadOptimizer'>[] {
   const { zeroStage, offloadOptimizer, optimizer } = request.training;
   const stages = fixed.has('zeroStage') ? [zeroStage] : ([1, 0] as const);
   return stages.flatMap((stage) => {
-    const offloads = fixed.has('offloadOptimizer')
-      ? [offloadOptimizer]
-      : stage >= 1 && optimizer !== 'none'
-        ? [undefined, true]
-        : [undefined];
-    return offloads.map((offload) => ({ zeroStage: stage, ...(offload === undefined ? {} : { offloadOptimizer: offload }) }));
+    const offloads =
+      fixed.has('offloadOptimizer') || !triesHost
+        ? [offloadOptimizer]
+        : stage >= 1 && optimizer !== 'none'
+          ? [undefined, true]
+          : [undefined];
+    return offloads.map((offload) => ({
+      zeroStage: stage,
+      ...(offload === undefined && offloadOptimizer === undefined ? {} : { offloadOptimizer: offload ?? false }),
+    }));
   });
 }
 

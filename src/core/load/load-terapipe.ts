@@ -47,7 +47,7 @@ export async function loadTerapipe(file: string, text: string, read: ReadReferen
 function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'profile'>, profile: LoadedProfile | null): Run {
   const { file } = own.document;
   const texts = new Map([[file, own.document.text], ...loaded.texts, ...(profile?.texts ?? [])]);
-  const { cluster, training, layout, schedule, unit, scheme, calibration, elastic } = own;
+  const { cluster, training, layout, schedule, schedules, unit, scheme, calibration, elastic } = own;
   return {
     file,
     files: [...texts.keys()],
@@ -60,6 +60,7 @@ function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'pr
     layout,
     calibration,
     ...(schedule === undefined ? {} : { schedule }),
+    ...(schedules === undefined ? {} : { schedules }),
     ...(unit === undefined ? {} : { unit }),
     ...(scheme === undefined ? {} : { scheme }),
     ...(elastic === undefined ? {} : { elastic }),

@@ -1,4 +1,5 @@
 import type { GpuPresetName } from '../cluster/presets';
+import type { ScheduleName } from '../spec/schedule-names';
 
 /** The GPU of a plan where nothing names one, in the editor and on the terminal. */
 export const assumedGpuName: GpuPresetName = 'H100-80GB';
@@ -8,6 +9,8 @@ export interface ResolveDefaults {
   readonly gpu: GpuPresetName;
   readonly nodes: number | null;
   readonly gpusPerNode: number | null;
+  /** What there is to choose the schedule from where no file says; absent: what the launcher runs, or anything. */
+  readonly schedules?: readonly ScheduleName[];
   /** Why each of them is taken, as the face says it; absent: its settings say so. */
   readonly because?: Readonly<Record<'gpu' | 'nodes' | 'gpusPerNode', string>>;
 }

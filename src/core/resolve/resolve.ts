@@ -64,7 +64,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
       ? resolveLayout(fixing, planned, cluster, assumed?.found ?? null, valueOrDefault)
       : resolveMixedLayout(fixing, planned, mixed, constants, valueOrDefault);
   const training = trainingOn(run, draft, layout, valueOrDefault);
-  const { schedules: runs } = abilitiesOf(run);
+  const runs = run.schedules?.value ?? defaults.schedules ?? abilitiesOf(run).schedules;
   const request: PlanRequest = {
     title: run.title,
     model,

@@ -133,7 +133,7 @@ export interface PlanRequest {
   readonly layout: Layout;
   /** Fixed by the user, or null: the best that fits is chosen. */
   readonly schedule: ScheduleName | null;
-  /** What the launcher or runtime that the files name runs: nothing else is chosen where `schedule` is null. Absent: anything. */
+  /** What was asked to choose from, else what the launcher or runtime that the files name runs: nothing else is chosen where `schedule` is null, or searched. Absent: anything. */
   readonly runs?: readonly ScheduleName[];
   readonly slicing: SlicingSpec;
   /** Constants of the analytic model, all shown and editable. */

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { gpuPresetNames } from '../../core/cluster/presets';
 import { assumedGpuName, type ResolveDefaults } from '../../core/resolve/defaults';
 import { providerNames, type ProviderName } from '../../core/spec/profile';
+import { namedSchedules } from '../../core/spec/schedule-names';
 
 const section = 'terapipe';
 
@@ -18,7 +19,14 @@ export function planDefaults(uri: vscode.Uri | undefined, log: vscode.LogOutputC
     log.warn(`terapipe.${key} is not a number from 1 to ${maximum}, it is chosen instead: ${JSON.stringify(value)}`);
     return null;
   };
-  return { gpu: known ?? assumedGpuName, nodes: count('defaultNodes', 100_000), gpusPerNode: count('defaultGpusPerNode', 1024) };
+  const names = settings.get<unknown>('search.schedules');
+  const schedules = Array.isArray(names) ? namedSchedules.filter((name) => names.includes(name)) : [];
+  return {
+    gpu: known ?? assumedGpuName,
+    nodes: count('defaultNodes', 100_000),
+    gpusPerNode: count('defaultGpusPerNode', 1024),
+    ...(schedules.length === 0 ? {} : { schedules }),
+  };
 }
 
 /** Pause after an edit before planning, ms; null when planning on edits is off. */
@@ -62,7 +70,9 @@ export function searchesLayouts(file: string): boolean {
 
 /** Whether a change of settings can change a plan. */
 export function affectsPlans(event: vscode.ConfigurationChangeEvent): boolean {
-  return ['defaultGpu', 'defaultNodes', 'defaultGpusPerNode'].some((key) => event.affectsConfiguration(`${section}.${key}`));
+  return ['defaultGpu', 'defaultNodes', 'defaultGpusPerNode', 'search.schedules'].some((key) =>
+    event.affectsConfiguration(`${section}.${key}`),
+  );
 }
 
 /** Writes the defaults where they are set already, else into the workspace, else (no folder open) into the user's settings. */

@@ -57,6 +57,19 @@ describe('terapipe plan --search', () => {
     );
   });
 
+  it('keeps to the schedules that are named, and says what each needs', async () => {
+    const { out, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--schedules', 'ZB-H1,1F1B', '--json']);
+    assert.equal(exitCode, 0);
+    const { search } = JSON.parse(out) as { search: { perSchedule: readonly Json[] } };
+    const needs = new Map(search.perSchedule.map((plan) => [plan['schedule'], plan['needs']]));
+    assert.ok(needs.has('ZB-H1') && [...needs.keys()].every((name) => name === 'ZB-H1' || name === '1F1B'));
+    assert.match(String(needs.get('ZB-H1')), /a runtime that splits backward/);
+    const words = await cli.run(['plan', config, '--search', '--quick', '--schedules', 'ZB-H1']);
+    assert.match(words.out, /Not run by usual launchers\n {2}ZB-H1 needs a runtime that splits backward/);
+    const plan = await cli.run(['plan', config, '--schedules', 'LoopedBFS', '--json']);
+    assert.equal((JSON.parse(plan.out) as { plan: Json }).plan['schedule'], 'LoopedBFS');
+  });
+
   it('exits 1 when nothing fits', async () => {
     const { out, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--set', 'cluster.gpu.memoryGB=0.5']);
     assert.equal(exitCode, 1);
@@ -69,6 +82,7 @@ describe('terapipe plan --search', () => {
       [['plan', config, '--search', '--tokens', 'many'], /--tokens is "many"; give it a number from 1 to 1e18/],
       [['plan', config, '--free', 'all'], /--free is an option of plan --search; give --search too/],
       [['plan', config, '--search', '--free', 'tensr'], /"tensr" is nothing that a search chooses; did you mean tensor\?/],
+      [['plan', config, '--schedules', 'ZB-H3'], /"ZB-H3" is no schedule; did you mean ZB-H1\?/],
       [['memory', config, '--search'], /--search is an option of plan, not of memory/],
     ] as const) {
       const { err, exitCode } = await cli.run(args);

@@ -153,6 +153,7 @@ export const constantFields: Fields<CostConstants> = {
 export const calibrationFields: Fields<CalibrationGiven> = { iterationMs: positive(1e9) };
 
 export const scheduleRule = oneOf(namedSchedules);
+export const schedulesRule = list(v.picklist(namedSchedules), 1, 64, `a list of ${namedSchedules.join(', ')}`);
 
 const sliceLength = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000_000));
 const sliceLengths = v.pipe(v.array(sliceLength), v.minLength(1), v.maxLength(100_000));

@@ -16,6 +16,7 @@ import {
   intraNodeBusFields,
   peakTflopsFields,
   scheduleRule,
+  schedulesRule,
   slicingFields,
   tableFields,
   trainingFields,
@@ -34,6 +35,7 @@ export const rootKeys = [
   'training',
   'layout',
   'schedule',
+  'schedules',
   'slicing',
   'cost',
   'calibration',
@@ -77,6 +79,7 @@ export interface TerapipeFile {
   readonly training: Given<TrainingGiven>;
   readonly layout: Given<Layout>;
   readonly schedule?: Located<ScheduleName>;
+  readonly schedules?: Located<readonly ScheduleName[]>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly cost: GivenCost;
@@ -96,6 +99,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
   const firstKey = document.root.children?.[0]?.children?.[0];
   const place = firstKey === undefined ? startOf(file) : placeOf(document, firstKey);
   const schedule = readField(root, 'schedule', scheduleRule);
+  const schedules = readField(root, 'schedules', schedulesRule);
   const slicing = readFields(openChild(root, 'slicing', Object.keys(slicingFields)), slicingFields);
   const model = readModel(root, place);
   const elastic = openChild(root, 'elastic', Object.keys(elasticFields));
@@ -108,6 +112,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
     training: readFields(openChild(root, 'training', Object.keys(trainingFields)), trainingFields),
     layout: requireGroups(readFields(openChild(root, 'layout', Object.keys(layoutFields)), layoutFields), root),
     ...(schedule === undefined ? {} : { schedule }),
+    ...(schedules === undefined ? {} : { schedules }),
     ...(slicing.unit === undefined ? {} : { unit: slicing.unit }),
     ...(slicing.scheme === undefined ? {} : { scheme: { ...slicing.scheme, value: schemeOf(slicing.scheme.value) } }),
     cost: readCost(root),

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { searchLayouts } from '../../../../src/core/layout-search/assemble';
+import { launchedAgainstBest } from '../../../../src/core/layout-search/launched';
+import { stageCuts } from '../../../../src/core/layout-search/cuts';
+import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
+import type { SearchKey } from '../../../../src/core/layout-search/search-problem';
+import { candidateGroups } from '../../../../src/core/layout-search/space';
+import { applyOverrides } from '../../../../src/core/formats/overrides';
+import type { Run } from '../../../../src/core/formats/run';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenOf } from '../../../../src/core/planner/plan';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { loadObject } from '../formats/files';
+
+const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
+
+const own = (more: object = {}, training: object = {}, layout: object = {}): Promise<Run> =>
+  loadObject({
+    model: { layers: 12, hidden: 3072, heads: 32, ffn: 12288, vocab: 50304 },
+    cluster: { gpu: 'A100-80GB', nodes: 2, gpusPerNode: 8 },
+    training: { sequenceLength: 2048, globalBatch: 64, microBatch: 1, recompute: 'none', ...training },
+    slicing: { unit: 128 },
+    layout: { tensor: 2, pipeline: 4, data: 2, ...layout },
+    ...more,
+  });
+
+const problemOf = (run: Run, free: readonly SearchKey[] = freeNames.layout, face: object = {}) =>
+  searchProblemOf(run, resolveRun(run, { ...defaults, ...face }), free);
+
+const names = (run: Run, free?: readonly SearchKey[], face?: object): string[] =>
+  [
+    ...new Set(
+      [...candidateGroups(problemOf(run, free, face))].map(({ schedule, layout }) =>
+        layout.virtualStages > 1 && schedule === '1F1B' ? 'Interleaved1F1B' : schedule,
+      ),
+    ),
+  ].sort();
+
+describe('what a search may choose', () => {
+  it('is the schedules that a file, the command line or the settings name, in this order', async () => {
+    const all = names(await own());
+    assert.ok(all.includes('ZBVZeroBubble') && all.includes('TeraPipe') && all.includes('1F1B') && all.length > 10);
+    const named = await own({ schedules: ['ZBVZeroBubble', 'GPipe'] });
+    assert.deepEqual(names(named), ['GPipe', 'ZBVZeroBubble']);
+    assert.deepEqual(names(applyOverrides(named, ['schedules=["Seq1F1B"]'])), ['Seq1F1B']);
+    assert.deepEqual(names(named, freeNames.layout, { schedules: ['1F1B'] }), ['GPipe', 'ZBVZeroBubble']);
+    assert.deepEqual(names(await own(), freeNames.layout, { schedules: ['ZB-H1'] }), ['ZB-H1']);
+    // of the runtime too: naming a schedule that it has no setting for is asking for it
+    assert.deepEqual(names(await own({}, { runtime: 'megatron' })), ['1F1B', 'Interleaved1F1B']);
+    assert.deepEqual(names(await own({ schedules: ['ZB-H2'] }, { runtime: 'megatron' })), ['ZB-H2']);
+  });
+
+  it('is 1F1B with interleaved 1F1B, or that alone', async () => {
+    assert.deepEqual(names(await own({ schedules: ['1F1B'] })), ['1F1B', 'Interleaved1F1B']);
+    assert.deepEqual(names(await own({ schedules: ['Interleaved1F1B'] })), ['Interleaved1F1B']);
+    assert.deepEqual(names(await own({ schedules: ['Interleaved1F1B', '1F1B', 'GPipe'] })), ['1F1B', 'GPipe', 'Interleaved1F1B']);
+  });
+
+  it('holds for a plan as well, where no schedule is given', async () => {
+    const chosen = async (more: object, sets: readonly string[] = []): Promise<string> =>
+      chosenOf(makePlan(resolveRun(applyOverrides(await own(more), sets), defaults))).schedule;
+    assert.equal(await chosen({ schedules: ['ZB-H2'] }), 'ZB-H2');
+    assert.equal(await chosen({ schedules: ['ZB-H2'], schedule: 'GPipe' }), 'GPipe');
+    assert.equal(await chosen({ schedule: 'GPipe' }, ['schedules=["LoopedBFS"]']), 'LoopedBFS');
+    assert.equal(await chosen({ schedule: 'GPipe' }, ['schedules=["LoopedBFS","GPipe"]']), 'GPipe');
+    await assert.rejects(own({ schedules: ['1F1', 'GPipe'] }), /schedules/);
+    await assert.rejects(own({ schedules: [] }), /schedules/);
+  });
+
+  it('leaves sequence parallelism and the exchange of context parallelism as a file sets them', async () => {
+    const run = await own({}, { sequenceParallel: false, contextParallelComm: 'ring' });
+    for (const { training } of candidateGroups(problemOf(run))) assert.ok(!training.sequenceParallel);
+    assert.ok([...candidateGroups(problemOf(await own()))].some(({ training }) => training.sequenceParallel));
+    const { fixed } = problemOf(run);
+    assert.ok(fixed.has('sequenceParallel') && fixed.has('contextParallelComm'));
+    assert.ok(!problemOf(run, freeNames.all).fixed.has('sequenceParallel'));
+  });
+
+  it('has the optimizer on the host only where that is asked for', async () => {
+    const offloads = async (training: object, free: readonly SearchKey[]): Promise<string> => {
+      const groups = [...candidateGroups(problemOf(await own({}, training), free))];
+      return [...new Set(groups.map(({ training: { offloadOptimizer } }) => offloadOptimizer === true))].sort().join();
+    };
+    assert.equal(await offloads({}, freeNames.layout), 'false');
+    assert.equal(await offloads({}, freeNames.all), 'false');
+    assert.equal(await offloads({}, [...freeNames.layout, 'offloadOptimizer']), 'false,true');
+    assert.equal(await offloads({ zeroStage: 1, offloadOptimizer: true }, freeNames.layout), 'true');
+    assert.equal(await offloads({ zeroStage: 1, offloadOptimizer: true }, freeNames.all), 'false,true');
+  });
+
+  it('is one stage where a run without a pipeline shards gradients in every micro-batch', async () => {
+    const stages = async (training: object, layout: object): Promise<number> =>
+      Math.max(
+        ...[...candidateGroups(problemOf(await own({ schedules: ['1F1B'] }, training, layout)))].map((group) => group.layout.pipeline),
+      );
+    const one = { tensor: 8, pipeline: 1, data: 2 };
+    assert.equal(await stages({ zeroStage: 3 }, one), 1);
+    assert.ok((await stages({ zeroStage: 1 }, one)) > 1);
+    assert.ok((await stages({ zeroStage: 2 }, {})) > 1);
+    assert.ok((await stages({ zeroStage: 3, runtime: 'torchtitan' }, one)) > 1);
+  });
+
+  it('leaves each rank of a context 4,096 tokens', async () => {
+    const contexts = async (sequenceLength: number): Promise<number> =>
+      Math.max(
+        ...[...candidateGroups(problemOf(await own({ schedules: ['1F1B'] }, { sequenceLength })))].map((group) => group.layout.context),
+      );
+    assert.deepEqual([await contexts(4096), await contexts(8192), await contexts(32_768)], [1, 2, 8]);
+  });
+});
+
+describe('chunks of embedding and head alone', () => {
+  it('are in the space, as published interleaved layouts have them', () => {
+    assert.deepEqual(stageCuts(126, 16, 8), [[7, ...Array.from({ length: 14 }, () => 8), 7]]);
+    assert.deepEqual(stageCuts(7, 4, 2), [
+      [1, 2, 2, 2],
+      [2, 2, 2, 1],
+    ]);
+    assert.deepEqual(stageCuts(6, 4, 2), [[1, 2, 2, 1]]);
+    // in a V both are on the first stage, which has a layer all the same
+    assert.deepEqual(stageCuts(7, 4, 2, 'v'), [[1, 2, 2, 2]]);
+    assert.deepEqual(stageCuts(6, 4, 2, 'v'), []);
+    assert.deepEqual(stageCuts(5, 4, 2), []);
+  });
+
+  it('are never beaten by their own search', async () => {
+    const cut = { virtualStages: 2, stageLayers: [0, 1, 1, 1, 1, 1, 1, 0], tensor: 2, pipeline: 4, data: 2 };
+    const run = await own(
+      { model: { layers: 6, hidden: 3072, heads: 32, ffn: 12288, vocab: 50304 }, schedule: 'Interleaved1F1B' },
+      {},
+      cut,
+    );
+    for (const free of [freeNames.layout, [] as const]) {
+      const { best, launched, proved } = searchLayouts(problemOf(run, free));
+      assert.ok(launched?.fits === true && proved);
+      assert.ok(best.iterationMs <= launched.iterationMs, `${best.iterationMs} against ${launched.iterationMs}`);
+    }
+    const against = launchedAgainstBest(searchLayouts(problemOf(run, ['pipeline', 'virtualStages'])));
+    assert.ok(against && against.speedup >= 1);
+    const free = problemOf(run, ['pipeline', 'virtualStages', 'tensor', 'data']);
+    assert.ok([...candidateGroups(free)].some(({ layout }) => layout.pipeline === 4 && layout.virtualStages === 2));
+  });
+});
