@@ -3,7 +3,7 @@ import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';
 import { launchedMemoryFindings } from '../core/export/launchers/memory-fixes';
-import { isLauncher } from '../core/load/readers';
+import { isLauncher } from '../core/formats/registry';
 import type { LoadedConfig } from '../core/load/load-config';
 import { findingsOf } from '../core/rules/run-findings';
 import { makePlan } from '../core/planner/make-plan';

@@ -4,7 +4,7 @@ import type { LauncherReader } from '../../src/core/formats/facts';
 import { ExpectedError } from '../../src/core/errors';
 import type { Finding, Fix, TextEdit } from '../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
-import { recogniseConfig, recogniseNamedConfig } from '../../src/core/load/readers';
+import { recogniseConfig } from '../../src/core/load/readers';
 import type { Place } from '../../src/core/spec/located';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { parseProfile } from '../../src/core/slice-times/file';
@@ -63,7 +63,7 @@ async function verdictOf(given: Case, shell: LauncherReader): Promise<Verdict> {
   const other = otherReaders.find(([name]) => name.test(file));
   if (other !== undefined) return verdictOfOther(given, other[1]);
   recogniseConfig(file, text);
-  recogniseNamedConfig(file, text);
+  recogniseConfig(file, text, 'named');
   const texts = new Map([given.main, ...(given.beside === null ? [] : [given.beside])].map((fixture) => [fixture.file, fixture.text]));
   const config = await read(given, texts, shell);
   if (config instanceof ExpectedError) return { problem: null, answered: false, findings: 0, fixed: false };

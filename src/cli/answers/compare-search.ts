@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../../core/load/load-config';
-import { isLauncher } from '../../core/load/readers';
+import { isLauncher } from '../../core/formats/registry';
 import { makePlan } from '../../core/planner/make-plan';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { freeNames } from '../../core/layout-search/problem';

@@ -8,7 +8,8 @@ import { stepOf, type Remark } from '../../core/export/launchers/launch-settings
 import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
-import { isLauncher, readerOf, recogniseNamedConfig } from '../../core/load/readers';
+import { isLauncher } from '../../core/formats/registry';
+import { readerOf, recogniseConfig } from '../../core/load/readers';
 import { chosenOf, type Plan } from '../../core/planner/plan';
 import { lineColumnAt, orList, printable, quoted } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
@@ -118,7 +119,7 @@ function withCandidate(plan: Plan, wanted: string): Plan {
 
 /** The launcher that a file is of. @throws ExpectedError when it is none, or not the one asked for. */
 function targetOf({ file, text }: SourceText, to: ExportName | null): { readonly name: ExportName; readonly format: EditableFormat } {
-  const format = recogniseNamedConfig(file, text);
+  const format = recogniseConfig(file, text, 'named');
   const editable = format !== null && isLauncher(format) && isEditable(format) ? format : null;
   const name = exportNames.find((entry) => editable !== null && exportFormats[entry].into.includes(editable));
   if (editable === null || name === undefined)

@@ -3,7 +3,7 @@ import type { LauncherFile, LauncherReader } from '../formats/facts';
 import type { Run } from '../formats/run';
 import { ExpectedError } from '../errors';
 import type { TextEdit } from '../findings';
-import { isLauncher } from '../load/readers';
+import { isLauncher } from '../formats/registry';
 import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { requestOf } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';

@@ -14,7 +14,7 @@ import { launchFindings } from '../rules/launch-findings';
 import { scheduleCsvFindings } from '../rules/launchers/schedule-csv';
 import { startOf } from '../formats/json-document';
 import { loadTerapipe } from './load-terapipe';
-import { readerOf, recognise, recogniseNamedConfig, unknownFormat } from './readers';
+import { readerOf, recogniseJson, recogniseConfig, unknownFormat } from './readers';
 import { withStageLayers } from '../rules/launchers/stage-layers';
 
 /** How the terminal or VS Code reads further files. */
@@ -48,7 +48,7 @@ export async function loadConfig(
   host: ConfigHost,
   options: { readonly withProfile?: boolean } = {},
 ): Promise<LoadedConfig> {
-  const format = recogniseNamedConfig(file, text);
+  const format = recogniseConfig(file, text, 'named');
   if (format === null) throw unknownFormat(file, text);
   if (isLauncher(format)) return loadLauncher((await readerOf(format, host.shell))(file, text), format, host.read);
   const alone = { format, launcher: null, model: null, findings: [] };
@@ -126,7 +126,7 @@ async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferen
   for (const path of [...named, 'config.json']) {
     try {
       const { file: found, text } = await read(file, path);
-      if (recognise(found, text) !== 'huggingface') continue;
+      if (recogniseJson(found, text) !== 'huggingface') continue;
       const config = readHuggingFace(found, text);
       return { config, texts: new Map([[found, config.document.text]]) };
     } catch (error) {

@@ -9,8 +9,6 @@ import { orList } from '../text';
 
 type JsonFormat = 'huggingface' | 'terapipe';
 
-export { isLauncher } from '../formats/registry';
-
 /** Endings of model configs and terapipe.json. */
 const jsonEndings = ['json', 'jsonc'];
 
@@ -19,20 +17,18 @@ export const configEndings: readonly string[] = [
   ...new Set([...jsonEndings, ...launcherFormats.flatMap((format) => launchers[format].endings)]),
 ];
 
-/** Which format a file is, by its ending and then its content, with a scan and no parse; null for anything else. */
-export function recogniseConfig(file: string, text: string): ConfigFormat | null {
-  const ending = endingOf(file);
-  return (jsonEndings.includes(ending) ? recognise(file, text) : null) ?? launcherOf(text, (launcher) => hasEnding(launcher, ending));
-}
+/** How a file came to be looked at: `found` in a folder, or `named` by the user or another config, which needs less evidence and no certain ending. */
+type Origin = 'found' | 'named';
 
-/** As `recogniseConfig`, for a file that the user named, whatever its ending. */
-export function recogniseNamedConfig(file: string, text: string): ConfigFormat | null {
+/** Which format a file is, by its ending and then its content, with a scan and no parse; null for anything else. */
+export function recogniseConfig(file: string, text: string, origin: Origin = 'found'): ConfigFormat | null {
   const ending = endingOf(file);
-  const known = recogniseConfig(file, text);
-  if (known !== null) return known;
+  const known =
+    (jsonEndings.includes(ending) ? recogniseJson(file, text) : null) ?? launcherOf(text, (launcher) => hasEnding(launcher, ending));
+  if (known !== null || origin === 'found') return known;
   const named = launcherFormats.filter((format) => launchers[format].isItsNamed !== undefined && hasEnding(launchers[format], ending));
   if (named.length > 0) return named.find((format) => launchers[format].isItsNamed?.(text) === true) ?? null;
-  return recogniseNamed(file, text) ?? (hasLauncherEnding(file) ? null : launcherOf(text, () => true));
+  return recogniseJson(file, text, origin) ?? (hasLauncherEnding(file) ? null : launcherOf(text, () => true));
 }
 
 /** Whether a file's extension is that of a config. */
@@ -60,20 +56,16 @@ export async function readerOf(format: LauncherFormat, shell: () => Promise<Laun
 }
 
 /**
- * Which format a file is, by its name (`terapipe.json`, `*.terapipe.json`) or its top-level keys; null for anything else. One scan, no parse: works on
- * broken files too.
+ * Which format of JSON a file is, by its name (`terapipe.json`, `*.terapipe.json`) or its top-level keys; null for anything else. One scan, no parse: works on broken files too. Of a file that was
+ * named a lone `model` is enough.
  */
-export function recognise(file: string, text: string): JsonFormat | null {
+export function recogniseJson(file: string, text: string, origin: Origin = 'found'): JsonFormat | null {
   if (/(^|[/\\.])terapipe\.jsonc?$/i.test(file)) return 'terapipe';
   const keys = topLevelKeys(text);
   if (isHuggingFace(keys)) return 'huggingface';
+  if (!keys.has('model')) return null;
   const others = rootKeys.filter((key) => key !== '$schema' && key !== 'model' && keys.has(key));
-  return keys.has('model') && others.length > 0 && others.length + 1 >= keys.size / 2 ? 'terapipe' : null;
-}
-
-/** As `recognise`, for a file that the user named: a lone `model` is enough. */
-function recogniseNamed(file: string, text: string): JsonFormat | null {
-  return recognise(file, text) ?? (topLevelKeys(text).has('model') ? 'terapipe' : null);
+  return origin === 'named' || (others.length > 0 && others.length + 1 >= keys.size / 2) ? 'terapipe' : null;
 }
 
 /**
@@ -81,7 +73,7 @@ function recogniseNamed(file: string, text: string): JsonFormat | null {
  * @throws ExpectedError `config-unknown-format`, or what is wrong with it as JSON; placed.
  */
 export function recogniseModel(file: string, text: string): JsonFormat {
-  const format = recogniseNamed(file, text);
+  const format = recogniseJson(file, text, 'named');
   if (format === null) throw unknownModel(file, text);
   return format;
 }

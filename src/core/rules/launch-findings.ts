@@ -17,20 +17,20 @@ export function launchFindings(file: LauncherFile): Finding[] {
   if (isPlannedAlone(file.format)) return [];
   const view = viewOfLauncher(file);
   const findings = rules.flatMap((rule) =>
-    issuesOf(rule, view).flatMap((issue) => findingOf(rule, issue, file.facts, file.place, textOf) ?? []),
+    issuesWithFixes(rule, view).flatMap((issue) => findingOf(rule, issue, file.facts, file.place, textOf) ?? []),
   );
   return mostSevereFirst(findings);
 }
 
-/** What a rule has to say, with the changes alone that silence it; nothing where it does not apply or nothing is wrong. */
-export function issuesOf(rule: Rule, view: ConfigView): readonly Issue[] {
+/** The issues that a rule finds, with only those changes that mend them; none where the rule does not apply or nothing is wrong. */
+export function issuesWithFixes(rule: Rule, view: ConfigView): readonly Issue[] {
   if (!rule.formats.includes(view.format)) return [];
-  const issues = said(rule, view);
-  const helps = (change: Change): boolean => said(rule, viewAfter(view, change)).length < issues.length;
+  const issues = issuesOf(rule, view);
+  const helps = (change: Change): boolean => issuesOf(rule, viewAfter(view, change)).length < issues.length;
   return issues.map((issue) => (issue.changes === undefined ? issue : { ...issue, changes: issue.changes.filter(helps) }));
 }
 
-function said({ check }: Rule, view: ConfigView): readonly Issue[] {
+function issuesOf({ check }: Rule, view: ConfigView): readonly Issue[] {
   return [check(view) ?? []].flat();
 }
 

@@ -5,7 +5,7 @@ import { formatNumber } from '../format';
 import type { Place } from '../spec/located';
 import { orList } from '../text';
 import type { Plan } from '../planner/plan';
-import { issuesOf, placeOf } from './launch-findings';
+import { issuesWithFixes, placeOf } from './launch-findings';
 import { memoryFindings } from './plan/memory-findings';
 import type { Remedy } from './plan/remedies';
 import { listed, type Change, type Issue, type Rule } from './rule';
@@ -20,7 +20,7 @@ import { settingOf, viewOfRun, type ConfigView, type SettingName } from './view'
  */
 export function findingsOf(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {
   const view = viewOfRun(run, plan?.request.layout);
-  const ofRules = rules.flatMap((rule) => issuesOf(rule, view).map((issue) => findingOf(run, view, rule, issue)));
+  const ofRules = rules.flatMap((rule) => issuesWithFixes(rule, view).map((issue) => findingOf(run, view, rule, issue)));
   return mostSevereFirst([...ofRules, ...memoryFindings(run, plan, remedies), ...(run.remarks ?? [])]);
 }
 

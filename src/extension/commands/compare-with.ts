@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { isMeasured } from '../../core/compare/measured';
 import { maximumConfigSize } from '../../core/formats/json-document';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import { isLauncher } from '../../core/load/readers';
+import { isLauncher } from '../../core/formats/registry';
 import type { Comparisons } from '../sessions/comparisons';
 import type { Compared } from '../sessions/comparison-host';
 import { findConfigs, isScheduleFile } from '../sessions/find-configs';

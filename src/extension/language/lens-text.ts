@@ -1,6 +1,6 @@
 import { formatDuration, formatNumber, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/rules/derived';
-import { isLauncher } from '../../core/load/readers';
+import { isLauncher } from '../../core/formats/registry';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';

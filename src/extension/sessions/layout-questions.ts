@@ -1,7 +1,7 @@
 import { plansOf } from '../../core/layout-search/plans';
 import { freeNames, searchProblemOf } from '../../core/layout-search/problem';
 import { requestOf } from '../../core/layout-search/request-of';
-import { isLauncher } from '../../core/load/readers';
+import { isLauncher } from '../../core/formats/registry';
 import type { LayoutSearchHost } from './layout-search-host';
 
 /** What is searched for a config, and what a plan of the answer asks. A launcher's file fixes its whole layout: its search lets go of all that it may choose. What a `terapipe.json` fixes stays. */

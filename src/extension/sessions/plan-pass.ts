@@ -6,7 +6,8 @@ import { launchedMemoryFindings } from '../../core/export/launchers/memory-fixes
 import type { Finding } from '../../core/findings';
 import type { ReadReferenced, Run } from '../../core/formats/run';
 import { loadConfig, type LoadedConfig } from '../../core/load/load-config';
-import { isLauncher, readerOf, recogniseConfig } from '../../core/load/readers';
+import { isLauncher } from '../../core/formats/registry';
+import { readerOf, recogniseConfig } from '../../core/load/readers';
 import type { Plan } from '../../core/planner/plan';
 import { findingsOf } from '../../core/rules/run-findings';
 import { isScheduleCsv } from '../../core/schedules/pytorch-csv/cells';

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { ConfigFormat } from '../../core/formats/config-format';
-import { configEndings, isLauncher } from '../../core/load/readers';
+import { isLauncher } from '../../core/formats/registry';
+import { configEndings } from '../../core/load/readers';
 import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';

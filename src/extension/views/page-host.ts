@@ -52,7 +52,7 @@ export interface Page {
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
   const { extensionUri, sessions, layouts, log } = services;
   const parts = tabParts(services);
-  const told = newsFor(services, source, parts);
+  const sync = pageSync(services, source, parts);
   const sender = makePageSender((part) => webview.postMessage(part), refresh);
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -67,7 +67,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     clearTimeout(timer);
     timer = undefined;
     if (!ready || !source.isVisible() || sender.isBusy()) return;
-    const message = told.next(sessionNow());
+    const message = sync.next(sessionNow());
     if (message !== null) sender.send(message);
     if (wanted === null) return;
     sender.send(wanted);
@@ -94,10 +94,10 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     if (message.type === 'ready') {
       ready = true;
       sender.restart();
-      told.forget();
+      sync.forget();
       post();
     } else if (message.type === 'draw') {
-      told.draw(message.candidates);
+      sync.draw(message.candidates);
       post();
     } else if (message.type === 'log') log[message.level](`${source.page} page: ${message.message}`);
     else services.act(message, sessionNow());
@@ -120,7 +120,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     ...(Object.keys(parts.changes) as (keyof TabParts)[]).map((name) =>
       parts.changes[name]((file) => {
         if (source.page !== 'tab' || !isShown(file)) return;
-        told.note(name);
+        sync.note(name);
         refresh();
       }),
     ),
@@ -150,20 +150,20 @@ function htmlOf(webview: vscode.Webview, extensionUri: vscode.Uri, { page, title
   });
 }
 
-/** What a page does not know yet. */
-interface News {
+/** Keeps account of what a page has been sent. */
+interface PageSync {
   /** The message that brings the page up to date; null when it is. */
   readonly next: (session: SessionState | null) => HostMessage | null;
   /** A part of the tab's state changed. */
   readonly note: (part: keyof TabParts) => void;
   /** The page wants the timelines of these candidates. */
   readonly draw: (candidates: readonly CandidateId[]) => void;
-  /** The page knows nothing any more. */
+  /** The page has nothing any more. */
   readonly forget: () => void;
 }
 
-function newsFor({ layouts }: PageServices, source: PageSource, parts: ReturnType<typeof tabParts>): News {
-  /** What the page was told last; null when it knows nothing. */
+function pageSync({ layouts }: PageServices, source: PageSource, parts: ReturnType<typeof tabParts>): PageSync {
+  /** What the page was sent last; null when it has nothing. */
   let posted: { readonly session: SessionState | null; readonly trusted: boolean; readonly found: readonly Finding[] } | null = null;
   /** Id of the comparison that it has. */
   let comparison: string | null = null;

@@ -14,6 +14,11 @@ export function sideOperations(answer: ComparisonAnswer | null, side: SideId): O
   return timeline === null ? null : indexedTimeline(timeline);
 }
 
+/** Whether a side of an answer has a timeline. */
+export function isDrawn(answer: ComparisonAnswer): boolean {
+  return sides.some((side) => sideOperations(answer, side) !== null);
+}
+
 /** The stage to look at first: the straggler, else where measured and predicted part; null where two plans are compared. */
 export function tellingStage({ reported }: ComparisonAnswer): number | null {
   if (reported.kind === 'plan') return null;

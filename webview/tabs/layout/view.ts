@@ -5,7 +5,7 @@ import type { ChartContent } from '../../base/chart/content';
 import { fill, h } from '../../base/dom';
 import { makePagedTable } from '../../base/paged-table';
 import { errorNotice } from '../../shared/notices';
-import { onlyNew } from '../../shared/announce-new';
+import { whenChanged } from '../../shared/when-changed';
 import { t } from '../../base/strings';
 import type { Store } from '../../base/store';
 import { dropdown, filterField } from '../../base/ui';
@@ -87,13 +87,13 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
   );
   const element = h('div', { class: 'layout-view' }, strip.element, notices, empty.element, found);
   const changes = {
-    head: onlyNew(),
-    plot: onlyNew(),
-    detail: onlyNew(),
-    facts: onlyNew(),
-    table: onlyNew(),
-    notices: onlyNew(),
-    empty: onlyNew(),
+    head: whenChanged(),
+    plot: whenChanged(),
+    detail: whenChanged(),
+    facts: whenChanged(),
+    table: whenChanged(),
+    notices: whenChanged(),
+    empty: whenChanged(),
   };
 
   const showAnswer = (answer: LayoutAnswer, state: LayoutState): void => {

@@ -2,7 +2,7 @@ import type { LauncherFile, LauncherReader } from '../../formats/facts';
 import type { Run } from '../../formats/run';
 import { ExpectedError } from '../../errors';
 import type { Finding, TextEdit } from '../../findings';
-import { isLauncher } from '../../load/readers';
+import { isLauncher } from '../../formats/registry';
 import { memoryFindings } from '../../rules/plan/memory-findings';
 import type { Plan } from '../../planner/plan';
 import type { Remedy } from '../../rules/plan/remedies';

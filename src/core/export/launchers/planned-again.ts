@@ -47,8 +47,8 @@ export function requireAsPlanned(step: PlannedStep, written: Written): void {
   requireSound(written.before, launcher);
   if (gaps.some(({ what }) => what === otherModelWhat)) return;
   const unmet = settings.filter(({ isMet }) => !isMet(launcher.facts, launcher.text));
-  const untold = unmet.find(({ what }) => !gaps.some((gap) => gap.what === what));
-  if (untold !== undefined) throw unsound(launcher, `the plan says ${untold.what}, and the file does not`);
+  const unreported = unmet.find(({ what }) => !gaps.some((gap) => gap.what === what));
+  if (unreported !== undefined) throw unsound(launcher, `the plan says ${unreported.what}, and the file does not`);
   const open = new Set(unmet.flatMap(saidBy));
   const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(saidBy)] as const).filter((said) => !open.has(said)));
   requireSameStep(step, written, carried);
@@ -101,67 +101,67 @@ interface Part {
 }
 
 /** One setting of a plan: what a message calls it, its value as one of them is compared with another (null: none), and what of a request says so. */
-interface Told {
+interface ComparedSetting {
   readonly words: string;
   readonly of: (step: Step) => unknown;
   readonly partOf: (step: Step) => Part;
 }
 
-function told<T>(words: string, of: (step: Step) => T, part: (value: T) => Part = () => ({})): Told {
+function compared<T>(words: string, of: (step: Step) => T, part: (value: T) => Part = () => ({})): ComparedSetting {
   return { words, of, partOf: (step) => part(of(step)) };
 }
 
-function inLayout(words: string, key: keyof Layout): Told {
-  return told(words, ({ request }) => request.layout[key], (value) => ({ layout: { [key]: value } })); // prettier-ignore
+function inLayout(words: string, key: keyof Layout): ComparedSetting {
+  return compared(words, ({ request }) => request.layout[key], (value) => ({ layout: { [key]: value } })); // prettier-ignore
 }
 
 /** @param silent what it is where a request does not say. */
-function inTraining<K extends keyof TrainingSpec>(words: string, key: K, silent?: TrainingSpec[K]): Told {
-  return told(words, ({ request }) => request.training[key] ?? silent, (value) => ({ training: { [key]: value } })); // prettier-ignore
+function inTraining<K extends keyof TrainingSpec>(words: string, key: K, silent?: TrainingSpec[K]): ComparedSetting {
+  return compared(words, ({ request }) => request.training[key] ?? silent, (value) => ({ training: { [key]: value } })); // prettier-ignore
 }
 
-const table: Readonly<Record<PlanSetting, Told>> = {
+const table: Readonly<Record<PlanSetting, ComparedSetting>> = {
   tensor: inLayout('tensor parallel size', 'tensor'),
   pipeline: inLayout('pipeline parallel size', 'pipeline'),
   context: inLayout('context parallel size', 'context'),
   expert: inLayout('expert parallel size', 'expert'),
-  expertTensor: told(
+  expertTensor: compared(
     'expert tensor parallel size',
     ({ request: { model, layout } }) => (model.experts === null ? null : (layout.expertTensor ?? layout.tensor)),
     (expertTensor) => (expertTensor === null ? {} : { layout: { expertTensor } }),
   ),
   data: inLayout('data parallel size', 'data'),
-  virtualStages: told(
+  virtualStages: compared(
     'virtual stages',
     ({ request: { layout } }) => (layout.pipeline > 1 ? layout.virtualStages : 1),
     (virtualStages) => ({ layout: { virtualStages } }),
   ),
   // the plan's own cut stays, or that it has none: planning then chooses it anew
-  stageLayers: told('layers of the stages', ({ request: { model, training, layout } }) =>
+  stageLayers: compared('layers of the stages', ({ request: { model, training, layout } }) =>
     layout.pipeline === 1 ? [model.layers] : (layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages)),
   ),
-  schedule: told('schedule', ({ request: { layout }, schedule }) => (layout.pipeline === 1 ? null : plainName(schedule, layout))),
+  schedule: compared('schedule', ({ request: { layout }, schedule }) => (layout.pipeline === 1 ? null : plainName(schedule, layout))),
   sequenceLength: inTraining('sequence length', 'sequenceLength'),
   microBatch: inTraining('micro-batch size', 'microBatch'),
   globalBatch: inTraining('global batch size', 'globalBatch'),
   precision: inTraining('precision', 'precision'),
-  gemmPrecision: told('GEMMs in', ({ request }) => request.training.gemmPrecision ?? null),
-  zeroStage: told(
+  gemmPrecision: compared('GEMMs in', ({ request }) => request.training.gemmPrecision ?? null),
+  zeroStage: compared(
     'ZeRO stage',
     ({ request: { layout, training } }) => (layout.data > 1 ? training.zeroStage : null),
     (zeroStage) => (zeroStage === null ? {} : { training: { zeroStage } }),
   ),
-  sequenceParallel: told(
+  sequenceParallel: compared(
     'sequence parallelism',
     ({ request: { layout, training } }) => layout.tensor > 1 && training.sequenceParallel,
     (sequenceParallel) => ({ training: { sequenceParallel } }),
   ),
   overlapGradReduce: inTraining('gradient exchange beside backward', 'overlapGradReduce', false),
   overlapParamGather: inTraining('gathers of weights beside forward', 'overlapParamGather', false),
-  recompute: told('recompute', recomputeOf, ({ granularity }) => ({ training: { recompute: granularity } })),
+  recompute: compared('recompute', recomputeOf, ({ granularity }) => ({ training: { recompute: granularity } })),
   activationOffloadLayers: inTraining('layers with activations on the host', 'activationOffloadLayers', 0),
   offloadOptimizer: inTraining('optimizer on the host', 'offloadOptimizer', false),
-  contextParallelComm: told('context-parallel collectives', ({ request: { layout, training } }) =>
+  contextParallelComm: compared('context-parallel collectives', ({ request: { layout, training } }) =>
     layout.context > 1 ? (training.contextParallelComm ?? null) : null,
   ),
 };

@@ -1,7 +1,8 @@
 import { configError } from '../../../../src/core/formats/errors';
 import type { LauncherFile, LauncherReader } from '../../../../src/core/formats/facts';
 import type { Run } from '../../../../src/core/formats/run';
-import { isLauncher, readerOf } from '../../../../src/core/load/readers';
+import { isLauncher } from '../../../../src/core/formats/registry';
+import { readerOf } from '../../../../src/core/load/readers';
 import { loadConfig } from '../../../../src/core/load/load-config';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { answerSearch } from '../../../../src/core/layout-search/answer';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { loadRun } from '../../../load-run';
 import { maximumConfigNodes } from '../../../../src/core/formats/json-document';
-import { recognise } from '../../../../src/core/load/readers';
+import { recogniseJson } from '../../../../src/core/load/readers';
 import { valuesOf } from '../../../../src/core/spec/located';
 import { errorOf, fixtures, load, loadFixture, loadObject, pointedAt, readerOf } from './files';
 
@@ -106,19 +106,19 @@ describe('loadRun', () => {
 describe('recognise', () => {
   it('goes by name for terapipe.json, even broken or empty', () => {
     for (const file of ['terapipe.json', '/a/b/terapipe.json', 'C:\\x\\terapipe.json', 'file:///a/gpt3.terapipe.json'])
-      assert.equal(recognise(file, '{"mod'), 'terapipe');
-    assert.equal(recognise('myterapipe.json', ''), null);
+      assert.equal(recogniseJson(file, '{"mod'), 'terapipe');
+    assert.equal(recogniseJson('myterapipe.json', ''), null);
   });
 
   it('goes by content for everything else, even cut off', () => {
-    assert.equal(recognise('x.json', llama.slice(0, 25)), 'huggingface');
-    assert.equal(recognise('x.json', '{ // c\n "model": {}, "layout": {}'), 'terapipe');
-    assert.equal(recognise('x.json', '{"hidden_size": 8, "num_hidden_layers": 2}'), 'huggingface');
+    assert.equal(recogniseJson('x.json', llama.slice(0, 25)), 'huggingface');
+    assert.equal(recogniseJson('x.json', '{ // c\n "model": {}, "layout": {}'), 'terapipe');
+    assert.equal(recogniseJson('x.json', '{"hidden_size": 8, "num_hidden_layers": 2}'), 'huggingface');
   });
 
   it('leaves other files alone', () => {
     const others = ['', '[]', '"model"', 'model_type', '{"name": "x", "model": "gpt-4"}', '{"nested": {"model_type": "gpt2"}}', '\0\0'];
-    for (const text of others) assert.equal(recognise('package.json', text), null, text);
+    for (const text of others) assert.equal(recogniseJson('package.json', text), null, text);
   });
 });
 

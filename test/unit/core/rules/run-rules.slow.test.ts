@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Finding } from '../../../../src/core/findings';
-import { issuesOf } from '../../../../src/core/rules/launch-findings';
+import { issuesWithFixes } from '../../../../src/core/rules/launch-findings';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { rules } from '../../../../src/core/rules/table';
 import { viewOfLauncher } from '../../../../src/core/rules/view';
@@ -89,7 +89,7 @@ describe('rules of what is planned without a launcher', () => {
     if (rule?.formats.includes('terapipe') !== true) continue;
     it(`${code}: is one rule, which judges a terapipe.json as it judges a launcher's file`, () => {
       const view = viewOfLauncher(launcherOf({ tensor: 1, pipeline: 1, context: 1, schedule: '1F1B', ...bad }, format));
-      const [launched, planned] = [view, { ...view, format: 'terapipe' as const }].map((each) => issuesOf(rule, each));
+      const [launched, planned] = [view, { ...view, format: 'terapipe' as const }].map((each) => issuesWithFixes(rule, each));
       assert.equal(planned?.length, launched?.length);
       assert.ok(launched!.length > 0);
     });
@@ -138,7 +138,7 @@ describe('rules of what is planned without a launcher', () => {
     assert.deepEqual([await severities('learned'), await severities('rotary')], [['error'], ['warning']]);
     const rule = rules.find(({ code }) => code === 'sequence-positions')!;
     const script = launcherOf({ maxPositions: 1024, positions: 'rotary', sequenceLength: 2048 }, 'megatron-shell');
-    assert.deepEqual(issuesOf(rule, viewOfLauncher(script)).map(({ severity }) => severity), ['error']); // prettier-ignore
+    assert.deepEqual(issuesWithFixes(rule, viewOfLauncher(script)).map(({ severity }) => severity), ['error']); // prettier-ignore
   });
 
   it('divide a state by heads and groups, and the first version of Mamba not at all', async () => {

@@ -1,5 +1,5 @@
 /** Calls `run` only when `key` has changed, so that buttons are not re-created under the pointer by frequent messages. */
-export function onlyNew(): (key: unknown, run: () => void) => void {
+export function whenChanged(): (key: unknown, run: () => void) => void {
   let last: string | null = null;
   return (key, run) => {
     const next = JSON.stringify(key);
