@@ -93,7 +93,7 @@ describe('the verdict on memory', () => {
 
   it('is the same of a layout that a search was made for', async () => {
     const { run, plan } = await planOn((peakBytes + 0.5 * bytesPerGiB) / bytesPerGiB);
-    const result = searchLayouts(searchProblemOf(run, plan.request, ['tensor', 'pipeline', 'recompute']));
+    const result = searchLayouts(searchProblemOf(run, plan.request, ['tensor', 'pipeline', 'recompute', 'offloadOptimizer']));
     assert.ok(result.launched !== null && result.best.fits);
     assert.deepEqual(result.launched.verdict, verdictOf(chosenOf(plan).memory));
     const [finding] = searchFindings(run, result.launched, result);

@@ -171,6 +171,7 @@ describe('terapipe', () => {
     const given = await json(['inspect', plan]);
     assert.equal((given['layout'] as Json)['tensor'], 2);
     assert.deepEqual(given['cluster'], {
+      instance: null,
       gpu: 'A100-80GB',
       memoryBytes: (given['cluster'] as Json)['memoryBytes'],
       nodes: 1,
