@@ -30,6 +30,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/memory-model/activation-memory#keyValueBytes',
     'src/core/memory-model/chunk-memory#unitMemory',
     'src/core/memory-model/split-backward#matrixProducts',
+    'src/core/memory-model/zero#blocksFor',
     'src/core/partition/offload#offloadedBytes',
     'src/core/planner/predict#predict',
     'src/core/rules/launchers/stage-layers#stagesOfPattern',

@@ -1,6 +1,6 @@
 import { stagesJson, type StageJson } from '../../core/export/plan-json';
 import { column, formatBytes, formatCount, plural } from '../../core/format';
-import { limitText, usablePeakBytes, usedText, verdictOf, verdictSentence } from '../../core/memory-model/verdict';
+import { limitText, usedText, verdictOf, verdictSentence } from '../../core/memory-model/verdict';
 import { chosenOf } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
@@ -21,7 +21,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
     column.bytes(stage.optimizerBytes),
     column.bytes(stage.activationsBytes),
     column.bytes(stage.otherBytes),
-    usedText({ peakBytes: stage.peakBytes, usableBytes: usablePeakBytes(stage.capacityBytes) }),
+    usedText(stage),
     column.bytes(stage.reservedBytes),
     column.bytes(stage.inUseBytes),
     `in ${stage.peakOperation}${stage.gpu === undefined ? '' : `, ${stage.gpu}`}`,

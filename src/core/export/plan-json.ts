@@ -23,6 +23,7 @@ export interface StageJson {
   readonly otherBytes: number;
   readonly peakBytes: number;
   /** What PyTorch's allocator reserves at that peak, and the GPU memory in use (`nvidia-smi`). */
+  readonly usableBytes: number;
   readonly reservedBytes: number;
   readonly inUseBytes: number;
   /** `inUseBytes` by its old name. */
@@ -106,7 +107,7 @@ function profileJson({ file, profile }: NamedProfile): object {
 
 /** The stages of `terapipe memory --json`. */
 export function stagesJson({ stages }: MemoryProfile): StageJson[] {
-  return stages.map(({ stage, parts, peakBytes, reservedBytes, inUseBytes, capacityBytes, gpu, peakOperation }) => {
+  return stages.map(({ stage, parts, peakBytes, usableBytes, reservedBytes, inUseBytes, capacityBytes, gpu, peakOperation }) => {
     const sum = (...names: MemoryPart[]) => names.reduce((bytes, name) => bytes + parts[name], 0);
     return {
       stage,
@@ -116,6 +117,7 @@ export function stagesJson({ stages }: MemoryProfile): StageJson[] {
       activationsBytes: sum('activations', 'keysValues', 'keptForWeights'),
       otherBytes: sum('dummyGradients', 'workspaces', 'logits', 'backwardOperation'),
       peakBytes,
+      usableBytes,
       reservedBytes,
       inUseBytes,
       cardBytes: inUseBytes,

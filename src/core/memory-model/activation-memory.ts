@@ -2,6 +2,7 @@ import { elementBytes } from '../spec/number-formats';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { hasAttention, stateBytes, stateOf } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
+import { runtimeOf } from '../spec/runtime';
 import type { LayerKind } from '../spec/model';
 import type { Layout } from '../spec/request';
 import type { WorkUnit } from '../schedules/schedule';
@@ -70,7 +71,12 @@ function layersKept(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit):
 /** Saved besides what each layer does: of each depth that predicts a further token the embedding and the two normed tensors that are projected, and what layers share. */
 export function besideLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   const depths = stage.last ? mtpDepths(inputs.model) : 0;
-  return depths * 3 * boundaryBytes(inputs, headUnit(inputs, unit)) + sharedByLayers(inputs, stage, unit);
+  return depths * 3 * boundaryBytes(inputs, headUnit(inputs, unit)) + sharedByLayers(inputs, stage, unit) + sentBytes(inputs, stage, unit);
+}
+
+/** What a stage sent on: DeepSpeed's pipeline keeps it until the micro-batch's backward (`pipe_buffers['outputs']` of deepspeed/runtime/pipe/engine.py), Megatron-LM frees it (`deallocate_pipeline_outputs`). */
+function sentBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
+  return runtimeOf(inputs.training).id === 'deepspeed' && !stage.last ? boundaryBytes(inputs, unit) : 0;
 }
 
 /** Saved once for all layers of a stage: the encoder's output, which every decoder layer reads, and T5's bias by distance of each stack that it has. */
@@ -180,6 +186,8 @@ function crossingBytes(inputs: MemoryInputs, unit: WorkUnit, isInDecoder: boolea
   return isInDecoder ? source + boundaryBytes(inputs, stackUnit(inputs, unit, { stack: 'decoder' })) : source;
 }
 
+const headBackwardName = 'head backward';
+
 /**
  * The head's backward: gradient of its input and, with sequence parallelism, the input gathered over tensor-parallel ranks and the rank's share of the gradient. Zero bytes where there is no head.
  */
@@ -188,7 +196,7 @@ export function headBackward(inputs: MemoryInputs, stage: StageContents, unit: W
   const hidden = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit)) * model.hidden;
   const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden * (1 + hiddenShare(inputs)) : 0;
   const held = heldBoundaries(inputs, stage, unit).backward;
-  return { name: 'head backward', bytes: hasHead(inputs, stage) ? hidden + gathered + held : 0 };
+  return { name: headBackwardName, bytes: hasHead(inputs, stage) ? hidden + gathered + held : 0 };
 }
 
 /** Whether a stage makes the logits. */

@@ -1,14 +1,15 @@
 import type { ChunkPasses } from '../schedules/kind';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import { chunkMemories, type ChunkMemory, type UnitMemory } from './chunk-memory';
-import { maximumUnitsInFlight, stagePeak } from './curve';
+import { maximumUnitsInFlight, nothingAlive, stagePeak, type StagePeak } from './curve';
 import { capacityOf, tightestOf, type GpuMemory, type MemoryPart, type MemoryProfile, type StageMemory } from './profile';
 import { runtimeOf } from '../spec/runtime';
 import type { StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { interleavingFactor } from './activation-memory';
-import { staticBytes, totalBytes } from './static';
-import { contextBytes, fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
+import { besideAllocator, reservedAt } from './reserved';
+import { optimizerStepBytes, staticBytes, totalBytes } from './static';
+import { fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
 
 /**
  * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of it that frees them, and each backward operation
@@ -27,14 +28,14 @@ export function countMemory(
 ): MemoryProfile {
   const { chunks, stageAt } = counting(inputs, schedule, chunkContents, gpuMemory);
   const stages = Array.from({ length: schedule.stages }, (_, stage) => stageAt(stage));
-  const capacityBytes = tightestOf(stages)?.capacityBytes ?? 0;
+  const { capacityBytes = 0, usableBytes = 0 } = tightestOf(stages) ?? {};
   return {
     runtime: runtimeOf(inputs.training).name,
     stages,
     chunks,
     capacityBytes,
-    marginBytes: capacityBytes - usablePeakBytes(capacityBytes),
-    marginBecause,
+    marginBytes: capacityBytes - usableBytes,
+    marginBecause: marginBecause(capacityBytes, usableBytes),
   };
 }
 
@@ -89,7 +90,7 @@ export function passMemory(
     backwardWeight: ofChunks(({ keptForWeights }) => -keptForWeights),
     limit: Float64Array.from(contentsOfStages, (contents, stage) => {
       const most = working.reduce((bytes, own, chunk) => (stageOfChunk[chunk] === stage ? Math.max(bytes, own) : bytes), 0);
-      return usablePeakBytes(capacityOf(gpuMemory, stage)) - totalBytes(staticBytes(inputs, contents)) - most;
+      return usablePeakBytes(capacityOf(gpuMemory, stage), besideAllocator(inputs)) - totalBytes(staticBytes(inputs, contents)) - most;
     }),
   };
 }
@@ -121,7 +122,8 @@ function stageMemory(
   gpuMemory: GpuMemory,
 ): StageMemory {
   const always = staticBytes(inputs, contents);
-  const { row, operation, alive, working } = stagePeak(schedule, chunks, stage);
+  const peak = peakOf(inputs, schedule, stage, contents, chunks);
+  const { row, operation, alive, working } = peak;
   const parts: Record<MemoryPart, number> = {
     ...always,
     // what is freed again bit by bit may end a rounding error below nothing
@@ -132,18 +134,38 @@ function stageMemory(
     backwardOperation: working,
   };
   const peakBytes = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
-  const reservedBytes = (1 + fragmentation) * peakBytes;
+  const capacityBytes = capacityOf(gpuMemory, stage);
+  const beside = besideAllocator(inputs);
+  const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes));
+  // what is cached is given back before memory runs out
+  const reservedBytes = Math.max(Math.min(wanted, capacityBytes - beside), Math.min(wanted, (1 + fragmentation) * peakBytes));
   return {
     stage,
     parts,
     peakBytes,
-    capacityBytes: capacityOf(gpuMemory, stage),
+    capacityBytes,
     ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
+    usableBytes: usablePeakBytes(capacityBytes, beside),
     reservedBytes,
-    inUseBytes: reservedBytes + contextBytes,
+    inUseBytes: reservedBytes + beside,
     peakOperation: operation,
     peakRow: row,
     staticBytes: totalBytes(always),
     unitsInFlight: maximumUnitsInFlight(schedule, stage),
   };
+}
+
+/** The peak of forwards and backwards, or what the optimizer's step holds, where that is more: at the end of the stage's last operation. */
+function peakOf(
+  inputs: MemoryInputs,
+  schedule: Schedule,
+  stage: number,
+  contents: StageContents,
+  chunks: readonly ChunkMemory[],
+): StagePeak & { readonly walkedBytes: number } {
+  const walked = stagePeak(schedule, chunks, stage);
+  const working = optimizerStepBytes(inputs, contents);
+  if (working <= walked.bytes) return { ...walked, walkedBytes: walked.bytes };
+  const row = (schedule.rowStart[stage + 1] ?? 0) - 1;
+  return { ...walked, row, operation: 'optimizer step', alive: nothingAlive, working, bytes: working, walkedBytes: walked.bytes };
 }

@@ -16,6 +16,8 @@ export interface AliveBytes {
   readonly keptForWeights: number;
 }
 
+export const nothingAlive: AliveBytes = { activations: 0, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
+
 /** The point of a stage's order at which most is in use. */
 export interface StagePeak {
   /** Row of the operation during which the peak occurs; -1 if there are no operations. Its time is `startMs[row]`. */
@@ -105,8 +107,7 @@ function aliveBytes({ activations, keysValues, keyValueGradients, logits, keptFo
 
 /** The most that the operations of a stage hold at once; the first such point. */
 export function stagePeak(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number): StagePeak {
-  const nothing = { activations: 0, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
-  let peak: StagePeak = { row: -1, operation: 'none', alive: nothing, working: 0, bytes: 0 };
+  let peak: StagePeak = { row: -1, operation: 'none', alive: nothingAlive, working: 0, bytes: 0 };
   walkStage(schedule, chunks, stage, ({ row, own, moment, alive, duringBytes }) => {
     if (duringBytes <= peak.bytes) return;
     const { operation, working } = moment;

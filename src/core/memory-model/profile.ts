@@ -40,7 +40,9 @@ export interface StageMemory {
   /** Memory of its GPU, and the GPU's name where stages are on different ones. */
   readonly capacityBytes: number;
   readonly gpu?: string;
-  /** What PyTorch's allocator reserves at that peak (`max_reserved`): the peak and what fragmentation leaves unused. */
+  /** The highest peak that fits it. */
+  readonly usableBytes: number;
+  /** What PyTorch's allocator reserves (`max_reserved`): the peak, what fragmentation leaves unused, and blocks that other moments of a step need. */
   readonly reservedBytes: number;
   /** GPU memory in use, as `nvidia-smi` shows it: what is reserved, the CUDA context and NCCL's buffers. */
   readonly inUseBytes: number;
@@ -69,7 +71,7 @@ export interface MemoryProfile {
 
 /** The stage with the least memory left on its GPU; undefined without stages. Where all GPUs are alike, the one with the highest peak. */
 export function tightestOf(stages: readonly StageMemory[]): StageMemory | undefined {
-  const room = ({ capacityBytes, inUseBytes }: StageMemory): number => capacityBytes - inUseBytes;
+  const room = ({ usableBytes, peakBytes }: StageMemory): number => usableBytes - peakBytes;
   return stages.reduce<StageMemory | undefined>(
     (least, stage) => (least === undefined || room(stage) < room(least) ? stage : least),
     undefined,

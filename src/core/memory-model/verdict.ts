@@ -11,22 +11,27 @@ export const contextBytes = 2 ** 30;
 /** Mean of max_reserved over max_allocated on all measured B200 ranks, which lie between 1.01 and 1.09. */
 export const fragmentation = 0.05;
 
-/** Why some of a GPU's memory is kept free. */
-export const marginBecause =
-  "1 GiB for the CUDA context and NCCL buffers (0.5 to 2 GiB on real runs) and 5 % of the tensors for the allocator's fragmentation";
-
-/** The highest peak of tensors that fits a GPU, bytes. */
-export function usablePeakBytes(capacityBytes: number): number {
-  return (capacityBytes - contextBytes) / (1 + fragmentation);
+/** Why so much of a GPU's memory is kept free. */
+export function marginBecause(capacityBytes: number, usableBytes: number): string {
+  const beside = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
+  return `${beside} for the CUDA context and NCCL buffers (0.5 to 4 GiB on real runs) and 5 % of the tensors for the allocator's fragmentation`;
 }
 
+/** The highest peak of tensors that fits a GPU, bytes. @param besideBytes what is beside the allocator. */
+export function usablePeakBytes(capacityBytes: number, besideBytes = contextBytes): number {
+  return (capacityBytes - besideBytes) / (1 + fragmentation);
+}
+
+/** A stage's peak and what is usable of its GPU; as usual where that is not said. */
+type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> & { readonly usableBytes?: number };
+
 /** Whether a stage's peak stays within the usable memory of its GPU. */
-export function stageFits({ peakBytes, capacityBytes }: Pick<StageMemory, 'peakBytes' | 'capacityBytes'>): boolean {
-  return peakBytes <= usablePeakBytes(capacityBytes);
+export function stageFits({ peakBytes, capacityBytes, usableBytes = usablePeakBytes(capacityBytes) }: Limited): boolean {
+  return peakBytes <= usableBytes;
 }
 
 /** Whether every stage stays within the usable memory of its GPU. */
-export function fitsMemory({ stages }: { readonly stages: readonly Pick<StageMemory, 'peakBytes' | 'capacityBytes'>[] }): boolean {
+export function fitsMemory({ stages }: { readonly stages: readonly Limited[] }): boolean {
   return stages.every(stageFits);
 }
 
@@ -50,17 +55,17 @@ export interface MemoryVerdict {
 export function verdictOfPeak({
   peakBytes,
   capacityBytes,
+  usableBytes = usablePeakBytes(capacityBytes),
   ...where
-}: Pick<MemoryVerdict, 'peakBytes' | 'capacityBytes' | 'stage' | 'stages' | 'gpu'>): MemoryVerdict {
-  const usableBytes = usablePeakBytes(capacityBytes);
-  const fits = stageFits({ peakBytes, capacityBytes });
+}: Limited & Pick<MemoryVerdict, 'stage' | 'stages' | 'gpu'>): MemoryVerdict {
+  const fits = stageFits({ peakBytes, capacityBytes, usableBytes });
   return { ...where, fits, peakBytes, usableBytes, capacityBytes, roomBytes: usableBytes - peakBytes };
 }
 
 /** The verdict on a step: that of the stage with the least memory left on its GPU. */
 export function verdictOf({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
-  const { stage = 0, peakBytes = 0, capacityBytes = 0, gpu } = tightestOf(stages) ?? {};
-  return verdictOfPeak({ peakBytes, capacityBytes, stage, stages: stages.length, ...(gpu === undefined ? {} : { gpu }) });
+  const { stage = 0, peakBytes = 0, capacityBytes = 0, usableBytes = 0, gpu } = tightestOf(stages) ?? {};
+  return verdictOfPeak({ peakBytes, capacityBytes, usableBytes, stage, stages: stages.length, ...(gpu === undefined ? {} : { gpu }) });
 }
 
 /** `fits` or `does not fit`. */
@@ -92,5 +97,6 @@ export function limitText(
   { capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>,
   t: Translate = english,
 ): string {
-  return t('{1} of {0} GPU memory are kept free: {2}', formatBytes(capacityBytes), formatBytes(capacityBytes - usableBytes), marginBecause);
+  const because = marginBecause(capacityBytes, usableBytes);
+  return t('{1} of {0} GPU memory are kept free: {2}', formatBytes(capacityBytes), formatBytes(capacityBytes - usableBytes), because);
 }

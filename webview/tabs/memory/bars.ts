@@ -1,6 +1,6 @@
 import { bytesPerGiB, formatBytes } from '../../../src/core/format';
 import type { MemoryPart, MemoryProfile } from '../../../src/core/memory-model/profile';
-import { stageFits, usablePeakBytes } from '../../../src/core/memory-model/verdict';
+import { stageFits } from '../../../src/core/memory-model/verdict';
 import { css, withAlpha } from '../../base/color';
 import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme, type Theme } from '../../base/theme';
@@ -175,7 +175,7 @@ function drawLimits(
     const at = y(tightest.capacityBytes);
     if (pattern !== null) {
       context.fillStyle = pattern;
-      context.fillRect(x0, at, x1 - x0, y(usablePeakBytes(tightest.capacityBytes)) - at);
+      context.fillRect(x0, at, x1 - x0, y(tightest.usableBytes) - at);
     }
     context.fillStyle = css(colors.capacity);
     context.fillRect(x0, at, x1 - x0, line);

@@ -1,7 +1,6 @@
 import { bytesPerGiB, formatBytes, formatDuration } from '../../../src/core/format';
 import { liveCurve, type LiveCurve } from '../../../src/core/memory-model/curve';
 import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
-import { usablePeakBytes } from '../../../src/core/memory-model/verdict';
 import { css, mix, withAlpha } from '../../base/color';
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';
@@ -143,7 +142,7 @@ function drawCurve(
     context.lineWidth = Math.max(1, Math.round(scale));
     context.stroke(steps(0));
   }
-  drawCapacity(surface, colors, stage.capacityBytes, usablePeakBytes(stage.capacityBytes), left, width, y);
+  drawCapacity(surface, colors, stage.capacityBytes, stage.usableBytes, left, width, y);
 }
 
 function drawScale(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {

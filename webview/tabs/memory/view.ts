@@ -1,6 +1,6 @@
 import { column, formatBytes, formatNumber } from '../../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
-import { limitText, usablePeakBytes, verdictOf, verdictText } from '../../../src/core/memory-model/verdict';
+import { limitText, verdictOf, verdictText } from '../../../src/core/memory-model/verdict';
 import { fill, h } from '../../base/dom';
 import { makePagedTable } from '../../base/paged-table';
 import { capitalised, sentence } from '../../shared/sentence';
@@ -73,12 +73,7 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
 function summaryOf(profile: MemoryProfile): string {
   const worst = worstStage(profile);
   if (worst === null) return '';
-  const [count, stage, used, capacity] = [
-    profile.stages.length,
-    worst.stage,
-    formatBytes(worst.peakBytes),
-    formatBytes(usablePeakBytes(worst.capacityBytes)),
-  ];
+  const [count, stage, used, capacity] = [profile.stages.length, worst.stage, formatBytes(worst.peakBytes), formatBytes(worst.usableBytes)];
   return worst.gpu === undefined
     ? t('Peak memory of {0} stages. Highest: stage {1} with {2} of {3}. Arrow keys move between stages.', count, stage, used, capacity)
     : t('Peak memory of {0} stages. Least room: stage {1} with {2} of {3}. Arrow keys move between stages.', count, stage, used, capacity);
@@ -117,7 +112,9 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
         [
           t('Reserved by the allocator'),
           stage.reservedBytes,
-          t("What PyTorch's allocator holds at that peak (max_reserved): the tensors and what fragmentation leaves unused."),
+          t(
+            "What PyTorch's allocator holds (max_reserved): the tensors, what fragmentation leaves unused, and blocks for other moments of a step.",
+          ),
         ] as const,
         [
           t('GPU memory in use (nvidia-smi)'),

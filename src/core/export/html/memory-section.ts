@@ -1,6 +1,6 @@
 import { formatBytes } from '../../format';
 import type { MemoryProfile } from '../../memory-model/profile';
-import { limitText, usablePeakBytes, usedText, verdictOf } from '../../memory-model/verdict';
+import { limitText, usedText, verdictOf } from '../../memory-model/verdict';
 import { stagesJson, type StageJson } from '../plan-json';
 import { element, section, text } from './markup';
 
@@ -25,7 +25,7 @@ export function memorySection(memory: MemoryProfile): string {
       const share = Math.min(100, (100 * stage[field]) / Math.max(stage.capacityBytes, stage.peakBytes));
       return `<span class="${name}" style="width:${share.toFixed(3)}%" title="${text(`${name} ${formatBytes(stage[field])}`)}"></span>`;
     });
-    const used = usedText({ peakBytes: stage.peakBytes, usableBytes: usablePeakBytes(stage.capacityBytes) });
+    const used = usedText(stage);
     return `<tr><th scope="row">${text(stage.gpu === undefined ? label : `${label}, ${stage.gpu}`)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestBytes)}>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.inUseBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
   });
   const head =

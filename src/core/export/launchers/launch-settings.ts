@@ -120,7 +120,7 @@ export function launchSettingsOf(plan: Plan): LaunchSettings {
     ...chosen,
     stageLayers: stageLayersOf(request),
     peakBytes: peakBytesOf(chosen),
-    capacityBytes: chosen.memory.capacityBytes,
+    usableBytes: chosen.memory.capacityBytes - chosen.memory.marginBytes,
     errorPercent: plan.cost.errorPercent,
   });
 }
@@ -133,7 +133,7 @@ export function launchSettingsOfFound({ request, cost }: Pick<SearchResult, 'req
     ...found,
     schedule,
     stageLayers: stageLayersOf(requested),
-    capacityBytes: request.cluster.gpu.memoryBytes,
+    usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
     errorPercent: cost.errorPercent,
   });
 }
@@ -146,7 +146,7 @@ function stageLayersOf({ model, training, layout: { pipeline, virtualStages, sta
 interface Predicted extends Pick<FoundPlan, 'scheme' | 'iterationMs' | 'peakBytes'> {
   readonly schedule: ScheduleName;
   readonly stageLayers: readonly number[];
-  readonly capacityBytes: number;
+  readonly usableBytes: number;
   readonly errorPercent: number;
 }
 
@@ -154,7 +154,7 @@ function launchSettings({ title, model, cluster, training, layout }: PlanRequest
   const { tensor, pipeline, data, context, expert } = layout;
   const isPiped = pipeline > 1;
   const virtualStages = isPiped ? layout.virtualStages : 1;
-  const { schedule, scheme, iterationMs, peakBytes, capacityBytes, errorPercent } = predicted;
+  const { schedule, scheme, iterationMs, peakBytes, usableBytes, errorPercent } = predicted;
   const stageLayers = isPiped ? predicted.stageLayers : [model.layers];
   const gpus = tensor * pipeline * data * context;
   const nodes = nodesFor(gpus, cluster.gpusPerNode);
@@ -188,7 +188,7 @@ function launchSettings({ title, model, cluster, training, layout }: PlanRequest
     ...(context > 1 && training.contextParallelComm !== undefined ? { contextParallelComm: training.contextParallelComm } : {}),
     attention: training.attention,
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
-    predicted: `${formatDuration(iterationMs)} a step, ±${formatNumber(errorPercent)} %; ${usedText({ peakBytes, usableBytes: usablePeakBytes(capacityBytes) })} on the fullest GPU`,
+    predicted: `${formatDuration(iterationMs)} a step, ±${formatNumber(errorPercent)} %; ${usedText({ peakBytes, usableBytes })} on the fullest GPU`,
   };
 }
 

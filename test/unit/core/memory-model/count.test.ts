@@ -162,8 +162,8 @@ describe('peak memory', () => {
     layout: { tensor: 8, pipeline: 4 },
   });
   const shapes = evenStageContents(8, 4);
-  const profileOf = (name: 'TeraPipe' | 'GPipe' | '1F1B', tokens: readonly number[]) =>
-    countMemory(inputs, generateSchedule(name, problemOf(chunks(8, tokens), 4)), shapes, 80 * 2 ** 30);
+  const profileOf = (name: 'TeraPipe' | 'GPipe' | '1F1B', tokens: readonly number[], capacityBytes = 80 * 2 ** 30) =>
+    countMemory(inputs, generateSchedule(name, problemOf(chunks(8, tokens), 4)), shapes, capacityBytes);
 
   it('is the sum of its named parts on every stage', () => {
     for (const stage of profileOf('TeraPipe', [2048, 2048]).stages) {
@@ -255,8 +255,7 @@ describe('peak memory', () => {
   it('fits only with its margin', () => {
     const profile = profileOf('1F1B', [4096]);
     const needed = 1.05 * Math.max(...profile.stages.map((stage) => stage.peakBytes)) + 2 ** 30;
-    const on = (capacityBytes: number) => ({ stages: profile.stages.map((stage) => ({ ...stage, capacityBytes })) });
-    assert.equal(fitsMemory(on(needed + 1)), true);
-    assert.equal(fitsMemory(on(needed - 1)), false);
+    assert.equal(fitsMemory(profileOf('1F1B', [4096], needed + 1)), true);
+    assert.equal(fitsMemory(profileOf('1F1B', [4096], needed - 1)), false);
   });
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { countMemory } from '../../../../src/core/memory-model/count';
-import { staticBytes } from '../../../../src/core/memory-model/static';
+import { optimizerStepBytes, staticBytes } from '../../../../src/core/memory-model/static';
+import { fitsMemory } from '../../../../src/core/memory-model/verdict';
+import { blocksFor } from '../../../../src/core/memory-model/zero';
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { layerParameters, rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
@@ -17,29 +19,115 @@ function at(training: Partial<TrainingSpec>, layout: object) {
 }
 
 describe('memory by the framework', () => {
-  it('shards everything with TorchTitan and gathers the layer in use and the next', () => {
+  it('shards everything with TorchTitan and gathers a layer', () => {
     const { weights, gradients, optimizer, dummyGradients, workspaces } = staticBytes(at({ runtime: 'torchtitan' }, { data: 8 }), stage);
     assert.deepEqual([weights, gradients, optimizer], [(4 * parameters) / 8, (4 * parameters) / 8, (8 * parameters) / 8]);
     assert.equal(dummyGradients, 0);
-    assert.equal(workspaces, (2 * 2 + 2 + 4) * layer);
+    assert.equal(workspaces, 2 * layer);
+  });
+
+  it('keeps what is outside the layers gathered too: FSDP2 does not reshard its root', () => {
+    const { workspaces } = staticBytes(at({ runtime: 'torchtitan' }, { data: 8 }), { ...stage, first: true, last: true });
+    assert.equal(workspaces, 2 * (layer + 2 * model.vocab * model.hidden));
   });
 
   it('keeps all of a stage gathered with TorchTitan on a pipeline', () => {
     assert.equal(staticBytes(at({ runtime: 'torchtitan' }, { data: 8, pipeline: 2 }), stage).workspaces, 6 * parameters);
   });
 
+  const zero = (training: Partial<TrainingSpec>, layout = {}) =>
+    staticBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, ...training }, { data: 8, ...layout }), stage);
+
   it('shards by the ZeRO stage with DeepSpeed, beside its buckets', () => {
-    const bytes = (zeroStage: 0 | 1 | 2 | 3) => staticBytes(at({ runtime: 'deepspeed', zeroStage }, { data: 8 }), stage);
-    const whole = bytes(0);
+    const whole = zero({ zeroStage: 0 });
     assert.deepEqual(
       [whole.weights, whole.gradients, whole.optimizer, whole.workspaces],
       [2, 2, 12, 0].map((each) => each * parameters),
     );
-    assert.equal(bytes(1).optimizer, (16 * parameters) / 8);
-    assert.equal(bytes(1).workspaces, 2 * 3 * 5e8);
-    assert.equal(bytes(2).gradients, (2 * parameters) / 8);
-    assert.equal(bytes(3).weights, (2 * parameters) / 8);
-    assert.equal(bytes(3).workspaces - bytes(2).workspaces, 2 * 1e9);
+    assert.equal(zero({ zeroStage: 1 }).optimizer, (12 * parameters) / 8);
+    assert.equal(zero({ zeroStage: 1 }).workspaces, 2 * 5e8);
+    assert.equal(zero({ zeroStage: 1, overlapGradReduce: true }).workspaces, 2 * 2 * 5e8);
+    assert.equal(zero({ zeroStage: 1 }, { pipeline: 2 }).workspaces, 0, 'a pipeline takes its bucket after the backwards');
+    assert.equal(zero({ zeroStage: 2 }).gradients, (2 * parameters) / 8);
+    assert.equal(zero({ zeroStage: 3 }).weights, (2 * parameters) / 8);
+    assert.equal(zero({ zeroStage: 3 }).workspaces, 2 * (5e8 + 1e9));
+  });
+
+  it('adds 4 bytes a parameter where DeepSpeed adds gradients up in fp32, divided from ZeRO 2', () => {
+    const wide = (zeroStage: 0 | 1 | 2) => zero({ zeroStage, gradAccumulationFp32: true }).gradients;
+    assert.deepEqual([wide(0), wide(1), wide(2)], [6 * parameters, 6 * parameters, (4 * parameters) / 8]);
+    assert.equal(zero({ zeroStage: 1, precision: 'fp32', gradAccumulationFp32: true }).gradients, 4 * parameters);
+  });
+
+  it("makes copies of a rank's gradients for DeepSpeed's step, joined and in fp32, when those of other ranks are free", () => {
+    const step = (training: Partial<TrainingSpec>, data: number) =>
+      optimizerStepBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1, ...training }, { data }), stage) /
+      parameters;
+    assert.equal(step({}, 1), 2 + 4);
+    assert.equal(step({ zeroStage: 0 }, 8), 2 + 4);
+    assert.equal(step({}, 8), (2 + 4) / 8 - 2 * (1 - 1 / 8));
+    assert.equal(step({ zeroStage: 2 }, 8), (2 + 4) / 8);
+    assert.equal(step({ gradAccumulationFp32: true }, 8), -2 * (1 - 1 / 8));
+  });
+
+  it('has its peak in that step where the activations are small', () => {
+    const inputs = at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1 }, {});
+    const [peak] = countMemory(inputs, generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [8] }], 1)), [stage], 2 ** 50).stages;
+    assert.equal(peak!.peakOperation, 'optimizer step');
+    assert.equal(peak!.peakBytes, (2 + 2 + 12 + 2 + 4) * parameters + 1e9);
+  });
+
+  it('takes a block for each request that no free block holds', () => {
+    assert.equal(blocksFor([[8], [5], [3, 4]]), 8, 'what comes later fits what came before');
+    assert.equal(blocksFor([[8], [9]]), 17);
+    assert.equal(blocksFor([[8], [5, 5]]), 13, 'together they do not fit');
+    assert.equal(
+      blocksFor([
+        [8, 4],
+        [4, 8],
+      ]),
+      12,
+      'the smallest that holds it',
+    );
+    assert.equal(blocksFor([[0], []]), 0);
+  });
+
+  it("keeps what a stage of DeepSpeed's pipeline sent until its backward", () => {
+    const unit = { microBatch: 0, slice: 0, batch: 2, tokens: 1024, context: 0 };
+    const saved = (last: boolean) =>
+      savedBytes(at({ runtime: 'deepspeed', recompute: 'full' }, { pipeline: 2 }), { layers: 4, first: !last, last }, unit, false)
+        .activations;
+    assert.equal(saved(false) - saved(true), 2 * 2 * 1024 * model.hidden);
+  });
+
+  it('reserves the embedding gradient, the bucket and the copies of the step beside the peak with DeepSpeed, and has a context and communicators besides', () => {
+    const inputs = at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1 }, { data: 8, pipeline: 2 });
+    const first = { ...stage, first: true };
+    const units = [{ batch: 1, tokens: [4096] }];
+    const [counted] = countMemory(inputs, generateSchedule('1F1B', problemOf(units, 2)), [first, { ...stage, last: true }], 2 ** 50).stages;
+    const words = model.vocab * model.hidden;
+    const held = parameters + words;
+    assert.ok(2 * words > 2 * 5e8 && 2 * words > (2 * held) / 8 && 2 * words - (2 * held) / 8 < (4 * held) / 8);
+    const blocks = 2 * words + (4 * held) / 8;
+    assert.ok(Math.abs(counted!.reservedBytes - (1.05 * counted!.peakBytes + blocks)) < 1);
+    assert.equal(
+      counted!.inUseBytes - counted!.reservedBytes,
+      1.5 * 2 ** 30 + 6 * 2 ** 28,
+      'world, pipeline, data, two neighbours, a replica',
+    );
+    assert.equal(counted!.usableBytes, (2 ** 50 - 3 * 2 ** 30) / 1.05);
+  });
+
+  it('gives cached blocks back before memory runs out', () => {
+    const inputs = at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1 }, { data: 8, pipeline: 2 });
+    const units = [{ batch: 1, tokens: [4096] }];
+    const on = (capacityBytes: number) =>
+      countMemory(inputs, generateSchedule('1F1B', problemOf(units, 2)), [{ ...stage, first: true }, stage], capacityBytes).stages[0]!;
+    const { peakBytes, reservedBytes } = on(2 ** 50);
+    const tight = 1.05 * peakBytes + 3 * 2 ** 30 + 1;
+    assert.ok(reservedBytes > tight);
+    assert.ok(Math.abs(on(tight).inUseBytes - tight) < 1);
+    assert.equal(fitsMemory({ stages: [on(tight)] }), true);
   });
 
   it('keeps the activated gate apart where no kernel joins it to the product', () => {

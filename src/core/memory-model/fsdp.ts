@@ -1,0 +1,52 @@
+import { elementBytes } from '../spec/number-formats';
+import { optimizerBytes } from '../spec/optimizer';
+import { paddedVocab } from '../model/parameters';
+import { heldBytes, layerOfRank, type Held, type StaticBytes } from './held';
+import type { StageContents } from './layer-tensors';
+import type { MemoryInputs } from './memory-inputs';
+
+/*
+ * PyTorch's fully sharded data parallelism: FSDP2 as TorchTitan applies it (torchtitan/parallelisms/parallelize_llama.py at 3f20451, 2024-12), and FSDP1. See docs/model/memory.md, Static memory.
+ */
+
+/**
+ * Weights, gradients and states in fp32, all sharded. In the training precision are gathered a layer and, from the first forward to the end of the backward, what is outside the layers: the root, which is not resharded. On a pipeline everything
+ * stays gathered and gradients add up whole in fp32 until the last micro-batch (`reshard_after_forward` and `set_requires_gradient_sync` as TorchTitan sets them); under FSDP1's SHARD_GRAD_OP (ZeRO 2) everything stays gathered.
+ */
+export function shardedBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
+  const { training, layout } = inputs;
+  const element = elementBytes(training);
+  const state = training.optimizer === 'none' ? 0 : optimizerBytes[training.optimizer].state;
+  const gathered = keepsGathered(inputs)
+    ? heldBytes(held, element, false)
+    : element * (rootOfRank(inputs, stage) + layerOfRank(inputs, stage));
+  const whole = layout.pipeline > 1 ? heldBytes(held, 4, false) : 0;
+  return {
+    weights: heldBytes(held, 4, true),
+    gradients: heldBytes(held, 4, true),
+    optimizer: heldBytes(held, state, true),
+    dummyGradients: 0,
+    workspaces: held.shards === 1 ? 0 : gathered + whole,
+  };
+}
+
+/** Whether weights stay gathered from their first forward to their last backward. */
+function keepsGathered({ training, layout }: MemoryInputs): boolean {
+  return layout.pipeline > 1 || (training.runtime === 'fsdp1' && training.zeroStage === 2);
+}
+
+/** Whether the runtime shards parameters by FSDP, and there are ranks to shard them over. */
+function isSharded({ training, layout }: MemoryInputs): boolean {
+  return (training.runtime === 'torchtitan' || training.runtime === 'fsdp1') && layout.data * layout.context > 1;
+}
+
+/** Parameters of a rank outside the layers that its stage has: embedding and head. */
+function rootOfRank({ model, layout }: MemoryInputs, { first, last }: StageContents): number {
+  const words = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  return model.tiedEmbeddings ? (first || last ? words : 0) : words * (Number(first) + Number(last));
+}
+
+/** What FSDP's own streams reserve and nobody else can use, bytes: the buffers into which root and layer are gathered. */
+export function gatherBuffers(inputs: MemoryInputs, stage: StageContents): number {
+  return isSharded(inputs) ? elementBytes(inputs.training) * (rootOfRank(inputs, stage) + layerOfRank(inputs, stage)) : 0;
+}

@@ -1,0 +1,101 @@
+import { layersByKind } from '../model/layers';
+import { embeddingNormParameters, finalNormParameters } from '../model/norms';
+import { mtpDepths, mtpNormParameters, projectionParameters } from '../model/multi-token-prediction';
+import {
+  embeddingParameters,
+  expertReplicas,
+  layerParameters,
+  paddedVocab,
+  rankExpertParameters,
+  rankMatrixParameters,
+} from '../model/parameters';
+import { stackParameters } from '../model/stacks';
+import { optimizerBytes } from '../spec/optimizer';
+import { groupsOf, type StageContents } from './layer-tensors';
+import type { MemoryInputs } from './memory-inputs';
+
+/*
+ * What a rank of a stage holds of the model's parameters, and what is kept for each of them.
+ */
+
+/** Parameters of one rank of the stage but for its experts, and its experts' own. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
+function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly shared: number; readonly experts: number } {
+  const { model, layout } = inputs;
+  const { tensor } = layout;
+  const padding = (paddedVocab(model.vocab, tensor) - model.vocab) * model.hidden;
+  let shared = 0;
+  let experts = 0;
+  for (const { kind, layers } of layersByKind(groupsOf(model, stage))) {
+    const routed = rankExpertParameters(model, layout, kind);
+    experts += layers * routed;
+    shared += layers * (rankMatrixParameters(model, layout, kind) - routed + layerParameters(model, kind).normsAndBiases);
+  }
+  if (model.stacks !== undefined) shared += startParameters(inputs, stage, padding);
+  else if (stage.first && model.vocab > 0) shared += (embeddingParameters(model) + padding) / tensor;
+  if (stage.last) shared += finalNormParameters(model) + mtpRankParameters(inputs, stage, padding);
+  if (stage.encoderEnd === true) shared += finalNormParameters(model);
+  if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && (stage.first || stage.decoderStart === true)))
+    shared += (model.vocab * model.hidden + padding) / tensor;
+  return { shared, experts };
+}
+
+/** What the stacks of an encoder-decoder model begin with, on one rank: on a stage where both do, they share the word embedding, which elsewhere each has a copy of. */
+function startParameters({ model, layout }: MemoryInputs, { first, decoderStart = false }: StageContents, padding: number): number {
+  const words = (model.vocab * model.hidden + padding) / layout.tensor;
+  const reads = first && model.stacks?.melBins === undefined;
+  const target = decoderStart ? embeddingParameters(model) - model.vocab * model.hidden + embeddingNormParameters(model) : 0;
+  return (
+    (model.vocab > 0 && (reads || decoderStart) ? words : 0) +
+    (first ? stackParameters(model, 'encoder') : 0) +
+    (decoderStart ? stackParameters(model, 'decoder') + target : 0)
+  );
+}
+
+/** Parameters of the MTP depths beside their layers: projections, norms, and a copy of the embedding where the last stage has none. */
+function mtpRankParameters({ model, layout }: MemoryInputs, { first }: StageContents, padding: number): number {
+  const depths = mtpDepths(model);
+  if (depths === 0) return 0;
+  const embedding = first || model.tiedEmbeddings ? 0 : (model.vocab * model.hidden + padding) / layout.tensor;
+  return depths * (projectionParameters(model) / layout.tensor + mtpNormParameters(model)) + embedding;
+}
+
+/** What a rank holds of its parameters, and over how many ranks it may be divided. */
+export interface Held {
+  readonly shared: number;
+  readonly experts: number;
+  readonly shards: number;
+  readonly expertShards: number;
+}
+
+/** Bytes that are always there on one rank. */
+export interface StaticBytes {
+  readonly weights: number;
+  readonly gradients: number;
+  readonly optimizer: number;
+  /** Transformer Engine >= 2.3, and Megatron-LM's head with it: one dummy weight gradient per distinct weight shape, whatever the number of layers. */
+  readonly dummyGradients: number;
+  /** Workspaces of the matrix libraries, weights gathered for the layers in use, buckets of the gradient all-reduce. */
+  readonly workspaces: number;
+}
+
+/** What a rank of a stage holds. */
+export function heldOf(inputs: MemoryInputs, stage: StageContents): Held {
+  const { layout } = inputs;
+  return { ...rankParameters(inputs, stage), shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
+}
+
+/** Bytes a parameter, divided over the replicas that hold the same ones or not. */
+export function heldBytes({ shared, experts, shards, expertShards }: Held, bytes: number, sharded: boolean): number {
+  return bytes * (sharded ? shared / shards + experts / expertShards : shared + experts);
+}
+
+/** Master weights and the optimizer's state, bytes a parameter. */
+export function stateBytes({ training }: MemoryInputs): number {
+  const master = training.precision === 'fp32' ? 0 : 4;
+  return training.optimizer === 'none' ? 0 : master + optimizerBytes[training.optimizer].state;
+}
+
+/** Parameters of the largest layer that a rank of the stage has. */
+export function layerOfRank({ model, layout }: MemoryInputs, stage: StageContents): number {
+  return Math.max(0, ...groupsOf(model, stage).map(({ kind, layers }) => (layers > 0 ? rankMatrixParameters(model, layout, kind) : 0)));
+}

@@ -1,0 +1,40 @@
+import { runtimeOf } from '../spec/runtime';
+import { embeddingBackwardBytes } from './activation-memory';
+import { gatherBuffers } from './fsdp';
+import { heldOf } from './held';
+import type { StageContents } from './layer-tensors';
+import type { MemoryInputs } from './memory-inputs';
+import { contextBytes, fragmentation } from './verdict';
+import { zeroBlocks } from './zero';
+
+/*
+ * What a GPU's memory holds beside the tensors of a stage's peak: what PyTorch's allocator reserves and cannot use, and what is no tensor. See docs/model/memory.md, Reserved memory.
+ */
+
+/** What PyTorch's allocator reserves at a peak of `bytes` tensors in forwards and backwards (`max_reserved`), bytes. */
+export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: number): number {
+  const usual = (1 + fragmentation) * bytes;
+  switch (runtimeOf(inputs.training).id) {
+    case 'megatron':
+      return usual;
+    case 'deepspeed':
+      return usual + zeroBlocks(inputs, heldOf(inputs, stage), embeddingBackwardBytes(inputs, stage));
+    case 'fsdp1':
+    case 'torchtitan':
+      return usual + gatherBuffers(inputs, stage);
+  }
+}
+
+/** The CUDA context with the kernels of PyTorch before it loaded them when first used (1.x): 1,573 MiB on A100, 1,271 on V100, as BigScience measured (train/tr11-176B-ml/chronicles-prequel.md). */
+const eagerContextBytes = 1.5 * 2 ** 30;
+/** NCCL's buffers of one communicator: 2 x 12 channels to two peers of 4 MiB and what its other protocols take. */
+const communicatorBytes = 2 ** 28;
+
+/** Beside the allocator, as `nvidia-smi` shows it, bytes: the CUDA context and NCCL's buffers. A pipeline of DeepSpeed has communicators to both neighbours and one of a replica beside those of the world and of each size above 1. */
+export function besideAllocator({ training, layout }: MemoryInputs): number {
+  if (runtimeOf(training).id !== 'deepspeed') return contextBytes;
+  const { tensor, pipeline, data, context, expert } = layout;
+  const sizes = [tensor, pipeline, data, context, expert].filter((size) => size > 1).length;
+  const communicators = sizes === 0 ? 0 : sizes + 1 + (pipeline > 1 ? 3 : 0);
+  return eagerContextBytes + communicators * communicatorBytes;
+}
