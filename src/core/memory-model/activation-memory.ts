@@ -7,17 +7,12 @@ import type { LayerKind } from '../spec/model';
 import type { Layout } from '../spec/request';
 import type { WorkUnit } from '../schedules/schedule';
 import {
-  boundaryBytes,
   hasStack,
-  headUnit,
   groupsOf,
-  hiddenShare,
   activationGroups,
   layerKeptBytes,
   layerWorkingSets,
-  localTokens,
   relativeBiasBytes,
-  stackUnit,
   policyName,
   unitLayers,
   type ActivationGroup,
@@ -25,7 +20,11 @@ import {
   type StageContents,
   type WorkingSet,
 } from './layer-tensors';
+import { boundaryBytes, headUnit, hiddenShare, localTokens, stackUnit } from './unit-sizes';
+import { logitBytes } from './loss';
 import type { MemoryInputs } from './memory-inputs';
+import { normCopyBytes } from './plain-modules';
+import { layerExchangeBytes, rootExchangeBytes } from './fsdp';
 
 export type { StageContents } from './layer-tensors';
 
@@ -52,14 +51,12 @@ export function savedBytes(
   const depths = stage.last ? mtpDepths(model) : 0;
   const predicted = headUnit(inputs, unit);
   const boundary = boundaryBytes(inputs, predicted);
-  const finalNorm = head ? 2 * boundary : 0;
+  const finalNorm = head ? (2 + normCopyBytes(inputs) / element) * boundary : 0;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
     activations: layers + besideLayers(inputs, stage, unit),
     keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
-    logits: head
-      ? (1 + depths) * (finalNorm + localTokens(inputs, predicted) * vocab * (training.fusedCrossEntropy ? element : element + 8))
-      : 0,
+    logits: head ? (1 + depths) * (finalNorm + localTokens(inputs, predicted) * vocab * logitBytes(inputs)) : 0,
   };
 }
 
@@ -142,6 +139,7 @@ export function layerOperations(
   const forward: WorkingSet[] = [];
   const backward: WorkingSet[] = [];
   const held = heldBoundaries(inputs, stage, unit);
+  const exchanged = layerExchangeBytes(inputs, stage);
   let later = 0;
   const seen = new Set<string>();
   for (const group of groups.toReversed()) {
@@ -152,7 +150,7 @@ export function layerOperations(
       const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + moving + extra - later });
       forward.push(...sets.forward.map(beside(held.forward)));
       if (group.offloaded) forward.push(beside(held.forward)({ name: 'copy to the host', bytes: 0 }));
-      backward.push(...sets.backward.map(beside(held.backward)));
+      backward.push(...sets.backward.map(beside(held.backward + exchanged)));
       seen.add(name);
     }
     later += group.layers * group.kept;
@@ -186,7 +184,7 @@ function crossingBytes(inputs: MemoryInputs, unit: WorkUnit, isInDecoder: boolea
   return isInDecoder ? source + boundaryBytes(inputs, stackUnit(inputs, unit, { stack: 'decoder' })) : source;
 }
 
-const headBackwardName = 'head backward';
+export const headBackwardName = 'head backward';
 
 /**
  * The head's backward: gradient of its input and, with sequence parallelism, the input gathered over tensor-parallel ranks and the rank's share of the gradient. Zero bytes where there is no head.
@@ -214,5 +212,6 @@ function mtpEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: Sta
 export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageContents): number {
   const isThere = (stage.first && model.stacks?.melBins === undefined) || stage.decoderStart === true;
   if (!isThere || model.vocab === 0) return 0;
-  return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const exchanged = rootExchangeBytes({ model, training, layout }, stage);
+  return exchanged > 0 ? exchanged : (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }

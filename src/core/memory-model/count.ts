@@ -6,7 +6,7 @@ import { capacityOf, tightestOf, type GpuMemory, type MemoryPart, type MemoryPro
 import { runtimeOf } from '../spec/runtime';
 import type { StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
-import { interleavingFactor } from './activation-memory';
+import { headBackwardName, interleavingFactor } from './activation-memory';
 import { besideAllocator, reservedAt } from './reserved';
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import { fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
@@ -136,7 +136,8 @@ function stageMemory(
   const peakBytes = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
   const capacityBytes = capacityOf(gpuMemory, stage);
   const beside = besideAllocator(inputs);
-  const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes));
+  const atHead = operation === headBackwardName ? (schedule.units[schedule.unit[row] ?? 0] ?? null) : null;
+  const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes, atHead));
   // what is cached is given back before memory runs out
   const reservedBytes = Math.max(Math.min(wanted, capacityBytes - beside), Math.min(wanted, (1 + fragmentation) * peakBytes));
   return {

@@ -46,6 +46,20 @@ function rootOfRank({ model, layout }: MemoryInputs, { first, last }: StageConte
   return model.tiedEmbeddings ? (first || last ? words : 0) : words * (Number(first) + Number(last));
 }
 
+/** What the backward of a layer holds besides, bytes: the next layer gathered ahead, the layer's gradient in the training precision and in fp32 for the scatter, and the head's gradient, which waits for the root's. */
+export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): number {
+  if (!isSharded(inputs) || inputs.layout.pipeline > 1) return 0;
+  const element = elementBytes(inputs.training);
+  const head = stage.last && !inputs.model.tiedEmbeddings ? rootOfRank(inputs, { ...stage, first: false }) : 0;
+  return (2 * element + 4) * layerOfRank(inputs, stage) + element * head;
+}
+
+/** At the end of the backward, bytes: gradients of the root in the training precision, and in fp32 for the scatter; 0 where the root is not sharded. */
+export function rootExchangeBytes(inputs: MemoryInputs, stage: StageContents): number {
+  if (!isSharded(inputs) || inputs.layout.pipeline > 1) return 0;
+  return (elementBytes(inputs.training) + 4) * rootOfRank(inputs, stage);
+}
+
 /** What FSDP's own streams reserve and nobody else can use, bytes: the buffers into which root and layer are gathered. */
 export function gatherBuffers(inputs: MemoryInputs, stage: StageContents): number {
   return isSharded(inputs) ? elementBytes(inputs.training) * (rootOfRank(inputs, stage) + layerOfRank(inputs, stage)) : 0;

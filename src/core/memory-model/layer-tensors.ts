@@ -3,11 +3,14 @@ import { elementBytes, inputBytes } from '../spec/number-formats';
 import { layerGroups, type LayerGroup } from '../model/layers';
 import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
 import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections, type AttentionWidths } from '../model/parameters';
+import { activationCopies, isPlain, normCopyBytes, repeatsKeysAndValues } from './plain-modules';
 import { runtimeOf } from '../spec/runtime';
 import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../spec/recompute';
 import type { LayerKind, ModelSpec, Stack } from '../spec/model';
-import { headsOf, headTokens, stackTokens } from '../model/stacks';
+import { headsOf } from '../model/stacks';
 import type { WorkUnit } from '../schedules/schedule';
+import { operationSavedBytes } from './op-recompute';
+import { boundaryBytes, hiddenShare, localTokens, scoreBytes, scoreCells, stackUnit, visits } from './unit-sizes';
 import { stateSaved, stateSizes, stateWorkingSet, type StateSizes } from './ssm-tensors';
 
 /*
@@ -44,35 +47,10 @@ export function hasStack({ groups = [] }: StageContents, stack: Stack): boolean 
   return groups.some(({ kind }) => kind.stack === stack);
 }
 
-/** A unit, whose tokens are the source's, as layers of a stack see it: the decoder's work on the target. */
-export function stackUnit({ training }: Pick<MemoryInputs, 'training'>, unit: WorkUnit, kind: Pick<LayerKind, 'stack'>): WorkUnit {
-  return kind.stack === 'decoder' ? { ...unit, tokens: stackTokens(training, kind, unit.tokens) } : unit;
-}
-
-/** A unit as the head sees it. */
-export function headUnit({ model, training }: MemoryInputs, unit: WorkUnit): WorkUnit {
-  return model.stacks === undefined ? unit : { ...unit, tokens: headTokens(model, training, unit.tokens) };
-}
-
 /** What one operation holds beyond everything saved. */
 export interface WorkingSet {
   readonly name: string;
   readonly bytes: number;
-}
-
-/** Tokens of a work unit on one context-parallel rank. */
-export function localTokens({ layout }: MemoryInputs, unit: WorkUnit): number {
-  return (unit.batch * unit.tokens) / layout.context;
-}
-
-/** Sequence parallelism splits what lies outside attention and feed-forward over the tensor-parallel ranks. */
-export function hiddenShare({ training, layout }: MemoryInputs): number {
-  return training.sequenceParallel ? 1 / layout.tensor : 1;
-}
-
-/** Bytes of the hidden states of a unit on one rank, as they cross from layer to layer. */
-export function boundaryBytes(inputs: MemoryInputs, unit: WorkUnit): number {
-  return elementBytes(inputs.training) * localTokens(inputs, unit) * inputs.model.hidden * hiddenShare(inputs);
 }
 
 /** How a layer keeps its activations. */
@@ -109,8 +87,9 @@ export function activationGroups({ model, training }: MemoryInputs, stage: Stage
 
 /** Saved by one layer's forward until its backward, wherever it waits. */
 export function layerWaitingBytes(inputs: MemoryInputs, unit: WorkUnit, { kind, whole, inputs: kept }: ActivationPolicy): number {
-  return whole
-    ? kept * boundaryBytes(inputs, stackUnit(inputs, unit, kind))
+  if (whole) return kept * boundaryBytes(inputs, stackUnit(inputs, unit, kind));
+  return inputs.training.recompute === 'op'
+    ? operationSavedBytes(inputs, unit, kind)
     : layerSavedBytes(inputs, unit, kind, (module) => isRecomputed(inputs.training, module));
 }
 
@@ -160,7 +139,10 @@ function layerSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind
   // layer input and residual; outputs of both norms, which products read; two one-byte dropout masks
   const parts = sublayers(kind);
   const normed = (dropped('layernorm') ? normOfState(kind) : parts) * inputBytes(training);
-  const hiddenSized = model.hidden * hiddenShare(inputs) * (parts * element + normed + (training.dropout ? parts : 0));
+  const copies = parts * normCopyBytes(inputs);
+  // plain modules read what tensor-parallel ranks gather, Megatron-LM gathers it again
+  const read = isPlain(inputs) ? 1 : hiddenShare(inputs);
+  const hiddenSized = model.hidden * (hiddenShare(inputs) * (parts * element + copies + (training.dropout ? parts : 0)) + read * normed);
   const state = stateOf(model, kind);
   const mixed = (hasAttention(kind) ? attentionSaved(inputs, kind, dropped) : 0) + (state === null ? 0 : stateSaved(inputs, state));
   const perToken = hiddenSized + mixed + feedForwardSaved(inputs, kind, dropped);
@@ -210,7 +192,8 @@ function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped)
   const logSumExp = training.attention === 'flash' ? (4 * headsOf(model, kind).heads) / layout.tensor : 0;
   const copies = layout.context > 1 && training.contextParallelComm !== 'ring' ? 2 : 1;
   const narrow = inputBytes(training) < element ? inputBytes(training) * output : 0;
-  const projected = latent && dropped('mla_up_proj') ? 0 : query + key + value;
+  const [keys, values] = repeatsKeysAndValues(inputs) ? [Math.max(key, query), Math.max(value, query)] : [key, value];
+  const projected = latent && dropped('mla_up_proj') ? 0 : query + keys + values;
   return element * (projected + copies * output + compressed * hiddenShare(inputs) + 2 * gate) + narrow + logSumExp;
 }
 
@@ -218,7 +201,8 @@ function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped)
 function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
-  const wide = model.gatedMlp ? runtimeOf(training).gatedWidths : 2;
+  const gated = isPlain(inputs) && training.compile === true ? 3 : runtimeOf(training).gatedWidths;
+  const wide = (model.gatedMlp ? gated : 2) + activationCopies(inputs);
   const experts = expertsOf(model, kind);
   if (kind.feedForward === 'none') return 0;
   /** Bytes kept for each element of a network's width: outputs of the up projections, and the activated one, which the down projection reads. */
@@ -234,13 +218,6 @@ function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Droppe
 
 /** Kept per token and expert by the router: its probabilities and those of the balancing loss in fp32 (8), two one-byte masks, and the map of rows to their permuted places (8). */
 const routingBytes = 18;
-
-/** Visits to experts per token of a rank: sent by the rank, which sequence parallelism gives a share of the tokens, and received by it, gathered over the ranks that share an expert. */
-function visits(inputs: MemoryInputs, active: number): { readonly sent: number; readonly rows: number } {
-  const { training, layout } = inputs;
-  const sent = active * hiddenShare(inputs);
-  return { sent, rows: training.sequenceParallel ? sent * expertTensorOf(layout) : sent };
-}
 
 /** Bytes of the tensors that operations of one layer handle, on one rank. */
 export interface LayerSizes {
@@ -369,16 +346,4 @@ function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: ActivationP
   return group.whole
     ? group.groupSize * set - boundaryBytes(inputs, stackUnit(inputs, unit, group.kind))
     : set - layerWaitingBytes(inputs, unit, group);
-}
-
-/** Saved attention scores of one layer without fused attention, of a unit's tokens for `keys` tokens: softmax output, and with dropout its mask and output. */
-function scoreBytes(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit, keys: number): number {
-  if (inputs.training.attention === 'flash') return 0;
-  const element = elementBytes(inputs.training);
-  return scoreCells(inputs, kind, unit, keys) * (inputs.training.dropout ? 2 * element + 1 : element);
-}
-
-/** Cells of the attention matrices of one layer on one rank: heads x queries x keys. */
-function scoreCells({ model, layout }: MemoryInputs, kind: LayerKind, unit: WorkUnit, keys: number): number {
-  return (unit.batch * headsOf(model, kind).heads * unit.tokens * keys) / layout.tensor / layout.context;
 }

@@ -1,8 +1,10 @@
 import { runtimeOf } from '../spec/runtime';
+import type { WorkUnit } from '../schedules/schedule';
 import { embeddingBackwardBytes } from './activation-memory';
 import { gatherBuffers } from './fsdp';
 import { heldOf } from './held';
 import type { StageContents } from './layer-tensors';
+import { lossBlocks } from './loss';
 import type { MemoryInputs } from './memory-inputs';
 import { contextBytes, fragmentation } from './verdict';
 import { zeroBlocks } from './zero';
@@ -11,17 +13,23 @@ import { zeroBlocks } from './zero';
  * What a GPU's memory holds beside the tensors of a stage's peak: what PyTorch's allocator reserves and cannot use, and what is no tensor. See docs/model/memory.md, Reserved memory.
  */
 
-/** What PyTorch's allocator reserves at a peak of `bytes` tensors in forwards and backwards (`max_reserved`), bytes. */
-export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: number): number {
+/**
+ * What PyTorch's allocator reserves at a peak of `bytes` tensors in forwards and backwards (`max_reserved`), bytes.
+ * @param atHead the unit whose head's backward makes that peak; null where another operation does.
+ */
+export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: number, atHead: WorkUnit | null): number {
   const usual = (1 + fragmentation) * bytes;
+  const sharded = gatherBuffers(inputs, stage) + (atHead === null ? 0 : lossBlocks(inputs, stage, atHead));
   switch (runtimeOf(inputs.training).id) {
     case 'megatron':
       return usual;
     case 'deepspeed':
       return usual + zeroBlocks(inputs, heldOf(inputs, stage), embeddingBackwardBytes(inputs, stage));
     case 'fsdp1':
+      return usual + sharded;
+    // its launcher sets expandable_segments:True: blocks grow and join
     case 'torchtitan':
-      return usual + gatherBuffers(inputs, stage);
+      return bytes + sharded;
   }
 }
 

@@ -5,18 +5,8 @@ import { hasAttention } from '../model/mixers';
 import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
 import type { LayerKind } from '../spec/model';
 import type { WorkUnit } from '../schedules/schedule';
-import {
-  crossBytes,
-  headUnit,
-  hiddenShare,
-  layerSizes,
-  localTokens,
-  unitLayers,
-  type LayerSizes,
-  type StageContents,
-  type UnitLayers,
-  type WorkingSet,
-} from './layer-tensors';
+import { crossBytes, layerSizes, unitLayers, type LayerSizes, type StageContents, type UnitLayers, type WorkingSet } from './layer-tensors';
+import { headUnit, hiddenShare, localTokens } from './unit-sizes';
 import type { MemoryInputs } from './memory-inputs';
 import { hasHead } from './activation-memory';
 import { stateWorkingSet } from './ssm-tensors';

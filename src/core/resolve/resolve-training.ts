@@ -5,7 +5,7 @@ import { lacksBf16, type ClusterSpec } from '../spec/cluster';
 import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
-import { runtimeOf } from '../spec/runtime';
+import { runtimeOf, usualLoss } from '../spec/runtime';
 import type { ValueOrDefault } from './defaults-recorder';
 import type { TrainingDraft } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
@@ -34,10 +34,9 @@ export function resolveTraining(
       because: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
     })),
     ...attentionOf(given, noFastBf16, valueOrDefault),
-    fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () => ({
-      value: true,
-      because: 'usual practice',
-    })),
+    fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () =>
+      usualLoss({ runtime: runtime.id, runtimeVersion: given.runtimeVersion?.value, compile: given.compile?.value }),
+    ),
     dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
     ...narrowProducts(given, cluster, valueOrDefault),

@@ -60,3 +60,21 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
 export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeProfile {
   return profiles[runtime ?? 'megatron'];
 }
+
+/** Whether the cross entropy is one kernel where no file says, and why. TorchTitan compiles it since 0.1 (2025-06; 2025-02 by its dates), where it compiles at all; FSDP's trainers call PyTorch's. */
+export function usualLoss({
+  runtime,
+  runtimeVersion = '',
+  compile = false,
+}: {
+  readonly runtime: Runtime;
+  readonly runtimeVersion?: string | undefined;
+  readonly compile?: boolean | undefined;
+}): { readonly value: boolean; readonly because: string } {
+  if (runtime === 'fsdp1') return { value: false, because: "PyTorch's cross entropy, in fp32" };
+  if (runtime !== 'torchtitan') return { value: true, because: 'usual practice' };
+  const [major = 0, minor = 0] = runtimeVersion.split(/[.-]/).map(Number);
+  const since = major === 0 ? minor >= 1 : 100 * (major % 2000) + minor >= 2502;
+  if (compile && since) return { value: true, because: 'TorchTitan compiles it since 0.1' };
+  return { value: false, because: compile ? 'TorchTitan did not compile it before 0.1' : 'TorchTitan compiles it only with the model' };
+}

@@ -130,10 +130,82 @@ describe('memory by the framework', () => {
     assert.equal(fitsMemory({ stages: [on(tight)] }), true);
   });
 
-  it('keeps the activated gate apart where no kernel joins it to the product', () => {
-    const unit = { microBatch: 0, slice: 0, batch: 1, tokens: 1024, context: 0 };
-    const saved = (runtime: 'megatron' | 'torchtitan') => savedBytes(at({ runtime }, {}), stage, unit, false).activations;
-    assert.equal(saved('torchtitan') - saved('megatron'), 4 * 1024 * 2 * 28672);
+  const unit = { microBatch: 0, slice: 0, batch: 1, tokens: 1024, context: 0 };
+  const saved = (training: Partial<TrainingSpec>, layout = {}, of = stage) =>
+    savedBytes(at(training, layout), of, unit, false).activations / 1024 / of.layers;
+  const { hidden: h, ffn: f, heads } = model;
+  const kv = h / 8;
+
+  it('keeps what eager modules save: the activated gate, keys and values of all heads, fp32 copies of what is normed', () => {
+    const fused = 2 * (4 * h + 2 * h + 2 * kv + 3 * f) + 4 * heads;
+    assert.equal(saved({}), fused);
+    assert.equal(saved({ runtime: 'torchtitan', compile: true }), fused + 2 * 2 * (h - kv));
+    assert.equal(saved({ runtime: 'torchtitan' }), fused + 2 * 2 * (h - kv) + 2 * f + 2 * 4 * h);
+    assert.equal(saved({ runtime: 'fsdp1' }), fused + 2 * f + 2 * 4 * h, 'flash attention reads grouped keys and values');
+    assert.equal(saved({ runtime: 'fsdp1', precision: 'fp32' }), 2 * fused + 4 * f - 4 * heads, 'nothing is copied to fp32');
+  });
+
+  it('keeps the gathered input of products with tensor parallelism, which Megatron-LM gathers again', () => {
+    const shared = (runtime: 'megatron' | 'torchtitan') => saved({ runtime, compile: true, sequenceParallel: true }, { tensor: 8 });
+    assert.equal(shared('torchtitan') - shared('megatron'), 2 * 2 * (h - h / 8) + (2 * 2 * (h - kv)) / 8);
+  });
+
+  it("keeps an fp32 copy of the norms' input with Transformers' modules under DeepSpeed, and what its own attention and GELU save", () => {
+    const under = (modelType: string, training: Partial<TrainingSpec> = {}, layout = {}, changed = {}) => {
+      const inputs = { ...at({ runtime: 'deepspeed', ...training }, layout), model: { ...model, modelType, ...changed } };
+      return savedBytes(inputs, { ...stage, last: true }, unit, false).activations / 4096;
+    };
+    assert.equal(under('llama') - under('custom'), 8 * h);
+    assert.equal(under('llama', {}, { tensor: 2 }), under('custom', {}, { tensor: 2 }), 'Megatron-DeepSpeed');
+    const unfused = { attention: 'unfused' } as const;
+    assert.equal(under('llama', unfused) - under('custom', unfused), 8 * h + 2 * 2 * (h - kv) + 4 * heads * 1024);
+    const old = { norm: 'layernorm', gatedMlp: false };
+    assert.equal(under('gpt2', {}, {}, old) - under('opt', {}, {}, old), 3 * 2 * f);
+    assert.equal(under('opt', {}, {}, old), under('custom', {}, {}, old));
+  });
+
+  it('keeps the input, wq, wv, attention, w1 and w2 under op, the last not where it is compiled', () => {
+    const op = { runtime: 'torchtitan', recompute: 'op' } as const;
+    assert.equal(saved(op), 2 * (4 * h + kv + f) + 4 * heads);
+    assert.equal(saved({ ...op, compile: true }), 2 * (3 * h + kv + f) + 4 * heads);
+    const shared = (h + h + kv + h + f) / 8;
+    assert.equal(
+      saved({ ...op, sequenceParallel: true }, { tensor: 8 }),
+      2 * (shared + h + (2 * h) / 8) + (4 * heads) / 8,
+      'and what is scattered',
+    );
+    assert.equal(saved({ ...op, compile: true, sequenceParallel: true }, { tensor: 8 }), 2 * (shared + h / 8) + (4 * heads) / 8);
+  });
+
+  it('keeps the input alone of every second layer under every', () => {
+    const every = { runtime: 'torchtitan', recompute: 'every', recomputeEvery: 2 } as const;
+    assert.equal(saved(every), (saved({ runtime: 'torchtitan' }) + 2 * h) / 2);
+  });
+
+  const logits = (training: Partial<TrainingSpec>, layout = {}) => {
+    const last = { ...stage, last: true };
+    const norms = training.compile === true ? 2 * 2 * h : (2 * 2 + 4) * h;
+    const { tensor = 1 } = layout as { tensor?: number };
+    return (savedBytes(at(training, layout), last, unit, false).logits / 1024 - norms / tensor) / (128256 / tensor);
+  };
+
+  it("holds 12 bytes a logit in PyTorch's cross entropy, 16 with tensor parallelism, 4 where it is compiled", () => {
+    const titan = { runtime: 'torchtitan', compile: true, sequenceParallel: true } as const;
+    assert.equal(logits(titan), 12);
+    assert.equal(logits(titan, { tensor: 2 }), 16);
+    assert.equal(logits({ ...titan, fusedCrossEntropy: true }), 4);
+    assert.equal(logits({ runtime: 'fsdp1' }), 12);
+  });
+
+  it('reserves with TorchTitan the gather buffers, the free logits and what a forward held, and no more: segments grow', () => {
+    const inputs = at({ runtime: 'torchtitan', compile: true, recompute: 'op' }, { data: 8 });
+    const whole = { ...stage, first: true, last: true };
+    const [counted] = countMemory(inputs, generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [65536] }], 1)), [whole], 2 ** 50).stages;
+    assert.equal(counted!.peakOperation, 'head backward');
+    const gathered = 2 * (layer + 2 * 128256 * h);
+    const free = 65536 * 2 * 128256;
+    const passing = 65536 * 2 * (2 * h + 2 * f);
+    assert.equal(counted!.reservedBytes - counted!.peakBytes, gathered + free + passing);
   });
 
   it('names the framework', () => {
