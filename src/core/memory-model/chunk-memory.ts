@@ -114,7 +114,7 @@ export function unitMemory(
   const of = { inputs, chunk, unit, sliced, activationFactor, groups };
   const whole = wholeOf(of);
   const { activations, keysValues, logits } = whole;
-  const kept = keptForWeights(inputs, chunk, unit, groups);
+  const kept = keptForWeights(inputs, chunk, unit, groups, activationFactor);
   const keptForAll = kept.layers + kept.head;
   const embedding = embeddingBackwardBytes(inputs, chunk);
   const start = { activations, keysValues, logits, keptForWeights: 0 };

@@ -4,6 +4,7 @@ import { usualKind } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
 import type { LayerKind } from '../spec/model';
+import { runtimeOf } from '../spec/runtime';
 import type { WorkUnit } from '../schedules/schedule';
 import { crossBytes, layerSizes, unitLayers, type LayerSizes, type StageContents, type UnitLayers, type WorkingSet } from './layer-tensors';
 import { headUnit, hiddenShare, localTokens } from './unit-sizes';
@@ -15,7 +16,7 @@ import { stateWorkingSet } from './ssm-tensors';
  * What a backward in two halves holds (zero-bubble schedules, arXiv 2401.10241). The input gradient frees everything saved but the inputs of GEMMs, and leaves the gradient of each
  * product's output; both wait for the weight gradient. Which tensors those are: Transformer Engine's delayed weight gradients (`wgrad_store.put([inputmat_total, grad_output])`, 2.x), which
  * keep them gathered over tensor-parallel ranks, for the modules whose `backward_dw` Megatron-LM (core 0.15) calls: attention with all its projections, experts and shared experts. The head
- * waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not.
+ * waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not. PyTorch's own runtime keeps the whole graph instead (`splitKeeps` of `spec/runtime`).
  */
 
 /** One GEMM of a layer: bytes of its input and of its output's gradient on one rank, gathered. */
@@ -102,9 +103,15 @@ function sharedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): num
   return (elementBytes(inputs.training) * localTokens(inputs, unit) * width) / inputs.layout.tensor;
 }
 
-/** Kept from the end of a layer's input gradient to the end of its weight gradient, on one rank. */
-function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, { kind, sizes }: Pick<UnitLayers, 'kind' | 'sizes'>): number {
-  return matrixProducts(inputs, unit, kind, sizes).reduce((bytes, { input, outputGradient }) => bytes + input + outputGradient, 0);
+/**
+ * Kept from the end of a layer's input gradient to the end of its weight gradient, on one rank. PyTorch's `stage_backward_input` (torch 2.14) runs the first half with `retain_graph=True`: all that the layer saved stays, and the
+ * gradients of its products' outputs come on top.
+ */
+function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, { kind, sizes, kept }: UnitLayers, activationFactor: number): number {
+  const products = matrixProducts(inputs, unit, kind, sizes);
+  const gradients = products.reduce((bytes, { outputGradient }) => bytes + outputGradient, 0);
+  if (runtimeOf(inputs.training).splitKeeps === 'graph') return activationFactor * kept + gradients;
+  return products.reduce((bytes, { input }) => bytes + input, gradients);
 }
 
 /** Kept for weight gradients: by one layer of each group, by all layers, and by the head. */
@@ -120,13 +127,9 @@ export function keptForWeights(
   chunk: StageContents,
   unit: WorkUnit,
   groups: readonly UnitLayers[] = unitLayers(inputs, chunk, unit),
+  activationFactor = 1,
 ): KeptForWeights {
-  const known = new Map<LayerSizes, number>();
-  const each = groups.map((group) => {
-    const kept = known.get(group.sizes) ?? layerKeptForWeights(inputs, unit, group);
-    known.set(group.sizes, kept);
-    return kept;
-  });
+  const each = groups.map((group) => layerKeptForWeights(inputs, unit, group, activationFactor));
   const layers = groups.reduce((sum, group, index) => sum + group.layers * (each[index] ?? 0), 0);
   if (!hasHead(inputs, chunk)) return { each, layers, head: 0 };
   const { model, training, layout } = inputs;

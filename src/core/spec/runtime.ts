@@ -11,6 +11,8 @@ export interface RuntimeProfile {
   readonly keepsNarrow: boolean;
   /** Zero-bubble schedules step the optimizer with post-validation (sail-sg's zero-bubble fork of Megatron-LM): no stage waits for the others' gradients. */
   readonly postValidates: boolean;
+  /** What stays between the two halves of a split backward: the factors of the weight gradients alone, or the whole graph, as autograd keeps it until its second half has run, and the gradients of the products' outputs besides. */
+  readonly splitKeeps: 'factors' | 'graph';
   /** ZeRO stage where no file gives one, and the sentence that says why. */
   readonly zeroStage: { readonly value: 0 | 1 | 3; readonly because: string };
   /** Whether gradients add up in fp32 where no file says, and why. */
@@ -24,6 +26,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 3,
     keepsNarrow: true,
     postValidates: true,
+    splitKeeps: 'factors',
     zeroStage: { value: 1, because: "Megatron-LM's distributed optimizer" },
     gradAccumulationFp32: { value: true, because: 'Megatron-LM accumulates in fp32' },
   },
@@ -33,6 +36,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 4,
     keepsNarrow: false,
     postValidates: false,
+    splitKeeps: 'graph',
     zeroStage: { value: 1, because: 'FSDP2 shards everything; its exchanges are timed as one a step' },
     gradAccumulationFp32: { value: true, because: 'TorchTitan reduces in fp32' },
   },
@@ -42,6 +46,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 4,
     keepsNarrow: false,
     postValidates: false,
+    splitKeeps: 'graph',
     zeroStage: { value: 3, because: 'FSDP shards everything' },
     gradAccumulationFp32: { value: false, because: 'FSDP keeps gradients in the training precision, summed in it' },
   },
@@ -51,6 +56,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 4,
     keepsNarrow: false,
     postValidates: false,
+    splitKeeps: 'factors',
     zeroStage: { value: 0, because: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
     gradAccumulationFp32: { value: false, because: 'DeepSpeed keeps gradients in the training precision' },
   },

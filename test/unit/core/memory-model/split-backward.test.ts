@@ -5,6 +5,8 @@ import { unitMemory } from '../../../../src/core/memory-model/chunk-memory';
 import type { MemoryInputs } from '../../../../src/core/memory-model/memory-inputs';
 import { staticBytes, totalBytes } from '../../../../src/core/memory-model/static';
 import { keptForWeights, matrixProducts } from '../../../../src/core/memory-model/split-backward';
+import { pipelineOf } from '../../../../src/core/planner/pipeline';
+import { predict } from '../../../../src/core/planner/predict';
 import type { Layout, TrainingSpec } from '../../../../src/core/spec/request';
 import { deepseek, gpt, llama3, mixtral, request } from '../../../golden/requests';
 
@@ -115,6 +117,41 @@ describe('a backward in two halves', () => {
     const layers = { layers: 4, first: false, last: false };
     const { activations, backwardInput } = unitMemory(gptInputs(), layers, whole, false, 1);
     assert.deepEqual([backwardInput.activations, backwardInput.keptForWeights], [activations, 0]);
+  });
+
+  it("keeps the whole graph and the gradients of the products' outputs under PyTorch's own runtime, beside no more than their factors under Megatron-LM", () => {
+    const held = (runtime: 'megatron' | 'torchtitan') => {
+      const inputs = gptInputs({ runtime });
+      const { activations, keptForWeights: kept } = unitMemory(inputs, middle, whole, false, 1);
+      const gradients = matrixProducts(inputs, whole).reduce((sum, { outputGradient }) => sum + outputGradient, 0);
+      return { activations, kept, gradients };
+    };
+    const torch = held('torchtitan');
+    assert.equal(torch.kept, torch.activations + torch.gradients);
+    assert.equal(torch.gradients, 2 * s * (3 * h + h + 4 * h + h));
+    const megatron = held('megatron');
+    assert.ok(megatron.kept < megatron.activations);
+  });
+
+  it('holds as many micro-batches on every stage of a V under Megatron-LM, and more on the last under PyTorch, where weight gradients wait longest', () => {
+    const perStage = (runtime: 'megatron' | 'torchtitan'): number[] => {
+      const wanted = request(
+        'H100-80GB',
+        { ...llama3('70b', 8), vocab: 0 },
+        {
+          training: { runtime, microBatch: 1, globalBatch: 16, attention: 'flash', dropout: false },
+          layout: { pipeline: 4 },
+        },
+      );
+      const scheme = Array.from({ length: 16 }, () => ({ batch: 1, tokens: [s] }));
+      const spec = { id: 'ZBVZeroBubble', name: '', schedule: 'ZBVZeroBubble', scheme, certificate: null } as const;
+      const { memory } = predict(pipelineOf(wanted), spec);
+      const one = 2 * unitMemory(wanted, middle, whole, false, 1).activations;
+      return memory.stages.map(({ parts }) => (parts.activations + parts.keptForWeights) / one);
+    };
+    for (const held of perStage('megatron')) assert.ok(Math.abs(held - 4) < 0.01, `${held}`);
+    const torch = perStage('torchtitan');
+    assert.ok(torch[3]! > 5 && torch[3]! < 6, torch.join());
   });
 
   it('has room for the units that a planner may hold', () => {
