@@ -50,6 +50,8 @@ const sections = {
       'recomputeLayers',
       'recomputeModules',
       'recomputeOption',
+      'compile',
+      'fusedCrossEntropy',
       'sequenceParallel',
       'attention',
     ] as const),

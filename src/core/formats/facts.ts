@@ -128,6 +128,9 @@ export interface FactValues {
   readonly recomputeModules: readonly string[];
   /** TorchTitan's `selective_ac_option`: `op`, or a layer period. */
   readonly recomputeOption: string;
+  /** TorchTitan: layers are compiled, and the cross entropy is. */
+  readonly compile: boolean;
+  readonly fusedCrossEntropy: boolean;
   /** DeepSpeed: the file has settings for activation checkpointing; whether it runs is up to the model's code. */
   readonly activationCheckpointing: boolean;
   readonly sequenceParallel: boolean;

@@ -191,13 +191,25 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
   const zero =
     zeroStage ?? (distributedOptimizer === undefined ? undefined : from(distributedOptimizer, distributedOptimizer.value ? 1 : 0));
   return defined<Given<TrainingSpec>>({
-    ...pick(facts, ['microBatch', 'globalBatch', 'sequenceParallel', 'attention', 'overlapGradReduce', 'overlapParamGather']),
+    ...pick(facts, [
+      'microBatch',
+      'globalBatch',
+      'sequenceParallel',
+      'attention',
+      'overlapGradReduce',
+      'overlapParamGather',
+      'compile',
+      'fusedCrossEntropy',
+    ]),
     sequenceLength: length && from(length, length.value),
     decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && from(decoderSequenceLength, decoderSequenceLength.value),
     precision: precision && from(precision, precision.value === 'fp8' || precision.value === 'nvfp4' ? 'bf16' : precision.value),
     gemmPrecision: narrow === undefined || precision === undefined ? undefined : from(precision, narrow),
     zeroStage: zero && from(zero, Math.min(3, Math.max(0, zero.value)) as TrainingSpec['zeroStage']),
-    recompute: recomputeGranularity && from(recomputeGranularity, idle ? 'none' : recomputeOf(recomputeGranularity.value)),
+    recompute:
+      recomputeGranularity &&
+      from(recomputeGranularity, idle ? 'none' : recomputeOf(recomputeGranularity.value, facts.recomputeOption?.value)),
+    recomputeEvery: everyOf(facts),
     recomputeLayers:
       recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle
         ? from(recomputeLayers, recomputeLayers.value)
@@ -250,10 +262,22 @@ function runtimeOfFormat(format: LauncherFile['format']): Given<TrainingSpec> {
   return runtime === 'megatron' ? {} : { runtime: byDefault(runtime, 'the framework of this file') };
 }
 
-/** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less. */
-function recomputeOf(written: string): TrainingSpec['recompute'] {
+/** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less; TorchTitan's selective mode is single operations or every n-th layer. */
+function recomputeOf(written: string, option?: string): TrainingSpec['recompute'] {
   if (/^(full|true|block|uniform)$/i.test(written)) return 'full';
-  return /^(none|null|false|)$/i.test(written) ? 'none' : 'selective';
+  if (/^(none|null|false|)$/i.test(written)) return 'none';
+  if (option === 'op') return 'op';
+  return option !== undefined && isPeriod(option) ? 'every' : 'selective';
+}
+
+function isPeriod(option: string): boolean {
+  return /^[1-9]\d{0,3}$/.test(option);
+}
+
+function everyOf({ recomputeGranularity, recomputeOption }: Facts): Located<number> | undefined {
+  if (recomputeGranularity === undefined || recomputeOption === undefined) return undefined;
+  const isEvery = recomputeOf(recomputeGranularity.value, recomputeOption.value) === 'every';
+  return isEvery ? from(recomputeOption, Number(recomputeOption.value)) : undefined;
 }
 
 function layoutOf(facts: Facts, layers: number): Given<Layout> {

@@ -102,6 +102,8 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   recomputeLayers: (t) => t('Layers in a recomputed group, or of a stage that are recomputed.'),
   recomputeModules: (t) => t('Parts of a layer that the backward pass computes again instead of keeping.'),
   recomputeOption: (t) => t('What is computed again: single operations (op), or every how many layers one.'),
+  compile: 'training.compile',
+  fusedCrossEntropy: 'training.fusedCrossEntropy',
   activationCheckpointing: (t) => t('Settings for recomputing activations; whether that happens is up to the code of the model.'),
   sequenceParallel: 'training.sequenceParallel',
   attention: 'training.attention',

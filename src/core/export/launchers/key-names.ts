@@ -128,6 +128,7 @@ export const titanKeys: KeyNames = {
   globalBatch: ['training.global_batch_size'],
   precision: ['training.mixed_precision_param'],
   recomputeGranularity: ['activation_checkpoint.mode'],
+  recomputeOption: ['activation_checkpoint.selective_ac_option'],
 };
 
 /** DeepSpeed. A precision has an object of its own. */

@@ -18,6 +18,8 @@ import { printable } from '../../text';
 /** How activations are recomputed, in Megatron's terms. */
 export interface Recompute {
   readonly granularity: 'none' | 'selective' | 'full';
+  /** TorchTitan's kind of selective recompute: `op`, or a period in layers. */
+  readonly option?: string;
   /** Parts of a layer that a selective recompute covers; undefined: the launcher's own choice. */
   readonly modules?: readonly string[];
   /** Layers of every (virtual) stage that a full recompute covers; undefined: all of them. */
@@ -192,10 +194,17 @@ function launchSettings({ title, model, cluster, training, layout }: PlanRequest
   };
 }
 
-function recomputeOf({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: PlanRequest['training']): Recompute {
+function recomputeOf({
+  recompute,
+  recomputeLayers,
+  recomputeGroup = 1,
+  recomputeModules,
+  recomputeEvery = 2,
+}: PlanRequest['training']): Recompute {
   return {
     // TorchTitan's `op` and every n-th layer are options of its selective mode
     granularity: recompute === 'op' || recompute === 'every' ? 'selective' : recompute,
+    ...(recompute === 'op' ? { option: 'op' } : recompute === 'every' ? { option: String(recomputeEvery) } : {}),
     ...(recompute === 'selective' && recomputeModules !== undefined ? { modules: recomputeModules } : {}),
     ...(recompute === 'full' && recomputeLayers !== undefined ? { layers: recomputeLayers } : {}),
     ...(recompute === 'full' && recomputeGroup > 1 ? { group: recomputeGroup } : {}),

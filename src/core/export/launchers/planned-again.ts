@@ -158,7 +158,9 @@ const table: Readonly<Record<PlanSetting, ComparedSetting>> = {
   ),
   overlapGradReduce: inTraining('gradient exchange beside backward', 'overlapGradReduce', false),
   overlapParamGather: inTraining('gathers of weights beside forward', 'overlapParamGather', false),
-  recompute: compared('recompute', recomputeOf, ({ granularity }) => ({ training: { recompute: granularity } })),
+  recompute: compared('recompute', recomputeOf, ({ granularity, every }) => ({
+    training: { recompute: granularity, ...(every === null ? {} : { recomputeEvery: every }) },
+  })),
   activationOffloadLayers: inTraining('layers with activations on the host', 'activationOffloadLayers', 0),
   offloadOptimizer: inTraining('optimizer on the host', 'offloadOptimizer', false),
   contextParallelComm: compared('context-parallel collectives', ({ request: { layout, training } }) =>
@@ -167,12 +169,13 @@ const table: Readonly<Record<PlanSetting, ComparedSetting>> = {
 };
 
 function recomputeOf({ request }: Step) {
-  const { recompute, recomputeLayers, recomputeGroup = 1, recomputeModules } = request.training;
+  const { recompute, recomputeLayers, recomputeGroup = 1, recomputeModules, recomputeEvery = 2 } = request.training;
   const full = recompute === 'full';
   return {
     granularity: recompute,
     layers: (full ? recomputeLayers : undefined) ?? null,
     group: full ? recomputeGroup : 1,
+    every: recompute === 'every' ? recomputeEvery : null,
     modules: (recompute === 'selective' ? recomputeModules : undefined) ?? null,
   };
 }
@@ -201,6 +204,7 @@ const saidByFact: Readonly<Partial<Record<FactName, readonly PlanSetting[]>>> = 
   dataReplicate: ['data', 'zeroStage'],
   dataShard: ['data', 'zeroStage'],
   recomputeGranularity: ['recompute'],
+  recomputeOption: ['recompute'],
   contextCommunication: ['contextParallelComm'],
   distributedOptimizer: ['zeroStage'],
   localBatch: ['microBatch', 'globalBatch'],
@@ -262,7 +266,7 @@ function shardedAs({ dataShard }: Facts, { zeroStage }: TrainingSpec): TrainingS
 
 /** What launchers do where a file is silent. */
 function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
-  const never: readonly string[] = ['gemmPrecision', 'recomputeLayers', 'recomputeGroup', 'recomputeModules'];
+  const never: readonly string[] = ['gemmPrecision', 'recomputeLayers', 'recomputeGroup', 'recomputeModules', 'recomputeEvery'];
   const others = Object.fromEntries(Object.entries(training).filter(([key]) => !never.includes(key))) as unknown as TrainingSpec;
   return {
     ...others,
@@ -274,7 +278,7 @@ function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
     overlapParamGather: false,
     activationOffloadLayers: 0,
     offloadOptimizer: false,
-    recompute: isTitan ? 'selective' : 'none',
+    recompute: isTitan ? 'every' : 'none',
     contextParallelComm: 'ring',
   };
 }

@@ -213,13 +213,24 @@ function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSettings): 
   };
 }
 
-function recomputeSetting({ recompute: { granularity, modules, layers } }: LaunchSettings): DesiredSetting {
-  const isWhole = modules === undefined && layers === undefined;
+function recomputeSetting({ recompute: { granularity, option, modules, layers } }: LaunchSettings): DesiredSetting {
+  const isKnown = modules === undefined && layers === undefined && (granularity !== 'selective') === (option === undefined);
   return {
-    what: `recompute ${granularity}`,
-    facts: ['recomputeGranularity'],
-    isMet: (facts) => isWhole && (facts.recomputeGranularity?.value ?? 'selective') === granularity,
-    alternatives: () => (isWhole ? [[{ fact: 'recomputeGranularity', value: granularity }]] : []),
+    what: `recompute ${option === undefined ? granularity : option === 'op' ? 'of operations' : `of every ${option} layers`}`,
+    facts: ['recomputeGranularity', 'recomputeOption'],
+    isMet: (facts) =>
+      isKnown &&
+      (facts.recomputeGranularity?.value ?? 'selective') === granularity &&
+      (option === undefined || (facts.recomputeOption?.value ?? '2') === option),
+    alternatives: () =>
+      isKnown
+        ? [
+            [
+              { fact: 'recomputeGranularity', value: granularity },
+              ...(option === undefined ? [] : [{ fact: 'recomputeOption' as const, value: option }]),
+            ],
+          ]
+        : [],
     because: 'TorchTitan recomputes whole layers, every n-th layer, or by its own list of operations',
   };
 }

@@ -8,6 +8,29 @@ export function deriveFacts(settings: Settings, facts: Draft): void {
   deriveBatches(settings, facts);
   deriveVirtualStages(facts);
   deriveData(facts);
+  deriveRecompute(facts);
+  deriveLoss(settings, facts);
+}
+
+/** Unless told otherwise TorchTitan recomputes every second layer. */
+function deriveRecompute(facts: Draft): void {
+  derive(facts, 'recomputeGranularity', 'selective', 'TorchTitan default: activation_checkpoint.mode selective');
+  if (facts.recomputeGranularity?.value === 'selective')
+    derive(facts, 'recomputeOption', '2', 'TorchTitan default: selective_ac_option 2, every second layer');
+}
+
+/** Versions with [parallelism], of 2025, compile the cross entropy with the model; since 2025-08 unless `compile.components` leaves it out. */
+function deriveLoss(settings: Settings, facts: Draft): void {
+  if (facts.compile === undefined) return;
+  const components = settings.get('compile.components')?.value;
+  const isNew = [...settings.keys()].some((name) => /^(parallelism|compile)\./.test(name));
+  const isCompiled = isNew && facts.compile.value && (!Array.isArray(components) || components.includes('loss'));
+  derive(
+    facts,
+    'fusedCrossEntropy',
+    isCompiled,
+    isCompiled ? 'TorchTitan compiles its loss since 2025' : 'TorchTitan does not compile its loss here',
+  );
 }
 
 function deriveBatches(settings: Settings, facts: Draft): void {

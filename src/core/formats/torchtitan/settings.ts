@@ -66,6 +66,7 @@ export const entries: readonly Entry[] = [
   entryAs('offloadParameters', boolean, (on) => (on ? 'cpu' : null), 'training.enable_cpu_offload'),
   entryAs('offloadOptimizer', boolean, (on) => (on ? 'cpu' : null), 'training.enable_cpu_offload'),
   entryAs('recomputeGranularity', word, filled, 'activation_checkpoint.mode'),
+  entry('compile', boolean, 'compile.enable', 'training.compile'),
   entryAs('recomputeOption', wordOrCount, String, 'activation_checkpoint.selective_ac_option'),
   entry('tensor', degree, ...anywhere('tensor_parallel_degree'), 'training.sequence_parallel_degree'),
   entry('sequenceParallel', boolean, 'parallelism.enable_sequence_parallel'),

@@ -92,7 +92,7 @@ export function titanLayout(facts: Facts, plan: LaunchSettings, text: string): R
     ['micro-batch', pipeline === 1 ? local : facts.microBatch?.value, microBatch],
     ['micro-batches', pipeline === 1 ? 1 : local / microBatch, pipeline === 1 ? 1 : globalBatch / data / microBatch],
     ['precision', computesIn(facts) ?? 'bf16', titanPrecisions[plan.precision], /^precision/],
-    ['recompute', facts.recomputeGranularity?.value ?? 'selective', plan.recompute.granularity],
+    ['recompute', facts.recomputeGranularity?.value ?? 'selective', plan.recompute.granularity, /^recompute/],
     ['stages', titanStageLayers(facts, plan, text), plan.stageLayers],
     [
       'schedule',

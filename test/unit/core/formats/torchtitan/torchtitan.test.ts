@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FactName, LauncherFile } from '../../../../../src/core/formats/facts';
+import { runOfLauncher } from '../../../../../src/core/formats/launcher-run';
 import { readTorchTitan } from '../../../../../src/core/formats/torchtitan/reader';
 import { isTorchTitan } from '../../../../../src/core/formats/torchtitan/recognise';
 import { traitFiles } from '../../../../fixtures/traits';
@@ -92,6 +93,8 @@ describe('TorchTitan TOML reader', () => {
       localBatch: 8,
       precision: 'fp8',
       recomputeGranularity: 'full',
+      compile: false,
+      fusedCrossEntropy: false,
       tensor: 8,
       pipeline: 4,
       context: 1,
@@ -197,7 +200,10 @@ describe('TorchTitan TOML reader', () => {
       '',
     ].join('\n');
     const { facts, remarks } = read(text);
-    assert.deepEqual(facts, {});
+    assert.deepEqual(
+      Object.values(facts).filter(({ source }) => source.kind === 'file'),
+      [],
+    );
     const marked = remarks.map(({ code, place: { range } }) => `${code} ${text.slice(range.start, range.end)}`);
     assert.deepEqual(marked, [
       'config-wrong-type "long"',
@@ -209,6 +215,38 @@ describe('TorchTitan TOML reader', () => {
       'config-out-of-range 0',
       'config-wrong-type 1979-05-27',
     ]);
+  });
+
+  it("knows TorchTitan's recompute and compiled loss, and what it does where a file is silent", () => {
+    const facts = (text: string) => {
+      const { recomputeGranularity, recomputeOption, compile, fusedCrossEntropy } = read(text).facts;
+      return [recomputeGranularity?.value, recomputeOption?.value, compile?.value, fusedCrossEntropy?.value];
+    };
+    assert.deepEqual(facts('[training]\nseq_len = 8\n'), ['selective', '2', undefined, undefined]);
+    assert.deepEqual(facts('[activation_checkpoint]\nmode = "none"\n'), ['none', undefined, undefined, undefined]);
+    assert.deepEqual(facts('[activation_checkpoint]\nselective_ac_option = "op"\n'), ['selective', 'op', undefined, undefined]);
+    assert.deepEqual(facts('[training]\ncompile = true\n').slice(2), [true, false]);
+    assert.deepEqual(facts('[training]\ncompile = true\n[parallelism]\ntensor_parallel_degree = 2\n').slice(2), [true, true]);
+    assert.deepEqual(facts('[compile]\nenable = true\n').slice(2), [true, true]);
+    assert.deepEqual(facts('[compile]\nenable = true\ncomponents = ["model"]\n').slice(2), [true, false]);
+    assert.deepEqual(facts('[compile]\nenable = false\n').slice(2), [false, false]);
+  });
+
+  it('is planned with the recompute that it says', () => {
+    const given = (text: string) => {
+      const launcher = read(`[parallelism]\n${text}`);
+      const size = (value: number) => ({ value, source: { kind: 'override' } as const });
+      const sized = { ...launcher, facts: { ...launcher.facts, layers: size(4), hidden: size(64), heads: size(4) } };
+      const { recompute, recomputeEvery, compile, fusedCrossEntropy } = runOfLauncher(sized, 'run', null).training;
+      return [recompute?.value, recomputeEvery?.value, compile?.value, fusedCrossEntropy?.value];
+    };
+    const ac = '[activation_checkpoint]\n';
+    assert.deepEqual(given(''), ['every', 2, undefined, undefined]);
+    assert.deepEqual(given(`${ac}selective_ac_option = 4\n`), ['every', 4, undefined, undefined]);
+    assert.deepEqual(given(`${ac}selective_ac_option = "op"\n[compile]\nenable = true\n`), ['op', undefined, true, true]);
+    assert.deepEqual(given(`${ac}mode = "full"\n`), ['full', undefined, undefined, undefined]);
+    assert.deepEqual(given(`${ac}mode = "none"\nselective_ac_option = "op"\n`), ['none', undefined, undefined, undefined]);
+    assert.deepEqual(given(`${ac}mode = "memory_budget"\n`), ['selective', undefined, undefined, undefined]);
   });
 
   describe('removal of a setting', () => {
