@@ -21,8 +21,9 @@ export interface Step {
 /**
  * Does the steps in order. Each builds on the one before, so the first failure ends the walk and the rest are not reached.
  * @param onFailure is told the failed step's name before this returns: time for a screenshot
+ * @returns whether all passed
  */
-export async function walkSteps(steps: readonly Step[], emit: Emit, onFailure: (name: string) => Promise<void>): Promise<void> {
+export async function walkSteps(steps: readonly Step[], emit: Emit, onFailure: (name: string) => Promise<void>): Promise<boolean> {
   emit({ kind: 'expect', count: steps.length });
   for (const { name, act } of steps) {
     emit({ kind: 'start', name });
@@ -31,8 +32,9 @@ export async function walkSteps(steps: readonly Step[], emit: Emit, onFailure: (
     } catch (error) {
       emit({ kind: 'fail', name, why: error instanceof Error ? (error.stack ?? error.message) : String(error) });
       await onFailure(name);
-      return;
+      return false;
     }
     emit({ kind: 'pass', name });
   }
+  return true;
 }

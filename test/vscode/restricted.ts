@@ -6,7 +6,7 @@ import { root } from '../harness/setup.mjs';
 import { walkSteps, type TierRun } from '../harness/tier-result';
 import { figures, pageFrame } from './plan-page';
 import { wideScript } from './wide-script';
-import { openFile, openWorkbench, runFromPalette } from './workbench';
+import { openFile, openWorkbench, picturesOf, runFromPalette } from './workbench';
 
 /** Where VS Code finds a link in a notification, a click on it runs the command, in restricted workspaces too. */
 const hostileConfig = `{
@@ -15,8 +15,8 @@ const hostileConfig = `{
 }
 `;
 
-/** A workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not. */
-export async function walkRestricted(browser: Browser, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
+/** The installed extension in a workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not. */
+export async function walkRestricted(browser: Browser, extensionsFolder: string, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
   const workspace = path.join(temporaryFolder('terapipe-restricted'), 'gpt3-175b');
   cpSync(path.join(root, 'media/samples/gpt3-175b'), workspace, { recursive: true });
   const script = path.join(workspace, 'llama/train.sh');
@@ -24,18 +24,19 @@ export async function walkRestricted(browser: Browser, { tools, screenshotsDir, 
   writeFileSync(script, wideScript);
   writeFileSync(path.join(workspace, 'hostile.terapipe.json'), hostileConfig);
   const settings = { 'security.workspace.trust.enabled': true, 'security.workspace.trust.startupPrompt': 'never' };
-  const server = await startCodeServer(tools, { extensions: [root], settings });
+  const server = await startCodeServer(tools, { extensionsFolder, settings });
   try {
     const { page } = await openWorkbench(browser, server.url(workspace));
+    const { look, failed } = picturesOf(page, screenshotsDir);
     const plan = {
-      name: 'a restricted workspace shows the plan and says that it is restricted',
+      name: 'installed, it shows the plan of the sample in a restricted workspace, and says that it is restricted',
       act: async () => {
         await page.locator('.statusbar-item', { hasText: 'Restricted Mode' }).waitFor();
         await openFile(page, 'terapipe.json');
         await page.locator('.activitybar .action-label[aria-label="TeraPipe"]').click();
         await figures(page, 'side');
         await (await pageFrame(page, 'side')).locator('.notice', { hasText: 'Restricted' }).waitFor();
-        await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted.png') });
+        await look('restricted');
       },
     };
     const refusal = {
@@ -43,7 +44,7 @@ export async function walkRestricted(browser: Browser, { tools, screenshotsDir, 
       act: async () => {
         await runFromPalette(page, 'TeraPipe: Profile this layer on this machine');
         await page.locator('.notification-toast', { hasText: 'trust the workspace first' }).waitFor();
-        await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-profile.png') });
+        await look('restricted-profile');
       },
     };
     const unwritten = {
@@ -65,14 +66,12 @@ export async function walkRestricted(browser: Browser, { tools, screenshotsDir, 
         await runFromPalette(page, 'TeraPipe: Search layouts');
         const message = page.locator('.notification-toast .notification-list-item-message', { hasText: 'Fix it' }).last();
         await message.waitFor();
-        await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-hostile.png') });
+        await look('restricted-hostile');
         const links = await message.locator('a').allTextContents();
         if (links.length > 0) throw new Error(`the notification has links: ${links.join(', ')}`);
       },
     };
-    await walkSteps([plan, refusal, unwritten, unclickable], emit, async () => {
-      await page.screenshot({ path: path.join(screenshotsDir, 'vscode-restricted-failed.png') });
-    });
+    await walkSteps([plan, refusal, unwritten, unclickable], emit, () => failed('restricted'));
     await page.close();
   } finally {
     await server.stop();

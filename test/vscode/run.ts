@@ -6,24 +6,19 @@ import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { followEvents, type Emit } from '../harness/events.mjs';
 import { root } from '../harness/setup.mjs';
 import type { TierRun } from '../harness/tier-result';
-import { walkRestricted } from './restricted';
 import { endOf } from './suite/end';
 import { until } from './until';
 import { walkDemo } from './walk';
-import { walkDrawn } from './walk-drawn';
-import { walkLayout } from './walk-layout';
-import { developmentHost, launchBrowser, openWorkbench } from './workbench';
+import { drawnEnvironment, walkDrawn } from './walk-drawn';
+import { developmentHost, launchBrowser, openWorkbench, picturesOf } from './workbench';
 
-/** Tests in a real VS Code: mocha inside the extension host, then a person's walk through the demo and a look into a restricted workspace. */
+/** Tests in a real VS Code: mocha inside the extension host and what timelines draw in its window, then a person's walk through the demo. */
 export async function runVscodeTests(input: TierRun): Promise<void> {
   const { emit } = input;
   const browser = await launchBrowser(input.chromiumPath);
   try {
-    await attempt('the suite in the extension host', emit, () => runSuite(browser, input));
+    await attempt('VS Code with the tests in its extension host', emit, () => testInHost(browser, input));
     await attempt('the walk through the demo', emit, () => walkDemo(browser, input));
-    await attempt('the walk over what timelines draw', emit, () => walkDrawn(browser, input));
-    await attempt('the walk from a launched layout to the best', emit, () => walkLayout(browser, input));
-    await attempt('the walk in a restricted workspace', emit, () => walkRestricted(browser, input));
   } finally {
     await browser.close();
   }
@@ -53,13 +48,17 @@ async function bundleSuite(): Promise<string> {
     target: 'node22',
     format: 'cjs',
     external: ['vscode', 'mocha'],
+    // jsonc-parser's `main` is UMD, whose requires esbuild cannot follow.
+    mainFields: ['module', 'main'],
     logLevel: 'warning',
     sourcemap: 'inline',
   });
   return path.join(folder, 'index.js');
 }
 
-async function runSuite(browser: Browser, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
+/** The suite, and then, in the same window, the walk over what timelines draw, for which the tests' module opens a panel. */
+async function testInHost(browser: Browser, input: TierRun): Promise<void> {
+  const { tools, screenshotsDir, emit } = input;
   const testsFile = await bundleSuite();
   const folder = temporaryFolder('terapipe-suite');
   const workspace = path.join(folder, 'workspace');
@@ -67,22 +66,31 @@ async function runSuite(browser: Browser, { tools, screenshotsDir, emit }: TierR
   mkdirSync(workspace);
   const eventsFile = path.join(folder, 'events.jsonl');
   const sample = path.join(root, 'media/samples/gpt3-175b');
-  const server = await startCodeServer(tools, { env: { TERAPIPE_TEST_EVENTS: eventsFile, TERAPIPE_TEST_SAMPLE: sample } });
+  const env = { TERAPIPE_TEST_EVENTS: eventsFile, TERAPIPE_TEST_SAMPLE: sample, ...drawnEnvironment(workspace) };
+  const server = await startCodeServer(tools, { env });
+  try {
+    const workbench = await openWorkbench(browser, server.url(workspace), (fresh) => developmentHost(fresh, server.port, root, testsFile));
+    const died = server.ended.then((code) => Promise.reject(new Error(`VS Code ended with code ${code}: ${server.log().slice(-1500)}`)));
+    await attempt('the suite in the extension host', emit, async () => {
+      await Promise.race([suiteThrough(eventsFile, emit), died]).catch(async (error: unknown) => {
+        await picturesOf(workbench.page, screenshotsDir).failed('suite');
+        throw new Error(`${String(error)}: ${server.log().slice(-1500)}`);
+      });
+    });
+    await attempt('the walk over what timelines draw', emit, () => walkDrawn(workbench, workspace, input));
+    await workbench.page.close();
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Tells the suite's events until it is through. There is no limit: whoever runs this tier stops it when nothing finishes any more. */
+async function suiteThrough(eventsFile: string, emit: Emit): Promise<void> {
   const stopFollowing = followEvents(eventsFile, emit);
   try {
-    const { page } = await openWorkbench(browser, server.url(workspace), (fresh) => developmentHost(fresh, server.port, root, testsFile));
-    await until('first test in the extension host', () => existsSync(eventsFile) || undefined).catch(async (error: unknown) => {
-      mkdirSync(screenshotsDir, { recursive: true });
-      await page.screenshot({ path: path.join(screenshotsDir, 'vscode-suite-failed.png') });
-      throw new Error(`${String(error)}: ${server.log().slice(-1500)}`);
-    });
-    // No limit: whoever runs this tier stops it when nothing finishes any more.
-    const through = until('end of the suite', () => existsSync(endOf(eventsFile)) || undefined, Infinity);
-    const died = server.ended.then((code) => Promise.reject(new Error(`VS Code ended with code ${code}: ${server.log().slice(-1500)}`)));
-    await Promise.race([through, died]);
-    await page.close();
+    await until('first test in the extension host', () => existsSync(eventsFile) || undefined);
+    await until('end of the suite', () => existsSync(endOf(eventsFile)) || undefined, Infinity);
   } finally {
     stopFollowing();
-    await server.stop();
   }
 }

@@ -1,83 +1,79 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import * as esbuild from 'esbuild';
-import type { Browser, Frame } from 'playwright-core';
+import type { Frame } from 'playwright-core';
 import { operationKind } from '../../src/core/schedules/schedule';
 import { chosenOf, type Candidate, type CandidateId } from '../../src/core/planner/plan';
 import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage } from '../../src/protocol/page';
-import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { planOfFile, withCandidates } from './drawn/plans';
 import { figures, pageFrame } from './plan-page';
-import { developmentHost, openFile, openWorkbench, runFromPalette } from './workbench';
+import { openFile, picturesOf, runFromPalette, type Workbench } from './workbench';
 
 /** So many typed arrays that none of the limits between the extension host and a page is far. */
 const manyCandidates = 60;
+
+/** Where the walk puts the files that it opens: names that no other file of the workspace has. */
+function filesIn(workspace: string): { readonly folder: string; readonly config: string; readonly plain: string } {
+  const folder = path.join(workspace, 'drawn');
+  return { folder, config: path.join(folder, 'sample.terapipe.json'), plain: path.join(folder, 'llama-3-8b.json') };
+}
+
+/** What `drawn/host.ts` reads in the extension host. */
+export function drawnEnvironment(workspace: string): NodeJS.ProcessEnv {
+  return { TERAPIPE_TEST_CONFIG: filesIn(workspace).config, TERAPIPE_TEST_CANDIDATES: String(manyCandidates) };
+}
 
 /**
  * What a page draws is what was planned: of a plain model, of the shipped sample (some 15 candidates each, together more typed arrays than the extension host's protocol takes
  * arguments) and of a plan with many candidates.
  */
-export async function walkDrawn(browser: Browser, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
-  mkdirSync(screenshotsDir, { recursive: true });
-  const workspace = path.join(temporaryFolder('terapipe-drawn'), 'drawn');
-  const sample = path.join(workspace, 'sample');
-  cpSync(path.join(root, 'media/samples/llama3-8b'), sample, { recursive: true });
-  mkdirSync(path.join(workspace, 'plain'));
-  const plain = path.join(workspace, 'plain/llama-3-8b.json');
-  cpSync(path.join(sample, 'config.json'), plain);
-  const config = path.join(sample, 'terapipe.json');
-  const env = { TERAPIPE_TEST_CONFIG: config, TERAPIPE_TEST_CANDIDATES: String(manyCandidates) };
-  const server = await startCodeServer(tools, { env });
-  try {
-    const testsFile = await bundleHost();
-    const { page, pageErrors } = await openWorkbench(browser, server.url(workspace), (fresh) =>
-      developmentHost(fresh, server.port, root, testsFile),
-    );
-    const opened = (file: string, name: string): Step => ({
-      name: `every operation of ${name} is drawn where it is planned`,
+export async function walkDrawn({ page, pageErrors }: Workbench, workspace: string, { screenshotsDir, emit }: TierRun): Promise<void> {
+  const { folder, config, plain } = filesIn(workspace);
+  const { look, failed } = picturesOf(page, screenshotsDir);
+  const opened = (file: string, name: string): Step => ({
+    name: `every operation of ${name} is drawn where it is planned`,
+    act: async () => {
+      await openFile(page, path.basename(file));
+      await page.locator('.codelens-decoration a', { hasText: '/ step' }).waitFor();
+      await runFromPalette(page, 'TeraPipe: Open timeline');
+      await figures(page, 'tab');
+      assert.deepEqual(await drawnIn(await pageFrame(page, 'tab')), operationsOf(chosenOf(await planOfFile(file))));
+      await look(`drawn-${path.basename(file, '.json')}`);
+      await runFromPalette(page, 'View: Close All Editors');
+    },
+  });
+  const steps: readonly Step[] = [
+    {
+      name: `every operation of ${manyCandidates} candidates is drawn where it is planned`,
       act: async () => {
-        await openFile(page, path.basename(file));
-        await page.locator('.codelens-decoration a', { hasText: '/ step' }).waitFor();
-        await runFromPalette(page, 'TeraPipe: Open timeline');
+        await runFromPalette(page, 'View: Close All Editors');
+        mkdirSync(folder);
+        const sample = path.join(root, 'media/samples/llama3-8b');
+        for (const copy of ['config.json', path.basename(plain)]) copyFileSync(path.join(sample, 'config.json'), path.join(folder, copy));
+        copyFileSync(path.join(sample, 'terapipe.json'), config);
         await figures(page, 'tab');
-        assert.deepEqual(await drawnIn(await pageFrame(page, 'tab')), operationsOf(chosenOf(await planOfFile(file))));
-        await page.screenshot({ path: path.join(screenshotsDir, `vscode-drawn-${path.basename(path.dirname(file))}.png`) });
+        const frame = await pageFrame(page, 'tab');
+        for (const candidate of withCandidates(await planOfFile(config), manyCandidates).candidates) {
+          await showCandidate(frame, candidate.id);
+          assert.deepEqual(await drawnIn(frame), operationsOf(candidate), candidate.id);
+        }
         await runFromPalette(page, 'View: Close All Editors');
       },
-    });
-    const steps: readonly Step[] = [
-      {
-        name: `every operation of ${manyCandidates} candidates is drawn where it is planned`,
-        act: async () => {
-          await figures(page, 'tab');
-          const frame = await pageFrame(page, 'tab');
-          for (const candidate of withCandidates(await planOfFile(config), manyCandidates).candidates) {
-            await showCandidate(frame, candidate.id);
-            assert.deepEqual(await drawnIn(frame), operationsOf(candidate), candidate.id);
-          }
-          await runFromPalette(page, 'View: Close All Editors');
-        },
+    },
+    opened(plain, 'a plain Llama-3 8B'),
+    opened(config, 'the sample'),
+    {
+      name: 'no page threw',
+      act: () => {
+        assert.deepEqual(pageErrors, []);
+        return Promise.resolve();
       },
-      opened(plain, 'a plain Llama-3 8B'),
-      opened(config, 'the sample'),
-      {
-        name: 'no page threw',
-        act: () => {
-          assert.deepEqual(pageErrors, []);
-          return Promise.resolve();
-        },
-      },
-    ];
-    await walkSteps(steps, emit, async () => {
-      await page.screenshot({ path: path.join(screenshotsDir, 'vscode-drawn-failed.png') });
-    });
-  } finally {
-    await server.stop();
-  }
+    },
+  ];
+  await walkSteps(steps, emit, () => failed('drawn'));
 }
 
 /** One operation: its stage, what it does for which part of the batch, and when. */
@@ -138,21 +134,4 @@ async function drawnIn(frame: Frame): Promise<DrawnOperation[]> {
       endMs: number('end_ms'),
     };
   });
-}
-
-async function bundleHost(): Promise<string> {
-  await esbuild.build({
-    absWorkingDir: root,
-    entryPoints: ['test/vscode/drawn/host.ts'],
-    outdir: 'out/drawn',
-    bundle: true,
-    platform: 'node',
-    target: 'node22',
-    format: 'cjs',
-    external: ['vscode'],
-    // jsonc-parser's `main` is UMD, whose requires esbuild cannot follow.
-    mainFields: ['module', 'main'],
-    logLevel: 'warning',
-  });
-  return path.join(root, 'out/drawn/host.js');
 }

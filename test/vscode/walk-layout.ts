@@ -1,37 +1,33 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Browser } from 'playwright-core';
-import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
-import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { pageFrame } from './plan-page';
 import { wideScript } from './wide-script';
-import { openFile, openWorkbench, pickRow, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
+import { openFile, pickRow, picturesOf, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
 
-/** From a launched layout to the best: see it, compare, look at the change, apply it, save it, find nothing wrong any more. */
-export async function walkLayout(browser: Browser, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
-  mkdirSync(screenshotsDir, { recursive: true });
-  const workspace = path.join(temporaryFolder('terapipe-layout'), 'llama');
-  mkdirSync(workspace);
-  writeFileSync(path.join(workspace, 'train.sh'), wideScript);
-  const server = await startCodeServer(tools, { extensions: [root] });
-  try {
-    const workbench = await openWorkbench(browser, server.url(workspace));
-    const picture = (name: string) => workbench.page.screenshot({ path: path.join(screenshotsDir, `vscode-layout-${name}.png`) });
-    const onDisk = () => readFileSync(path.join(workspace, 'train.sh'), 'utf8');
-    await walkSteps(layoutSteps(workbench, picture, onDisk), emit, async () => {
-      await picture('failed').catch(() => undefined);
-    });
-    await workbench.page.close();
-  } finally {
-    await server.stop();
-  }
+/** From a launched layout to the best, in a workspace that gets the script of a run: see it, compare, look at the change, apply it, save it, find nothing wrong any more. */
+export async function walkLayout(
+  workbench: Workbench,
+  workspace: string,
+  { screenshotsDir, emit }: Pick<TierRun, 'screenshotsDir' | 'emit'>,
+): Promise<void> {
+  // In a folder of its own: a config.json beside it would be of the same model.
+  const script = path.join(workspace, 'launched', 'train.sh');
+  mkdirSync(path.dirname(script));
+  writeFileSync(script, wideScript);
+  const { look, failed } = picturesOf(workbench.page, screenshotsDir);
+  const steps = layoutSteps(
+    workbench,
+    (name) => look(`layout-${name}`),
+    () => readFileSync(script, 'utf8'),
+  );
+  await walkSteps(steps, emit, () => failed('layout'));
 }
 
 function layoutSteps(
   { page, cspViolations, pageErrors }: Workbench,
-  picture: (name: string) => Promise<unknown>,
+  look: (name: string) => Promise<void>,
   onDisk: () => string,
 ): readonly Step[] {
   const lens = (title: RegExp) => page.locator('.codelens-decoration a', { hasText: title }).first();
@@ -40,12 +36,13 @@ function layoutSteps(
     {
       name: 'a lens sets the run as launched beside the best, and the value that costs most is marked',
       act: async () => {
+        await runFromPalette(page, 'View: Close All Editors');
         await openFile(page, 'train.sh');
         await lens(/^As launched [\d.]+ m?s, best [\d.]+ m?s$/).waitFor();
         await squiggle.waitFor();
         const lenses = await page.locator('.codelens-decoration').first().boundingBox();
         assert.ok(lenses !== null && lenses.width < 1200, `the lenses take ${lenses?.width} px`);
-        await picture('launched');
+        await look('launched');
       },
     },
     {
@@ -60,7 +57,7 @@ function layoutSteps(
           .getByText(/tensor 1 x pipeline 1 x data 16/)
           .first()
           .waitFor();
-        await picture('compared');
+        await look('compared');
       },
     },
     {
@@ -74,7 +71,7 @@ function layoutSteps(
         await comparison.getByText(/^B is [\d.]+x faster \([\d.]+ s against [\d.]+ s a step\)/).waitFor();
         await comparison.getByText('as launched', { exact: true }).waitFor();
         assert.equal(await comparison.locator('.pane .lanes').locator('visible=true').count(), 2);
-        await picture('against-best');
+        await look('against-best');
       },
     },
     {
@@ -83,7 +80,7 @@ function layoutSteps(
         await showEditor(page, 'train.sh');
         await runFromPalette(page, 'TeraPipe: Apply best layout');
         await page.locator('.monaco-diff-editor .line-insert').first().waitFor();
-        await picture('diff');
+        await look('diff');
         assert.equal(onDisk(), wideScript);
       },
     },
@@ -106,7 +103,7 @@ function layoutSteps(
         await page.keyboard.press('Control+S');
         await lens(/^As launched [\d.]+ m?s, within [\d.]+ % of the best$/).waitFor();
         await squiggle.waitFor({ state: 'detached' });
-        await picture('applied');
+        await look('applied');
         assert.match(onDisk(), /^TP=1 # too wide$/m);
         assert.match(onDisk(), /^# A Llama of 7B on two nodes\.$/m);
       },

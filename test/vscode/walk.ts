@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
 import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
-import { chooseTheme, goBehind, openWorkbench, retype, runFromPalette, undoUntil, type Workbench } from './workbench';
+import { walkLayout } from './walk-layout';
+import { chooseTheme, goBehind, openWorkbench, picturesOf, retype, runFromPalette, undoUntil, type Workbench } from './workbench';
 
 /** Workbench themes, the class they give the workbench and the one they give our pages. */
 const themes = [
@@ -15,32 +16,43 @@ const themes = [
   { name: 'Light High Contrast', workbench: 'hc-light', page: 'vscode-high-contrast-light' },
 ] as const;
 
-/** A person's walk through `npm run demo`: read, edit, undo, break, mend, look around, change the theme, leave. */
+/**
+ * A person's walk through `npm run demo`: read, edit, undo, break, mend, look around, change the theme; then, in the same window, from a launched layout to the best; leave.
+ */
 export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierRun): Promise<void> {
-  mkdirSync(screenshotsDir, { recursive: true });
   const startMs = performance.now();
   const demo = await startDemo();
   try {
     const workbench = await openWorkbench(browser, demo.url);
-    const picture = (name: string) => workbench.page.screenshot({ path: path.join(screenshotsDir, `vscode-${name}.png`) });
-    const steps = demoSteps({ demo, workbench, picture, note: (text) => emit({ kind: 'note', text }), startMs });
-    await walkSteps(steps, emit, async () => {
-      await picture('failed').catch(() => undefined);
-    });
+    const { look, failed } = picturesOf(workbench.page, screenshotsDir);
+    const steps = demoSteps({ demo, workbench, look, note: (text) => emit({ kind: 'note', text }), startMs });
+    await walkSteps(steps, emit, () => failed('demo'));
+    await walkLayout(workbench, demo.workspace, { screenshotsDir, emit });
+    await walkSteps([leave(demo, workbench)], emit, () => Promise.resolve());
   } finally {
     await demo.stop().catch(() => undefined);
   }
 }
 
+function leave(demo: Demo, { page }: Workbench): Step {
+  return {
+    name: 'Ctrl+C ends the demo and leaves nothing behind',
+    act: async () => {
+      await page.close();
+      await demo.stop();
+    },
+  };
+}
+
 interface Walk {
   readonly demo: Demo;
   readonly workbench: Workbench;
-  readonly picture: (name: string) => Promise<unknown>;
+  readonly look: (name: string) => Promise<void>;
   readonly note: (text: string) => void;
   readonly startMs: number;
 }
 
-function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly Step[] {
+function demoSteps({ demo, workbench, look, note, startMs }: Walk): readonly Step[] {
   const { page } = workbench;
   let before: Figures = { step: '', bubble: '', memory: '' };
   const same = (shown: Figures) => shown.step === before.step && shown.bubble === before.bubble && shown.memory === before.memory;
@@ -64,7 +76,7 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
         const stepText = new RegExp(`${before.step.replace('.', '\\.')} / step`);
         await page.locator('.codelens-decoration a', { hasText: stepText }).waitFor();
         await page.locator('.statusbar-item', { hasText: stepText }).waitFor();
-        await picture('demo');
+        await look('demo');
       },
     },
     {
@@ -84,11 +96,11 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
         await page.locator('.monaco-editor .squiggly-error').first().waitFor();
         // The plan of the edit brings findings of its own, and VS Code closes an open menu of fixes when they come.
         await figuresOnBoth(page, (shown) => !same(shown));
-        await picture('squiggle');
+        await look('squiggle');
         await page.keyboard.press('ArrowLeft');
         await page.keyboard.press('Control+.');
         await page.locator('.action-widget .monaco-list-row', { hasText: 'pipeline' }).first().waitFor();
-        await picture('quick-fix');
+        await look('quick-fix');
         await page.keyboard.press('Enter');
         await page.locator('.monaco-editor .squiggly-error').first().waitFor({ state: 'detached' });
         await undoUntil(page, /\b96,/);
@@ -101,7 +113,7 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
         await retype(page, '"unit": 8 }', '}', '');
         await errorShown(true);
         await figures(page, 'side', same);
-        await picture('broken');
+        await look('broken');
         await page.keyboard.press('Control+Z');
         await errorShown(false);
         await figuresOnBoth(page, same);
@@ -115,7 +127,7 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
         await figuresOnBoth(page, (shown) => shown.step !== before.step);
         await goBehind(page, '"schedule": "1F1B"');
-        await picture('schedule-1f1b');
+        await look('schedule-1f1b');
         await page.keyboard.press('Control+Z');
         await figuresOnBoth(page, same);
       },
@@ -136,7 +148,7 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
         const tab = await pageFrame(page, 'tab');
         await tab.getByRole('tab', { name }).click();
         await tab.getByRole('tabpanel', { name }).waitFor();
-        await picture(`tab-${name.toLowerCase()}`);
+        await look(`tab-${name.toLowerCase()}`);
       },
     })),
     ...themes.map((theme) => ({
@@ -145,7 +157,7 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
         await chooseTheme(page, theme.name, theme.workbench);
         for (const kind of ['side', 'tab'] as const) await (await pageFrame(page, kind)).locator(`body.${theme.page}`).waitFor();
         await figuresOnBoth(page, same);
-        await picture(`theme-${theme.page.replace('vscode-', '')}`);
+        await look(`theme-${theme.page.replace('vscode-', '')}`);
       },
     })),
     {
@@ -161,13 +173,6 @@ function demoSteps({ demo, workbench, picture, note, startMs }: Walk): readonly 
         assert.deepEqual(workbench.cspViolations, []);
         assert.deepEqual(workbench.pageErrors, []);
         return Promise.resolve();
-      },
-    },
-    {
-      name: 'Ctrl+C ends the demo and leaves nothing behind',
-      act: async () => {
-        await page.close();
-        await demo.stop();
       },
     },
   ];

@@ -1,4 +1,7 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
 import { chromium, type Browser, type Locator, type Page } from 'playwright-core';
+import { isFullRun } from '../property/cases';
 import { patienceMs } from './until';
 
 /** A workbench page and what went wrong in it so far. */
@@ -13,6 +16,18 @@ export interface Workbench {
 /** Starts Chromium without a window. Root needs its sandbox off. */
 export async function launchBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
+}
+
+/** Takes pictures of a page into a folder. `look` is for people, in a full run alone: a picture costs as much as many a step. `failed` is taken whenever something failed. */
+export function picturesOf(
+  page: Page,
+  folder: string,
+): { readonly look: (name: string) => Promise<void>; readonly failed: (name: string) => Promise<void> } {
+  const take = async (name: string): Promise<void> => {
+    mkdirSync(folder, { recursive: true });
+    await page.screenshot({ path: path.join(folder, `vscode-${name}.png`) }).catch(() => undefined);
+  };
+  return { look: (name) => (isFullRun ? take(name) : Promise.resolve()), failed: (name) => take(`${name}-failed`) };
 }
 
 /** Opens an address of code-server in a new page and waits for the workbench. `prepare` runs before the page loads. */

@@ -62,8 +62,11 @@ export function nothingToPlan({ training, layout }: PlanRequest): ExpectedError 
   return tooLarge();
 }
 
-/** Refuses a step of too many operations however it is run, before anything is made for each of them. */
-function requireCountable({ training, layout, slicing }: PlanRequest): void {
+/**
+ * Refuses a step of too many operations however it is run, before anything is made for each of them.
+ * @throws ExpectedError `plan-too-large`.
+ */
+export function requireCountable({ training, layout, slicing }: PlanRequest): void {
   const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
   const units = slicing.scheme === null ? microBatches : Math.min(microBatches, slicing.scheme.length);
   if (units > maximumUnits) throw tooLarge(plural(maximumUnits, 'micro-batch', 'micro-batches'));

@@ -32,7 +32,7 @@ import {
 } from './first-layout';
 import { givenValues, resolveTraining } from './resolve-training';
 import { mixedLayout } from '../partition/mixed-layout';
-import { requireStacks, requireStacksOf } from '../planner/refusals';
+import { requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
 
 /**
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by the first that fits memory.
@@ -116,6 +116,7 @@ function calibratedTo(
     valueOrDefault('calibration.iterationMs', undefined, () => ({ value: 'not used', because: 'layer times are measured already' }));
     return request;
   }
+  requireCountable(request);
   try {
     return calibrated(request, measured.value, signal);
   } catch (error) {

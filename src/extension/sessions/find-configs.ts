@@ -2,8 +2,9 @@ import * as vscode from 'vscode';
 import { configEndings, recogniseConfig } from '../../core/load/readers';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { ExpectedError } from '../../core/errors';
-import { isScheduleCsv } from '../../core/schedules/pytorch-csv/cells';
-import { readText } from './sources';
+import { isScheduleCsv, sniffed } from '../../core/schedules/pytorch-csv/cells';
+import { startOfDocument } from './document-text';
+import { openDocument, readText } from './sources';
 
 const excluded = '**/{node_modules,.git,.hg,.svn,.venv,venv,site-packages,__pycache__,.cache,.tox,dist,out,build,target}/**';
 const maximumPlans = 200;
@@ -56,7 +57,8 @@ export async function findConfigs(log: vscode.LogOutputChannel, token?: vscode.C
 export async function isScheduleFile(uri: vscode.Uri): Promise<boolean> {
   if (!mayBeSchedule(uri)) return false;
   try {
-    return isScheduleCsv(await readText(uri.toString()));
+    const open = openDocument(uri.toString());
+    return isScheduleCsv(open === undefined ? await readText(uri.toString()) : startOfDocument(open, sniffed + 1));
   } catch (error) {
     if (error instanceof ExpectedError) return false;
     throw error;
@@ -67,8 +69,7 @@ export async function isScheduleFile(uri: vscode.Uri): Promise<boolean> {
 export function mayBeSchedule(uri: vscode.Uri): boolean {
   if (uri.scheme === 'git') return false;
   if (/\.csv$/i.test(uri.path)) return true;
-  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
-  return open?.languageId === scheduleLanguage;
+  return openDocument(uri.toString())?.languageId === scheduleLanguage;
 }
 
 /** Which config a file is; null for anything else, and for what cannot be read. */

@@ -5,7 +5,7 @@ import { findingOf } from '../../core/schedules/pytorch-csv/schedule-file';
 
 /** The most cells and characters (UTF-16 units) of a schedule file that the editor draws: its timeline takes 33 bytes a cell in the extension host, which all extensions share. The terminal reads larger files. */
 export const maximumDrawnCells = 1_000_000;
-const maximumDrawnSize = 16 * 2 ** 20;
+export const maximumDrawnSize = 16 * 2 ** 20;
 
 /** Why a schedule file is too large to be drawn in the editor; null where it is not. @param file its identity. */
 export function tooLargeToDraw(text: string, file: string): Finding | null {

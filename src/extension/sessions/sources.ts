@@ -1,7 +1,10 @@
 import * as vscode from 'vscode';
 import { configError } from '../../core/formats/errors';
 import { maximumConfigSize, startOf } from '../../core/formats/json-document';
+import { formatCount } from '../../core/format';
+import { textWithin } from './document-text';
 import { referencedPath } from './referenced-path';
+import { maximumDrawnSize } from './schedule-size';
 
 /**
  * Text of a file as the user sees it: the open document with its unsaved edits, else what is stored, through `workspace.fs` so that remote and
@@ -9,11 +12,16 @@ import { referencedPath } from './referenced-path';
  * @throws ExpectedError `config-not-found`, `config-unreadable`, `config-too-large` or `config-binary`, placed at the start of the file.
  */
 export async function readText(file: string): Promise<string> {
-  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === file);
-  if (open !== undefined) return open.getText();
   const uri = vscode.Uri.parse(file, true);
   const place = startOf(file);
   const name = nameOf(uri);
+  const open = openDocument(file);
+  if (open !== undefined) {
+    const text = textWithin(open, maximumDrawnSize);
+    if (text !== null) return text;
+    const most = `${formatCount(maximumDrawnSize)} characters`;
+    throw configError('config-too-large', `${name} has over ${most}, more than are read in the editor`, 'check it on the terminal', place);
+  }
   try {
     const { size, type } = await vscode.workspace.fs.stat(uri);
     if ((type & vscode.FileType.Directory) !== 0)
@@ -29,6 +37,11 @@ export async function readText(file: string): Promise<string> {
       throw configError('config-not-found', `There is no file ${displayPath(file)}`, 'fix the path', place);
     throw configError('config-unreadable', `${name} cannot be read`, 'check its permissions', place);
   }
+}
+
+/** The open document of a file. */
+export function openDocument(file: string): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === file);
 }
 
 /**

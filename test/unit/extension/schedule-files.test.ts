@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'mocha';
-import { isScheduleCsv } from '../../../src/core/schedules/pytorch-csv/cells';
+import { isScheduleCsv, sniffed } from '../../../src/core/schedules/pytorch-csv/cells';
 import { hoverAt } from '../../../src/extension/language/hover-text';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/session-state';
+import { startOfDocument, textWithin, type OpenText } from '../../../src/extension/sessions/document-text';
 import { maximumDrawnCells, tooLargeToDraw } from '../../../src/extension/sessions/schedule-size';
 import { scheduleLensText } from '../../../src/extension/language/schedule-text';
 import { english } from '../../../src/core/translate';
@@ -71,6 +72,31 @@ describe('a schedule file in the editor', () => {
     for (const text of [`${row}\n${row}\n`, `${row}\r\n${row}`, sound]) assert.equal(tooLargeToDraw(text, file), null);
     for (const text of [`${row}\n${row},\n`, `${row}\r${row}\r0B0`, sound + ' '.repeat(2 ** 24)])
       assert.equal(tooLargeToDraw(text, file)?.code, 'schedule-csv-too-large');
+  });
+
+  it('is told from other tables by its first lines, and its text is not made where it is too large to be read', () => {
+    const document = (lines: readonly string[]) => {
+      const asked = { lines: new Set<number>(), texts: 0 };
+      const lineAt = (line: number) => {
+        asked.lines.add(line);
+        return { text: lines[line]!, range: { end: { line, character: lines[line]!.length } } };
+      };
+      const offsetAt = ({ line, character }: { line: number; character: number }) =>
+        lines.slice(0, line).reduce((sum, { length }) => sum + length + 1, character);
+      const getText = () => {
+        asked.texts += 1;
+        return lines.join('\n');
+      };
+      return { asked, open: { lineCount: lines.length, lineAt, offsetAt, getText } as unknown as OpenText };
+    };
+    const large = document(Array(100_000).fill('0F0,0B0'));
+    assert.equal(isScheduleCsv(startOfDocument(large.open, sniffed + 1)), true);
+    assert.equal(isScheduleCsv(startOfDocument(document(Array(100_000).fill('12,teams')).open, sniffed + 1)), false);
+    assert.ok(large.asked.lines.size < 1000);
+    assert.equal(textWithin(large.open, 799_998), null);
+    assert.equal(large.asked.texts, 0);
+    assert.equal(textWithin(large.open, 799_999)?.length, 799_999);
+    assert.equal(startOfDocument(document(sound.split('\n')).open, sniffed + 1), `${sound}\n`);
   });
 
   it('says its size, steps and bubble in a lens', async () => {

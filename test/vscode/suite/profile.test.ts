@@ -7,8 +7,8 @@ import { measured } from './measurements';
 
 const folder = vscode.workspace.workspaceFolders![0]!.uri;
 const profiles = vscode.Uri.joinPath(folder, 'profiled', '.terapipe', 'profiles');
-/** Small enough for a round in a tenth of a second. */
-const model = { model_type: 'gpt2', n_layer: 4, n_embd: 256, n_head: 4, n_positions: 256, vocab_size: 1000 };
+/** Small enough for all its slices to be measured in a second of processor time. */
+const model = { model_type: 'gpt2', n_layer: 4, n_embd: 64, n_head: 2, n_positions: 128, vocab_size: 300 };
 
 async function set(name: string, value: unknown): Promise<void> {
   await vscode.workspace.getConfiguration('terapipe.profiler').update(name, value, vscode.ConfigurationTarget.Global);
@@ -50,15 +50,15 @@ function workedSeconds(pid: number): number {
     .reduce((sum, part) => 60 * sum + Number(part), 0);
 }
 
-/** The child that measures: what tells whether a provider loads is gone after a moment. Four seconds of its work, however long they take, are enough to have measured something. */
+/** The child that measures: what tells whether a provider loads is gone after a moment. Two seconds of its work, however long they take, are enough to have measured something. */
 function measuringChild(): Promise<number> {
-  return until('a child process that has measured for a while', () => children().find((pid) => workedSeconds(pid) >= 4), 300_000);
+  return until('a child process that has measured for a while', () => children().find((pid) => workedSeconds(pid) >= 2), 300_000);
 }
 
 describe('profiling', () => {
   before(async () => {
     await set('provider', 'cpu');
-    await set('budget', 6);
+    await set('budget', 4);
   });
   afterEach(async () => {
     await vscode.workspace.fs.delete(profiles, { recursive: true, useTrash: false });

@@ -136,7 +136,7 @@ export function oldLetters(text: string): CellFault {
 const looksLikeAction = /^\(?\s*\d+(?:(?:F|BW?|I|W|SEND_[FB]|RECV_[FB])\d|UNSHARD|RESHARD|REDUCE_GRAD)/;
 
 /** UTF-16 units that `isScheduleCsv` looks at. */
-const sniffed = 4_096;
+export const sniffed = 4_096;
 
 /** Whether a text is a schedule: most of the cells that it begins with are actions, right or almost. Other tables of commas are none. */
 export function isScheduleCsv(text: string): boolean {
