@@ -9,7 +9,7 @@ import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layo
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
 import type { SearchCounts, SearchProgress } from '../core/layout-search/search';
 import type { SearchKey } from '../core/layout-search/search-problem';
-import { layoutText, recomputeText, stageLayersText } from '../core/layout-search/labels';
+import { layoutText, recomputeText, runtimesNeeded, stageLayersText } from '../core/layout-search/labels';
 import type { PageError } from './page-error';
 import type { layoutPoint } from './page-schema';
 
@@ -77,6 +77,8 @@ export interface LayoutAnswer {
   /** The config's own as the search predicts it, and where it stands beside the best (`why`); null where the files name no whole layout. */
   readonly launched: PageFound | null;
   readonly notFitting: readonly NotFitting[];
+  /** What the best of each schedule needs to run that the usual launchers are not, a sentence each. */
+  readonly needs: readonly string[];
   /** Most helpful first; empty while they are looked into. */
   readonly improvements: readonly PageImprovement[];
   readonly fixed: readonly SearchKey[];
@@ -153,6 +155,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     improvements: improvements.map(pageImprovement),
     assumed: assumedBy(result),
     gap: gapOf(result),
+    needs: runtimesNeeded(result.perSchedule),
   };
 }
 

@@ -13,7 +13,7 @@ import type { SearchKey } from '../../core/layout-search/search-problem';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepPartNames, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
-import { layoutText, stageLayersText, neededFor } from '../../core/layout-search/labels';
+import { layoutText, stageLayersText, runtimesNeeded } from '../../core/layout-search/labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
@@ -108,7 +108,7 @@ function searchText(result: SearchResult): string {
     ...section('As launched', launchedText(result)),
     ...section('Step time against memory', planTable(front.slice(0, shownFront))),
     ...section('Best of each schedule', planTable(perSchedule)),
-    ...section('Not run by usual launchers', needsText(perSchedule)),
+    ...section('Not run by usual launchers', runtimesNeeded(perSchedule).join('\n')),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`).join('\n')),
     ...section('Faster, but too large', notFitting.map(({ layout, why }) => `${layout}: ${why}`).join('\n')),
     ...section('What would help, each searched anew', shown.join('\n')),
@@ -159,16 +159,6 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
     ...hours,
     ...(best.point.slices > 1 ? [['slices', schemeText(best.scheme)]] : []),
   ];
-}
-
-/** A line for what each schedule needs that the usual launchers are not. */
-function needsText(plans: readonly FoundPlan[]): string {
-  return plans
-    .flatMap((plan) => {
-      const needs = neededFor(plan);
-      return needs === null ? [] : [`${plan.name} needs ${needs}`];
-    })
-    .join('\n');
 }
 
 function planTable(plans: readonly FoundPlan[]): string {

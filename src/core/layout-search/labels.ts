@@ -61,6 +61,14 @@ export function neededFor({ point }: Pick<FoundPlan, 'point'>): string | null {
   return scheduleDescriptions[point.schedule].needs;
 }
 
+/** A line for each of some plans that needs something: `ZB-H1 needs a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM`. */
+export function runtimesNeeded(plans: readonly FoundPlan[]): string[] {
+  return plans.flatMap((plan) => {
+    const needs = neededFor(plan);
+    return needs === null ? [] : [`${plan.name} needs ${needs}`];
+  });
+}
+
 /** `crosses nodes of 8 GPUs`, `leaves the 72 GPUs that NVLink joins`: what a group does that is larger than `joinedGpus`. */
 export function crossingText(cluster: Pick<NodeGroup, 'gpusPerNode' | 'links'>): string {
   const joined = joinedGpus(cluster);

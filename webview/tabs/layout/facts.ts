@@ -8,9 +8,9 @@ import { assumptionList } from '../../shared/reasons';
 import { t } from '../../base/strings';
 import { countsSentence, keyName, measuredSentence, proofSentence } from './labels';
 
-/** What would help, what is too large, what was searched, fixed and assumed. */
+/** What would help, what is too large or not run by usual launchers, what was searched, fixed and assumed. */
 export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host): Child[] {
-  const { improvements, notFitting, fixed, measured, assumed, cost } = answer;
+  const { improvements, notFitting, needs, fixed, measured, assumed, cost } = answer;
   const { running = null } = state.layout ?? {};
   const assumptions = assumptionList({ request: { assumptions: assumed } }, state, host);
   return [
@@ -20,6 +20,7 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
     notFitting.length === 0
       ? null
       : section(t('Faster, but too large'), list(notFitting.map(({ layout, why }) => `${capitalised(layout)}: ${why}`))),
+    needs.length === 0 ? null : section(t('Not run by usual launchers'), list(needs)),
     section(
       t('Searched'),
       h('p', {}, searchedSentence(answer)),

@@ -10,6 +10,7 @@ import type { Run } from '../../../../src/core/formats/run';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { layoutAnswerOf } from '../../../../src/protocol/layout';
 import { loadObject } from '../formats/files';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
@@ -65,6 +66,12 @@ describe('what a search may choose', () => {
     assert.equal(await chosen({ schedule: 'GPipe' }, ['schedules=["LoopedBFS","GPipe"]']), 'GPipe');
     await assert.rejects(own({ schedules: ['1F1', 'GPipe'] }), /schedules/);
     await assert.rejects(own({ schedules: [] }), /schedules/);
+  });
+
+  it('says what each schedule needs that the usual launchers are not', async () => {
+    const { needs } = layoutAnswerOf(searchLayouts(problemOf(await own({ schedules: ['1F1B', 'ZB-H1', 'GPipe'] }))), 'a');
+    assert.equal(needs.length, 1);
+    assert.match(needs.join(), /^ZB-H1 needs a runtime that splits backward/);
   });
 
   it('leaves sequence parallelism and the exchange of context parallelism as a file sets them', async () => {
