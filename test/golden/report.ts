@@ -5,6 +5,7 @@ import path from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { b200Rows } from './b200';
 import { bridgeRows } from './bridge';
+import { memoryGoals } from './wild-memory';
 import { bounds, errorGoal, searchTimings, testGoals, type Goal, type PromisedTests } from './goals';
 import { nemoRows, type NemoRow } from './nemo';
 import { accuracyClaims, accuracyTable, cellsOf, ranksOf, readmeTable, terapipeTable, withTables } from './readme-table';
@@ -203,7 +204,7 @@ const promisedTests: readonly PromisedTests[] = [
 ];
 
 async function report(): Promise<void> {
-  const goals = [...printPredictions(), ...(await testGoals(promisedTests)), ...searchTimings()];
+  const goals = [...printPredictions(), ...(await memoryGoals()), ...(await testGoals(promisedTests)), ...searchTimings()];
   const verdict = ({ met }: Goal): string => (met === null ? 'for information' : met ? 'pass' : 'FAIL');
   print(
     'Promised, and what came out',

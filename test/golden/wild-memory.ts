@@ -1,0 +1,50 @@
+import { errorGoal, type Goal } from './goals';
+import { once } from './data';
+import { errors, type Row } from './rows';
+import { wildRows, type WildRow } from './wild';
+
+/** Largest mean errors of memory that are allowed, as fractions, by what was measured. */
+export const memoryBounds = { torchtitan: 0.025, fp16: 0.065, bf16: 0.055 } as const;
+
+/** Published runs with a peak, or that ran out of memory, of TorchTitan (`max_reserved`) and DeepSpeed (`nvidia-smi`). */
+export const memoryRows = once(() =>
+  wildRows(
+    ({ family, memoryGiB, outOfMemory }) =>
+      ['TorchTitan', 'BLOOM', 'V100'].includes(family) && (memoryGiB !== null || outOfMemory === true),
+  ),
+);
+
+/** Peaks of the runs that ended, GiB: of the stage with most, in the figure that was measured. */
+export async function memoryPeaks(kind: keyof typeof memoryBounds): Promise<readonly Row[]> {
+  const rows = (await memoryRows()).filter((row) => row.case.outOfMemory !== true && kindOf(row) === kind);
+  return rows.map(({ case: { id, memoryGiB }, predicted: { memory } }) => ({
+    name: id,
+    measured: memoryGiB ?? 0,
+    predicted:
+      Math.max(...memory.stages.map(({ reservedBytes, inUseBytes }) => (kind === 'torchtitan' ? reservedBytes : inUseBytes))) / 2 ** 30,
+  }));
+}
+
+function kindOf({ case: { family }, request: { training } }: WildRow): string {
+  return family === 'TorchTitan' ? 'torchtitan' : training.precision;
+}
+
+/** Runs that ran out of memory and are said to fit, and runs that ended and are said not to. */
+export async function wrongVerdicts(): Promise<{ readonly fitting: readonly string[]; readonly tooLarge: readonly string[] }> {
+  const rows = await memoryRows();
+  const wrong = (outOfMemory: boolean): readonly string[] =>
+    rows.filter((row) => (row.case.outOfMemory === true) === outOfMemory && row.predicted.fits === outOfMemory).map((row) => row.case.id);
+  return { fitting: wrong(true), tooLarge: wrong(false) };
+}
+
+/** What is promised of memory under other runtimes than Megatron-LM. */
+export async function memoryGoals(): Promise<readonly Goal[]> {
+  const { fitting, tooLarge } = await wrongVerdicts();
+  return [
+    errorGoal('TorchTitan, memory reserved', errors(await memoryPeaks('torchtitan')), memoryBounds.torchtitan),
+    errorGoal('DeepSpeed fp16, memory in use', errors(await memoryPeaks('fp16')), memoryBounds.fp16),
+    errorGoal('DeepSpeed bf16, memory in use', errors(await memoryPeaks('bf16')), memoryBounds.bf16),
+    { name: 'runs out of memory said to fit', found: String(fitting.length), goal: 'at most 1', met: fitting.length <= 1 },
+    { name: 'runs that ended said not to fit', found: String(tooLarge.length), goal: 'none', met: tooLarge.length === 0 },
+  ];
+}
