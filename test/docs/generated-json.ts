@@ -3,7 +3,7 @@ import path from 'node:path';
 import { gpuPresetNames, gpuTitle } from '../../src/core/cluster/presets';
 import { namedSchedules } from '../../src/core/spec/schedule-names';
 import { usedStrings } from './localized-strings';
-import { withRules, type RootSchema } from './schema';
+import { profileJsonSchema, withRules, type RootSchema } from './schema';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const key = (name: string): string => `configuration.defaultGpu.${name}`;
@@ -49,10 +49,11 @@ function schema(file: string): unknown {
   return withRules(changed(parsed(file), (object) => (listsGpus(object) ? { ...object, enum: gpuPresetNames } : object)) as RootSchema);
 }
 
-/** JSON files that say what code says: the texts that translators copy, every GPU by the records of src/core/cluster, and what a value of terapipe.json may be by the rules of src/core/formats/terapipe. */
+/** JSON files that say what code says: the texts that translators copy, every GPU by the records of src/core/cluster, what a value of terapipe.json may be by the rules of src/core/formats/terapipe, and what a profile is by src/core/slice-times. */
 export const generatedJson: readonly { readonly file: string; readonly text: () => string }[] = [
   { file: 'l10n/bundle.l10n.json', text: () => JSON.stringify(Object.fromEntries(usedStrings().map((english) => [english, english]))) },
   { file: 'package.json', text: () => JSON.stringify(manifest()) },
   { file: 'package.nls.json', text: () => JSON.stringify(texts()) },
+  { file: 'media/schemas/profile.schema.json', text: () => JSON.stringify(profileJsonSchema()) },
   { file: 'media/schemas/terapipe.schema.json', text: () => JSON.stringify(schema('media/schemas/terapipe.schema.json')) },
 ];

@@ -19,6 +19,7 @@ import {
   trainingFields,
 } from '../../src/core/formats/terapipe/fields';
 import { path as pathRule, type Rule } from '../../src/core/formats/rules';
+import { profileParts, profileSchema } from '../../src/core/slice-times/schema';
 
 /** The rules of every value of terapipe.json that is no section, by section and key. */
 export const rulesOfKeys: Readonly<Record<string, Readonly<Record<string, Rule<unknown>>>>> = {
@@ -70,6 +71,12 @@ export function withRules(schema: RootSchema): RootSchema {
     ruled(sections.find((section) => section.split('.').at(-1) === name) ?? '', object),
   ]);
   return { ...schema, ...ruled('', schema), definitions: Object.fromEntries(definitions) as RootSchema['definitions'] };
+}
+
+/** The schema of a profile, whole: its descriptions stand with its values. */
+export function profileJsonSchema(): object {
+  // A list of versions, which `v.record` would take, is refused before: the output says what is left.
+  return toJsonSchema(profileSchema, { target: 'draft-07', definitions: profileParts, typeMode: 'output' });
 }
 
 /** The JSON schema of a rule; a value or null in one list of types, as editors show it best. */

@@ -8,6 +8,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/formats/terapipe/terapipe#terapipeKeys',
     'src/core/rules/table#documentedCodes',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',
+    'src/core/slice-times/schema#profileParts',
     'src/extension/language/fact-meanings#meanings',
     'src/protocol/page-schema#pageCommands',
   ],
